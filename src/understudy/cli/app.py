@@ -66,7 +66,7 @@ ledger_app = typer.Typer(
 app.add_typer(ledger_app, name="ledger")
 
 INTERRUPTED, TERMINATED = 130, 143
-_SELDOM = 50_000, 20, 50
+_SELDOM = 200_000, 20, 50
 """New objects until the next search for garbage, and generations of it: a command mostly loads
 libraries and compiles, which makes much that stays, and a seventh of its time was such search."""
 MACHINE = (OSError, MemoryError, ImportError)

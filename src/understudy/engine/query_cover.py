@@ -74,14 +74,14 @@ def cover(
     distinct = sorted(cells, key=lambda columns: (-cells[columns], columns))
     sets, values = _incidence(distinct, len(sizes)), np.array([min(n, cap + 1) for n in sizes])
     table_of = np.full(len(distinct), -1, dtype=np.int64)
-    _assign(
-        sets,
+    terms = _Terms(
         np.array([min(cells[columns], cap + 1) for columns in distinct], dtype=np.int64),
         values,
-        (cap, np.log2(values + 1.0), _PROGRESS ** np.arange(-1.0, sets.arity.max(initial=0) + 1)),
-        _Growth(sets.arity.copy(), np.zeros(len(sizes), dtype=np.bool_), np.zeros(len(sizes))),
-        table_of,
+        np.log2(values + 1.0),
+        _PROGRESS ** np.arange(-1.0, sets.arity.max(initial=0) + 1),
     )
+    growth = _Growth(sets.arity.copy(), np.zeros(len(sizes), dtype=np.bool_), np.zeros(len(sizes)))
+    _assign(sets, terms, cap, growth, table_of)
     assigned = table_of.tolist()
     members: list[set[int]] = [set() for _ in range(max(assigned, default=-1) + 1)]
     for columns, table in zip(distinct, assigned, strict=True):
@@ -139,6 +139,22 @@ def _incidence(sets: Sequence[tuple[int, ...]], n_columns: int) -> _Incidence:
     )
 
 
+class _Terms(NamedTuple):
+    """What decides which column is taken; worked out before, so that the kernel compiles sooner.
+
+    Attributes:
+        cells: Cells of each set, clipped to ``cap + 1``, shape ``(n_sets,)``.
+        sizes: Values of each column, clipped to ``cap + 1``, shape ``(n_columns,)``.
+        takes: Room that each column takes: the logarithm of its size, shape ``(n_columns,)``.
+        worth: Of a set that misses k columns more than one, from k = -1 on.
+    """
+
+    cells: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    takes: NDArray[np.float64]
+    worth: NDArray[np.float64]
+
+
 class _Growth(NamedTuple):
     """A growing table; its arrays are updated in place, and start anew with each seed.
 
@@ -156,68 +172,72 @@ class _Growth(NamedTuple):
 
 @compiled
 def _assign(
-    sets: _Incidence,
-    cells: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    terms: tuple[int, NDArray[np.float64], NDArray[np.float64]],
-    growth: _Growth,
-    table_of: NDArray[np.int64],
+    sets: _Incidence, terms: _Terms, cap: int, growth: _Growth, table_of: NDArray[np.int64]
 ) -> None:
     """Give each set the number of the first table that covers it.
 
-    Each set that is still uncovered when its turn comes seeds a new table. It grows one column at a
-    time, while there is room for more cells: a column is worth the uncovered sets that it
-    completes, and those that it brings nearer, in ratio to the room it takes.
-
-    One kernel, without powers, logarithms, allocation or copies of slices: it is compiled in half
-    the time so.
+    Each set that is still uncovered when its turn comes seeds a new table, which then grows one
+    column at a time, while there is room for more cells.
 
     Args:
         sets: The distinct marginals, the largest first.
-        cells: Cells of each set, clipped to ``cap + 1``.
-        sizes: Values of each column, clipped to ``cap + 1``.
-        terms: ``cap``, the largest number of cells of a table with more than its seed; the room
-            that each column takes (a logarithm), shape ``(n_columns,)``; the worth of a set that
-            misses k more columns than one, from k = -1.
+        terms: Of all tables.
+        cap: Largest number of cells of a table with more than its seed.
         growth: Written to.
         table_of: Receives the table of each set, shape ``(n_sets,)``; all -1 at first.
     """
-    missing, chosen, score = growth
-    cap, takes, worth = terms
-    n_tables = 0
-    for seed in range(len(cells)):
+    n_columns, n_tables = len(terms.sizes), 0
+    for seed in range(len(table_of)):
         if table_of[seed] >= 0:
             continue
-        for s in range(len(cells)):
-            missing[s] = sets.arity[s]
-        for one in range(len(sizes)):
-            chosen[one], score[one] = False, 0.0
-        room, next_of_seed = cap // cells[seed], sets.member_start[seed]
+        for s in range(len(table_of)):
+            growth.missing[s] = sets.arity[s]
+        for column in range(n_columns):
+            growth.chosen[column], growth.score[column] = False, 0.0
+        given, room = sets.member_start[seed], cap // terms.cells[seed]
         while True:
-            column, best_rate = len(sizes), 0.0
-            if next_of_seed < sets.member_start[seed + 1]:
-                column = sets.members[next_of_seed]
-                next_of_seed += 1
+            if given < sets.member_start[seed + 1]:
+                column, given = sets.members[given], given + 1
             else:
-                for one in range(len(sizes)):
-                    rate = score[one] / takes[one]
-                    if not chosen[one] and sizes[one] <= room and rate > best_rate:
-                        column, best_rate = one, rate
-                if column == len(sizes):
+                column = _best(terms, growth, room)
+                if column == n_columns:
                     break
-                room //= sizes[column]
-            chosen[column] = True
-            for h in range(sets.holder_start[column], sets.holder_start[column + 1]):
-                s = sets.holders[h]
-                if table_of[s] >= 0:
-                    continue
-                missing[s] -= 1
-                # Worth of the set now less its worth before; for a completed set it no longer
-                # matters, because all its columns are chosen.
-                gain = worth[missing[s]] - worth[missing[s] + 1]
-                for k in range(sets.member_start[s], sets.member_start[s + 1]):
-                    score[sets.members[k]] += gain
-        for s in range(seed, len(cells)):
-            if missing[s] == 0 and table_of[s] < 0:
+                room //= terms.sizes[column]
+            _include(column, sets, terms, growth, table_of)
+        for s in range(seed, len(table_of)):
+            if growth.missing[s] == 0 and table_of[s] < 0:
                 table_of[s] = n_tables
         n_tables += 1
+
+
+@compiled(inline="always")
+def _best(terms: _Terms, growth: _Growth, room: int) -> int:
+    """The column that does most for its room, or the number of columns if none fits.
+
+    A column is worth the uncovered sets that it completes, and those that it brings nearer, in
+    ratio to the room it takes.
+    """
+    best, best_rate = len(terms.sizes), 0.0
+    for column in range(len(terms.sizes)):
+        rate = growth.score[column] / terms.takes[column]
+        if not growth.chosen[column] and terms.sizes[column] <= room and rate > best_rate:
+            best, best_rate = column, rate
+    return best
+
+
+@compiled(inline="always")
+def _include(
+    column: int, sets: _Incidence, terms: _Terms, growth: _Growth, table_of: NDArray[np.int64]
+) -> None:
+    """Add a column to the growing table."""
+    growth.chosen[column] = True
+    for h in range(sets.holder_start[column], sets.holder_start[column + 1]):
+        s = sets.holders[h]
+        if table_of[s] >= 0:
+            continue
+        growth.missing[s] -= 1
+        # Worth of the set now less its worth before; for a completed set it no longer matters,
+        # because all its columns are chosen.
+        gain = terms.worth[growth.missing[s]] - terms.worth[growth.missing[s] + 1]
+        for k in range(sets.member_start[s], sets.member_start[s + 1]):
+            growth.score[sets.members[k]] += gain

@@ -153,9 +153,7 @@ def _eliminated(linked: Booleans, sizes: Floats, by_fill: bool) -> tuple[float, 
 
 
 @compiled
-def _eliminate(
-    linked: Booleans, sizes: Floats, logs: Floats, by_fill: bool, work: _Work
-) -> float:
+def _eliminate(linked: Booleans, sizes: Floats, logs: Floats, by_fill: bool, work: _Work) -> float:
     """Cells of the cliques that are left; `linked` is used up."""
     bags, alive, stale, ranks, near = work
     d, cells = len(sizes), 0.0

@@ -115,15 +115,13 @@ def _collect(program: Program, cliques: Floats, nodes: Floats, work: _Work) -> N
         link = len(program.nodes) - 1 + k
         a, b = program.links[link], program.links[link + 1]
         extents, steps = program.extents[a:b], program.steps[a:b]
-        for s in range(len(separator)):
-            separator[s] = 2 * FORBIDDEN
+        separator[:] = 2 * FORBIDDEN
         maximise(clique, separator, extents, steps, work.digits)
         for s in range(len(separator)):
             mass[s] = -separator[s] if separator[s] > _IMPOSSIBLE else 0.0
         add(clique, mass, extents, steps, work.digits)
         exponentiate(clique, work.scale, work.bits)
-        for s in range(len(mass)):
-            mass[s] = 0.0
+        mass[:] = 0.0
         sum_up(clique, mass, extents, steps, work.digits)
         for s in range(len(separator)):
             separator[s] = separator[s] + np.log(mass[s]) if mass[s] > 0 else FORBIDDEN
@@ -146,8 +144,7 @@ def _distribute(program: Program, cliques: Floats, nodes: Floats, work: _Work) -
             host = program.hosts[node]
             large = clique if host < 0 else nodes[program.nodes[host] : program.nodes[host + 1]]
             small = nodes[program.nodes[node] : program.nodes[node + 1]]
-            for s in range(len(small)):
-                small[s] = 0.0
+            small[:] = 0.0
             a, b = program.links[node], program.links[node + 1]
             sum_up(large, small, program.extents[a:b], program.steps[a:b], work.digits)
 
@@ -168,10 +165,10 @@ def exponentiate(numbers: Floats, scale: Floats, bits: Integers) -> None:
     for start in range(0, len(numbers), len(scale)):
         x = numbers[start : start + len(scale)]
         for i in range(len(x)):
-            scale[i] = max(x[i], _LEAST_LOG) * _LOG2_E + _SHIFT
+            scale[i] = (x[i] if x[i] > _LEAST_LOG else _LEAST_LOG) * _LOG2_E + _SHIFT
         for i in range(len(x)):
             k = scale[i] - _SHIFT
-            r = (max(x[i], _LEAST_LOG) - k * _LN2_HIGH) - k * _LN2_LOW
+            r = ((x[i] if x[i] > _LEAST_LOG else _LEAST_LOG) - k * _LN2_HIGH) - k * _LN2_LOW
             x[i] = _polynomial(r) if x[i] > _LEAST_LOG else 0.0
         for i in range(len(x)):
             bits[i] = (bits[i] + 1023) << 52
@@ -179,7 +176,7 @@ def exponentiate(numbers: Floats, scale: Floats, bits: Integers) -> None:
             x[i] *= scale[i]
 
 
-@compiled(fastmath={"contract"})
+@compiled(no_cpython_wrapper=True, fastmath={"contract"})
 def _polynomial(r: float) -> float:
     """Taylor's, degree 13."""
     p = 1.0 / 6227020800.0

@@ -33,10 +33,8 @@ def _advance(digits: Integers, extents: Integers, steps: Integers) -> int:
     return int(moved)
 
 
-@compiled
-def add(
-    large: Floats, small: Floats, extents: Integers, steps: Integers, digits: Integers
-) -> None:
+@compiled(no_cpython_wrapper=True)
+def add(large: Floats, small: Floats, extents: Integers, steps: Integers, digits: Integers) -> None:
     """Add the smaller table to the larger."""
     n = len(extents)
     rows, width, step = extents[n - 2], extents[n - 1], steps[n - 2]
@@ -58,7 +56,7 @@ def add(
         base += _advance(digits, extents, steps)
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def multiply(
     large: Floats, small: Floats, extents: Integers, steps: Integers, digits: Integers
 ) -> None:
@@ -83,7 +81,7 @@ def multiply(
         base += _advance(digits, extents, steps)
 
 
-@compiled(fastmath=_FAST)
+@compiled(no_cpython_wrapper=True, fastmath=_FAST)
 def sum_up(
     large: Floats, small: Floats, extents: Integers, steps: Integers, digits: Integers
 ) -> None:
@@ -109,7 +107,7 @@ def sum_up(
         base += _advance(digits, extents, steps)
 
 
-@compiled(fastmath=_FAST)
+@compiled(no_cpython_wrapper=True, fastmath=_FAST)
 def maximise(
     large: Floats, small: Floats, extents: Integers, steps: Integers, digits: Integers
 ) -> None:
@@ -124,11 +122,11 @@ def maximise(
             if steps[n - 1] > 0:
                 other = small[at : at + width]
                 for j in range(width):
-                    other[j] = max(other[j], row[j])
+                    other[j] = row[j] if row[j] > other[j] else other[j]
             else:
                 value = small[at]
                 for j in range(width):
-                    value = max(value, row[j])
+                    value = row[j] if row[j] > value else value
                 small[at] = value
             start += width
             at += step
@@ -190,7 +188,8 @@ def _count(
     columns, starts = tables
     last = columns.shape[1] - 1
     for begin in range(0, states.shape[1], _BLOCK):
-        n = min(_BLOCK, states.shape[1] - begin)
+        left = states.shape[1] - begin
+        n = _BLOCK if left > _BLOCK else left
         for t in range(len(columns)):
             known = t > 0
             for k in range(last):
