@@ -154,7 +154,8 @@ def answer(
         schema, budget, ledger, by, spend=added, secure=source.secure, checkpoint=place
     )
     outlay.require_entered(parent.checksum.removeprefix("sha256:"))
-    require_late_needs(source)
+    declared = [str(one["kind"]) for one in parent.release.manifest.analyses]
+    require_late_needs(source, [*declared, *(one.kind for one in asked.analyses)])
     tell = progress or (lambda _stage, _done, _total: None)
     rows = coded_rows(data, schema, tell)
     identity = {

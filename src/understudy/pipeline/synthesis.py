@@ -172,7 +172,8 @@ def synthesize(
     outlay = _outlay(request, place, ledger, by, secure=secure)
     expected = expected_in(request, assume_rows, like, secure=secure)
     tell = progress or (lambda _stage, _done, _total: None)
-    require_late_needs(randomness := _randomness(insecure_noise_seed))
+    kinds = [analysis.kind for analysis in request.analyses]
+    require_late_needs(randomness := _randomness(insecure_noise_seed), kinds)
     rows = coded_rows(data, request.schema, tell)
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
     diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
