@@ -123,6 +123,7 @@ def answer(
     keep_checkpoint: bool = False,
     ledger: str | Path | None = None,
     by: str | None = None,
+    spill: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Measure what a question asks, and give back the amended release.
@@ -137,6 +138,7 @@ def answer(
         keep_checkpoint: leave it when the answer is there, for callers that save it first.
         ledger: that governs the population of the rows, as for `synthesize`.
         by: who spends, as for `synthesize`.
+        spill: folder for coded rows, as for `synthesize`.
         progress: called with a stage, and how much of how much is done.
 
     Returns:
@@ -168,7 +170,7 @@ def answer(
     outlay.require_entered(parent.checksum.removeprefix("sha256:"))
     require_late_needs(source)
     tell = progress or (lambda _stage, _done, _total: None)
-    rows = coded_rows(data, schema, tell)
+    rows = coded_rows(data, schema, tell, spill)
     identity = {
         **{"question": asked.digest, "release": parent.checksum, "seed": str(seed)},
         **{"epsilon": str(budget.epsilon), "delta": str(budget.delta)},

@@ -145,7 +145,7 @@ def _is_direct(arrow: pa.DataType, dtype: pl.DataType) -> bool:
     Reading by Polars begins anew for every batch, far behind the beginning of a large file.
     """
     simple = dtype in _SIMPLE and any(is_type(arrow) for is_type in _ARROW_SIMPLE)
-    return is_text(dtype) or (simple and pl.Series(pa.array([], arrow)).dtype == dtype)
+    return is_text(dtype) or (simple and pl.Series(pa.nulls(0, arrow)).dtype == dtype)
 
 
 def _of_few_texts(metadata: pq.FileMetaData, names: Sequence[str]) -> list[str]:
@@ -176,7 +176,8 @@ def _series(values: pa.Array, dtype: pl.DataType, *, few: bool) -> pl.Series:
     texts = _text(values.dictionary, pl.String())
     if texts.null_count() or texts.n_unique() < len(texts):  # such as two that are no texts
         return texts.gather(pl.Series(values.indices))
-    return texts.cast(pl.Enum(texts)).gather(pl.Series(values.indices))
+    # Sorted, so that batches mostly have the same type, and these texts are coded only once.
+    return texts.cast(pl.Enum(texts.sort())).gather(pl.Series(values.indices))
 
 
 def _text(values: pa.Array, dtype: pl.DataType) -> pl.Series:
