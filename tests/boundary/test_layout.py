@@ -35,7 +35,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # command, and what is charged to a population; waves; what refuses a release, and what is left of
 # a run.
 # 1 for extras: what an installation may lack.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 517, 320, 60
+# 4 for large tables: states of numbers, codes that are kept, a spill, and its key.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 521, 320, 60
 
 
 def code_lines(function):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from understudy.cli import kept_runs
-from understudy.cli.app import By, Json, LedgerUrl, NoiseSeed, Quiet, Resume, app
+from understudy.cli.app import By, Json, LedgerUrl, NoiseSeed, Quiet, Resume, Spill, app
 from understudy.cli.json_output import print_json
 from understudy.cli.terminal import answer_text, progress_bar, release_text, verdict_text
 from understudy.errors import MethodError
@@ -50,6 +50,7 @@ def answer(
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking once more.")] = False,
     ledger: LedgerUrl = None,
     by: By = None,
+    spill: Spill = None,
     insecure_noise_seed: NoiseSeed = None,
     resume: Resume = False,
     as_json: Json = False,
@@ -63,7 +64,7 @@ def answer(
     from understudy.pipeline.answer_plan import plan_answer
 
     asked = question_file(question)
-    spent_on: dict[str, Any] = {"ledger": ledger, "by": by}
+    spent_on: dict[str, Any] = {"ledger": ledger, "by": by, "spill": spill}
     spent_on["insecure_noise_seed"] = insecure_noise_seed
     if asked.claims:
         if out is not None or resume:

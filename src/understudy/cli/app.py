@@ -192,6 +192,14 @@ LedgerUrl = Annotated[
 By = Annotated[
     str | None, typer.Option(help="Who spends, for the ledger; by default UNDERSTUDY_BY.")
 ]
+Spill = Annotated[
+    Path | None,
+    typer.Option(
+        "--spill",
+        help="Folder for coded rows that are too many for memory: one encrypted file without a "
+        "name, while this runs. Without it they are read again on each pass.",
+    ),
+]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")]
 
 AnswersShare = Annotated[

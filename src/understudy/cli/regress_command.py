@@ -19,6 +19,7 @@ from understudy.cli.app import (
     Quiet,
     Resume,
     Seed,
+    Spill,
     app,
 )
 from understudy.cli.json_output import print_json
@@ -70,6 +71,7 @@ def regress(
     insecure_noise_seed: NoiseSeed = None,
     ledger: LedgerUrl = None,
     by: By = None,
+    spill: Spill = None,
     resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -106,6 +108,7 @@ def regress(
             keep_checkpoint=True,
             ledger=ledger,
             by=by,
+            spill=spill,
             progress=tell,
         )
         if out is not None:

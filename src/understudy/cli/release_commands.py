@@ -31,6 +31,7 @@ from understudy.cli.app import (
     SchemaFile,
     Seed,
     Sets,
+    Spill,
     app,
     declared,
     listed,
@@ -187,6 +188,7 @@ def synthesize(
     csv_raw: _CsvRaw = False,
     ledger: LedgerUrl = None,
     by: By = None,
+    spill: Spill = None,
     resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -225,6 +227,7 @@ def synthesize(
             keep_checkpoint=True,
             ledger=ledger,
             by=by,
+            spill=spill,
             progress=tell,
             confide=None if quiet or as_json else diagnostics.append,
             # For the eyes of whoever sits there: no file, no pipe and no log has it.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from understudy.cli import kept_runs
-from understudy.cli.app import By, Delta, Epsilon, Json, LedgerUrl, NoiseSeed, Quiet, app
+from understudy.cli.app import By, Delta, Epsilon, Json, LedgerUrl, NoiseSeed, Quiet, Spill, app
 from understudy.cli.json_output import print_json
 from understudy.cli.terminal import progress_bar, verdict_text
 
@@ -38,6 +38,7 @@ def verdict(
     ] = False,
     ledger: LedgerUrl = None,
     by: By = None,
+    spill: Spill = None,
     insecure_noise_seed: NoiseSeed = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -64,6 +65,7 @@ def verdict(
             **asked,
             ledger=ledger,
             by=by,
+            spill=spill,
             insecure_noise_seed=insecure_noise_seed,
             progress=tell,
         )

@@ -17,17 +17,22 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.domain.domain import box_contains
+from understudy.engine.number_states import NOWHERE, NumberStates
 from understudy.engine.reading.named_states import (
-    Keys,
     Named,
     as_floats,
     days_of,
     numbers_of,
     truths_of,
 )
-from understudy.engine.reading.plain_types import FIRST_DAY, LAST_DAY, is_text, plain
-from understudy.schema import NUMERIC, Column, Continuous, Date, Schema
-from understudy.schema.cell_values import CLOSE
+from understudy.engine.reading.plain_types import (
+    FIRST_DAY,
+    LAST_DAY,
+    different_texts,
+    is_text,
+    plain,
+)
+from understudy.schema import NUMERIC, Column, Date, Schema
 
 Codes = NDArray[np.unsignedinteger]
 
@@ -98,12 +103,20 @@ class ColumnCoder:
     name: str
     column: Column
     named: Named = field(init=False, repr=False)
-    _bins: _Bins | None = field(init=False, repr=False)
+    _numbers: NumberStates = field(init=False, repr=False)
+    _days: NumberStates = field(init=False, repr=False)
+    _last: tuple[pl.Series, Reading] | None = field(
+        init=False, repr=False, compare=False, default=None
+    )  # batches of one table mostly have the same texts
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "named", Named(self.column))
-        bins = _Bins(self.column) if isinstance(self.column, NUMERIC) else None
-        object.__setattr__(self, "_bins", bins)
+        named, column = Named(self.column), self.column
+        of_days = isinstance(column, Date)
+        binned = column if isinstance(column, NUMERIC) else None
+        numbers = NumberStates(named.exact, named.close, None if of_days else binned)
+        days = NumberStates(named.days, column=binned if of_days else None)
+        for name, value in (("named", named), ("_numbers", numbers), ("_days", days)):
+            object.__setattr__(self, name, value)
 
     def code(self, values: pl.Series) -> Codes:
         """State of each value; what fits none gets the out-of-domain state.
@@ -115,42 +128,63 @@ class ColumnCoder:
             Shape (n,), the smallest unsigned type that holds `size`. The out-of-domain state is
             that of the declared code `out_of_domain`, or `size` if there is none.
         """
-        return self.read(values).counted(self.column).astype(code_dtype(self.column.size))
+        values = plain(values.alias("values"))  # Polars takes some names ("^a$") for patterns
+        if values.dtype == pl.Boolean or is_text(values.dtype):
+            reading, places = self._read_words(values)
+            states = self._narrow(reading.counted(self.column))
+            return states if places is None else np.take(states, places)
+        lost = self.column.size - (self.column.out_of_domain is not None)
+        return self._narrow(self._found(*_line(values), lost))
 
     def read(self, values: pl.Series) -> Reading:
         """What `code` does, with what `check` needs to say why a value fits no state."""
-        values = plain(values.alias("values"))  # Polars takes some names ("^a$") for patterns
-        dtype = values.dtype
-        if not len(values) and (dtype == pl.Boolean or is_text(dtype)):
-            return _NOTHING  # the first batch of a table; no value of these types is unreadable
-        if dtype == pl.Boolean:
-            words = self._texts(pl.Series([None, "false", "true"]))
-            return words.at(values.cast(pl.Int8).fill_null(-1).to_numpy() + 1)
-        if is_text(dtype):
-            return self._distinct_texts(values.cast(pl.String))
-        nowhere = np.full(len(values), np.nan)
-        if dtype == pl.Date:
-            return self._places(nowhere, _days(values), values.is_null().to_numpy())
-        number = as_floats(values.cast(pl.String) if dtype.is_decimal() else values)
-        return self._places(number, nowhere, np.isnan(number))
+        values = plain(values.alias("values"))
+        if values.dtype == pl.Boolean or is_text(values.dtype):
+            reading, places = self._read_words(values)
+            return reading if places is None else reading.at(places)
+        line, are_days = _line(values)
+        states = self._found(line, are_days, self.column.size)
+        if are_days is not isinstance(self.column, Date):
+            number = np.full(len(line), np.nan)
+        else:
+            number = np.where(np.isfinite(line), line, np.nan) if are_days else line
+        return Reading(states, number, np.isnan(line))
 
-    def _distinct_texts(self, text: pl.Series) -> Reading:
-        """Texts, each different one read once where there are levels."""
-        if self._bins is not None:  # numbers may all differ
-            return self._texts(text)
-        encoded = text.to_arrow().dictionary_encode()
-        different = pl.Series([None], dtype=pl.String).append(
-            pl.Series(encoded.dictionary, dtype=pl.String)
-        )
-        places = pl.Series(encoded.indices).fill_null(-1).to_numpy()
-        return self._texts(different).at(places + 1)
+    def _found(self, line: NDArray[np.float64], are_days: bool, lost: int) -> NDArray[np.int64]:
+        states = self._days if are_days else self._numbers
+        return states.find(line, absent=self.named.texts.get("", lost), lost=lost)
+
+    def _narrow(self, states: NDArray[np.int64]) -> Codes:
+        return states.astype(code_dtype(self.column.size))
+
+    def _read_words(self, values: pl.Series) -> tuple[Reading, NDArray[np.integer] | None]:
+        """Truth values or texts that differ, and the place of each value among them.
+
+        Each different one is read once; texts on a line of numbers may all differ, and are read
+        one by one.
+        """
+        if not len(values):  # the first batch of a table; no value of these types is unreadable
+            return _NOTHING, None
+        if values.dtype == pl.String and isinstance(self.column, NUMERIC):
+            return self._texts(values), None
+        if values.dtype == pl.Boolean:
+            different = pl.Series([None, "false", "true"])
+            places = values.cast(pl.Int8).fill_null(-1).to_numpy() + 1
+        else:
+            different, places = different_texts(values)
+        last = self._last
+        if last is None or not different.equals(last[0]):
+            last = different, self._texts(different)
+            object.__setattr__(self, "_last", last)
+        return last[1], places
 
     def _texts(self, text: pl.Series) -> Reading:
-        has_days = isinstance(self.column, Date) or len(self.named.days.numbers)
-        day = days_of(text) if has_days else np.full(len(text), np.nan)
-        absent = (text.fill_null("") == "").to_numpy()
-        reading = self._places(numbers_of(text), day, absent)
-        states = reading.states
+        states, line = self._numbers.find(number := numbers_of(text)), number
+        if isinstance(self.column, Date) or len(self.named.days.numbers):
+            day = days_of(text)
+            found = self._days.find(day)
+            states = np.where(found != NOWHERE, found, states)
+            line = day if isinstance(self.column, Date) else number
         if self.named.truths:
             truth = truths_of(text)
             for value, state in self.named.truths.items():
@@ -158,84 +192,24 @@ class ColumnCoder:
         if self.named.texts:
             known = list(self.named.texts)
             matched = text.replace_strict(
-                known, list(self.named.texts.values()), default=-1, return_dtype=pl.Int64
+                known, list(self.named.texts.values()), default=NOWHERE, return_dtype=pl.Int64
             ).to_numpy()
-            hit = (matched >= 0) & ~absent
-            states[hit] = matched[hit]
-        return reading
-
-    def _places(
-        self, number: NDArray[np.float64], day: NDArray[np.float64], absent: NDArray[np.bool_]
-    ) -> Reading:
-        """Values by their number and day, of which each has one or none; NaN where it has none."""
-        size = self.column.size
-        states = np.full(len(number), size, dtype=np.int64)
-        line = day if isinstance(self.column, Date) else number
-        meant = self.named.by_number(number)
-        if self._bins is not None:
-            self._bins.into(line, states)
-            if line is number:  # what lies within the bounds is a value, and no code
-                low, high = self.column.bounds  # type: ignore[union-attr]
-                meant[(number >= low) & (number <= high)] = -1
-        for coded in (meant, self.named.days.find(day)):
-            states[coded >= 0] = coded[coded >= 0]
-        states[absent] = self.named.texts.get("", size)
+            states = np.where(matched != NOWHERE, matched, states)
+        absent = (text.fill_null("") == "").to_numpy()
+        states[absent] = self.named.texts.get("", self.column.size)
+        states[states == NOWHERE] = self.column.size
         return Reading(states, line, absent)
 
 
-class _Bins:
-    """Bins and spikes of a column on the number line.
+def _line(values: pl.Series) -> tuple[NDArray[np.float64], bool]:
+    """Numbers, or days since 1970-01-01, of a column of either; and whether they are days.
 
-    Args:
-        column: its declaration.
+    NaN stands for null, and infinity for days that cannot be written with four digits.
     """
-
-    def __init__(self, column: Column) -> None:
-        assert isinstance(column, NUMERIC)
-        self._bounds = column.bounds
-        self._whole = not isinstance(column, Continuous)
-        bins = [
-            (interval.low, k) for k, interval in enumerate(column.intervals) if not interval.spike
-        ]
-        spikes = [
-            (float(interval.low), k)
-            for k, interval in enumerate(column.intervals)
-            if interval.spike
-        ]
-        self._spikes = Keys.of(spikes, 0.0 if self._whole else CLOSE)
-        self._starts = np.array([low for low, _ in bins], dtype=np.float64)
-        self._states = np.array([k for _, k in bins], dtype=np.int64)
-        self._short = _in_32_bits(self._starts)
-
-    def into(self, line: NDArray[np.float64], states: NDArray[np.int64]) -> None:
-        """Clip to the bounds, then find the bin; infinities and NaN stay out of the domain.
-
-        An edge as 32 bits hold it counts as the edge: 0.7 stored in 32 bits lies a little below.
-        """
-        fits = np.isfinite(line)
-        if self._whole:
-            fits &= line == np.floor(line)
-        clipped = np.clip(line[fits], *self._bounds)
-        last = len(self._starts) - 1
-        place = np.clip(np.searchsorted(self._starts, clipped, side="right") - 1, 0, last)
-        place += clipped == self._short[np.minimum(place + 1, last)]
-        spike = self._spikes.find(clipped)  # a value clipped onto a spike belongs to it
-        states[fits] = np.where(spike >= 0, spike, self._states[place])
-
-
-def _in_32_bits(starts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What 32 bits make of each edge where that is less and no whole number; else NaN."""
-    with np.errstate(over="ignore"):
-        short = starts.astype(np.float32).astype(np.float64)
-    less = (short < starts) & (short != np.floor(short))
-    less[1:] &= short[1:] > starts[:-1]
-    return np.where(less, short, np.nan)
-
-
-def _days(values: pl.Series) -> NDArray[np.float64]:
-    """Days since 1970-01-01; NaN for null, and for days that cannot be written with four digits."""
+    if values.dtype != pl.Date:
+        return as_floats(values.cast(pl.String) if values.dtype.is_decimal() else values), False
     day = as_floats(values.to_physical())
-    return np.where((day >= FIRST_DAY) & (day <= LAST_DAY), day, np.nan)
+    return np.where((day < FIRST_DAY) | (day > LAST_DAY), np.inf, day), True
 
 
 @dataclass(frozen=True)

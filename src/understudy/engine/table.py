@@ -1,9 +1,10 @@
-"""The in-process engine: rows coded once in memory, or coded again on each pass if too many."""
+"""The in-process engine: rows coded once, or coded again on each pass if there are too many."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from understudy.engine.bounded_sums import ExactSums, sum_rows
 from understudy.engine.coding import Coder, Codes, ColumnCoder, Reading
 from understudy.engine.confidential import Confidential, ExactCells, ExactTable
+from understudy.engine.kept_codes import KEEP_BYTES, KeptCodes
 from understudy.engine.line_counts import line_counts
 from understudy.engine.marginal_counter import MarginalCounter
 from understudy.engine.occupied_cells import OccupiedCounter
@@ -23,7 +25,6 @@ from understudy.features.line_cells import LineCells
 from understudy.parallel import require_threads
 from understudy.schema import Schema, private_copy
 
-KEEP_BYTES = 2**30
 WIDE_CELLS = 2**22
 """Tables of more cells, out-of-domain states included, are counted by their occupied cells."""
 
@@ -32,29 +33,41 @@ class Table:
     """Rows coded against a schema, in this process.
 
     The first pass codes every row and so finds structural faults before any budget is spent. The
-    codes (a byte or two per value) are kept if they fit into `keep_bytes`; otherwise each later
-    question reads the input again. Nothing is written to disk.
+    codes (a byte or two per value) are kept if they fit into `keep_bytes`. Otherwise each later
+    question reads the input again, or, with a spill, the codes from there, which lie on disk
+    encrypted (`understudy.engine.spill`). Without a spill nothing is written to disk.
 
     Args:
         data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
         schema: what the rows are coded against.
         keep_bytes: most memory to keep coded rows in.
+        spill: folder for a spill.
 
     Raises:
         DataError: a structural fault: unreadable, a column missing or of an unreadable type, or
-            another number of rows than the schema declares as public.
+            another number of rows than the schema declares as public; or the spill cannot be
+            written.
     """
 
-    def __init__(self, data: object, schema: Schema, *, keep_bytes: int = KEEP_BYTES) -> None:
+    def __init__(
+        self,
+        data: object,
+        schema: Schema,
+        *,
+        keep_bytes: int = KEEP_BYTES,
+        spill: str | Path | None = None,
+    ) -> None:
         require_threads()
         self._given = schema
         self._schema = schema = private_copy(schema)
         self._keep_bytes = keep_bytes
+        self._spill = None if spill is None else Path(spill)
+        first = not isinstance(data, Rows)  # else something may have been paid for already
+        self._kept = KeptCodes(keep_bytes, self._spill, required=first)
         self._rows = data if isinstance(data, Rows) else open_rows(data, schema)
         self._require_columns(self._rows)
         self._coder = Coder(schema)
         require_types(self._rows, self._coder.columns)
-        self._kept: list[list[Codes]] | None = []
         self._n_rows = 0
         self._sums: dict[tuple[tuple[int, ...], tuple[int, ...]], ExactSums] = {}
         self._cells: dict[tuple[int, ...], ExactCells] = {}
@@ -80,8 +93,11 @@ class Table:
         return self._rows.kind
 
     def recoded(self, schema: Schema) -> Table:
-        """The same rows, read once more and coded against another schema of the same columns."""
-        return Table(self._rows, schema, keep_bytes=self._keep_bytes)
+        """The same rows, read once more and coded against another schema of the same columns.
+
+        They have a spill of their own, or, where there is no room for one, are read on each pass.
+        """
+        return Table(self._rows, schema, keep_bytes=self._keep_bytes, spill=self._spill)
 
     def grouped(self, schema: Schema, groups: Mapping[str, Sequence[int]]) -> GroupedTable:
         """The same rows with states merged into groups.
@@ -194,14 +210,10 @@ class Table:
             )
 
     def _first_pass(self) -> None:
-        used = 0
         for columns in self._coded():
             self._n_rows += len(columns[0])
-            used += sum(codes.nbytes for codes in columns)
-            if self._kept is not None and used <= self._keep_bytes:
-                self._kept.append(columns)
-            else:
-                self._kept = None
+            self._kept.add(columns)
+        self._kept.seal()
         if self._schema.rows == "public" and self._n_rows != self._schema.n_rows:
             raise DataError(
                 f"The schema declares n_rows = {self._schema.n_rows} as public, but the data have "
@@ -213,14 +225,17 @@ class Table:
             yield self._coder.code(batch)
 
     def _batches(self) -> Iterator[list[Codes]]:
-        return self._coded() if self._kept is None else iter(self._kept)
+        kept = self._kept.batches()
+        return self._coded() if kept is None else kept
+
+    def _in_memory(self) -> list[list[Codes]] | None:
+        return self._kept.in_memory
 
 
 class GroupedTable(Table):
     """The rows of another table, seen through groups of states; for counts only.
 
-    Codes are mapped once if the other table keeps them, and on each pass if it reads its input
-    again.
+    Codes are mapped once if the other table has them in memory, else on each pass.
 
     Args:
         table: the rows.
@@ -234,7 +249,8 @@ class GroupedTable(Table):
         self._n_rows = table._n_rows
         self._cells = {}
         self._maps = [_group_of(groups.get(name)) for name in schema.names]
-        self._kept = None if table._kept is None else [self._mapped(b) for b in table._kept]
+        kept = table._in_memory()
+        self._grouped = None if kept is None else [self._mapped(batch) for batch in kept]
 
     def recoded(self, schema: Schema) -> Table:
         """Rows are put into other bins before they are grouped."""
@@ -258,8 +274,13 @@ class GroupedTable(Table):
         """Groups have no numbers."""
         raise NotImplementedError("grouped rows have no numbers to read")
 
-    def _coded(self) -> Iterator[list[Codes]]:
-        return map(self._mapped, self._fine._coded())
+    def _batches(self) -> Iterator[list[Codes]]:
+        if self._grouped is not None:
+            return iter(self._grouped)
+        return map(self._mapped, self._fine._batches())
+
+    def _in_memory(self) -> list[list[Codes]] | None:
+        return self._grouped
 
     def _mapped(self, columns: list[Codes]) -> list[Codes]:
         pairs = zip(columns, self._maps, strict=True)

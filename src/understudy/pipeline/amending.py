@@ -111,6 +111,7 @@ def answer(
     keep_checkpoint: bool = False,
     ledger: str | Path | None = None,
     by: str | None = None,
+    spill: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Release:
     """Measure what a question asks, and give back the amended release.
@@ -125,6 +126,7 @@ def answer(
         keep_checkpoint: leave it when the answer is there, for callers that save it first.
         ledger: that governs the population of the rows, as for `synthesize`.
         by: who spends, as for `synthesize`.
+        spill: folder for coded rows, as for `synthesize`.
         progress: called with a stage, and how much of how much is done.
 
     Returns:
@@ -157,7 +159,7 @@ def answer(
     declared = [str(one["kind"]) for one in parent.release.manifest.analyses]
     require_late_needs(source, [*declared, *(one.kind for one in asked.analyses)])
     tell = progress or (lambda _stage, _done, _total: None)
-    rows = coded_rows(data, schema, tell)
+    rows = coded_rows(data, schema, tell, spill)
     identity = {
         **{"question": asked.digest, "release": parent.checksum, "seed": str(seed)},
         **{"epsilon": str(budget.epsilon), "delta": str(budget.delta)},

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final
 
+from understudy.arguments import path_of
 from understudy.engine import Engine, Table
+from understudy.errors import DataError
 from understudy.pipeline.interruption import Progress
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.ledger import Entry, Ledger
@@ -65,18 +68,22 @@ def open_gate(
     )
 
 
-def coded_rows(data: object, schema: Schema, tell: Progress) -> Table:
+def coded_rows(
+    data: object, schema: Schema, tell: Progress, spill: str | Path | None = None
+) -> Table:
     """The rows, read and coded, while it is told so; nothing is spent by it.
 
     Args:
         data: as `synthesize` takes it.
         schema: of the table.
         tell: who waits.
+        spill: folder for coded rows that are too many for memory.
 
     Raises:
-        DataError: a structural fault of the data.
+        DataError: a structural fault of the data, or the spill cannot be written.
     """
+    folder = None if spill is None else path_of("spill", spill, DataError)
     tell("Reading and coding rows", 0, 1)
-    rows = Table(data, schema)
+    rows = Table(data, schema, spill=folder)
     tell("Reading and coding rows", 1, 1)
     return rows

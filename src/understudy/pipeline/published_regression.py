@@ -34,6 +34,7 @@ def published_regression(
     repair: Repair,
     insecure_noise_seed: int | None,
     governed: tuple[str | Path | None, str | None],
+    spill: str | Path | None,
     tell: Progress,
 ) -> PrivateRegression:
     """Coefficients alone; whatever does not fit is refused before rows are read.
@@ -47,6 +48,7 @@ def published_regression(
         repair: what is done where noise leaves no positive definite matrix.
         insecure_noise_seed: of the noise.
         governed: the ledger of the population, and who spends.
+        spill: folder for coded rows.
         tell: who waits.
     """
     schema = given_schema(schema)
@@ -60,7 +62,7 @@ def published_regression(
     source = SecureRandomness() if seed is None else SeededRandomness(seed)
     require_late_needs(source)
     outlay = outlay_of(schema, budget, *governed, secure=source.secure)
-    rows = coded_rows(data, schema, tell)
+    rows = coded_rows(data, schema, tell, spill)
     request = {"formula": formula, "mechanism": mechanism, "epsilon": str(budget.epsilon)}
     with spending(outlay, "regression", request) as spent:
         gate = open_gate(rows, budget, source)

@@ -78,6 +78,7 @@ def synthesize(
     keep_checkpoint: bool = False,
     ledger: str | Path | None = None,
     by: str | None = None,
+    spill: str | Path | None = None,
     progress: Progress | None = None,
     confide: Confide | None = None,
     confide_misfits: bool = True,
@@ -124,6 +125,9 @@ def synthesize(
         ledger: URL or path of the ledger that governs the population of the rows; None for the one
             that `UNDERSTUDY_LEDGER` names. A schema with [ledger] is refused without one.
         by: who spends, for that ledger; None for what `UNDERSTUDY_BY` says.
+        spill: folder for coded rows that are too many for memory: then one encrypted file lies
+            there, without a name and while this runs. Without it nothing exact is written to disk,
+            and each pass reads the input again once codes take more than a gibibyte.
         progress: called with a stage, and how much of how much is done. What stands behind a comma
             changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
         confide: gets the diagnostics, when the release is made: how each walk of a method by Markov
@@ -143,7 +147,8 @@ def synthesize(
         MethodError: unknown method or option, or one that does not fit the schema.
         NotPrivateError: a method without a guarantee, and `allow_nonprivate` is not set; or an
             earlier release in `like` without one.
-        DataError: a structural fault of the data; nothing was spent.
+        DataError: a structural fault of the data, or the spill cannot be written; nothing was
+            spent.
         ReleaseError: an unknown kind of data frame.
         CheckpointError: the checkpoint belongs to another request, is in use or damaged, cannot be
             written, or its budget is spent.
@@ -174,7 +179,7 @@ def synthesize(
     tell = progress or (lambda _stage, _done, _total: None)
     kinds = [analysis.kind for analysis in request.analyses]
     require_late_needs(randomness := _randomness(insecure_noise_seed), kinds)
-    rows = coded_rows(data, request.schema, tell)
+    rows = coded_rows(data, request.schema, tell, spill)
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
     diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
     drawn_with = {"seeds": f"{seed}, {insecure_noise_seed}", "permissions": str(allow_nonprivate)}

@@ -65,6 +65,7 @@ def verdict(
     insecure_noise_seed: int | None = None,
     ledger: str | Path | None = None,
     by: str | None = None,
+    spill: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
     """Whether the rows bear out a claim, under differential privacy.
@@ -83,6 +84,7 @@ def verdict(
             that the verdict is **not private** and its guarantee says so.
         ledger: that governs the population of the rows, as for `synthesize`.
         by: who spends, as for `synthesize`.
+        spill: folder for coded rows, as for `synthesize`.
         progress: called with a stage, and how much of how much is done.
 
     Returns:
@@ -106,7 +108,7 @@ def verdict(
     source = SecureRandomness() if seed is None else SeededRandomness(seed)
     outlay = outlay_of(ready.schema, ready.budget, ledger, by, secure=source.secure)
     require_late_needs(source)
-    rows = coded_rows(data, ready.schema, tell)
+    rows = coded_rows(data, ready.schema, tell, spill)
     request = {"claim": ready.plan.claim, "epsilon": str(epsilon), "delta": str(delta)}
     with spending(outlay, "verdict", request) as spent:
         gate = open_gate(rows, ready.budget, source)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import polars as pl
+import polars.selectors as cs
 import pyarrow as pa
 import pytest
 
@@ -18,7 +19,8 @@ FRAME = pl.DataFrame({"a": ["x", None, "y"], "*": [1, 2, 3], "^a$": [0.5, None, 
 
 def read(data, columns=None):
     rows = open_rows(data)
-    return pl.concat(rows.batches(columns or rows.columns))
+    batches = rows.batches(columns or rows.columns)
+    return pl.concat(batch.cast({cs.enum(): pl.String}) for batch in batches)
 
 
 @pytest.mark.parametrize(

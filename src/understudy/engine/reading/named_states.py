@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final, Literal
 
 import numpy as np
@@ -25,6 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats
+from understudy.engine.number_states import Keys
 from understudy.schema import NUMERIC, Column, Date, Integer
 from understudy.schema.cell_values import CLOSE, EXACT_INTEGER, Code, text_of
 
@@ -81,57 +80,11 @@ def _own(numbers: pl.Series) -> NDArray[np.float64]:
 
 
 Family = Literal["numbers", "truth values", "days"]
-States = NDArray[np.int64]
 
 _PLAIN_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _PLAIN_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER_WORDS = ("inf", "nan", *WORDS)
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
-
-
-@dataclass(frozen=True)
-class Keys:
-    """States by a number.
-
-    Attributes:
-        numbers: of each state, ascending; shape (k,).
-        states: shape (k,).
-        close: how far a value may be from the number, relative to it.
-    """
-
-    numbers: Floats
-    states: States
-    close: float = 0.0
-
-    @classmethod
-    def of(cls, pairs: Iterable[tuple[float, int]], close: float = 0.0) -> Keys:
-        """From pairs of number and state."""
-        ordered = sorted(pairs)
-        numbers = np.array([number for number, _ in ordered], dtype=np.float64)
-        return cls(numbers, np.array([state for _, state in ordered], dtype=np.int64), close)
-
-    def find(self, values: Floats) -> States:
-        """State of each number, −1 where there is none; shape (n,).
-
-        Only the neighbours on both sides need to be asked: one further off is beyond its own reach
-        if the nearer one is, since reach grows in proportion to the number.
-        """
-        if not len(self.numbers):
-            return np.full(len(values), -1, dtype=np.int64)
-        right = np.minimum(np.searchsorted(self.numbers, values), len(self.numbers) - 1)
-        if not self.close:
-            return np.where(self.numbers[right] == values, self.states[right], -1)
-        left = np.maximum(right - 1, 0)
-        gaps = self._gap(left, values), self._gap(right, values)
-        place = np.where(gaps[0] <= gaps[1], left, right)
-        return np.where(np.isfinite(np.minimum(*gaps)), self.states[place], -1)
-
-    def _gap(self, place: States, values: Floats) -> Floats:
-        """Distance to a key, infinite if it is not within reach."""
-        key = self.numbers[place]
-        with np.errstate(over="ignore", invalid="ignore"):  # infinite less infinite
-            gap = np.where(key == values, 0.0, np.abs(values - key))
-            return np.where(gap <= self.close * np.abs(key), gap, np.inf)
 
 
 class Named:
@@ -143,6 +96,8 @@ class Named:
     Attributes:
         texts: text → state.
         truths: truth value → state.
+        exact: states that are a number, and meant by no other.
+        close: states that are a number, and meant by those near it.
         days: states that are a day.
         unclear: kinds of values that cannot tell all states apart, because some differ as texts
             only ("03" and "3"): a column of such values has lost what the texts said.
@@ -156,18 +111,11 @@ class Named:
         self.unclear: set[Family] = set()
         self.truths = self._single("truth values", _truths(states))
         self.days = Keys.of(self._single("days", self._days(states)).items())
-        self._exact, self._close = self._numbers(states)
+        self.exact, self.close = self._numbers(states)
         if isinstance(column, NUMERIC) and not isinstance(column, Date):
             low, high = column.bounds
             if any(low <= truth <= high for truth in self.truths):
                 self.unclear.add("truth values")  # true is the code "true" and the number 1
-
-    def by_number(self, numbers: Floats) -> States:
-        """State of each number, −1 where it names none; shape (n,)."""
-        exact = self._exact.find(numbers)
-        if not len(self._close.numbers):
-            return exact
-        return np.where(exact >= 0, exact, self._close.find(numbers))
 
     def _numbers(self, states: list[tuple[Code, int]]) -> tuple[Keys, Keys]:
         """States that are a number: compared exactly, and closely."""

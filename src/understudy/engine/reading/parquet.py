@@ -24,10 +24,24 @@ Types = dict[str, tuple[pl.DataType, ...]]
 
 _ROWS_AT_ONCE: Final = 250_000
 
+_FEW_BYTES: Final = 4
+_LIST_BYTES: Final = 2**12
+"""Most bytes per value, and beside these, in a file that says each of its texts but once."""
 
-def scan_parquet(files: Sequence[Path]) -> tuple[pl.LazyFrame, Types]:
+_SIMPLE: Final = (
+    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
+    *(pl.Float32, pl.Float64, pl.Boolean, pl.Date),
+)
+_ARROW_SIMPLE: Final = (
+    *(pa.types.is_integer, pa.types.is_float32, pa.types.is_float64, pa.types.is_boolean),
+    pa.types.is_date32,
+)
+
+
+def scan_parquet(files: Sequence[Path]) -> tuple[pl.LazyFrame, Types, bool]:
     """One table of all rows, not read yet, and the plain types that each column has in the files.
 
+    Also whether all files have the same columns, of the same types: `parquet_batches` reads these.
     Only the files' headings are read.
 
     Raises:
@@ -36,14 +50,14 @@ def scan_parquet(files: Sequence[Path]) -> tuple[pl.LazyFrame, Types]:
     parts = [plain_columns(_scan(file)) for file in files]
     schemas = [part.collect_schema() for part in parts]
     if len(parts) == 1:
-        return parts[0], {name: (dtype,) for name, dtype in schemas[0].items()}
+        return parts[0], {name: (dtype,) for name, dtype in schemas[0].items()}, True
     names = dict.fromkeys(name for schema in schemas for name in schema)
     types = {
         name: tuple(dict.fromkeys(schema.get(name, pl.Null()) for schema in schemas))
         for name in names
     }
     alike = [_aligned(part, schema, types) for part, schema in zip(parts, schemas, strict=True)]
-    return pl.concat(alike), types
+    return pl.concat(alike), types, all(schema == schemas[0] for schema in schemas)
 
 
 def plain_columns(lazy: pl.LazyFrame) -> pl.LazyFrame:
@@ -85,23 +99,85 @@ def _scan(file: Path) -> pl.LazyFrame:
     return register_io_source(read, schema=types)
 
 
+def parquet_batches(files: Sequence[Path], names: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Some columns of files of the same columns and types, one file after the other.
+
+    A column of texts of which a file holds few has a type `Enum` of these, in this batch alone:
+    each is then coded once, and not once per row. No more than a batch is held at a time, and what
+    the libraries decode ahead.
+
+    Raises:
+        PolarsError, ArrowException, OSError, ValueError: a file is damaged.
+    """
+    for file in files:
+        lazy = pl.scan_parquet(file, glob=False)
+        types = lazy.collect_schema()
+        for batch in _batches(file, lazy, {name: types[name] for name in names}, few=True):
+            yield pl.DataFrame([plain(one).alias(one.name) for one in batch.get_columns()])
+
+
 def _batches(
-    file: Path, lazy: pl.LazyFrame, types: dict[str, pl.DataType]
+    file: Path, lazy: pl.LazyFrame, types: dict[str, pl.DataType], *, few: bool = False
 ) -> Iterator[pl.DataFrame]:
-    """Some columns of a file: texts as Arrow reads them, all others as Polars does."""
-    texts = [name for name, dtype in types.items() if is_text(dtype)]
-    rest = lazy.select(cs.by_name([name for name in types if name not in texts]))
-    if not texts:
+    """Some columns of a file: texts and simple types as Arrow reads them, others as Polars does."""
+    with pq.ParquetFile(file) as source:
+        arrow = {name: source.schema_arrow.field(name).type for name in types}
+        direct = [name for name, dtype in types.items() if _is_direct(arrow[name], dtype)]
+        encoded = _of_few_texts(source.metadata, direct) if few else []
+    rest = lazy.select(cs.by_name([name for name in types if name not in direct]))
+    if not direct:
         yield from rest.collect_batches(chunk_size=_ROWS_AT_ONCE, maintain_order=True)
         return
     at = 0
-    with pq.ParquetFile(file) as source:
-        for batch in source.iter_batches(_ROWS_AT_ONCE, columns=texts):
-            columns = [_text(batch.column(name), types[name]).alias(name) for name in texts]
-            others = rest.slice(at, len(batch)).collect() if len(texts) < len(types) else None
-            whole = pl.DataFrame([*columns, *(others.get_columns() if others is not None else ())])
+    with pq.ParquetFile(file, read_dictionary=encoded) as source:
+        for batch in source.iter_batches(_ROWS_AT_ONCE, columns=direct):
+            columns = [_series(batch.column(name), types[name], few=few) for name in direct]
+            named = [one.alias(name) for one, name in zip(columns, direct, strict=True)]
+            others = rest.slice(at, len(batch)).collect() if len(direct) < len(types) else None
+            whole = pl.DataFrame([*named, *(others.get_columns() if others is not None else ())])
             yield whole.select(cs.by_name(list(types)))
             at += len(batch)
+
+
+def _is_direct(arrow: pa.DataType, dtype: pl.DataType) -> bool:
+    """Whether Arrow reads a column as Polars does, or with more care: it takes texts that are none.
+
+    Reading by Polars begins anew for every batch, far behind the beginning of a large file.
+    """
+    simple = dtype in _SIMPLE and any(is_type(arrow) for is_type in _ARROW_SIMPLE)
+    return is_text(dtype) or (simple and pl.Series(pa.nulls(0, arrow)).dtype == dtype)
+
+
+def _of_few_texts(metadata: pq.FileMetaData, names: Sequence[str]) -> list[str]:
+    """Columns that every part of a file keeps as numbers of texts that it lists once."""
+    large, listed = set(), set()
+    for group in range(metadata.num_row_groups):
+        part = metadata.row_group(group)
+        for k in range(part.num_columns):
+            column = part.column(k)
+            listed.add(column.path_in_schema)
+            most = _FEW_BYTES * column.num_values + _LIST_BYTES
+            if not column.has_dictionary_page or column.total_uncompressed_size > most:
+                large.add(column.path_in_schema)
+    texts = {
+        c.path
+        for c in map(metadata.schema.column, range(len(metadata.schema)))
+        if c.physical_type == "BYTE_ARRAY"
+    }
+    return [name for name in names if name in (listed & texts) - large]
+
+
+def _series(values: pa.Array, dtype: pl.DataType, *, few: bool) -> pl.Series:
+    """A column of a batch that Arrow has read."""
+    if not is_text(dtype):
+        return pl.Series(values)
+    if not (few and pa.types.is_dictionary(values.type)):
+        return _text(values, dtype)
+    texts = _text(values.dictionary, pl.String())
+    if texts.null_count() or texts.n_unique() < len(texts):  # such as two that are no texts
+        return texts.gather(pl.Series(values.indices))
+    # Sorted, so that batches mostly have the same type, and these texts are coded only once.
+    return texts.cast(pl.Enum(texts.sort())).gather(pl.Series(values.indices))
 
 
 def _text(values: pa.Array, dtype: pl.DataType) -> pl.Series:

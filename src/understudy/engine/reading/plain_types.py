@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from understudy.engine.reading.python_objects import UNLIKE, texts
 
@@ -27,6 +29,21 @@ _TEXT = (pl.String, pl.Categorical, pl.Enum)
 def is_text(dtype: pl.DataType) -> bool:
     """Whether values of a plain type are texts."""
     return dtype in _TEXT
+
+
+def different_texts(values: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
+    """The texts of a column, each once, null first; and the place of each value among them.
+
+    Args:
+        values: text, shape (n,).
+    """
+    nothing = pl.Series([None], dtype=pl.String)
+    if isinstance(values.dtype, pl.Enum):
+        texts, places = values.dtype.categories, values.to_physical().cast(pl.Int32)
+    else:
+        encoded = values.cast(pl.String).to_arrow().dictionary_encode()
+        texts, places = pl.Series(encoded.dictionary), pl.Series(encoded.indices)
+    return nothing.append(texts.cast(pl.String)), places.fill_null(-1).to_numpy() + 1
 
 
 def is_plain(dtype: pl.DataType) -> bool:

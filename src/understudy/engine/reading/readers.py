@@ -27,7 +27,7 @@ from understudy.engine.reading.frame_columns import (
     is_readable,
     pandas_column,
 )
-from understudy.engine.reading.parquet import plain_columns, scan_parquet
+from understudy.engine.reading.parquet import parquet_batches, plain_columns, scan_parquet
 from understudy.errors import DataError
 from understudy.schema import Schema
 
@@ -51,6 +51,7 @@ class Rows:
         unreadable: columns whose type cannot be read, with the name of that type; they are among
             `columns` but not in `lazy`.
         parts: types of the columns that do not have one type in all files of a folder.
+        files: Parquet files of one schema that hold the rows; none for rows from elsewhere.
     """
 
     lazy: pl.LazyFrame
@@ -59,6 +60,7 @@ class Rows:
     place: str
     unreadable: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, tuple[pl.DataType, ...]] = field(default_factory=dict)
+    files: tuple[Path, ...] = ()
 
     def types(self) -> dict[str, tuple[pl.DataType, ...]]:
         """The types that each readable column has; several if files of a folder differ.
@@ -87,7 +89,7 @@ class Rows:
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Read some columns, in batches of at most about 250,000 rows, in any order of rows.
 
-        The first batch is empty.
+        The first batch is empty. Texts may be `Enum`, of other texts in each batch.
 
         Raises:
             DataError: a column's type cannot be read, or the input breaks off or is malformed.
@@ -99,7 +101,10 @@ class Rows:
             chosen = self.lazy.select(cs.by_name(list(columns)))
             # The types first, so that one that cannot be read is an error whatever the rows.
             yield pl.DataFrame(schema=chosen.collect_schema())
-            yield from chosen.collect_batches(chunk_size=BATCH_ROWS)
+            if self.files:
+                yield from parquet_batches(self.files, columns)
+            else:
+                yield from chosen.collect_batches(chunk_size=BATCH_ROWS)
         except _READ_FAULTS:
             raise self._broken() from None
 
@@ -210,11 +215,13 @@ def _open_polars(lazy: pl.LazyFrame, place: str) -> Rows:
 
 def _open_parquet(files: Sequence[Path], place: str) -> Rows:
     try:
-        lazy, types = scan_parquet(files)
+        lazy, types, alike = scan_parquet(files)
     except _READ_FAULTS:
         raise _unknown(place) from None
     several = {name: dtypes for name, dtypes in types.items() if len(dtypes) > 1}
-    return Rows(lazy, tuple(types), "pandas", place, parts=several)
+    return Rows(
+        lazy, tuple(types), "pandas", place, parts=several, files=tuple(files) if alike else ()
+    )
 
 
 def _open_arrow(data: Any, place: str) -> Rows:
