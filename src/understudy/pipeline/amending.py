@@ -26,7 +26,7 @@ from understudy.arguments import path_of, require_function, require_whole
 from understudy.errors import CheckpointError, MethodError, NotPrivateError, ReleaseError
 from understudy.inference.question_file import QuestionFile, question_file
 from understudy.pipeline.describe import stated
-from understudy.pipeline.gates import coded_rows, open_gate
+from understudy.pipeline.gates import open_gate, summed_rows
 from understudy.pipeline.interruption import Progress
 from understudy.pipeline.late_needs import require_late_needs, telling_what_was_spent
 from understudy.pipeline.outlay import outlay_of
@@ -123,6 +123,7 @@ def answer(
     keep_checkpoint: bool = False,
     ledger: str | Path | None = None,
     by: str | None = None,
+    trusted_cluster: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Measure what a question asks, and give back the amended release.
@@ -137,6 +138,7 @@ def answer(
         keep_checkpoint: leave it when the answer is there, for callers that save it first.
         ledger: that governs the population of the rows, as for `synthesize`.
         by: who spends, as for `synthesize`.
+        trusted_cluster: as for `synthesize`.
         progress: called with a stage, and how much of how much is done.
 
     Returns:
@@ -168,7 +170,8 @@ def answer(
     outlay.require_entered(parent.checksum.removeprefix("sha256:"))
     require_late_needs(source)
     tell = progress or (lambda _stage, _done, _total: None)
-    rows = coded_rows(data, schema, tell)
+    passes = 1 + len(bought)
+    rows = summed_rows(data, schema, tell, passes=passes, trusted_cluster=trusted_cluster)
     identity = {
         **{"question": asked.digest, "release": parent.checksum, "seed": str(seed)},
         **{"epsilon": str(budget.epsilon), "delta": str(budget.delta)},

@@ -69,6 +69,7 @@ def regress(
     keep_checkpoint: bool = ...,
     ledger: str | Path | None = ...,
     by: str | None = ...,
+    trusted_cluster: bool = ...,
     progress: Progress | None = ...,
     confide: Confide | None = ...,
     confide_misfits: bool = ...,
@@ -87,6 +88,7 @@ def regress(
     insecure_noise_seed: int | None = ...,
     ledger: str | Path | None = ...,
     by: str | None = ...,
+    trusted_cluster: bool = ...,
     progress: Progress | None = ...,
 ) -> PrivateRegression: ...
 
@@ -108,6 +110,7 @@ def regress(
     keep_checkpoint: bool = False,
     ledger: str | Path | None = None,
     by: str | None = None,
+    trusted_cluster: bool = False,
     progress: Progress | None = None,
     confide: Confide | None = None,
     confide_misfits: bool = True,
@@ -145,6 +148,7 @@ def regress(
         keep_checkpoint: leave it when the release is made.
         ledger: that governs the population of the rows, as for `synthesize`.
         by: who spends, as for `synthesize`.
+        trusted_cluster: as for `synthesize`.
         progress: called with a stage, and how much of how much is done.
         confide: gets diagnostics that depend on the rows: for the steward, never to be published.
         confide_misfits: whether those of columns are among them.
@@ -183,6 +187,7 @@ def regress(
             repair="ridge" if repair is None else repair,
             insecure_noise_seed=insecure_noise_seed,
             governed=(ledger, by),
+            trusted_cluster=trusted_cluster,
             tell=progress or (lambda _stage, _done, _total: None),
         )
     if repair is not None:
@@ -196,6 +201,7 @@ def regress(
         keep_checkpoint=keep_checkpoint,
         ledger=ledger,
         by=by,
+        trusted_cluster=trusted_cluster,
         progress=progress,
         confide=confide,
         confide_misfits=confide_misfits,
