@@ -26,7 +26,7 @@ from understudy.arguments import path_of, require_function, require_whole
 from understudy.errors import CheckpointError, MethodError, NotPrivateError, ReleaseError
 from understudy.inference.question_file import QuestionFile, question_file
 from understudy.pipeline.describe import stated
-from understudy.pipeline.gates import coded_rows, open_gate
+from understudy.pipeline.gates import open_gate, summed_rows
 from understudy.pipeline.interruption import Progress
 from understudy.pipeline.late_needs import require_late_needs, telling_what_was_spent
 from understudy.pipeline.outlay import outlay_of
@@ -112,6 +112,7 @@ def answer(
     ledger: str | Path | None = None,
     by: str | None = None,
     spill: str | Path | None = None,
+    trusted_cluster: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Measure what a question asks, and give back the amended release.
@@ -127,6 +128,7 @@ def answer(
         ledger: that governs the population of the rows, as for `synthesize`.
         by: who spends, as for `synthesize`.
         spill: folder for coded rows, as for `synthesize`.
+        trusted_cluster: as for `synthesize`.
         progress: called with a stage, and how much of how much is done.
 
     Returns:
@@ -159,7 +161,9 @@ def answer(
     declared = [str(one["kind"]) for one in parent.release.manifest.analyses]
     require_late_needs(source, [*declared, *(one.kind for one in asked.analyses)])
     tell = progress or (lambda _stage, _done, _total: None)
-    rows = coded_rows(data, schema, tell, spill)
+    rows = summed_rows(
+        *(data, schema, tell, spill), passes=1 + len(bought), trusted_cluster=trusted_cluster
+    )
     identity = {
         **{"question": asked.digest, "release": parent.checksum, "seed": str(seed)},
         **{"epsilon": str(budget.epsilon), "delta": str(budget.delta)},
