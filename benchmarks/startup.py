@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -107,12 +107,12 @@ def megabytes(one: Distribution) -> float:
     return sum(place.stat().st_size for place in places if place.is_file()) / 1e6
 
 
-def sizes(names: set[str], title: str, limit: float | None = None) -> None:
+def sizes(ones: Iterable[Distribution], title: str, limit: float | None = None) -> None:
     """Print a table of sizes, the largest first."""
     from rich.console import Console
     from rich.table import Table
 
-    found = sorted(((megabytes(one), one.name) for one in needed(names).values()), reverse=True)
+    found = sorted(((megabytes(one), one.name) for one in ones), reverse=True)
     table = Table("distribution", title=title)
     table.add_column("MB", justify="right")
     for size, name in found:
@@ -145,9 +145,11 @@ def main() -> None:
         limit = LIMITS.get(name)
         table.add_row(name, f"{seconds:.2f}", f"{limit:g}" if limit else "", f"{memory:.0f}")
     Console().print(table)
-    sizes({"understudy"}, "The core installation", MOST_MEGABYTES)
+    core = needed({"understudy"})
+    sizes(core.values(), "The core installation", MOST_MEGABYTES)
     for extra in ("evaluate", "ledger", "models", "numpyro", "postgres"):
-        sizes({f"understudy[{extra}]"}, f"With the extra {extra}")
+        more = needed({f"understudy[{extra}]"})
+        sizes([more[name] for name in more.keys() - core.keys()], f"The extra {extra} adds")
 
 
 if __name__ == "__main__":

@@ -183,7 +183,7 @@ def _eliminate(linked: Booleans, sizes: Floats, logs: Floats, by_fill: bool, wor
     return cells
 
 
-@compiled(inline="always")
+@compiled
 def _neighbours(linked: Booleans, v: int, near: NDArray[np.int64]) -> int:
     n = 0
     for w in range(len(linked)):
@@ -193,7 +193,7 @@ def _neighbours(linked: Booleans, v: int, near: NDArray[np.int64]) -> int:
     return n
 
 
-@compiled(inline="always")
+@compiled
 def _rank(
     linked: Booleans, logs: Floats, by_fill: bool, v: int, near: NDArray[np.int64]
 ) -> tuple[float, float]:
