@@ -23,6 +23,7 @@ from understudy.engine.reading.plain_types import as_plain, as_text, is_plain, i
 Types = dict[str, tuple[pl.DataType, ...]]
 
 _ROWS_AT_ONCE: Final = 250_000
+_BUFFER_BYTES: Final = 2**17
 
 _FEW_BYTES: Final = 4
 _LIST_BYTES: Final = 2**12
@@ -129,7 +130,9 @@ def _batches(
         yield from rest.collect_batches(chunk_size=_ROWS_AT_ONCE, maintain_order=True)
         return
     at = 0
-    with pq.ParquetFile(file, read_dictionary=encoded) as source:
+    # Not ahead, and a little of each column at a time: a group of rows may be as large as the file.
+    how = {"pre_buffer": False, "buffer_size": _BUFFER_BYTES, "read_dictionary": encoded}
+    with pq.ParquetFile(file, **how) as source:
         for batch in source.iter_batches(_ROWS_AT_ONCE, columns=direct):
             columns = [_series(batch.column(name), types[name], few=few) for name in direct]
             named = [one.alias(name) for one, name in zip(columns, direct, strict=True)]
