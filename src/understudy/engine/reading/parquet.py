@@ -18,7 +18,14 @@ import pyarrow.parquet as pq
 from polars.io.plugins import register_io_source
 
 from understudy.engine.reading.frame_columns import arrow_column
-from understudy.engine.reading.plain_types import as_plain, as_text, is_plain, is_text, plain
+from understudy.engine.reading.plain_types import (
+    as_plain,
+    as_text,
+    is_plain,
+    is_text,
+    plain,
+    spelled,
+)
 
 Types = dict[str, tuple[pl.DataType, ...]]
 
@@ -138,7 +145,7 @@ def _batches(
             named = [one.alias(name) for one, name in zip(columns, direct, strict=True)]
             others = rest.slice(at, len(batch)).collect() if len(direct) < len(types) else None
             whole = pl.DataFrame([*named, *(others.get_columns() if others is not None else ())])
-            yield whole.select(cs.by_name(list(types)))
+            yield pl.DataFrame([whole.get_column(name) for name in types])
             at += len(batch)
 
 
@@ -187,7 +194,8 @@ def _text(values: pa.Array, dtype: pl.DataType) -> pl.Series:
     series = arrow_column(pa.chunked_array([values]))
     if series is None:
         raise ValueError("a text of a type that is not known")
-    return plain(series).cast(dtype, strict=False)
+    text = spelled(series) if series.dtype == pl.Binary else plain(series)
+    return text.cast(dtype, strict=False)
 
 
 def _aligned(part: pl.LazyFrame, schema: pl.Schema, types: Types) -> pl.LazyFrame:
