@@ -77,7 +77,7 @@ $(BIN)/python:
 	"$(PYTHON)" -m venv $(VENV)
 
 $(RUN): $(BIN)/python pyproject.toml constraints.txt
-	$(INSTALL) -e .
+	$(INSTALL) -e '.[evaluate,ledger,models]'
 	@touch $@
 
 # The studies need the very version beside them: both in one command.

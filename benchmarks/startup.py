@@ -1,16 +1,25 @@
-"""What it costs to begin: ``python benchmarks/startup.py``.
+"""What it costs to begin, and what it weighs: ``python benchmarks/startup.py``.
 
 Processor time (user and system) and the largest resident memory of new processes, the best of five
 each, since what else the machine does only adds. The first run of all is not counted: it writes
-byte code and brings files into memory.
+byte code and brings files into memory. *Cold* runs of the demo find an empty folder of compiled
+kernels, the best of three; warm ones find what a cold one left.
+
+Then the size of the core installation by distribution: files that pip knows of, byte code too, as
+they are in this environment. What extras bring is apart.
 """
 
 import os
 import platform
+import re
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from pathlib import Path
 
-RUNS = 5
+RUNS, COLD_RUNS = 5, 3
 COMMANDS = {
     "python, nothing else": ["-c", "pass"],
     "import understudy": ["-c", "import understudy"],
@@ -21,17 +30,27 @@ COMMANDS = {
     "understudy.Release": ["-c", "import understudy; understudy.Release"],
     "understudy.synthesize": ["-c", "import understudy; understudy.synthesize"],
 }
-LIMITS = {"import understudy": 0.5, "understudy --help": 0.3}
+COLD, WARM = "understudy demo, cold", "understudy demo, warm"
+LIMITS = {"import understudy": 0.5, "understudy --help": 0.3, COLD: 8.0, WARM: 3.0}
 """Most processor seconds that are asked for."""
+MOST_MEGABYTES = 950
+SMALL = 5.0
+"""Megabytes below which distributions are not told apart."""
 
 
-def cost(arguments: list[str]) -> tuple[float, float]:
+def cost(arguments: list[str], more: dict[str, str] | None = None) -> tuple[float, float]:
     """Processor seconds and megabytes of one new process.
+
+    Args:
+        arguments: of Python.
+        more: variables of its environment, beside those of this one.
 
     Raises:
         RuntimeError: it fails.
     """
-    process = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, *arguments], stdout=subprocess.DEVNULL, env=os.environ | (more or {})
+    )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)  # nobody else may wait for it now
     if process.returncode:
@@ -40,11 +59,78 @@ def cost(arguments: list[str]) -> tuple[float, float]:
     return used.ru_utime + used.ru_stime, used.ru_maxrss / unit
 
 
+def demos() -> dict[str, list[tuple[float, float]]]:
+    """Costs of the demo, cold and warm."""
+    found: dict[str, list[tuple[float, float]]] = {COLD: [], WARM: []}
+    with tempfile.TemporaryDirectory() as folder:
+        ask = ["-m", "understudy", "demo", "--quiet", "--out", f"{folder}/release"]
+        for k in range(COLD_RUNS):
+            kernels = {"NUMBA_CACHE_DIR": f"{folder}/kernels-{k}"}
+            found[COLD].append(cost(ask, kernels))
+        found[WARM] += [cost(ask, kernels) for _ in range(RUNS)]
+    return found
+
+
+def needed(names: set[str]) -> dict[str, Distribution]:
+    """Distributions and all that they require, without extras; what is not installed is left out.
+
+    Args:
+        names: of distributions; "name[extra]" for what an extra of it requires.
+    """
+    found: dict[str, Distribution] = {}
+    waiting = list(names)
+    while waiting:
+        name, _, extra = waiting.pop().rstrip("]").partition("[")
+        try:
+            one = distribution(name)
+        except PackageNotFoundError:  # for another system, or another version of Python
+            continue
+        known = one.name.lower() in found
+        found[one.name.lower()] = one
+        if extra or not known:
+            waiting += requirements(one, extra)
+    return found
+
+
+def requirements(one: Distribution, extra: str) -> Iterator[str]:
+    """Names that a distribution requires; those of an extra alone if one is named."""
+    for text in one.requires or []:
+        requirement, _, marker = text.partition(";")
+        wanted = re.findall(r"extra == ['\"]([^'\"]+)['\"]", marker)
+        if wanted == ([extra] if extra else []):
+            yield re.split(r"[\s<>=!~(]", requirement.strip(), maxsplit=1)[0]
+
+
+def megabytes(one: Distribution) -> float:
+    """Size of all files of a distribution, in 10⁶ bytes."""
+    places = (Path(str(file.locate())) for file in one.files or [])
+    return sum(place.stat().st_size for place in places if place.is_file()) / 1e6
+
+
+def sizes(names: set[str], title: str, limit: float | None = None) -> None:
+    """Print a table of sizes, the largest first."""
+    from rich.console import Console
+    from rich.table import Table
+
+    found = sorted(((megabytes(one), one.name) for one in needed(names).values()), reverse=True)
+    table = Table("distribution", title=title)
+    table.add_column("MB", justify="right")
+    for size, name in found:
+        if size >= SMALL:
+            table.add_row(name, f"{size:.1f}")
+    small = [size for size, _ in found if size < SMALL]
+    table.add_row(f"{len(small)} others", f"{sum(small):.1f}")
+    total = f"{sum(size for size, _ in found):.0f}"
+    table.add_row("in all", total if limit is None else f"{total} (at most {limit:g})")
+    Console().print(table)
+
+
 def main() -> None:
     costs = {}
     for name, arguments in COMMANDS.items():
         cost(arguments)
         costs[name] = [cost(arguments) for _ in range(RUNS)]
+    costs |= demos()
     # Only now: a new process begins with the memory of the one that it is made from.
     from rich.console import Console
     from rich.table import Table
@@ -59,6 +145,9 @@ def main() -> None:
         limit = LIMITS.get(name)
         table.add_row(name, f"{seconds:.2f}", f"{limit:g}" if limit else "", f"{memory:.0f}")
     Console().print(table)
+    sizes({"understudy"}, "The core installation", MOST_MEGABYTES)
+    for extra in ("evaluate", "ledger", "models", "numpyro", "postgres"):
+        sizes({f"understudy[{extra}]"}, f"With the extra {extra}")
 
 
 if __name__ == "__main__":

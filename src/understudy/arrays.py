@@ -33,7 +33,9 @@ def compiled(function: F | None = None, /, **options: Any) -> F | Callable[[F], 
 
     Args:
         function: the kernel.
-        options: of the compiler, such as error_model="numpy".
+        options: of the compiler. inline="always" for what one kernel alone calls, and small
+            things: as a function of its own it would be compiled once more.
+            no_cpython_wrapper=True for what kernels alone call.
     """
     from numba import njit
 
@@ -43,12 +45,15 @@ def compiled(function: F | None = None, /, **options: Any) -> F | Callable[[F], 
 
 
 def _compiled(njit: Any, kernel: F, options: dict[str, Any]) -> F:
+    # No caller takes the address of a kernel, and none divides by zero for an exception: what these
+    # need would be compiled with each.
+    options = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", **options}
     made: F
     try:
-        made = njit(cache=True, nogil=True, **options)(kernel)
+        made = njit(cache=True, **options)(kernel)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
         # No folder can be written to keep it in: neither the package's, nor one of the user's.
-        made = njit(nogil=True, **options)(kernel)
+        made = njit(**options)(kernel)
     return made

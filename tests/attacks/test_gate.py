@@ -68,7 +68,7 @@ from understudy.privacy.samplers.conjugate_draws import NormalLinear
 from understudy.privacy.samplers.numeric_column import NumberModel
 from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
 from understudy.privacy.selection.metropolis import Walk
-from understudy.privacy.selection.scores import CellCount, DistanceFromModel
+from understudy.privacy.selection.scores import CellCount, DistanceFromModel, DistanceFromProduct
 from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
 from understudy.schema import GibbsSweep, Partition, Schema
 
@@ -219,6 +219,9 @@ def mechanisms(schema):
         "CandidateColumns": CandidateColumns(pairs, model, limit),
         "CandidateColumns by dependence": CandidateColumns(
             pairs, DistanceFromIndependence(schema, pairs), np.array([True, False])
+        ),
+        "CandidateColumns by distance from products": CandidateColumns(
+            pairs, DistanceFromProduct(schema, pairs, tuple(map(np.ones, schema.sizes)), 3.0)
         ),
         "ColumnSplits": ColumnSplits(tree),
         "CumulativeDistributions": CumulativeDistributions([("a",)], [1]),

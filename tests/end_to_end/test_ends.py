@@ -150,7 +150,7 @@ class Hidden:
 
 
 @pytest.mark.parametrize(
-    "name", ["understudy.report.public.results_page", "understudy.release.readme", "statsmodels"]
+    "name", ["understudy.report.public.results_page", "understudy.release.readme", "formulaic"]
 )
 def test_what_is_needed_late_is_missed_before_anything_is_paid(small, at_charge, monkeypatch, name):
     at_charge(1, raising(AssertionError("it paid")))

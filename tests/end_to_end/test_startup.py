@@ -84,6 +84,13 @@ def test_a_command_loads_what_it_needs(small):
     assert not after(["methods", "--json"], planned) & RARE
 
 
+def test_a_release_loads_no_library_of_what_it_does_not_do(small, tmp_path):
+    ask = ["synthesize", str(small.folder / "people.csv"), "--schema"]
+    ask += [str(small.folder / "people.toml"), "--epsilon", "1", "--quiet", "--method", "laplace"]
+    loaded = after([*ask, "--out", str(tmp_path / "out")])
+    assert not loaded & {"scipy.stats", "sklearn", "statsmodels", "sqlalchemy", "matplotlib"}
+
+
 def test_public_names_are_themselves_whatever_was_imported_before():
     """A room of the same name, `methods`, does not hide the function; all names can be had."""
     code = """

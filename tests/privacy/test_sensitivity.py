@@ -14,7 +14,12 @@ import pytest
 
 from understudy.engine import Table
 from understudy.privacy.noise.calibration import calibrate, l1_sensitivity, l2_sensitivity_squared
-from understudy.privacy.selection.scores import STEPS, CellCount, DistanceFromModel
+from understudy.privacy.selection.scores import (
+    STEPS,
+    CellCount,
+    DistanceFromModel,
+    DistanceFromProduct,
+)
 from understudy.schema import Schema
 
 pytestmark = pytest.mark.statistical
@@ -128,6 +133,31 @@ def test_the_distance_from_a_model_has_the_stated_sensitivity(relation, grouped)
     assert bound == 3 * STEPS * (1 if relation == "add_remove" else 2)
     # A column merged into one group has nothing to replace: its distance moves by one at most.
     assert 0.9 * bound / (2 if grouped and relation == "replace" else 1) < largest <= bound
+
+
+@pytest.mark.parametrize("relation", ["add_remove", "replace"])
+def test_the_distance_from_a_product_is_that_from_a_model_and_as_sensitive(relation):
+    """Enumerated over neighbours, and attained; what is remembered is of the same estimates."""
+    rng = np.random.default_rng(2)
+    candidates, largest, remembered = (("a", "b"), ("b", "a")), 0.0, {}
+    for _ in range(10):
+        one_ways, total = tuple(rng.uniform(0, 2, k) for k in SCHEMA.sizes), rng.uniform(0, 3)
+        product = np.outer(*one_ways) / max(total, 1)
+        estimates = np.concatenate([product.ravel(), product.T.ravel()])
+        slow = DistanceFromModel(SCHEMA, candidates, estimates, (1, 1), np.zeros(2))
+        score, values = DistanceFromProduct(SCHEMA, candidates, one_ways, total), {}
+        for rows in ALL[:60]:
+            values[rows] = score.evaluate(engine(rows), {})
+            assert (values[rows] == slow.evaluate(engine(rows), {})).all()
+        assert (score.evaluate(engine(ALL[7]), remembered) == values[ALL[7]]).all()
+        again = DistanceFromProduct(SCHEMA, candidates, tuple(map(np.copy, one_ways)), total)
+        assert (again.evaluate(None, remembered) == values[ALL[7]]).all(), "no row is read again"
+        for a, b in neighbours(relation):
+            if a in values and b in values:
+                largest = max(largest, np.abs(values[a] - values[b]).max())
+    bound = float(score.sensitivity(relation))
+    assert bound == float(slow.sensitivity(relation))
+    assert 0.9 * bound < largest <= bound
 
 
 def test_merged_states_are_counted_as_groups_and_change_by_no_more():

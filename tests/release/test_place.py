@@ -4,6 +4,7 @@ import hashlib
 import os
 import shutil
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import polars as pl
@@ -167,10 +168,10 @@ def test_whoever_is_told_of_a_release_can_stop_it(tmp_path):
         epsilon=1,
     )
     with pytest.raises(KeyError):
-        made.save(tmp_path / "r", committed=refuse)
+        replace(made, entered=refuse).save(tmp_path / "r")
     assert names(tmp_path) == []
     told = []
-    made.save(tmp_path / "r", committed=told.append)
+    replace(made, entered=told.append).save(tmp_path / "r")
     assert told == [hashlib.sha256((tmp_path / "r" / "manifest.json").read_bytes()).hexdigest()]
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from understudy.inference.claims.verdict_result import Verdict
     from understudy.inference.question_file import QuestionFile
     from understudy.pipeline.answer_plan import AnswerPlan
+    from understudy.release import Release
 
 
 @app.command()
@@ -84,7 +85,7 @@ def answer(
         raise MethodError(f"No answer is expected to {asked_for}, so nothing was spent. {why}")
     _require_approved(yes=yes or resume)
     kept_runs.hold(context, out)
-    _measure(
+    amended = _measure(
         planned,
         data,
         release,
@@ -94,7 +95,7 @@ def answer(
         **spent_on,
     )
     if as_json:
-        _print_answers(out)
+        _print_answers(amended, out)
 
 
 def _show(planned: AnswerPlan, *, as_json: bool) -> None:
@@ -122,7 +123,7 @@ def _measure(
     resume: bool,
     shown: bool,
     **how: Any,
-) -> None:
+) -> Release:
     """Measure, save, and show what it brought."""
     from understudy.inference.amended_answers import amended_answers
     from understudy.pipeline.amending import answer as measure
@@ -147,6 +148,7 @@ def _measure(
         if shown:
             answer_text.answered(amended_answers(amended)[-len(planned.question.analyses) :])
             release_text.released(amended, out)
+    return amended
 
 
 def _judge(
@@ -192,10 +194,8 @@ def _judge(
             verdict_text.found(one, odds=False)
 
 
-def _print_answers(out: Path) -> None:
+def _print_answers(amended: Release, out: Path) -> None:
     from understudy.inference.amended_answers import amended_answers
-    from understudy.release import Release
 
-    loaded = Release.load(out)
-    answers = [one.to_json() for one in amended_answers(loaded)]
-    print_json({"release": str(out), "guarantee": loaded.guarantee.to_json(), "answers": answers})
+    answers = [one.to_json() for one in amended_answers(amended)]
+    print_json({"release": str(out), "guarantee": amended.guarantee.to_json(), "answers": answers})

@@ -5,6 +5,7 @@ Mistakes end it with a sentence.
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -65,6 +66,9 @@ ledger_app = typer.Typer(
 app.add_typer(ledger_app, name="ledger")
 
 INTERRUPTED, TERMINATED = 130, 143
+_SELDOM = 200_000, 20, 50
+"""New objects until the next search for garbage, and generations of it: a command mostly loads
+libraries and compiles, which makes much that stays, and a seventh of its time was such search."""
 MACHINE = (OSError, MemoryError, ImportError)
 """Errors that tell of the machine and not of a mistake."""
 
@@ -99,6 +103,7 @@ def main() -> None:
     The exit code is 2 then, 130 after Ctrl-C and 143 after SIGTERM.
     """
     streams.tolerate()
+    gc.set_threshold(*_SELDOM)
     with _heeding_sigterm():
         try:
             code = app(standalone_mode=False)

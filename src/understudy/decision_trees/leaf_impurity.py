@@ -39,7 +39,7 @@ from understudy.arrays import Floats
 Counts = NDArray[np.int32]
 Codes = NDArray[np.int32]
 
-compiled = arrays.compiled(error_model="numpy", fastmath={"nnan", "nsz"})
+compiled = arrays.compiled(fastmath={"nnan", "nsz"})
 """Compile a kernel of this room.
 
 Division by zero cannot happen and is not looked for, and no number is NaN: both let loops run in

@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any, Final
 
+from understudy.extras import require_extra
 from understudy.schema import Schema
 
 ANALYSES: Final = ("mean affairs", "logit {affairs > 0} ~ religious")
@@ -21,7 +22,12 @@ records, which need it more than other questions do."""
 
 
 def demo_data() -> Any:
-    """The survey as a pandas data frame of 6,366 rows and 9 columns."""
+    """The survey as a pandas data frame of 6,366 rows and 9 columns.
+
+    Raises:
+        MethodError: statsmodels, with which it ships, is not installed.
+    """
+    require_extra("models", "The survey of the demo")
     from statsmodels.datasets import fair
 
     return fair.load_pandas().data

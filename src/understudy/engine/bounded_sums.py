@@ -16,15 +16,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.arrays import compiled
-from understudy.engine.coding import Coder, Codes, ColumnCoder, Reading
+from understudy.engine.coding import Coder, ColumnCoder, Reading, part_of
 from understudy.engine.occupied_cells import encode
-from understudy.engine.reading.readers import Rows
+from understudy.engine.passes import Arrays, RowPass
 from understudy.schema import NUMERIC, Column, Schema
 
 STEPS: Final = 2**16
@@ -80,65 +81,52 @@ def on_bounds(numbers: NDArray[np.float64], low: float, high: float) -> NDArray[
     return np.clip(steps, -HALF, HALF).astype(np.int64)
 
 
-def sum_rows(rows: Rows, schema: Schema, columns: Sequence[int], of: Sequence[int]) -> ExactSums:
+class CellSums(RowPass[ExactSums]):
     """Sums in one pass over the rows; memory in proportion to cells · p², and one batch.
 
     Args:
-        rows: the input.
-        schema: what it is read against.
+        schema: what the rows are read against.
         columns: column indices of the table of cells, in the order of its axes.
         of: column indices of the p numeric columns to sum; each also one of `columns`.
     """
-    names = [schema.names[j] for j in columns]
-    part = part_of(schema, columns)
-    coder, place = Coder(part), {name: k for k, name in enumerate(part.names)}
-    summed = [(schema.names[j], schema.columns[schema.names[j]]) for j in of]
-    sizes = tuple(schema.columns[name].size for name in names)
-    totals = _Totals(sizes, len(summed))
-    for batch in rows.batches(part.names):
-        codes = coder.code(batch)
-        numbers = [
-            on_lattice(ColumnCoder(name, column).read(batch.get_column(name)), column)
-            for name, column in summed
-        ]
-        totals.add([codes[place[name]] for name in names], numbers, len(batch))
-    return ExactSums(totals.counts, totals.sums, totals.products)
 
+    def __init__(self, schema: Schema, columns: Sequence[int], of: Sequence[int]) -> None:
+        part = part_of(schema, columns)
+        self.names, self._coder = part.names, Coder(part)
+        self._places = [part.names.index(schema.names[j]) for j in columns]
+        named = [(schema.names[j], schema.columns[schema.names[j]]) for j in of]
+        self._summed = [(ColumnCoder(name, column), column) for name, column in named]
+        self._sizes = tuple(schema.columns[schema.names[j]].size for j in columns)
+        cells, p = int(np.prod(self._sizes, dtype=np.int64)), len(of)
+        shapes = (cells,), (p, cells), (p * (p + 1) // 2, cells)
+        self._total = ExactSums(*(np.zeros(shape, dtype=np.int64) for shape in shapes))
 
-def part_of(schema: Schema, columns: Sequence[int]) -> Schema:
-    """The columns of a table, with those that decide with them whether a record is possible."""
-    names = {schema.names[j] for j in columns}
-    needed = names.union(*(box for _, box in schema.boxes if names & set(box)))
-    touching = tuple(rule for rule in schema.forbidden if names & set(rule.where))
-    # Relations between others say nothing of these columns; chains of them have boxes that do.
-    return schema.part(needed).model_copy(update={"forbidden": touching})
+    def add(self, batch: pl.DataFrame) -> None:
+        """Add one batch."""
+        coded = self._coder.code(batch)
+        codes = [coded[k] for k in self._places]
+        inside = np.ones(len(batch), dtype=np.bool_)
+        for states, size in zip(codes, self._sizes, strict=True):
+            inside &= states < size
+        cells = encode([states[inside] for states in codes], self._sizes)
+        z = np.empty((len(cells), len(self._summed)), dtype=np.int64)
+        for j, (coder, column) in enumerate(self._summed):
+            z[:, j] = on_lattice(coder.read(batch.get_column(coder.name)), column)[inside]
+        total = self._total
+        _accumulate(cells, z, total.counts, total.sums, total.products)
 
+    def sums(self) -> list[NDArray[Any]]:
+        """Counts, sums and products."""
+        return [self._total.counts, self._total.sums, self._total.products]
 
-class _Totals:
-    """Running totals over batches.
+    def merge(self, sums: Arrays) -> None:
+        """Add counts, sums and products."""
+        for own, other in zip(self.sums(), sums, strict=True):
+            np.add(own, other, out=own)
 
-    Args:
-        sizes: states of each column of the table, the out-of-domain state not counted.
-        p: numeric columns that are summed.
-    """
-
-    def __init__(self, sizes: tuple[int, ...], p: int) -> None:
-        self._sizes = sizes
-        cells = int(np.prod(sizes, dtype=np.int64))
-        self.counts = np.zeros(cells, dtype=np.int64)
-        self.sums = np.zeros((p, cells), dtype=np.int64)
-        self.products = np.zeros((p * (p + 1) // 2, cells), dtype=np.int64)
-
-    def add(self, codes: list[Codes], numbers: list[NDArray[np.int64]], n_rows: int) -> None:
-        """Add one batch: states of the table's columns, and z of the summed ones."""
-        inside = np.ones(n_rows, dtype=np.bool_)
-        for column, size in zip(codes, self._sizes, strict=True):
-            inside &= column < size
-        cells = encode([column[inside] for column in codes], self._sizes)
-        z = np.empty((len(cells), len(numbers)), dtype=np.int64)
-        for j, number in enumerate(numbers):
-            z[:, j] = number[inside]
-        _accumulate(cells, z, self.counts, self.sums, self.products)
+    def answer(self) -> ExactSums:
+        """All of them."""
+        return self._total
 
 
 @compiled

@@ -249,3 +249,12 @@ class Coder:
             for j in box:
                 columns[j][hit] = domain.sizes[j]
         return columns
+
+
+def part_of(schema: Schema, columns: Sequence[int]) -> Schema:
+    """The columns of a table, with those that decide with them whether a record is possible."""
+    names = {schema.names[j] for j in columns}
+    needed = names.union(*(box for _, box in schema.boxes if names & set(box)))
+    touching = tuple(rule for rule in schema.forbidden if names & set(rule.where))
+    # Relations between others say nothing of these columns; chains of them have boxes that do.
+    return schema.part(needed).model_copy(update={"forbidden": touching})

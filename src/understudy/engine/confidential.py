@@ -29,6 +29,19 @@ class Engine(Protocol):
         """The public schema the rows are coded against."""
         ...
 
+    @property
+    def premises(self) -> Premises:
+        """What the guarantee of a release takes for granted of these rows."""
+        ...
+
+    @property
+    def has_records(self) -> bool:
+        """Whether `coded` and `read` can be asked: whole records are at hand, and not sums alone.
+
+        It follows from the kind of engine, never from the rows.
+        """
+        ...
+
     def recoded(self, schema: Schema) -> Engine:
         """The same rows, coded against another schema of the same columns."""
         ...
@@ -168,3 +181,19 @@ class ExactCells:
     codes: NDArray[np.int64]
     counts: NDArray[np.int64]
     outside: int
+
+
+@dataclass(frozen=True)
+class Premises:
+    """What is taken for granted of the rows and of where they are; public.
+
+    Attributes:
+        conditions: what must hold for the promise of a release to hold.
+        unproved: the same, where nobody can check it in a single run.
+    """
+
+    conditions: tuple[str, ...] = ()
+    unproved: tuple[str, ...] = ()
+
+
+NO_PREMISES = Premises()

@@ -8,37 +8,48 @@ records that a table of the column counts.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.engine.bounded_sums import part_of
-from understudy.engine.coding import Coder, ColumnCoder
-from understudy.engine.reading.readers import Rows
+from understudy.engine.coding import Coder, ColumnCoder, part_of
+from understudy.engine.passes import Arrays, RowPass
 from understudy.features.line_cells import LineCells
 from understudy.schema import Schema
 
 
-def line_counts(
-    rows: Rows, schema: Schema, lines: Mapping[str, LineCells]
-) -> dict[str, NDArray[np.int64]]:
-    """Count over the rows.
+class LineCounts(RowPass[dict[str, NDArray[np.int64]]]):
+    """Counts of several columns over their lines.
 
     Args:
-        rows: the input.
-        schema: what it is read against.
+        schema: what the rows are read against.
         lines: column → its cells.
-
-    Returns:
-        Column → records in each cell, and last those out of domain, shape (cells + 1,).
     """
-    counters = [_Line(name, schema, cells) for name, cells in lines.items()]
-    used = {name for counter in counters for name in counter.names}
-    for batch in rows.batches(tuple(name for name in schema.names if name in used)):
-        for counter in counters:
-            counter.add(batch)
-    return {counter.name: counter.counts for counter in counters}
+
+    def __init__(self, schema: Schema, lines: Mapping[str, LineCells]) -> None:
+        self._lines = [_Line(name, schema, cells) for name, cells in lines.items()]
+        used = {name for line in self._lines for name in line.names}
+        self.names = tuple(name for name in schema.names if name in used)
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Count one batch."""
+        for line in self._lines:
+            line.add(batch)
+
+    def sums(self) -> list[NDArray[Any]]:
+        """Counts of each column."""
+        return [line.counts for line in self._lines]
+
+    def merge(self, sums: Arrays) -> None:
+        """Add counts."""
+        for line, counts in zip(self._lines, sums, strict=True):
+            line.counts += counts
+
+    def answer(self) -> dict[str, NDArray[np.int64]]:
+        """Column → records in each cell, and last those out of domain, shape (cells + 1,)."""
+        return {line.name: line.counts for line in self._lines}
 
 
 class _Line:

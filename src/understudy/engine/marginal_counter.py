@@ -122,6 +122,16 @@ class MarginalCounter:
                 self._stage[slot, :rows] = columns[j][start : start + rows]
             _count_rows(self._stage, rows, self._layout, self._counts, self._index)
 
+    @property
+    def counts(self) -> NDArray[np.uint32 | np.int64]:
+        """Counts of the covering tables, one after the other; for `merge`."""
+        return self._counts
+
+    def merge(self, counts: NDArray[np.uint32 | np.int64]) -> None:
+        """Add what another counter of the same marginals has counted."""
+        self._counts = self._counts.astype(np.int64, copy=False)
+        self._counts += counts
+
     def tables(self) -> list[NDArray[np.int64]]:
         """Marginal counts of all rows added so far.
 

@@ -59,7 +59,11 @@ class OccupiedCounter:
                 raise ValueError("keep must hold one boolean for each row of each column")
             columns = [column[keep] for column in columns]
         codes, counts = np.unique(encode(columns, self._sizes), return_counts=True)
-        self._runs.append((codes, counts.astype(np.int64, copy=False)))
+        self.merge(codes, counts.astype(np.int64, copy=False))
+
+    def merge(self, codes: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
+        """Add cells that were counted elsewhere, as `cells` gives them."""
+        self._runs.append((codes, counts))
         # Merging only runs of like length keeps the total work at n log n over many small batches,
         # and the lengths geometric, so that together they are at most twice the longest.
         while len(self._runs) > 1 and len(self._runs[-2][0]) <= 2 * len(self._runs[-1][0]):

@@ -72,12 +72,17 @@ def cover(
     # Large ones first: they leave least freedom, and small ones fill the room beside them.
     cells = {columns: math.prod(sizes[j] for j in columns) for columns in set(ordered)}
     distinct = sorted(cells, key=lambda columns: (-cells[columns], columns))
-    assigned = _assign(
-        _incidence(distinct, len(sizes)),
+    sets, values = _incidence(distinct, len(sizes)), np.array([min(n, cap + 1) for n in sizes])
+    table_of = np.full(len(distinct), -1, dtype=np.int64)
+    terms = _Terms(
         np.array([min(cells[columns], cap + 1) for columns in distinct], dtype=np.int64),
-        np.array([min(size, cap + 1) for size in sizes], dtype=np.int64),
-        cap,
-    ).tolist()
+        values,
+        np.log2(values + 1.0),
+        _PROGRESS ** np.arange(-1.0, sets.arity.max(initial=0) + 1),
+    )
+    growth = _Growth(sets.arity.copy(), np.zeros(len(sizes), dtype=np.bool_), np.zeros(len(sizes)))
+    _assign(sets, terms, cap, growth, table_of)
+    assigned = table_of.tolist()
     members: list[set[int]] = [set() for _ in range(max(assigned, default=-1) + 1)]
     for columns, table in zip(distinct, assigned, strict=True):
         # A column that was tried but completed no marginal is dropped again here.
@@ -134,39 +139,24 @@ def _incidence(sets: Sequence[tuple[int, ...]], n_columns: int) -> _Incidence:
     )
 
 
-@compiled
-def _assign(
-    sets: _Incidence, cells: NDArray[np.int64], sizes: NDArray[np.int64], cap: int
-) -> NDArray[np.int64]:
-    """Give each set the number of the first table that covers it.
+class _Terms(NamedTuple):
+    """What decides which column is taken; worked out before, so that the kernel compiles sooner.
 
-    Each set that is still uncovered when its turn comes seeds a new table, which then grows.
-
-    Args:
-        sets: The distinct marginals, the largest first.
-        cells: Cells of each set, clipped to ``cap + 1``.
-        sizes: Values of each column, clipped to ``cap + 1``.
-        cap: Largest number of cells of a table with more than its seed.
-
-    Returns:
-        Table of each set, shape ``(n_sets,)``.
+    Attributes:
+        cells: Cells of each set, clipped to ``cap + 1``, shape ``(n_sets,)``.
+        sizes: Values of each column, clipped to ``cap + 1``, shape ``(n_columns,)``.
+        takes: Room that each column takes: the logarithm of its size, shape ``(n_columns,)``.
+        worth: Of a set that misses k columns more than one, from k = -1 on.
     """
-    table_of = np.empty(len(cells), dtype=np.int64)
-    table_of[:] = -1
-    n_tables = 0
-    for seed in range(len(cells)):
-        if table_of[seed] >= 0:
-            continue
-        missing = _grow(seed, sets, table_of, sizes, cap // cells[seed])
-        for s in range(seed, len(cells)):
-            if missing[s] == 0 and table_of[s] < 0:
-                table_of[s] = n_tables
-        n_tables += 1
-    return table_of
+
+    cells: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    takes: NDArray[np.float64]
+    worth: NDArray[np.float64]
 
 
 class _Growth(NamedTuple):
-    """A growing table; its arrays are updated in place.
+    """A growing table; its arrays are updated in place, and start anew with each seed.
 
     Attributes:
         missing: How many columns each set still misses, shape ``(n_sets,)``; only kept up for sets
@@ -181,41 +171,64 @@ class _Growth(NamedTuple):
 
 
 @compiled
-def _grow(
-    seed: int, sets: _Incidence, table_of: NDArray[np.int64], sizes: NDArray[np.int64], room: int
-) -> NDArray[np.int64]:
-    """Grow a table from its seed, one column at a time, while there is room for more cells.
+def _assign(
+    sets: _Incidence, terms: _Terms, cap: int, growth: _Growth, table_of: NDArray[np.int64]
+) -> None:
+    """Give each set the number of the first table that covers it.
 
-    A column is worth the uncovered sets that it completes, and those that it brings nearer, in
-    ratio to the room it takes (the logarithm of its size).
+    Each set that is still uncovered when its turn comes seeds a new table, which then grows one
+    column at a time, while there is room for more cells.
 
     Args:
-        seed: The set to start from.
-        sets: All sets.
-        table_of: Table of each set, -1 while uncovered.
-        sizes: Values of each column.
-        room: By what factor the cells of the seed may still be multiplied.
-
-    Returns:
-        How many columns each uncovered set still misses, shape ``(n_sets,)``.
+        sets: The distinct marginals, the largest first.
+        terms: Of all tables.
+        cap: Largest number of cells of a table with more than its seed.
+        growth: Written to.
+        table_of: Receives the table of each set, shape ``(n_sets,)``; all -1 at first.
     """
-    growth = _Growth(sets.arity.copy(), np.zeros(len(sizes), dtype=np.bool_), np.zeros(len(sizes)))
-    for k in range(sets.member_start[seed], sets.member_start[seed + 1]):
-        _include(sets.members[k], sets, table_of, growth)
-    while True:
-        best, best_rate = len(sizes), 0.0
-        for column in range(len(sizes)):
-            rate = growth.score[column] / np.log2(sizes[column] + 1.0)
-            if not growth.chosen[column] and sizes[column] <= room and rate > best_rate:
-                best, best_rate = column, rate
-        if best == len(sizes):
-            return growth.missing
-        room //= sizes[best]
-        _include(best, sets, table_of, growth)
+    n_columns, n_tables = len(terms.sizes), 0
+    for seed in range(len(table_of)):
+        if table_of[seed] >= 0:
+            continue
+        for s in range(len(table_of)):
+            growth.missing[s] = sets.arity[s]
+        for column in range(n_columns):
+            growth.chosen[column], growth.score[column] = False, 0.0
+        given, room = sets.member_start[seed], cap // terms.cells[seed]
+        while True:
+            if given < sets.member_start[seed + 1]:
+                column, given = sets.members[given], given + 1
+            else:
+                column = _best(terms, growth, room)
+                if column == n_columns:
+                    break
+                room //= terms.sizes[column]
+            _include(column, sets, terms, growth, table_of)
+        for s in range(seed, len(table_of)):
+            if growth.missing[s] == 0 and table_of[s] < 0:
+                table_of[s] = n_tables
+        n_tables += 1
 
 
-@compiled
-def _include(column: int, sets: _Incidence, table_of: NDArray[np.int64], growth: _Growth) -> None:
+@compiled(inline="always")
+def _best(terms: _Terms, growth: _Growth, room: int) -> int:
+    """The column that does most for its room, or the number of columns if none fits.
+
+    A column is worth the uncovered sets that it completes, and those that it brings nearer, in
+    ratio to the room it takes.
+    """
+    best, best_rate = len(terms.sizes), 0.0
+    for column in range(len(terms.sizes)):
+        rate = growth.score[column] / terms.takes[column]
+        if not growth.chosen[column] and terms.sizes[column] <= room and rate > best_rate:
+            best, best_rate = column, rate
+    return best
+
+
+@compiled(inline="always")
+def _include(
+    column: int, sets: _Incidence, terms: _Terms, growth: _Growth, table_of: NDArray[np.int64]
+) -> None:
     """Add a column to the growing table."""
     growth.chosen[column] = True
     for h in range(sets.holder_start[column], sets.holder_start[column + 1]):
@@ -225,6 +238,6 @@ def _include(column: int, sets: _Incidence, table_of: NDArray[np.int64], growth:
         growth.missing[s] -= 1
         # Worth of the set now less its worth before; for a completed set it no longer matters,
         # because all its columns are chosen.
-        gain = _PROGRESS ** (growth.missing[s] - 1) - _PROGRESS ** growth.missing[s]
+        gain = terms.worth[growth.missing[s]] - terms.worth[growth.missing[s] + 1]
         for k in range(sets.member_start[s], sets.member_start[s + 1]):
             growth.score[sets.members[k]] += gain

@@ -14,14 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from understudy.engine.bounded_sums import on_bounds
 from understudy.engine.coding import ColumnCoder, Reading
-from understudy.engine.reading.readers import Rows
+from understudy.engine.passes import Arrays, RowPass
 from understudy.features.column_scores import UNIT, Scores
 from understudy.schema import NUMERIC, Column, Schema
 
@@ -57,23 +58,45 @@ class ExactProducts:
         )
 
 
-def score_products(rows: Rows, schema: Schema, scores: Scores) -> ExactProducts:
-    """Sum over the rows.
+class ScoreProducts(RowPass[ExactProducts]):
+    """Sums of scores and of their products.
 
     Args:
-        rows: the input.
-        schema: what it is read against.
+        schema: what the rows are read against.
         scores: whose products.
     """
-    coders = [ColumnCoder(name, schema.columns[name]) for name in scores.columns]
-    shapes = len(scores), len(scores.pairs[0]), len(scores.numbers), len(scores.coded)
-    total = ExactProducts(0, *(np.zeros(shape, dtype=np.int64) for shape in shapes))
-    for batch in rows.batches(scores.columns):
-        readings = {coder.name: coder.read(batch.get_column(coder.name)) for coder in coders}
-        records = _Rows.of(readings, schema)
+
+    def __init__(self, schema: Schema, scores: Scores) -> None:
+        self.names = scores.columns
+        self._schema, self._scores = schema, scores
+        self._coders = [ColumnCoder(name, schema.columns[name]) for name in self.names]
+        shapes = len(scores), len(scores.pairs[0]), len(scores.numbers), len(scores.coded)
+        self._total = ExactProducts(0, *(np.zeros(shape, dtype=np.int64) for shape in shapes))
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Add one batch."""
+        read = {coder.name: coder.read(batch.get_column(coder.name)) for coder in self._coders}
+        records = _Rows.of(read, self._schema)
         for start in range(0, len(batch), BATCH):
-            total += _sums(records.part(slice(start, start + BATCH)), scores, schema)
-    return total
+            part = records.part(slice(start, start + BATCH))
+            self._total += _sums(part, self._scores, self._schema)
+
+    def sums(self) -> list[NDArray[Any]]:
+        """The number of records, and the sums in the order of `ExactProducts`."""
+        total = self._total
+        counted = np.array(
+            total.count // UNIT**2, dtype=np.int64
+        )  # n · 2³⁰ may need more than 64 bits
+        return [counted, total.sums, total.products, total.squares, total.coded]
+
+    def merge(self, sums: Arrays) -> None:
+        """Add all of them."""
+        counted, *others = sums
+        self._total += ExactProducts(int(counted) * UNIT**2, *others)
+
+    def answer(self) -> ExactProducts:
+        """All of them."""
+        return self._total
 
 
 @dataclass(frozen=True)

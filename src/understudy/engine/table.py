@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.engine.bounded_sums import ExactSums, sum_rows
 from understudy.engine.coding import Coder, Codes, ColumnCoder, Reading
-from understudy.engine.confidential import Confidential, ExactCells, ExactTable
+from understudy.engine.confidential import Confidential
 from understudy.engine.kept_codes import KEEP_BYTES, KeptCodes
-from understudy.engine.line_counts import line_counts
-from understudy.engine.marginal_counter import MarginalCounter
-from understudy.engine.occupied_cells import OccupiedCounter
-from understudy.engine.reading.column_types import require_types
+from understudy.engine.passes import CodePass, RowPass, T, group_of, in_groups_of
+from understudy.engine.reading.column_types import require_columns, require_types
 from understudy.engine.reading.readers import FrameKind, Rows, open_rows
-from understudy.engine.score_products import ExactProducts, score_products
-from understudy.errors import DataError
-from understudy.features.column_scores import Scores
-from understudy.features.line_cells import LineCells
+from understudy.engine.summed_rows import SummedRows
 from understudy.parallel import require_threads
 from understudy.schema import Schema, private_copy
 
-WIDE_CELLS = 2**22
-"""Tables of more cells, out-of-domain states included, are counted by their occupied cells."""
 
-
-class Table:
+class Table(SummedRows):
     """Rows coded against a schema, in this process.
 
     The first pass codes every row and so finds structural faults before any budget is spent. The
@@ -58,19 +47,16 @@ class Table:
         spill: str | Path | None = None,
     ) -> None:
         require_threads()
-        self._given = schema
-        self._schema = schema = private_copy(schema)
+        super().__init__(schema, private_copy(schema))
+        schema = self._schema
         self._keep_bytes = keep_bytes
         self._spill = None if spill is None else Path(spill)
         first = not isinstance(data, Rows)  # else something may have been paid for already
         self._kept = KeptCodes(keep_bytes, self._spill, required=first)
         self._rows = data if isinstance(data, Rows) else open_rows(data, schema)
-        self._require_columns(self._rows)
+        require_columns(self._rows.columns, schema, self._rows.place)
         self._coder = Coder(schema)
         require_types(self._rows, self._coder.columns)
-        self._n_rows = 0
-        self._sums: dict[tuple[tuple[int, ...], tuple[int, ...]], ExactSums] = {}
-        self._cells: dict[tuple[int, ...], ExactCells] = {}
         self._first_pass()
 
     def __repr__(self) -> str:
@@ -78,14 +64,6 @@ class Table:
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("A table of confidential rows cannot be pickled or copied.")
-
-    @property
-    def schema(self) -> Schema:
-        """The public schema the rows are coded against, as it was handed in.
-
-        Rows are coded by a copy of it: what somebody plants on this one never meets them.
-        """
-        return self._given
 
     @property
     def frame_kind(self) -> FrameKind:
@@ -108,76 +86,6 @@ class Table:
         """
         return GroupedTable(self, schema, groups)
 
-    def total(self) -> Confidential[int]:
-        """Number of rows, those with out-of-domain values included."""
-        return Confidential(self._n_rows)
-
-    def count(self, marginals: Sequence[tuple[int, ...]]) -> Confidential[list[ExactTable]]:
-        """Contingency tables of sets of columns, in one pass over the rows; large ones in another.
-
-        With a further state for each column a table of many columns is many times as large.
-        """
-        sizes = [size + 1 for size in self._schema.sizes]
-        wide = {m for m in marginals if math.prod(sizes[j] for j in m) > WIDE_CELLS}
-        narrow = [columns for columns in marginals if columns not in wide]
-        table_of = {columns: self._scattered(columns) for columns in wide}
-        if narrow:
-            counter = MarginalCounter(sizes, narrow)
-            for columns in self._batches():
-                counter.add(columns)
-            tables = [ExactTable.fold(table) for table in counter.tables()]
-            table_of |= dict(zip(narrow, tables, strict=True))
-        return Confidential([table_of[columns] for columns in marginals])
-
-    def _scattered(self, columns: tuple[int, ...]) -> ExactTable:
-        """A table written out from its occupied cells."""
-        cells, sizes = self._known_cells(columns), [self._schema.sizes[j] for j in columns]
-        inside = np.zeros(math.prod(sizes), dtype=np.int64)
-        inside[cells.codes] = cells.counts
-        return ExactTable(inside.reshape(sizes), cells.outside)
-
-    def occupied(self, columns: tuple[int, ...]) -> Confidential[ExactCells]:
-        """Occupied cells of one contingency table of up to 2⁶² cells, counted once."""
-        return Confidential(self._known_cells(columns))
-
-    def _known_cells(self, columns: tuple[int, ...]) -> ExactCells:
-        if columns not in self._cells:
-            self._cells[columns] = self._count_cells(columns)
-        return self._cells[columns]
-
-    def _count_cells(self, columns: tuple[int, ...]) -> ExactCells:
-        sizes = [self._schema.sizes[j] for j in columns]
-        counter = OccupiedCounter(sizes)
-        outside = 0
-        for batch in self._batches():
-            used = [batch[j] for j in columns]
-            inside = np.ones(len(used[0]), dtype=np.bool_)
-            for codes, size in zip(used, sizes, strict=True):
-                inside &= codes < size
-            counter.add(used, inside)
-            outside += int(len(inside) - inside.sum())
-        cells, counts = counter.cells()
-        return ExactCells(cells, counts, outside)
-
-    def sums(self, columns: tuple[int, ...], of: tuple[int, ...]) -> Confidential[ExactSums]:
-        """Sums of numeric columns by cell of a table.
-
-        The input is read once more for a new question; every set of a release asks the same one.
-        """
-        if (columns, of) not in self._sums:
-            self._sums[columns, of] = sum_rows(self._rows, self._schema, columns, of)
-        return Confidential(self._sums[columns, of])
-
-    def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
-        """Sums of the scores of all records, and of their products; the input is read once more."""
-        return Confidential(score_products(self._rows, self._schema, scores))
-
-    def line_counts(
-        self, lines: Mapping[str, LineCells]
-    ) -> Confidential[dict[str, NDArray[np.int64]]]:
-        """Counts over number lines; the input is read once more, for all of them together."""
-        return Confidential(line_counts(self._rows, self._schema, lines))
-
     def coded(self) -> Confidential[list[Codes]]:
         """State of every value: one array of shape (n,) per column, in the order of the schema."""
         batches = list(self._batches())
@@ -199,30 +107,28 @@ class Table:
                 readings.append(coder.read(batch.get_column(coder.name)))
         return Confidential([Reading.join(readings) for readings in parts])
 
-    def _require_columns(self, rows: Rows) -> None:
-        absent = [name for name in self._schema.names if name not in rows.columns]
-        if absent:
-            names = ", ".join(repr(name) for name in absent[:5])
-            more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
-            raise DataError(
-                f"{rows.place} lacks the column {names}{more} that the schema declares; "
-                "add it to the data, or take it out of the schema."
-            )
-
     def _first_pass(self) -> None:
         for columns in self._coded():
             self._n_rows += len(columns[0])
             self._kept.add(columns)
         self._kept.seal()
-        if self._schema.rows == "public" and self._n_rows != self._schema.n_rows:
-            raise DataError(
-                f"The schema declares n_rows = {self._schema.n_rows} as public, but the data have "
-                'another number of rows; correct n_rows, or declare rows = "private".'
-            )
+        self._require_declared_number()
 
     def _coded(self) -> Iterator[list[Codes]]:
         for batch in self._rows.batches(self._schema.names):
             yield self._coder.code(batch)
+
+    def _through_codes(self, begun: Callable[[], CodePass[T]]) -> T:
+        over = begun()
+        for columns in self._batches():
+            over.add([columns[j] for j in over.places])
+        return over.answer()
+
+    def _through_rows(self, begun: Callable[[], RowPass[T]]) -> T:
+        over = begun()
+        for batch in self._rows.batches(over.names):
+            over.add(batch)
+        return over.answer()
 
     def _batches(self) -> Iterator[list[Codes]]:
         kept = self._kept.batches()
@@ -244,31 +150,15 @@ class GroupedTable(Table):
     """
 
     def __init__(self, table: Table, schema: Schema, groups: Mapping[str, Sequence[int]]) -> None:
-        self._fine = table
-        self._given = self._schema = schema
-        self._n_rows = table._n_rows
-        self._cells = {}
-        self._maps = [_group_of(groups.get(name)) for name in schema.names]
+        SummedRows.__init__(self, schema, schema)
+        self._fine, self._n_rows = table, table._n_rows
+        self._maps = [group_of(groups.get(name)) for name in schema.names]
         kept = table._in_memory()
         self._grouped = None if kept is None else [self._mapped(batch) for batch in kept]
 
     def recoded(self, schema: Schema) -> Table:
         """Rows are put into other bins before they are grouped."""
         raise NotImplementedError("grouped rows cannot be coded again")
-
-    def sums(self, columns: tuple[int, ...], of: tuple[int, ...]) -> Confidential[ExactSums]:
-        """Groups have no numbers."""
-        raise NotImplementedError("grouped rows have no numbers to sum")
-
-    def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
-        """Groups have no numbers."""
-        raise NotImplementedError("grouped rows have no numbers to multiply")
-
-    def line_counts(
-        self, lines: Mapping[str, LineCells]
-    ) -> Confidential[dict[str, NDArray[np.int64]]]:
-        """Groups have no numbers."""
-        raise NotImplementedError("grouped rows have no numbers to count")
 
     def read(self, names: Sequence[str]) -> Confidential[list[Reading]]:
         """Groups have no numbers."""
@@ -282,14 +172,10 @@ class GroupedTable(Table):
     def _in_memory(self) -> list[list[Codes]] | None:
         return self._grouped
 
+    def _through_rows(self, begun: Callable[[], RowPass[T]]) -> T:
+        """Groups have no numbers."""
+        raise NotImplementedError("grouped rows have no numbers to sum")
+
     def _mapped(self, columns: list[Codes]) -> list[Codes]:
         pairs = zip(columns, self._maps, strict=True)
-        return [codes if table is None else table[codes] for codes, table in pairs]
-
-
-def _group_of(groups: Sequence[int] | None) -> Codes | None:
-    """Group of each state; the state out of domain stays out of domain."""
-    if groups is None:
-        return None
-    n_groups = max(groups) + 1
-    return np.array([*groups, n_groups], dtype=np.min_scalar_type(n_groups))
+        return [in_groups_of(codes, table) for codes, table in pairs]

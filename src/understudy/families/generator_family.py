@@ -245,6 +245,11 @@ class GeneratingMethod(Method):
     shrink: Annotated[float, Field(gt=0, lt=1)] = 0.4
     steps: Annotated[int, Field(ge=1)] = 2_000
 
+    @property
+    def needs_records(self) -> bool:
+        """Candidates are judged by whole records."""
+        return True
+
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """All numeric columns."""
         return tuple(name for name, column in schema.columns.items() if isinstance(column, NUMERIC))

@@ -74,6 +74,11 @@ class Binned(Method):
     bins_share: Annotated[float, Field(gt=0, lt=1)] = 0.1
     mode: Mode = "strict"
 
+    @property
+    def needs_records(self) -> bool:
+        """Quartiles are read off the numbers, as published."""
+        return self.bins == "fd" and self.mode == "paper"
+
     def setup_share(self, schema: Schema) -> Fraction:
         """Nothing is bought unless bins are."""
         return exact(self.bins_share) if self.bins == "bought" else Fraction(0)

@@ -263,6 +263,11 @@ class Method(ABC):
         """
         return model
 
+    @property
+    def needs_records(self) -> bool:
+        """Whether it needs whole records, and not sums over them alone."""
+        return False
+
     def can_resume(self, schema: Schema) -> bool:
         """Whether a checkpoint can hold what is measured, for this schema and these options.
 

@@ -50,6 +50,7 @@ from typing import Final
 import numpy as np
 
 from understudy.arrays import Floats, Integers
+from understudy.errors import MethodError
 from understudy.features.sum_order import SumOrder
 from understudy.schema import NUMERIC, Column, Schema
 
@@ -58,6 +59,7 @@ UNIT: Final = 2**15
 BINS: Final = 0.2
 """Squared length of contrasts between bins, where those between levels have 1."""
 MOST_BINS: Final = 12
+MOST_SCORES: Final = 1_000
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,16 @@ class Scores:
             columns: names, each once.
             complete: those of them of which a record must have a value to count.
             pure: whether the noise goes by sums of sizes, and not of squares.
+
+        Raises:
+            MethodError: more scores than `MOST_SCORES`.
         """
+        n = sum(n_scores(schema.columns[k], ordinary=k in complete, pure=pure) for k in columns)
+        if n > MOST_SCORES:
+            raise MethodError(
+                f"The columns have {n:,} scores, too many for a matrix of their moments (at most "
+                f"{MOST_SCORES:,}); leave out columns of many levels."
+            )
         each: list[Score] = []
         tables: dict[str, Integers] = {}
         for name in columns:
@@ -224,6 +235,22 @@ class Scores:
             self.weight,
         )
         return own, np.flatnonzero(self.order.joined(part.astype(np.int64) for part in chosen))
+
+
+def n_scores(column: Column, *, ordinary: bool = False, pure: bool = False) -> int:
+    """How many scores a column has.
+
+    Args:
+        column: its declaration.
+        ordinary: whether records without a value of it do not count.
+        pure: whether the noise goes by sums of sizes, and not of squares.
+    """
+    if not isinstance(column, NUMERIC):
+        k = column.n_ordinary if ordinary else column.size
+        return k if pure and k > 2 else k - 1
+    absent = 0 if ordinary else len(column.codes) + (column.out_of_domain is None)
+    by_bins = 0 if pure or column.n_ordinary > MOST_BINS else column.n_ordinary - 1
+    return 1 + absent + by_bins
 
 
 def _of_column(

@@ -230,7 +230,7 @@ def predicted(linear: Linear, parents: Parents) -> Floats:
     return np.asarray(predictors(linear, parents)[:, 0])
 
 
-@compiled(error_model="numpy")
+@compiled
 def predictors(linear: Linear, parents: Parents) -> Floats:
     """The linear predictors of all outcomes, shape (n, m)."""
     n, m = parents.states.shape[1], len(linear.intercepts)
@@ -266,7 +266,7 @@ def outcomes_of(linear: Linear, parents: Parents, uniforms: Floats) -> Integers:
     return np.asarray(_pick(np.exp(weights, out=weights), uniforms))
 
 
-@compiled(error_model="numpy")
+@compiled
 def _below_top(predictors: Floats) -> Floats:
     """Predictors of all outcomes less the largest, the reference's 0 first; shape (n, 1 + m)."""
     n, m = predictors.shape
@@ -281,7 +281,7 @@ def _below_top(predictors: Floats) -> Floats:
     return shifted
 
 
-@compiled(error_model="numpy")
+@compiled
 def _pick(weights: Floats, uniforms: Floats) -> Integers:
     """The first outcome up to which the share of the weights exceeds the uniform number."""
     outcomes = np.empty(len(uniforms), dtype=np.int64)

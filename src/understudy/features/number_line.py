@@ -102,7 +102,7 @@ def step_off(column: Integer | Continuous | Date) -> float:
     return least * max(1.0, float(np.ceil(far / least)))
 
 
-@compiled(error_model="numpy")
+@compiled
 def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
     """Numbers rounded, within the bounds and off the spikes; and their states.
 
@@ -128,14 +128,14 @@ def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
     return states, placed
 
 
-@compiled(error_model="numpy")
+@compiled
 def _rounded(number: float, low: float, high: float, grid: float) -> float:
     rounded = np.rint(number * grid) / grid if grid > 0 else number
     rounded = low if rounded < low else rounded
     return high if rounded > high else rounded
 
 
-@compiled(error_model="numpy")
+@compiled
 def _on_spikes(line: Line, numbers: Floats) -> Integers:
     """Which numbers lie on a spike."""
     on = np.zeros(len(numbers), dtype=np.bool_)
@@ -146,7 +146,7 @@ def _on_spikes(line: Line, numbers: Floats) -> Integers:
     return np.flatnonzero(on)
 
 
-@compiled(error_model="numpy")
+@compiled
 def _off_spikes(line: Line, number: float) -> float:
     """A number moved off the spikes towards the middle, as often as there are spikes."""
     low, high, spikes, step = line.low, line.high, line.spikes, line.step
@@ -162,7 +162,7 @@ def _off_spikes(line: Line, number: float) -> float:
     return value
 
 
-@compiled(error_model="numpy")
+@compiled
 def _bins_of(line: Line, numbers: Floats) -> Integers:
     """State of the last bin that begins at or before each number, from a guess near it."""
     low, lows, per_part, guide, bins = line.low, line.lows, line.per_part, line.guide, line.states

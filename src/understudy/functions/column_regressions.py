@@ -196,7 +196,7 @@ def _middle(column: Column, state: int) -> Floats | None:
     return np.array([interval.low / 2 + interval.high / 2])
 
 
-@compiled(error_model="numpy")
+@compiled
 def logit_shares(coefficients: Floats, row: Floats, outcomes: Integers) -> Floats:
     """Log probabilities of outcomes of a multinomial logit; outcome 0 is the reference.
 
@@ -226,7 +226,7 @@ def logit_shares(coefficients: Floats, row: Floats, outcomes: Integers) -> Float
     return shares
 
 
-@compiled(error_model="numpy")
+@compiled
 def normal_shares(
     coefficients: Floats, stddevs: Floats, row: Floats, cuts: Floats, bins: Integers
 ) -> Floats:
@@ -255,7 +255,7 @@ def normal_shares(
     return shares
 
 
-@compiled(error_model="numpy")
+@compiled
 def _between(low: float, high: float) -> float:
     """Φ(high) - Φ(low), from the nearer tail."""
     if low > 0:

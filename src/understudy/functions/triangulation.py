@@ -148,12 +148,12 @@ def _eliminated(linked: Booleans, sizes: Floats, by_fill: bool) -> tuple[float, 
         np.empty((d, 2)),
         np.empty(d, dtype=np.int64),
     )
-    cells = float(_eliminate(linked.copy(), sizes, by_fill, work))
+    cells = float(_eliminate(linked.copy(), sizes, np.log(sizes), by_fill, work))
     return cells, work.bags[work.bags.any(axis=1)]
 
 
 @compiled
-def _eliminate(linked: Booleans, sizes: Floats, by_fill: bool, work: _Work) -> float:
+def _eliminate(linked: Booleans, sizes: Floats, logs: Floats, by_fill: bool, work: _Work) -> float:
     """Cells of the cliques that are left; `linked` is used up."""
     bags, alive, stale, ranks, near = work
     d, cells = len(sizes), 0.0
@@ -163,7 +163,7 @@ def _eliminate(linked: Booleans, sizes: Floats, by_fill: bool, work: _Work) -> f
             if not alive[w]:
                 continue
             if stale[w]:
-                ranks[w, 0], ranks[w, 1] = _rank(linked, sizes, by_fill, w, near)
+                ranks[w, 0], ranks[w, 1] = _rank(linked, logs, by_fill, w, near)
                 stale[w] = False
             level = v < d and ranks[w, 0] == ranks[v, 0]
             if v == d or ranks[w, 0] < ranks[v, 0] or (level and ranks[w, 1] < ranks[v, 1]):
@@ -183,7 +183,7 @@ def _eliminate(linked: Booleans, sizes: Floats, by_fill: bool, work: _Work) -> f
     return cells
 
 
-@compiled
+@compiled(inline="always")
 def _neighbours(linked: Booleans, v: int, near: NDArray[np.int64]) -> int:
     n = 0
     for w in range(len(linked)):
@@ -193,21 +193,21 @@ def _neighbours(linked: Booleans, v: int, near: NDArray[np.int64]) -> int:
     return n
 
 
-@compiled
+@compiled(inline="always")
 def _rank(
-    linked: Booleans, sizes: Floats, by_fill: bool, v: int, near: NDArray[np.int64]
+    linked: Booleans, logs: Floats, by_fill: bool, v: int, near: NDArray[np.int64]
 ) -> tuple[float, float]:
     """How soon a column is eliminated: the lowest rank first."""
-    n, fill, weight = _neighbours(linked, v, near), 0, np.log(sizes[v])
+    n, fill, weight = _neighbours(linked, v, near), 0, logs[v]
     for a in range(n):
-        weight += np.log(sizes[near[a]])
+        weight += logs[near[a]]
         for b in range(a):
             if not linked[near[a], near[b]]:
                 fill += 1
     return float(fill if by_fill else min(fill, 1)), weight + 1e-3 * fill
 
 
-@compiled
+@compiled(inline="always")
 def _remove(linked: Booleans, v: int, near: NDArray[np.int64], stale: Booleans) -> None:
     """Link the neighbours with each other and take the column out; say whose rank may change."""
     n = _neighbours(linked, v, near)
@@ -224,7 +224,7 @@ def _remove(linked: Booleans, v: int, near: NDArray[np.int64], stale: Booleans) 
                 stale[w] = True
 
 
-@compiled
+@compiled(inline="always")
 def _covered(bags: Booleans, k: int) -> bool:
     """Whether an earlier bag holds all columns of bag k; no later one can."""
     for earlier in range(k):

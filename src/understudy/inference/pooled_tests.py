@@ -25,7 +25,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import chdtrc, chdtri, fdtrc
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
@@ -178,7 +178,7 @@ def pool_pvalues(pvalues: ArrayLike, k: int, rule: str = "li1991") -> Hypothesis
     """
     check_rule(rule, PVALUE_RULES)
     p = _read_pvalues(pvalues, k)
-    d = stats.chi2.isf(np.maximum(p, SMALLEST_PVALUE), k)
+    d = chdtri(k, np.maximum(p, SMALLEST_PVALUE))
     statistic, df2 = pooled_chi_square(d, k, rule)
     return HypothesisTest(float(statistic), k, float(df2), float(f_tail(statistic, k, df2)), rule)
 
@@ -211,7 +211,7 @@ def f_tail(statistic: ArrayLike, df1: int, df2: ArrayLike) -> Floats:
     value = np.maximum(np.asarray(statistic, dtype=np.float64), 0.0)
     below = np.asarray(df2, dtype=np.float64)
     finite = np.where(np.isinf(below), 1.0, below)
-    limit, exact = stats.chi2.sf(value * df1, df1), stats.f.sf(value, df1, finite)
+    limit, exact = chdtrc(df1, value * df1), fdtrc(df1, finite, value)
     return np.asarray(np.where(np.isinf(below), limit, exact))
 
 

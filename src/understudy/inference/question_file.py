@@ -24,17 +24,17 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from understudy.errors import InferenceError, line
 from understudy.inference.declared_analyses import DeclaredAnalysis
+from understudy.release.amendment import Chosen
 from understudy.schema import Schema
 
 MOST_BYTES = 100_000
 _Text = Annotated[str, Field(max_length=2_000)]
-Chosen = Literal["beforehand", "from the release", ""]
 
 
 class _Entry(BaseModel):

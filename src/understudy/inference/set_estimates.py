@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from understudy.arguments import require_list, require_number
 from understudy.arrays import Floats
@@ -273,12 +273,12 @@ class Pooled:
             t = np.maximum(np.abs(self.estimate) - self.bias, 0) / self.stderr
         normal = np.isinf(self.df)
         finite = np.where(normal, 1.0, self.df)
-        return np.asarray(np.where(normal, 2 * stats.norm.sf(t), 2 * stats.t.sf(t, finite)))
+        return np.asarray(np.where(normal, 2 * ndtr(-t), 2 * stdtr(finite, -t)))
 
     def _quantile(self, probability: float) -> Floats:
         normal = np.isinf(self.df)
         finite = np.where(normal, 1.0, self.df)
-        quantile = np.where(normal, stats.norm.ppf(probability), stats.t.ppf(probability, finite))
+        quantile = np.where(normal, ndtri(probability), stdtrit(finite, probability))
         return np.asarray(quantile)
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:

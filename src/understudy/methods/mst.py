@@ -35,7 +35,6 @@ from itertools import combinations
 from typing import ClassVar, final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.families.effort import Effort, known_rows, pairs_effort
 from understudy.families.marginal_family import MarginalMethod, fit_of
@@ -49,7 +48,7 @@ from understudy.privacy.accounting.budget import Budget, split
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.selection.scores import DistanceFromModel
+from understudy.privacy.selection.scores import DistanceFromProduct
 from understudy.schema import Schema
 
 
@@ -115,41 +114,33 @@ class Mst(MarginalMethod):
 
     def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:
         """Pairs of columns that connect all of them, as far as they fit into the model."""
-        names, schema = view.schema.names, view.schema
-        size = dict(zip(names, schema.sizes, strict=True))
+        schema, names = view.schema, view.schema.names
         pairs = list(combinations(names, 2))
         pairs = [pairs[k] for k in small(schema, pairs, self._cells)]
-        component, edges = {name: k for k, name in enumerate(names)}, []
-        free = self._cells
+        score = _score(view, pairs, model)
+        place = {name: j for j, name in enumerate(names)}
+        columns = np.array([(place[a], place[b]) for a, b in pairs], dtype=np.int64).reshape(-1, 2)
+        cells = np.array(schema.sizes)[columns].prod(axis=1)
+        component, edges, free = np.arange(len(names)), [], self._cells
         for share in split(spend, [1] * (len(names) - 1)):
-            open_pairs = [
-                (a, b)
-                for a, b in pairs
-                if component[a] != component[b] and size[a] * size[b] <= free
-            ]
-            if not open_pairs:
+            first, second = component[columns].T
+            open_pairs = (first != second) & (cells <= free)
+            if not open_pairs.any():
                 break
-            score = _score(view, open_pairs, model)
-            pair = view.ask(CandidateColumns(open_pairs, score), spend=share).value
+            pair = view.ask(CandidateColumns(pairs, score, open_pairs), spend=share).value
             edges.append(pair)
-            free -= size[pair[0]] * size[pair[1]]
-            old, new = (component[name] for name in pair)
-            component = {name: new if c == old else c for name, c in component.items()}
+            a, b = (place[name] for name in pair)
+            free -= schema.sizes[a] * schema.sizes[b]
+            component[component == component[a]] = component[b]
         return edges
 
 
-def _score(view: Gate, pairs: Sequence[tuple[str, ...]], model: MaxEntropy) -> DistanceFromModel:
-    place = {name: j for j, name in enumerate(view.schema.names)}
-    one_way = {name: model.marginal((j,)) for name, j in place.items()}
-    independent = [
-        np.outer(one_way[a], one_way[b]).reshape(-1) / max(model.total, 1.0) for a, b in pairs
-    ]
-    estimates: NDArray[np.float64] = np.concatenate(independent)
-    ones = (1,) * len(pairs)
-    return DistanceFromModel(view.schema, tuple(pairs), estimates, ones, np.zeros(len(pairs)))
+def _score(view: Gate, pairs: Sequence[tuple[str, ...]], model: MaxEntropy) -> DistanceFromProduct:
+    one_ways = tuple(model.marginal((j,)) for j in range(len(view.schema.names)))
+    return DistanceFromProduct(view.schema, tuple(pairs), one_ways, model.total)
 
 
 def _planned_pick(schema: Schema, share: Fraction, budget: Budget, k: int) -> PlannedTable:
     d = len(schema.names)
-    query = f"one of {math.comb(d, 2)} candidates by {DistanceFromModel.title}"
+    query = f"one of {math.comb(d, 2)} candidates by {DistanceFromProduct.title}"
     return planned_choice(schema, query, share, budget, chosen=k > 0)

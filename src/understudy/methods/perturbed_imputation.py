@@ -67,6 +67,11 @@ class PerturbedImputation(ImputingMethod):
 
     sets: Literal["split"] = "split"
 
+    @property
+    def needs_records(self) -> bool:
+        """Imputation models are fitted to whole records."""
+        return True
+
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all columns, counted by the states drawn for a record."""
         how = {"form": Form.SWEEPS, "records": True}

@@ -158,6 +158,11 @@ class PseudoPosteriorMechanism(PreparingMethod):
     parents: Annotated[int, Field(ge=0)] = 2
     mode: Literal["strict", "paper"] = "strict"
 
+    @property
+    def needs_records(self) -> bool:
+        """Each record has a weight of its own."""
+        return True
+
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One draw of parameters."""
         asked = PosteriorDraw(self._mechanism(schema))

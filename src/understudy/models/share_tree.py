@@ -162,11 +162,12 @@ def _components(seen: Floats, variance: Floats, even: Floats) -> tuple[Floats, F
         Two arrays of shape (components, parts): even halves first, an empty one last.
     """
     means, logs = [even], [-((seen - even) ** 2) / variance / 2]
+    halves, place = np.unique(even, return_inverse=True)  # few differ where a column has many parts
     for size in _SIZES:
         wide = size**2 + variance
         middle = (even * variance + seen * size**2) / wide
         mean, inside = _cut(middle, size * np.sqrt(variance / wide))
-        _, before = _cut(even, np.full_like(even, size))
+        before = _cut(halves, np.full_like(halves, size))[1][place]
         means.append(mean)
         logs.append(inside - before - (seen - even) ** 2 / wide / 2 - np.log(wide / variance) / 2)
     for end in (0.0, 1.0):

@@ -23,11 +23,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats, Integers
+from understudy.arrays import Floats, Integers, compiled
 from understudy.schema import Continuous, Date, Integer
 from understudy.schema.cell_values import EXACT_INTEGER
 
-_HALVINGS = 48
+_CLOSE = 2.0**-48
+_STEPS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +62,11 @@ class WithinBins:
             state is a spike or a code, or where no value of the grid lies in the bin.
         """
         line = self._line
-        wide = np.zeros(max(self.column.size, int(states.max(initial=0))) + 1, dtype=np.bool_)
-        wide[line.states] = True
-        chosen = np.flatnonzero(wide[states])
-        bins = np.searchsorted(line.states, states[chosen])
+        bin_of = np.full(max(self.column.size, int(states.max(initial=0))) + 1, -1)
+        bin_of[line.states] = np.arange(len(line.states))
+        bins = bin_of[states]
+        chosen = np.flatnonzero(bins >= 0)
+        bins = bins[chosen]
         places = self._bends.inverse(bins, _even_places(bins, len(line.states), rng))
         numbers = np.full(len(states), np.nan)
         numbers[chosen] = line.numbers(bins, places)
@@ -118,7 +120,9 @@ def bins_on_line(column: Integer | Continuous | Date) -> tuple[Integers, Floats]
 def _even_places(bins: Integers, n_bins: int, rng: np.random.Generator) -> Floats:
     """Places in (0, 1), evenly spaced within each bin, in random order; shape (n,)."""
     shuffled = rng.permutation(len(bins))
-    order = shuffled[np.argsort(bins[shuffled], kind="stable")]
+    # Of short numbers the stable sort counts, and takes a tenth of the time.
+    short = bins.astype(np.min_scalar_type(n_bins))
+    order = shuffled[np.argsort(short[shuffled], kind="stable")]
     counts = np.bincount(bins, minlength=n_bins)
     ranks = np.arange(len(bins)) - np.repeat(np.cumsum(counts) - counts, counts)
     phases = rng.random(n_bins)
@@ -140,15 +144,33 @@ class _Bends:
     right: Floats
 
     def inverse(self, bins: Integers, shares: Floats) -> Floats:
-        """The t with G(t) = share, by bisection; shape (n,)."""
-        a, b = self.left[bins], self.right[bins]
+        """The t with G(t) = share, up to 2⁻⁴⁸; shape (n,)."""
+        return np.asarray(_inverses(self.left, self.right, bins, shares))
+
+
+@compiled
+def _inverses(left: Floats, right: Floats, bins: Integers, shares: Floats) -> Floats:
+    """Newton's steps, halved where they leave what is known to hold the place."""
+    places = np.empty(len(bins))
+    for i in range(len(bins)):
+        a, b, share = left[bins[i]], right[bins[i]], shares[i]
         square, cube = 3 - 2 * a - b, a + b - 2
-        low = np.zeros(len(bins))
-        for k in range(1, _HALVINGS + 1):
-            middle = low + 0.5**k
-            below = middle * (a + middle * (square + middle * cube)) <= shares
-            low = np.where(below, middle, low)
-        return low
+        low, high, place = 0.0, 1.0, share
+        for _ in range(_STEPS):
+            excess = place * (a + place * (square + place * cube)) - share
+            if excess <= 0:
+                low = place
+            else:
+                high = place
+            slope = a + place * (2 * square + 3 * place * cube)
+            following = place - excess / slope if slope > 0 else low
+            if not low < following < high:
+                following = (low + high) / 2
+            if excess == 0 or abs(following - place) < _CLOSE:
+                break
+            place = following
+        places[i] = place
+    return places
 
 
 def _bends(edges: Floats, masses: Floats) -> _Bends:
@@ -195,9 +217,11 @@ class _Line:
             inside = np.clip(along, low, np.nextafter(high, low))
             on = np.isin(inside, self.spikes)
             return np.where(on, np.nextafter(inside, high), inside)
-        free = np.clip(np.floor(along), low, high - 1)
-        passed = np.searchsorted(self.spikes - np.arange(len(self.spikes)), free, side="right")
-        return np.asarray((free + passed) / self.grid)
+        free = np.minimum(np.floor(along), high - 1)
+        if len(self.spikes):
+            among = self.spikes - np.arange(len(self.spikes))
+            free += np.searchsorted(among, free, side="right")
+        return np.asarray(free / self.grid)
 
 
 def _line_of(column: Integer | Continuous | Date) -> _Line:

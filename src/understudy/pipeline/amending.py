@@ -16,7 +16,7 @@ spend the difference of the two stated budgets, which is all that the longer led
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -26,14 +26,14 @@ from understudy.arguments import path_of, require_function, require_whole
 from understudy.errors import CheckpointError, MethodError, NotPrivateError, ReleaseError
 from understudy.inference.question_file import QuestionFile, question_file
 from understudy.pipeline.describe import stated
-from understudy.pipeline.gates import coded_rows, open_gate
+from understudy.pipeline.gates import open_gate, summed_rows
 from understudy.pipeline.interruption import Progress
 from understudy.pipeline.late_needs import require_late_needs, telling_what_was_spent
 from understudy.pipeline.outlay import outlay_of
 from understudy.pipeline.page_set import pages
 from understudy.pipeline.purchases import Purchase, purchases
 from understudy.pipeline.run_spending import spending
-from understudy.privacy.accounting.budget import Budget, Number, exact
+from understudy.privacy.accounting.budget import Budget, Number
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.accounting.ledger import Entry
 from understudy.privacy.checkpoint.journal import open_journal
@@ -96,20 +96,8 @@ class Parent:
     @property
     def entries(self) -> tuple[Entry, ...]:
         """What was paid for it."""
-        unit = self.budget.unit_name
-        return tuple(
-            Entry(
-                number=entry["number"],
-                mechanism=entry["mechanism"],
-                query=entry["query"],
-                accounting=self.budget.accounting,
-                spent=exact(entry[f"{unit}_exact"]),
-                sensitivity=entry["sensitivity"],
-                noise=entry["noise"],
-                cells=entry["cells"],
-            )
-            for entry in self.release.manifest.ledger
-        )
+        kept_in = self.budget.accounting
+        return tuple(Entry.from_json(entry, kept_in) for entry in self.release.manifest.ledger)
 
 
 def answer(
@@ -124,6 +112,7 @@ def answer(
     ledger: str | Path | None = None,
     by: str | None = None,
     spill: str | Path | None = None,
+    trusted_cluster: bool = False,
     progress: Progress | None = None,
 ) -> Release:
     """Measure what a question asks, and give back the amended release.
@@ -139,6 +128,7 @@ def answer(
         ledger: that governs the population of the rows, as for `synthesize`.
         by: who spends, as for `synthesize`.
         spill: folder for coded rows, as for `synthesize`.
+        trusted_cluster: as for `synthesize`.
         progress: called with a stage, and how much of how much is done.
 
     Returns:
@@ -168,9 +158,12 @@ def answer(
         schema, budget, ledger, by, spend=added, secure=source.secure, checkpoint=place
     )
     outlay.require_entered(parent.checksum.removeprefix("sha256:"))
-    require_late_needs(source)
+    declared = [str(one["kind"]) for one in parent.release.manifest.analyses]
+    require_late_needs(source, [*declared, *(one.kind for one in asked.analyses)])
     tell = progress or (lambda _stage, _done, _total: None)
-    rows = coded_rows(data, schema, tell, spill)
+    rows = summed_rows(
+        *(data, schema, tell, spill), passes=1 + len(bought), trusted_cluster=trusted_cluster
+    )
     identity = {
         **{"question": asked.digest, "release": parent.checksum, "seed": str(seed)},
         **{"epsilon": str(budget.epsilon), "delta": str(budget.delta)},
@@ -269,10 +262,7 @@ def _amended(
         title=asked.title,
         asked_by=asked.asked_by,
         chosen=asked.chosen,
-        analyses=tuple(
-            {"kind": one.kind, "formula": one.formula, "asked_by": one.asked_by}
-            for one in asked.analyses
-        ),
+        analyses=tuple(asdict(analysis) for analysis in asked.analyses),
     )
     return replace(
         old,

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from understudy.errors import BudgetError
 from understudy.families.method import Method
-from understudy.features.column_scores import Scores
+from understudy.features.column_scores import n_scores
 from understudy.features.line_cells import is_plain
 from understudy.privacy.accounting.budget import Budget, Number, exact
 from understudy.privacy.noise.calibration import (
@@ -151,7 +151,7 @@ def stated_share(stated: Number, name: str = "answers_share") -> Fraction:
 
 def scored_columns(schema: Schema) -> tuple[str, ...]:
     """Columns whose second moments are bought: all, but those of the most levels if too many."""
-    sizes = {name: len(Scores.of(schema, (name,))) for name in schema.names}
+    sizes = {name: n_scores(column) for name, column in schema.columns.items()}
     left = sum(sizes.values())
     dropped = set()
     for name in sorted(sizes, key=lambda name: -sizes[name]):

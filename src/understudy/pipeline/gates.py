@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from understudy.arguments import path_of
 from understudy.engine import Engine, Table
-from understudy.errors import DataError
+from understudy.engine.reading.frame_columns import is_spark
+from understudy.engine.spark.spark_rows import SparkRows
+from understudy.errors import DataError, MethodError
 from understudy.pipeline.interruption import Progress
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.ledger import Entry, Ledger
@@ -22,6 +24,9 @@ from understudy.privacy.mechanisms import MECHANISMS
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.not_dp import WITHOUT_EPSILON
 from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 NAMED: Final[Mechanisms] = (*MECHANISMS, *WITHOUT_EPSILON)
 """All that a gate can be asked for."""
@@ -74,7 +79,7 @@ def coded_rows(
     """The rows, read and coded, while it is told so; nothing is spent by it.
 
     Args:
-        data: as `synthesize` takes it.
+        data: pandas, Polars or Arrow table, or a path.
         schema: of the table.
         tell: who waits.
         spill: folder for coded rows that are too many for memory.
@@ -86,4 +91,43 @@ def coded_rows(
     tell("Reading and coding rows", 0, 1)
     rows = Table(data, schema, spill=folder)
     tell("Reading and coding rows", 1, 1)
+    return rows
+
+
+def summed_rows(
+    data: object,
+    schema: Schema,
+    tell: Progress,
+    spill: str | Path | None = None,
+    *,
+    records_for: str = "",
+    passes: int = 1,
+    trusted_cluster: bool = False,
+) -> Table | SparkRows:
+    """The same rows, or those of a Spark data frame, which are summed where they are.
+
+    Args:
+        data: as `synthesize` takes it.
+        schema: of the table.
+        tell: who waits.
+        spill: as for `coded_rows`; a Spark data frame needs none.
+        records_for: what needs whole records, and not sums alone, as a sentence; "" for nothing.
+        passes: over the rows at least, where each reads them anew.
+        trusted_cluster: whether the steward vouches for a Spark cluster that is not closed.
+
+    Raises:
+        DataError: a structural fault of the data.
+        MethodError: whole records are needed, and the data are a Spark data frame.
+    """
+    if not is_spark(data):
+        return coded_rows(data, schema, tell, spill)
+    if records_for:
+        raise MethodError(
+            f"{records_for} Those of a Spark data frame stay where they are; hand in a table that "
+            "is read in this process, such as a path. Nothing was spent."
+        )
+    stage = f"Reading and coding rows in Spark, pass 1 of at least {passes}"
+    tell(stage, 0, 1)
+    rows = SparkRows(cast("DataFrame", data), schema, trusted_cluster=trusted_cluster)
+    tell(stage, 1, 1)
     return rows

@@ -8,12 +8,11 @@ the sum of what the releases behind them cost, which counts against the caps onc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 
 from understudy.pipeline.outlay import account_of
-from understudy.populations.costs import Cost
-from understudy.privacy.accounting.budget import Budget, sequential
+from understudy.populations.costs import NOTHING, Cost
+from understudy.privacy.accounting.budget import Budget
 from understudy.release import Release
 from understudy.release.promise_check import stated_budget
 from understudy.schema import Schema
@@ -57,12 +56,9 @@ def enter_use(
 
 def _together(budgets: Sequence[Budget], schema: Schema) -> Cost:
     """The sum: in ε where all are pure, else in ρ, where ε counts ε²/2 and μ counts μ²/2."""
-    if all(budget.accounting == "pure" for budget in budgets):
-        total = sequential(budget.amount for budget in budgets)
-        return Cost("pure", total, schema.neighbours)
-    parts = (_rho(budget) for budget in budgets)
-    return Cost("zcdp", sequential(parts), schema.neighbours)
-
-
-def _rho(budget: Budget) -> Fraction:
-    return budget.amount**2 / 2 if budget.accounting == "pure" else budget.amount
+    costs = (Cost(budget.accounting, budget.amount, schema.neighbours) for budget in budgets)
+    total = sum((cost.amounts for cost in costs), NOTHING)
+    if total.pure is not None:
+        return Cost("pure", total.pure, schema.neighbours)
+    assert total.zcdp is not None, "every budget has a finite ρ"
+    return Cost("zcdp", total.zcdp, schema.neighbours)

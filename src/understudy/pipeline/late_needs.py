@@ -7,32 +7,35 @@ damaged or lacking would end the run when all is paid.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from importlib.util import find_spec
 from typing import Final
 
 from understudy.errors import MethodError
+from understudy.extras import require_extra
 from understudy.privacy.accounting.budget import decimal_up, sequential
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import Randomness, SecureRandomness
 
-_PERHAPS: Final = ("formulaic", "pandas", "pyarrow", "scipy", "sklearn", "statsmodels")
+_PERHAPS: Final = ("formulaic", "pandas", "pyarrow", "scipy")
 """Used by some runs alone, and slow to load: they must be there."""
 
 
-def require_late_needs(randomness: Randomness) -> None:
+def require_late_needs(randomness: Randomness, kinds: Iterable[str] = ()) -> None:
     """Refuse to begin what could not be ended; to be called before anything is paid.
 
     Args:
         randomness: of the noise; a word of it is drawn and dropped, unless it comes from a seed.
+        kinds: of the declared analyses that the release will answer.
 
     Raises:
         MethodError: a library is lacking, or cannot be loaded.
     """
     try:
         from understudy.inference import answering  # noqa: F401
+        from understudy.inference.estimates.estimands import MODELS
         from understudy.release import readme  # noqa: F401
         from understudy.report import public_page, results_page  # noqa: F401
 
@@ -41,6 +44,9 @@ def require_late_needs(randomness: Randomness) -> None:
         raise _lacking(f"cannot be loaded: {error.msg}") from None
     if lacking:
         raise _lacking(f"is not installed: {lacking[0]}")
+    for kind in kinds:
+        if kind in MODELS:
+            require_extra("models", f"A declared analysis of the kind {kind}")
     if isinstance(randomness, SecureRandomness):
         randomness.words(1)
 

@@ -16,15 +16,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from understudy.errors import LedgerError
 from understudy.populations.costs import Cost
-from understudy.populations.population_ledger import PopulationLedger
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.accounting.guarantee import drafted_leaks
 from understudy.privacy.checkpoint.left_run import is_checkpoint
 from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from understudy.populations.population_ledger import PopulationLedger
 
 LEDGER_VARIABLE: Final = "UNDERSTUDY_LEDGER"
 BY_VARIABLE: Final = "UNDERSTUDY_BY"
@@ -74,6 +76,8 @@ def account_of(schema: Schema, ledger: str | Path | None, by: str | None = None)
         )
     if leaks := drafted_leaks(schema):
         raise LedgerError(f"What is read off the rows has no finite cost. {leaks[0]}")
+    from understudy.populations.population_ledger import PopulationLedger
+
     opened = PopulationLedger.open(str(url))
     opened.population(population)
     told = os.environ.get(BY_VARIABLE, "") if by is None else by

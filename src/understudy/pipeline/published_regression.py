@@ -11,7 +11,7 @@ from understudy.inference.private_regression import (
     read_formula,
     require_repair,
 )
-from understudy.pipeline.gates import coded_rows, open_gate
+from understudy.pipeline.gates import open_gate, summed_rows
 from understudy.pipeline.interruption import Progress
 from understudy.pipeline.late_needs import require_late_needs, telling_what_was_spent
 from understudy.pipeline.outlay import outlay_of
@@ -35,6 +35,7 @@ def published_regression(
     insecure_noise_seed: int | None,
     governed: tuple[str | Path | None, str | None],
     spill: str | Path | None,
+    trusted_cluster: bool,
     tell: Progress,
 ) -> PrivateRegression:
     """Coefficients alone; whatever does not fit is refused before rows are read.
@@ -49,6 +50,7 @@ def published_regression(
         insecure_noise_seed: of the noise.
         governed: the ledger of the population, and who spends.
         spill: folder for coded rows.
+        trusted_cluster: as for `regress`.
         tell: who waits.
     """
     schema = given_schema(schema)
@@ -62,7 +64,7 @@ def published_regression(
     source = SecureRandomness() if seed is None else SeededRandomness(seed)
     require_late_needs(source)
     outlay = outlay_of(schema, budget, *governed, secure=source.secure)
-    rows = coded_rows(data, schema, tell, spill)
+    rows = summed_rows(data, schema, tell, spill, passes=2, trusted_cluster=trusted_cluster)
     request = {"formula": formula, "mechanism": mechanism, "epsilon": str(budget.epsilon)}
     with spending(outlay, "regression", request) as spent:
         gate = open_gate(rows, budget, source)

@@ -70,6 +70,7 @@ def regress(
     ledger: str | Path | None = ...,
     by: str | None = ...,
     spill: str | Path | None = ...,
+    trusted_cluster: bool = ...,
     progress: Progress | None = ...,
     confide: Confide | None = ...,
     confide_misfits: bool = ...,
@@ -89,6 +90,7 @@ def regress(
     ledger: str | Path | None = ...,
     by: str | None = ...,
     spill: str | Path | None = ...,
+    trusted_cluster: bool = ...,
     progress: Progress | None = ...,
 ) -> PrivateRegression: ...
 
@@ -111,6 +113,7 @@ def regress(
     ledger: str | Path | None = None,
     by: str | None = None,
     spill: str | Path | None = None,
+    trusted_cluster: bool = False,
     progress: Progress | None = None,
     confide: Confide | None = None,
     confide_misfits: bool = True,
@@ -149,6 +152,7 @@ def regress(
         ledger: that governs the population of the rows, as for `synthesize`.
         by: who spends, as for `synthesize`.
         spill: folder for coded rows, as for `synthesize`.
+        trusted_cluster: as for `synthesize`.
         progress: called with a stage, and how much of how much is done.
         confide: gets diagnostics that depend on the rows: for the steward, never to be published.
         confide_misfits: whether those of columns are among them.
@@ -188,6 +192,7 @@ def regress(
             insecure_noise_seed=insecure_noise_seed,
             governed=(ledger, by),
             spill=spill,
+            trusted_cluster=trusted_cluster,
             tell=progress or (lambda _stage, _done, _total: None),
         )
     if repair is not None:
@@ -202,6 +207,7 @@ def regress(
         ledger=ledger,
         by=by,
         spill=spill,
+        trusted_cluster=trusted_cluster,
         progress=progress,
         confide=confide,
         confide_misfits=confide_misfits,

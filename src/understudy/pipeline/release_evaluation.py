@@ -20,6 +20,7 @@ from understudy.arguments import require_function, require_list, require_text
 from understudy.engine import Table
 from understudy.engine.reading.readers import open_rows
 from understudy.errors import DataError, MethodError
+from understudy.extras import require_extra
 from understudy.pipeline.gates import coded_rows
 from understudy.pipeline.internal_uses import enter_evaluation
 from understudy.pipeline.interruption import Progress
@@ -107,7 +108,7 @@ def evaluate(
 
     Raises:
         DataError: the data cannot be read, lack a column of the release, or have no rows.
-        MethodError: an unknown column, or a formula that cannot be computed.
+        MethodError: an unknown column, a formula that cannot be computed, or a missing extra.
         ReleaseError: the folder is not a release.
         LedgerError: as `synthesize`.
     """
@@ -120,6 +121,8 @@ def evaluate(
     for name, given in (("by", by), ("target", target)):
         if given is not None:
             require_text(name, given, MethodError, loaded.schema.names[0])
+    require_extra("evaluate", "An evaluation")
+    require_extra("models", "An evaluation")
     enter_evaluation(loaded, "evaluation of a release", ledger)
     tell = progress or (lambda _stage, _done, _total: None)
     rows = coded_rows(data, loaded.schema, tell)

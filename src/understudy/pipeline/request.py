@@ -21,6 +21,7 @@ from understudy.inference.declared_analyses import (
     by_absences,
     declared_analyses,
 )
+from understudy.methods import METHODS
 from understudy.methods.auto import choose
 from understudy.methods.configuration import configure
 from understudy.pipeline.answer_shares import (
@@ -115,6 +116,26 @@ class Request:
     def draws_records(self) -> bool:
         """Whether drawing records is the mechanism, so that no seed may fix which are drawn."""
         return any(step.records for step in self.tables())
+
+    @property
+    def records_for(self) -> str:
+        """That the method needs whole records, as a sentence; "" if sums over them are enough."""
+        if not self.method.needs_records:
+            return ""
+        others = [name for name in METHODS if not configure(name, {}).needs_records]
+        return (
+            f"In this form the method {self.name} needs whole records. Sums of them are enough "
+            f"for {', '.join(others)}."
+        )
+
+    @property
+    def least_passes(self) -> int:
+        """Passes over the rows that it takes, where each reads them anew; rounds take more.
+
+        The first one counts each column by itself.
+        """
+        wider = any(len(step.columns) > 1 for step in self.tables())
+        return 1 + (self.lines is not None) + len(self.answers) + wider * self.fits
 
     def setup(self) -> tuple[PlannedTable, ...]:
         """What is measured once, before the fits."""

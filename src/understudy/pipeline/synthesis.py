@@ -16,7 +16,7 @@ from understudy.methods import METHODS
 from understudy.models import Sample
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
-from understudy.pipeline.gates import coded_rows, open_gate
+from understudy.pipeline.gates import open_gate, summed_rows
 from understudy.pipeline.interruption import Progress, ending_rounds
 from understudy.pipeline.late_needs import require_late_needs, telling_what_was_spent
 from understudy.pipeline.number_places import places_of
@@ -79,6 +79,7 @@ def synthesize(
     ledger: str | Path | None = None,
     by: str | None = None,
     spill: str | Path | None = None,
+    trusted_cluster: bool = False,
     progress: Progress | None = None,
     confide: Confide | None = None,
     confide_misfits: bool = True,
@@ -86,7 +87,8 @@ def synthesize(
     """Turn a confidential table into a release.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path to CSV or Parquet (file or folder), or a Spark
+            data frame, whose rows are summed where they are.
         schema: a reviewed schema, or the path of its file.
         epsilon: ε of the whole release.
         delta: δ of the whole release; 0 for pure differential privacy.
@@ -128,6 +130,9 @@ def synthesize(
         spill: folder for coded rows that are too many for memory: then one encrypted file lies
             there, without a name and while this runs. Without it nothing exact is written to disk,
             and each pass reads the input again once codes take more than a gibibyte.
+        trusted_cluster: for a Spark data frame: whether everybody who can see what its cluster
+            sends, writes and shows may see the rows, where its settings do not close that; the
+            manifest says so.
         progress: called with a stage, and how much of how much is done. What stands behind a comma
             changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
         confide: gets the diagnostics, when the release is made: how each walk of a method by Markov
@@ -177,8 +182,14 @@ def synthesize(
     outlay = _outlay(request, place, ledger, by, secure=secure)
     expected = expected_in(request, assume_rows, like, secure=secure)
     tell = progress or (lambda _stage, _done, _total: None)
-    require_late_needs(randomness := _randomness(insecure_noise_seed))
-    rows = coded_rows(data, request.schema, tell, spill)
+    kinds = [analysis.kind for analysis in request.analyses]
+    require_late_needs(randomness := _randomness(insecure_noise_seed), kinds)
+    rows = summed_rows(
+        *(data, request.schema, tell, spill),
+        records_for=request.records_for,
+        passes=request.least_passes,
+        trusted_cluster=trusted_cluster,
+    )
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
     diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
     drawn_with = {"seeds": f"{seed}, {insecure_noise_seed}", "permissions": str(allow_nonprivate)}

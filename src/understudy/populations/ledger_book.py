@@ -10,9 +10,8 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, TypeVar
 
-from sqlalchemy import Column, Connection, Integer, MetaData, Select, Table, Text, insert, select
-
 from understudy.errors import LedgerError, suggestion
+from understudy.extras import require_extra
 from understudy.populations.account import Account
 from understudy.populations.hash_chain import START, Head, digest
 from understudy.populations.ledger_entries import (
@@ -32,6 +31,22 @@ from understudy.populations.ledger_entries import (
 )
 from understudy.populations.ledger_row import Row, written
 from understudy.populations.population import Population, likeness, plain_text
+
+try:
+    from sqlalchemy import (
+        Column,
+        Connection,
+        Integer,
+        MetaData,
+        Select,
+        Table,
+        Text,
+        insert,
+        select,
+    )
+except ImportError:
+    require_extra("ledger", "A population ledger")
+    raise
 
 _ENTRIES = Table(
     "entries",

@@ -6,18 +6,19 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from understudy.arguments import path_of
 from understudy.errors import LedgerError
 from understudy.populations.costs import Cost
-from understudy.privacy.accounting.budget import UNITS, Accounting
+from understudy.privacy.accounting.budget import UNITS
 from understudy.privacy.accounting.ledger import Entry
 from understudy.privacy.checkpoint import left_run as journals
 from understudy.privacy.checkpoint.json_values import unpack
 from understudy.release import Release
 from understudy.release.bundle import digest
 from understudy.release.place import MANIFEST
+from understudy.release.promise_check import stated_budget
 
 _NO_PROMISE = ("none", "asymptotic")
 
@@ -84,7 +85,7 @@ def _released(place: Path) -> PastRelease:
             f"The release {str(place)!r} has no finite cost ({why}), so no ledger can count it: "
             "what is known of these people has no bound."
         )
-    accounting = _accounting_of(manifest.budget)
+    accounting = stated_budget(manifest.budget).accounting
     costs = [Fraction(entry[f"{UNITS[accounting]}_exact"]) for entry in manifest.ledger]
     return PastRelease(
         Cost(accounting, sum(costs, Fraction(0)), promise.neighbours),
@@ -94,10 +95,6 @@ def _released(place: Path) -> PastRelease:
             for one in manifest.amendments
         ),
     )
-
-
-def _accounting_of(budget: Any) -> Accounting:
-    return next(one for one, unit in UNITS.items() if unit == budget["unit"])
 
 
 def _interrupted(place: Path) -> PastRelease:

@@ -11,15 +11,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from understudy.errors import LedgerError
 from understudy.populations.costs import Cost, kept
-from understudy.populations.ledger_book import Book
-from understudy.populations.ledger_database import LedgerDatabase
 from understudy.populations.ledger_entries import Charged, Committed, Reserved, Voided
 from understudy.populations.population import plain_text
 from understudy.privacy.accounting.budget import decimal_down, decimal_up
+
+if TYPE_CHECKING:  # the database's library takes long to load, and most runs have no ledger
+    from sqlalchemy import Connection
+
+    from understudy.populations.ledger_book import Book
+    from understudy.populations.ledger_database import LedgerDatabase
 
 State = Literal["open", "committed", "void"]
 
@@ -72,7 +76,7 @@ class Reservation:
     def standing(self) -> Standing:
         """How it stands now, all at one moment."""
         with self._database.reading() as connection:
-            return self._standing(self._book(Book(connection, self._database.place, self._id)))
+            return self._standing(self._book(connection))
 
     @property
     def state(self) -> State:
@@ -215,10 +219,13 @@ class Reservation:
     @contextmanager
     def _writing(self) -> Iterator[Book]:
         with self._database.writing() as connection:
-            yield self._book(Book(connection, self._database.place, self._id))
+            yield self._book(connection)
 
-    def _book(self, book: Book) -> Book:
-        """The same, if it has this very reservation: a ledger may be put back from a copy."""
+    def _book(self, connection: Connection) -> Book:
+        """The book, if it has this very reservation: a ledger may be put back from a copy."""
+        from understudy.populations.ledger_book import Book
+
+        book = Book(connection, self._database.place, self._id)
         if book.entry(Reserved, self.number) != self._entry:
             raise LedgerError(
                 f"The ledger has another reservation {self.number} than this run's: it was put "

@@ -93,6 +93,7 @@ class Gate:
         self._ledger = Ledger(budget)
         self._record = record(self._ledger)
         self._promise = Promise()
+        self._promise.rests_on(engine.premises)
         self._measured: list[Measured] = []
         self._counted: list[Released[int]] = []
         self._stops: list[bool] = []
@@ -142,6 +143,11 @@ class Gate:
                 "knows by name, and nothing else."
             )
         made: Mechanism[A, Any] = admitted(mechanism, kind, self._own, "mechanism")
+        if made.needs_records and not self._rows.has_records:
+            raise MethodError(
+                f"The mechanism {made.name!r} needs whole records, and these rows give sums alone; "
+                "hand in a table that is read in this process."
+            )
         return made
 
     def _paid(

@@ -121,11 +121,13 @@ class Mechanism(ABC, Generic[A, P]):
 
     Attributes:
         name: in the ledger.
+        needs_records: whether it runs on whole records, which only an engine in this process has.
         unfinished: whether something of it stays behind the gate that a later mechanism needs, and
             that no checkpoint can hold.
     """
 
     name: ClassVar[str]
+    needs_records: ClassVar[bool] = False
     unfinished: ClassVar[bool] = False
 
     @abstractmethod

@@ -46,6 +46,11 @@ class SecretRows:
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("Confidential rows cannot be pickled or copied.")
 
+    @property
+    def has_records(self) -> bool:
+        """Whether `states` and `numbers` can be asked; public."""
+        return self._secret_engine.has_records
+
     def total(self) -> int:
         """Number of rows, those with out-of-domain values included."""
         return self._secret_engine.total().expose()

@@ -123,7 +123,10 @@ def decode(
     """
     given = values or {}
     pairs = zip(schema.columns.items(), states, strict=True)
-    cells = {name: _cells(col, codes, rng, given.get(name)) for (name, col), codes in pairs}
+    drawn = ((name, _cells(col, codes, rng, given.get(name))) for (name, col), codes in pairs)
+    if not (schema.relations or schema.derived):  # each column by itself, and then let go
+        return pl.DataFrame([_series(name, schema.columns[name], own) for name, own in drawn])
+    cells = dict(drawn)
     if schema.relations:
         cells = put_in_order(cells, schema, rng)
     if schema.derived:
@@ -206,9 +209,12 @@ def _given_numbers(
     assert isinstance(column, NUMERIC)
     decimals = column.decimals if isinstance(column, Continuous) else 0
     rounded = given if decimals is None else np.round(given, decimals)
-    low = np.array([interval.low for interval in column.intervals])
+    inside = np.clip(rounded, *column.bounds)
     spike = np.array([interval.spike for interval in column.intervals])
-    return np.where(spike[states], low[states], np.clip(rounded, *column.bounds))
+    if not spike.any():
+        return np.asarray(inside)
+    low = np.array([interval.low for interval in column.intervals])
+    return np.where(spike[states], low[states], inside)
 
 
 def drawn_numbers(

@@ -311,10 +311,10 @@ def _count_name(kind: Kind, axes: Collection[str]) -> str:
 
 def _distinct(labels: tuple[str, ...]) -> list[str]:
     """Labels made distinct, should a code be spelled like a bin."""
-    result: list[str] = []
+    result: dict[str, None] = {}
     for label in labels:
         distinct = label
         while distinct in result:
             distinct += "′"
-        result.append(distinct)
-    return result
+        result[distinct] = None
+    return list(result)

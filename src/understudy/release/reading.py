@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.errors import SchemaError
+from understudy.errors import MethodError, SchemaError
 from understudy.release import format_1
 from understudy.release.amendment import before, require_named_later
 from understudy.release.content_check import (
@@ -33,7 +33,15 @@ from understudy.schema.relation_boxes import breaks
 
 PAGES: Final = ("report.html", "results.html")
 MALFORMED: Final = (
-    *(SchemaError, ValueError, TypeError, LookupError, ArithmeticError, RecursionError),
+    *(
+        SchemaError,
+        MethodError,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        RecursionError,
+    ),
     *(OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
 """What reading a part may end in that was not written by this software."""

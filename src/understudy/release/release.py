@@ -119,7 +119,6 @@ class Release:
         *,
         csv: bool = False,
         csv_raw: bool = False,
-        committed: Callable[[str], None] | None = None,
     ) -> Path:
         """Write the release to a new folder, whole or not at all.
 
@@ -130,8 +129,6 @@ class Release:
             csv: write the synthetic tables as CSV beside Parquet; texts that a spreadsheet would
                 take for a formula get an apostrophe (`formulas`).
             csv_raw: write CSV, and its texts as they are.
-            committed: told the SHA-256 of the bytes of `manifest.json` (hex) when all is on the
-                disk, just before the folder stands at its place; an error of it stops that.
 
         Raises:
             UnsavedError: the folder cannot be written; the release itself is unharmed, and can be
@@ -143,9 +140,7 @@ class Release:
         measurements = [measurement.to_json() for measurement in self.measurements]
         content = {**self.manifest.to_json(), "measurements": measurements}
         how: _Csv = "raw" if csv_raw else "guarded" if csv else None
-        publish(
-            place, lambda folder: self._fill(folder, csv=how), content, committed or self.entered
-        )
+        publish(place, lambda folder: self._fill(folder, csv=how), content, self.entered)
         return place
 
     def _fill(self, folder: Path, *, csv: _Csv) -> None:

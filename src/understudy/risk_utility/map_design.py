@@ -11,6 +11,7 @@ from typing import Any
 from understudy.arguments import require_list, require_mapping, require_number, require_whole
 from understudy.errors import BudgetError, MethodError, nearest, suggestion
 from understudy.evaluation.utility.losses import LOSSES
+from understudy.extras import require_extra
 from understudy.methods import METHODS
 from understudy.methods.configuration import configure
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
@@ -108,6 +109,8 @@ class Design:
         budgets = [Budget.of(epsilon, delta) for epsilon in epsilons]
         _require_known("risk", [risk], RISKS)
         _require_known("utility", utility, LOSSES)
+        if "specks" in utility:
+            require_extra("evaluate", "The loss specks")
         _require_numbers(repetitions, seed, holdout)
         _require_columns(schema, keys, secrets)
         known = tuple(keys)

@@ -72,6 +72,9 @@ def same_value(left: Code, right: Code) -> bool:
 
 def duplicated(values: Iterable[Code]) -> Code | None:
     """The first value that stands for the same level as an earlier one, or None."""
+    values = tuple(values)
+    if set(map(type, values)) <= {str} and len(set(values)) == len(values):
+        return None  # texts that differ are two levels; a column may have very many
     texts: set[str] = set()
     numbers: dict[float, list[Code]] = {}
     for value in values:

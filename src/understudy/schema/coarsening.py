@@ -16,7 +16,6 @@ from pydantic import ValidationError
 
 from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
-from understudy.schema.cell_values import duplicated
 from understudy.schema.columns import NUMERIC, Categorical, Column
 from understudy.schema.structural_zeros import Rule
 
@@ -59,12 +58,12 @@ def grouped_column(name: str, column: Column, groups: Sequence[int]) -> Categori
     members: list[list[str]] = [[] for _ in numbers]
     for label, group in zip(column.labels, groups, strict=True):
         members[group].append(label)
-    levels: list[str] = []
+    levels: dict[str, None] = {}  # in order; texts that differ are two levels
     for labels in members:
         text = _text(labels)
-        while duplicated((*levels, text)) is not None:
+        while text in levels:
             text += "′"
-        levels.append(text)
+        levels[text] = None
     coarse = Categorical(
         kind="categorical",
         levels=tuple(levels),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
@@ -83,7 +84,7 @@ class Declaration(Reviewed):
         """Number of states; also the code of the undeclared out-of-domain state."""
         return self.n_ordinary + len(self.codes)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str, ...]:
         """Text of each state, in order."""
         return (*self._ordinary_labels(), *(text_of(code) or "(empty)" for code in self.codes))

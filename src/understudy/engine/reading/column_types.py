@@ -22,7 +22,7 @@ from understudy.engine.coding import ColumnCoder
 from understudy.engine.reading.named_states import Family
 from understudy.engine.reading.readers import FrameKind, Rows
 from understudy.errors import DataError
-from understudy.schema import Date
+from understudy.schema import Date, Schema
 
 _LOST = {
     "numbers": "which cannot tell all of its levels and codes apart, such as '03' from '3' or "
@@ -54,6 +54,27 @@ def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind
                 "beside a number; convert the column to days or text"
             )
     return None
+
+
+def require_columns(names: Sequence[str], schema: Schema, place: str) -> None:
+    """Check that a table has all columns of a schema.
+
+    Args:
+        names: those that it has.
+        schema: what is declared.
+        place: where the rows are, in words.
+
+    Raises:
+        DataError: names what is absent, and the remedy.
+    """
+    absent = [name for name in schema.names if name not in names]
+    if absent:
+        quoted = ", ".join(repr(name) for name in absent[:5])
+        more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+        raise DataError(
+            f"{place} lacks the column {quoted}{more} that the schema declares; "
+            "add it to the data, or take it out of the schema."
+        )
 
 
 def require_types(rows: Rows, coders: Iterable[ColumnCoder]) -> None:

@@ -36,6 +36,14 @@ def is_pandas(data: object) -> bool:
     return any(base.__module__.partition(".")[0] == "pandas" for base in type(data).__mro__)
 
 
+def is_spark(data: object) -> bool:
+    """Whether data are a Spark data frame, classic or of Spark Connect."""
+    return any(
+        base.__name__ == "DataFrame" and base.__module__.startswith("pyspark.sql.")
+        for base in type(data).__mro__
+    )
+
+
 def is_readable(dtype: Any) -> bool:
     """Whether values of a type still are what they were.
 

@@ -165,11 +165,13 @@ class Named:
             places.setdefault(place, []).append((value, state))
         single = {}
         for place, sharing in places.items():
-            if len(sharing) > 1:
-                self.unclear.add(family)
+            if len(sharing) == 1:
+                single[place] = sharing[0][1]
+                continue
+            self.unclear.add(family)
             plain = [state for value, state in sharing if text_of(value) == _plain(family, place)]
-            if plain or len(sharing) == 1:
-                single[place] = plain[0] if plain else sharing[0][1]
+            if plain:
+                single[place] = plain[0]
         return single
 
 

@@ -25,6 +25,7 @@ from understudy.engine.reading.frame_columns import (
     arrow_column,
     is_pandas,
     is_readable,
+    is_spark,
     pandas_column,
 )
 from understudy.engine.reading.parquet import parquet_batches, plain_columns, scan_parquet
@@ -146,6 +147,11 @@ def open_rows(data: object, schema: Schema | None = None) -> Rows:
     """
     if isinstance(data, str | Path):
         return _open_path(Path(data), schema)
+    if is_spark(data):  # it could be brought here as an Arrow table, over whatever network
+        raise DataError(
+            "Whole records are needed here, and those of a Spark data frame stay where they are; "
+            "hand in a table that is read in this process, such as a path."
+        )
     place = "The table"
     if isinstance(data, pl.LazyFrame | pl.DataFrame):
         return _open_polars(data.lazy(), place)

@@ -39,7 +39,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.tree import DecisionTreeClassifier
 
 from understudy.arrays import Floats
 from understudy.evaluation.comparison import Comparison, Rows
@@ -238,6 +237,8 @@ def tree_propensities(features: NDArray[np.float32], labels: Labels, seed: int) 
         labels: shape (N,), of both kinds.
         seed: of the evaluation; decides between splits that are equally good.
     """
+    from sklearn.tree import DecisionTreeClassifier
+
     tree = DecisionTreeClassifier(
         max_depth=TREE_DEPTH, min_samples_leaf=TREE_LEAF, random_state=seed % 2**32
     )

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 from understudy.arrays import Codes, Floats
 from understudy.evaluation.comparison import Comparison, Rows
@@ -166,6 +165,8 @@ class _Task:
 
     def measure(self, train: Rows, test: Rows) -> dict[str, Measured]:
         """Train on one table and judge on another."""
+        from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+
         used = self._informative(train)
         x, y = self._features(train, used), self.code(train[self.target])
         x_test, truth = self._features(test, used), self.code(test[self.target])

@@ -271,9 +271,12 @@ class ExpectedWidths:
 
     def _table_noise(self, columns: tuple[str, ...]) -> float | None:
         """Variance in the count of a cell of a table of one or two columns, all tables averaged."""
-        place = {name: k for k, name in enumerate(self._schema.names)}
-        precision = self._precision.get(tuple(sorted(columns, key=place.__getitem__)))
+        precision = self._precision.get(tuple(sorted(columns, key=self._place.__getitem__)))
         return 1 / precision if precision else None
+
+    @cached_property
+    def _place(self) -> dict[str, int]:
+        return {name: k for k, name in enumerate(self._schema.names)}
 
     @cached_property
     def _precision(self) -> dict[tuple[str, ...], float]:

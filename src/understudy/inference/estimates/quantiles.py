@@ -38,7 +38,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import optimize
+from scipy.special import ndtri, stdtrit
 
 from understudy.arrays import Floats, Integers
 from understudy.errors import InferenceError
@@ -75,7 +76,7 @@ class Steps:
         """How far F̂ may be from p, one-sided, at (1 − level)/2; shape (..., K)."""
         normal = np.isinf(self.df)
         tail = (1 + level) / 2
-        z = np.where(normal, stats.norm.ppf(tail), stats.t.ppf(tail, np.where(normal, 1, self.df)))
+        z = np.where(normal, ndtri(tail), stdtrit(np.where(normal, 1, self.df), tail))
         wide = z + self.kurtosis * np.maximum(z**3 - 3 * z, 0.0) / 24
         return np.asarray(wide * self.stderr + self.half)
 

@@ -32,6 +32,7 @@ from scipy.optimize import linprog
 
 from understudy.arrays import Floats
 from understudy.errors import InferenceError
+from understudy.extras import require_extra
 from understudy.inference.estimates import formulas
 
 COVARIANCE = {
@@ -128,7 +129,9 @@ def fit(kind: str, laid: Designs, k: int) -> tuple[Floats, Floats]:
 
     Raises:
         InferenceError: a coefficient cannot be estimated in this set; says which and why.
+        MethodError: statsmodels is not installed.
     """
+    require_extra("models", f"A model of the kind {kind} that is fitted to synthetic sets")
     import statsmodels.api as sm
 
     y, x = laid.pairs[k]

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import ndtr, ndtri
 
 from understudy.arrays import Floats
 from understudy.inference.moments.firmness import FIRM, lost
@@ -79,7 +79,7 @@ class Inverted(Pooled):
             InferenceError: the level is not in (0, 1).
         """
         require_level(level)
-        z2 = stats.norm.ppf((1 + level) / 2) ** 2
+        z2 = ndtri((1 + level) / 2) ** 2
         leading = self.denominator**2 - z2 * self.squared
         middle, constant = z2 * self.mixed, z2 * self._constant
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -97,7 +97,7 @@ class Inverted(Pooled):
         b = np.sign(off) * np.maximum(np.abs(off) - self.bias, 0)
         variance = self._constant + 2 * b * self.mixed + b * b * self.squared
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(2 * stats.norm.sf(np.abs(b * self.denominator) / np.sqrt(variance)))
+            return np.asarray(2 * ndtr(-np.abs(b * self.denominator) / np.sqrt(variance)))
 
     @property
     def _constant(self) -> Floats:

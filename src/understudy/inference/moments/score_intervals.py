@@ -31,8 +31,8 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from scipy import stats
 from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 
 from understudy.arrays import Floats
 from understudy.inference.moments.calibrated_records import CalibratedRecords
@@ -206,7 +206,7 @@ class ScoreIntervals(Pooled):
         """
         require_level(level)
         if level not in self._known:
-            z = float(stats.norm.ppf((1 + level) / 2))
+            z = float(ndtri((1 + level) / 2))
             ends = [self.tests.ends(j, z) for j in range(len(self.names))]
             self._known[level] = np.array(ends).T
         lower, upper = self._known[level]
@@ -220,4 +220,4 @@ class ScoreIntervals(Pooled):
     def pvalue(self) -> Floats:
         """Two-sided p-values of the hypotheses that each coefficient is 0, by the same tests."""
         away = [self.tests.distance(j, 0.0) for j in range(len(self.names))]
-        return np.asarray(2 * stats.norm.sf(away))
+        return np.asarray(2 * ndtr(-np.asarray(away)))

@@ -25,7 +25,7 @@ of the wanted columns below them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,6 +49,32 @@ _SHIFT = 6755399441055744.0
 _CHUNK = 512
 
 
+class _Work(NamedTuple):
+    """What a calibration writes to; kernels that allocate nothing are compiled sooner.
+
+    Attributes:
+        masses: of the states of all separators, shape (cells of separators,).
+        digits: zeros, see `factor_kernels`.
+        scale: see `exponentiate`.
+        bits: the same.
+    """
+
+    masses: Floats
+    digits: Integers
+    scale: Floats
+    bits: Integers
+
+
+def _work(program: Program) -> _Work:
+    scale = np.empty(_CHUNK)
+    return _Work(
+        np.empty(program.nodes[len(program.cliques) - 1]),
+        np.zeros(int(np.diff(program.links).max()), dtype=np.int64),
+        scale,
+        scale.view(np.int64),
+    )
+
+
 def calibrate(program: Program, forbidden: Integers, cliques: Floats, nodes: Floats) -> float:
     """Calibrate in place.
 
@@ -62,18 +88,18 @@ def calibrate(program: Program, forbidden: Integers, cliques: Floats, nodes: Flo
     Returns:
         log Σ exp(Σ θ_c(x_c)) over the allowed cells; below −1e200 if there is none.
     """
-    masses = np.empty(program.nodes[len(program.cliques) - 1])
+    work = _work(program)
     cliques[:] = 0.0
     cliques[forbidden] = FORBIDDEN
-    _collect(program, cliques, nodes, masses)
+    _collect(program, cliques, nodes, work)
     constant = float(nodes[0])
     nodes[0] = 1.0
-    _distribute(program, cliques, nodes, masses)
+    _distribute(program, cliques, nodes, work)
     return constant
 
 
 @compiled
-def _collect(program: Program, cliques: Floats, nodes: Floats, masses: Floats) -> None:
+def _collect(program: Program, cliques: Floats, nodes: Floats, work: _Work) -> None:
     """Turn clique k into conditionals; leave the log of their masses in its separator."""
     for k in range(len(program.cliques) - 2, -1, -1):
         clique = cliques[program.cliques[k] : program.cliques[k + 1]]
@@ -83,36 +109,36 @@ def _collect(program: Program, cliques: Floats, nodes: Floats, masses: Floats) -
             large = clique if host < 0 else nodes[program.nodes[host] : program.nodes[host + 1]]
             small = nodes[program.nodes[node] : program.nodes[node + 1]]
             a, b = program.links[node], program.links[node + 1]
-            add(large, small, program.extents[a:b], program.steps[a:b])
+            add(large, small, program.extents[a:b], program.steps[a:b], work.digits)
         separator = nodes[program.nodes[k] : program.nodes[k + 1]]
-        mass = masses[program.nodes[k] : program.nodes[k + 1]]
+        mass = work.masses[program.nodes[k] : program.nodes[k + 1]]
         link = len(program.nodes) - 1 + k
         a, b = program.links[link], program.links[link + 1]
         extents, steps = program.extents[a:b], program.steps[a:b]
         separator[:] = 2 * FORBIDDEN
-        maximise(clique, separator, extents, steps)
+        maximise(clique, separator, extents, steps, work.digits)
         for s in range(len(separator)):
             mass[s] = -separator[s] if separator[s] > _IMPOSSIBLE else 0.0
-        add(clique, mass, extents, steps)
-        exponentiate(clique)
+        add(clique, mass, extents, steps, work.digits)
+        exponentiate(clique, work.scale, work.bits)
         mass[:] = 0.0
-        sum_up(clique, mass, extents, steps)
+        sum_up(clique, mass, extents, steps, work.digits)
         for s in range(len(separator)):
             separator[s] = separator[s] + np.log(mass[s]) if mass[s] > 0 else FORBIDDEN
 
 
 @compiled
-def _distribute(program: Program, cliques: Floats, nodes: Floats, masses: Floats) -> None:
+def _distribute(program: Program, cliques: Floats, nodes: Floats, work: _Work) -> None:
     """Turn clique k into probabilities, and read its nodes off."""
     for k in range(len(program.cliques) - 1):
         clique = cliques[program.cliques[k] : program.cliques[k + 1]]
         separator = nodes[program.nodes[k] : program.nodes[k + 1]]
-        mass = masses[program.nodes[k] : program.nodes[k + 1]]
+        mass = work.masses[program.nodes[k] : program.nodes[k + 1]]
         for s in range(len(separator)):
             mass[s] = separator[s] / mass[s] if separator[s] > _LEAST_SHARE and mass[s] > 0 else 0.0
         link = len(program.nodes) - 1 + k
         a, b = program.links[link], program.links[link + 1]
-        multiply(clique, mass, program.extents[a:b], program.steps[a:b])
+        multiply(clique, mass, program.extents[a:b], program.steps[a:b], work.digits)
         for m in range(program.first[k], program.first[k + 1]):
             node = program.members[m]
             host = program.hosts[node]
@@ -120,26 +146,29 @@ def _distribute(program: Program, cliques: Floats, nodes: Floats, masses: Floats
             small = nodes[program.nodes[node] : program.nodes[node + 1]]
             small[:] = 0.0
             a, b = program.links[node], program.links[node + 1]
-            sum_up(large, small, program.extents[a:b], program.steps[a:b])
+            sum_up(large, small, program.extents[a:b], program.steps[a:b], work.digits)
 
 
 @compiled
-def exponentiate(numbers: Floats) -> None:
+def exponentiate(numbers: Floats, scale: Floats, bits: Integers) -> None:
     """Raise e to numbers up to 0, in place; 0 where it would be below e⁻³⁴⁵.
 
     The library's function is called once for each number; this one is compiled to vector
     instructions. e^x = 2^k·e^r with |r| ≤ ln 2 / 2, and a Taylor polynomial of degree 13 (an error
     of 5e−18, less than rounding) for e^r. No fast-math here: it would undo the rounding.
+
+    Args:
+        numbers: shape (n,).
+        scale: written to; chunks of its length are raised at once.
+        bits: the same memory as whole numbers.
     """
-    scale = np.empty(_CHUNK)
-    bits = scale.view(np.int64)
-    for start in range(0, len(numbers), _CHUNK):
-        x = numbers[start : start + _CHUNK]
+    for start in range(0, len(numbers), len(scale)):
+        x = numbers[start : start + len(scale)]
         for i in range(len(x)):
-            scale[i] = max(x[i], _LEAST_LOG) * _LOG2_E + _SHIFT
+            scale[i] = (x[i] if x[i] > _LEAST_LOG else _LEAST_LOG) * _LOG2_E + _SHIFT
         for i in range(len(x)):
             k = scale[i] - _SHIFT
-            r = (max(x[i], _LEAST_LOG) - k * _LN2_HIGH) - k * _LN2_LOW
+            r = ((x[i] if x[i] > _LEAST_LOG else _LEAST_LOG) - k * _LN2_HIGH) - k * _LN2_LOW
             x[i] = _polynomial(r) if x[i] > _LEAST_LOG else 0.0
         for i in range(len(x)):
             bits[i] = (bits[i] + 1023) << 52
@@ -147,7 +176,7 @@ def exponentiate(numbers: Floats) -> None:
             x[i] *= scale[i]
 
 
-@compiled(fastmath={"contract"})
+@compiled(no_cpython_wrapper=True, fastmath={"contract"})
 def _polynomial(r: float) -> float:
     """Taylor's, degree 13."""
     p = 1.0 / 6227020800.0

@@ -52,6 +52,24 @@ class _Chances(NamedTuple):
     places: Floats
 
 
+class _Work(NamedTuple):
+    """What a draw writes to; kernels that allocate nothing are compiled sooner.
+
+    Attributes:
+        keys: group of each record, shape (n,); 0 at first.
+        order: the records sorted by group, shape (n,).
+        starts: where each group starts there, and the end, shape (groups + 1,); 0 at first.
+        ahead: the same while they are sorted.
+        ends: upper ends of the cells of one group, shape (cells,).
+    """
+
+    keys: Integers
+    order: Integers
+    starts: Integers
+    ahead: Integers
+    ends: Floats
+
+
 def drawn(
     layout: TreeLayout,
     probabilities: Floats,
@@ -77,7 +95,10 @@ def drawn(
         step = _step(layout, probabilities, k)
         if len(step.new):
             places = rng.random(len(step.table) if systematic else n_rows)
-            _draw(states, step, _Chances(rng.random(n_rows), places), systematic)
+            keys, starts = (np.zeros(k, dtype=np.int64) for k in (n_rows, len(step.table) + 1))
+            ends = np.empty(step.table.shape[1])
+            work = _Work(keys, np.empty_like(keys), starts, np.empty_like(starts), ends)
+            _draw(states, step, _Chances(rng.random(n_rows), places), systematic, work)
     return states
 
 
@@ -99,10 +120,10 @@ def _step(layout: TreeLayout, probabilities: Floats, k: int) -> _Step:
 
 
 @compiled
-def _draw(states: States, step: _Step, chances: _Chances, systematic: bool) -> None:
+def _draw(states: States, step: _Step, chances: _Chances, systematic: bool, work: _Work) -> None:
     """Fill in the new columns, in place."""
-    starts, order = _grouped(states, step.given, len(step.table))
-    ends = np.empty(step.table.shape[1])
+    _group(states, step.given, work)
+    starts, order, ends = work.starts, work.order, work.ends
     for group in range(len(step.table)):
         a, b = starts[group], starts[group + 1]
         if a == b:
@@ -120,36 +141,35 @@ def _draw(states: States, step: _Step, chances: _Chances, systematic: bool) -> N
             _place_freely(states, order[a:b], (ends, last), step.new, chances.places)
 
 
-@compiled
-def _grouped(states: States, given: Integers, n_groups: int) -> tuple[Integers, Integers]:
-    """Where each group starts, and the records sorted by group (a counting sort)."""
-    n = states.shape[1]
-    keys = np.zeros(n, dtype=np.int64)
+@compiled(inline="always")
+def _group(states: States, given: Integers, work: _Work) -> None:
+    """Sort the records by group (a counting sort)."""
+    keys, order, starts, ahead, _ = work
+    n, n_groups = len(keys), len(starts) - 1
     for c in range(len(given)):
         column, size = given[c, 0], given[c, 1]
         for i in range(n):
             keys[i] = keys[i] * size + states[column, i]
-    starts = np.zeros(n_groups + 1, dtype=np.int64)
     for i in range(n):
         starts[keys[i] + 1] += 1
     for group in range(n_groups):
+        ahead[group] = starts[group]
         starts[group + 1] += starts[group]
-    ahead, order = starts.copy(), np.empty(n, dtype=np.int64)
     for i in range(n):
         order[ahead[keys[i]]] = i
         ahead[keys[i]] += 1
-    return starts, order
 
 
-@compiled
+@compiled(inline="always")
 def _shuffle(order: Integers, a: int, b: int, uniforms: Floats) -> None:
     """Put the records from place a to b into random order (Fisher & Yates)."""
     for i in range(a, b - 1):
-        j = min(i + int(uniforms[i] * (b - i)), b - 1)
+        j = i + int(uniforms[i] * (b - i))
+        j = j if j < b else b - 1
         order[i], order[j] = order[j], order[i]
 
 
-@compiled
+@compiled(inline="always")
 def _place_evenly(
     states: States, records: Integers, cells: tuple[Floats, int], new: Integers, start: float
 ) -> None:
@@ -163,7 +183,7 @@ def _place_evenly(
         _write(states, records[i], cell, new)
 
 
-@compiled
+@compiled(inline="always")
 def _place_freely(
     states: States, records: Integers, cells: tuple[Floats, int], new: Integers, uniforms: Floats
 ) -> None:
@@ -181,7 +201,7 @@ def _place_freely(
         _write(states, i, low, new)
 
 
-@compiled
+@compiled(inline="always")
 def _write(states: States, record: int, cell: int, new: Integers) -> None:
     """The states of one cell, the last column runs fastest."""
     for c in range(len(new) - 1, -1, -1):

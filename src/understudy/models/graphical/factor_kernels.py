@@ -1,4 +1,8 @@
-"""Sums, products and maxima between a table and a smaller one of its columns; counts of records."""
+"""Sums, products and maxima between a table and a smaller one of its columns; counts of records.
+
+`digits` are zeros, one for each group of axes but two, or more, and zeros again in the end: kernels
+that allocate nothing are compiled sooner.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,14 @@ from understudy.arrays import Floats, Integers, compiled
 _FAST = {"nnan", "ninf", "nsz", "arcp", "contract", "reassoc"}
 
 
-@compiled
+@compiled(inline="always")
 def _advance(digits: Integers, extents: Integers, steps: Integers) -> int:
-    """Count on over all groups of axes but the last two; how far the smaller table moves."""
+    """Count on over all groups of axes but the last two; how far the smaller table moves.
+
+    After the last group all digits are 0 again, for the next table.
+    """
     moved = 0
-    for k in range(len(digits) - 1, -1, -1):
+    for k in range(len(extents) - 3, -1, -1):
         digits[k] += 1
         moved += steps[k]
         if digits[k] < extents[k]:
@@ -26,12 +33,11 @@ def _advance(digits: Integers, extents: Integers, steps: Integers) -> int:
     return int(moved)
 
 
-@compiled
-def add(large: Floats, small: Floats, extents: Integers, steps: Integers) -> None:
+@compiled(no_cpython_wrapper=True)
+def add(large: Floats, small: Floats, extents: Integers, steps: Integers, digits: Integers) -> None:
     """Add the smaller table to the larger."""
     n = len(extents)
     rows, width, step = extents[n - 2], extents[n - 1], steps[n - 2]
-    digits = np.zeros(n - 2, dtype=np.int64)
     start, base = 0, 0
     while start < len(large):
         at = base
@@ -50,12 +56,13 @@ def add(large: Floats, small: Floats, extents: Integers, steps: Integers) -> Non
         base += _advance(digits, extents, steps)
 
 
-@compiled
-def multiply(large: Floats, small: Floats, extents: Integers, steps: Integers) -> None:
+@compiled(no_cpython_wrapper=True)
+def multiply(
+    large: Floats, small: Floats, extents: Integers, steps: Integers, digits: Integers
+) -> None:
     """Multiply the larger table by the smaller."""
     n = len(extents)
     rows, width, step = extents[n - 2], extents[n - 1], steps[n - 2]
-    digits = np.zeros(n - 2, dtype=np.int64)
     start, base = 0, 0
     while start < len(large):
         at = base
@@ -74,12 +81,13 @@ def multiply(large: Floats, small: Floats, extents: Integers, steps: Integers) -
         base += _advance(digits, extents, steps)
 
 
-@compiled(fastmath=_FAST)
-def sum_up(large: Floats, small: Floats, extents: Integers, steps: Integers) -> None:
+@compiled(no_cpython_wrapper=True, fastmath=_FAST)
+def sum_up(
+    large: Floats, small: Floats, extents: Integers, steps: Integers, digits: Integers
+) -> None:
     """Add the sums of the larger table to the smaller."""
     n = len(extents)
     rows, width, step = extents[n - 2], extents[n - 1], steps[n - 2]
-    digits = np.zeros(n - 2, dtype=np.int64)
     start, base = 0, 0
     while start < len(large):
         at = base
@@ -99,12 +107,13 @@ def sum_up(large: Floats, small: Floats, extents: Integers, steps: Integers) -> 
         base += _advance(digits, extents, steps)
 
 
-@compiled(fastmath=_FAST)
-def maximise(large: Floats, small: Floats, extents: Integers, steps: Integers) -> None:
+@compiled(no_cpython_wrapper=True, fastmath=_FAST)
+def maximise(
+    large: Floats, small: Floats, extents: Integers, steps: Integers, digits: Integers
+) -> None:
     """Raise the smaller table to the largest cells of the larger."""
     n = len(extents)
     rows, width, step = extents[n - 2], extents[n - 1], steps[n - 2]
-    digits = np.zeros(n - 2, dtype=np.int64)
     start, base = 0, 0
     while start < len(large):
         at = base
@@ -113,11 +122,11 @@ def maximise(large: Floats, small: Floats, extents: Integers, steps: Integers) -
             if steps[n - 1] > 0:
                 other = small[at : at + width]
                 for j in range(width):
-                    other[j] = max(other[j], row[j])
+                    other[j] = row[j] if row[j] > other[j] else other[j]
             else:
                 value = small[at]
                 for j in range(width):
-                    value = max(value, row[j])
+                    value = row[j] if row[j] > value else value
                 small[at] = value
             start += width
             at += step
@@ -161,7 +170,8 @@ def table_counts(
     drawn[:d] = states
     starts = np.cumsum([0, *radices[columns].prod(axis=1)], dtype=np.int64)
     counts = np.zeros(int(starts[-1]), dtype=np.uint32)
-    _count(drawn, radices, (columns, starts), counts)
+    blocks = np.empty(_BLOCK, dtype=np.uint32), np.empty(_BLOCK, dtype=np.uint32)
+    _count(drawn, radices, (columns, starts), blocks, counts)
     return np.multiply(counts, np.float32(weight), dtype=np.float32)
 
 
@@ -170,14 +180,16 @@ def _count(
     states: NDArray[np.integer],
     radices: NDArray[np.int64],
     tables: tuple[NDArray[np.int64], NDArray[np.int64]],
+    blocks: tuple[NDArray[np.uint32], NDArray[np.uint32]],
     counts: NDArray[np.uint32],
 ) -> None:
     """Count all tables."""
+    first, cell = blocks
     columns, starts = tables
     last = columns.shape[1] - 1
-    first, cell = np.empty(_BLOCK, dtype=np.uint32), np.empty(_BLOCK, dtype=np.uint32)
     for begin in range(0, states.shape[1], _BLOCK):
-        n = min(_BLOCK, states.shape[1] - begin)
+        left = states.shape[1] - begin
+        n = _BLOCK if left > _BLOCK else left
         for t in range(len(columns)):
             known = t > 0
             for k in range(last):

@@ -95,13 +95,15 @@ class _Memory:
     def direction(self, problem: Problem, gradient: Floats, diagonal: Floats) -> Floats:
         """Minus the approximate inverse Hessian times the gradient."""
         q, places = gradient.copy(), np.array(self._places, dtype=np.int64)
-        shares = _backward(q, places, self._changes, (self._steps, self._curvatures))
+        shares = np.zeros(_MEMORY)
+        _halve(q, places[::-1].copy(), (self._steps, self._changes), self._curvatures, shares)
         scale = 0.5
         if self._places:
             last = self._places[-1]
             scale = float(self._curvatures[last] / _weighed(self._changes[last], diagonal))
         q = problem.precondition(q, diagonal, min(scale, 1.0))
-        _forward(q, places, self._changes, (self._steps, self._curvatures, shares))
+        np.negative(shares, out=shares)
+        _halve(q, places, (self._changes, self._steps), self._curvatures, shares)
         return np.negative(q, out=q)
 
 
@@ -185,32 +187,29 @@ def _remember(step: Floats, change: Floats, s: Singles, y: Singles) -> float:
 
 
 @compiled(fastmath={"reassoc", "contract"})
-def _backward(
-    q: Floats, places: NDArray[np.int64], changes: Singles, pairs: tuple[Singles, Floats]
-) -> Floats:
-    """The first loop of the recursion, from the last step back."""
-    steps, curvatures = pairs
-    shares = np.zeros(len(places))
-    for k in range(len(places) - 1, -1, -1):
-        s, y, product = steps[places[k]], changes[places[k]], 0.0
-        for i in range(len(q)):
-            product += s[i] * q[i]
-        shares[k] = product / curvatures[places[k]]
-        for i in range(len(q)):
-            q[i] -= shares[k] * y[i]
-    return shares
-
-
-@compiled(fastmath={"reassoc", "contract"})
-def _forward(
-    q: Floats, places: NDArray[np.int64], changes: Singles, pairs: tuple[Singles, Floats, Floats]
+def _halve(
+    q: Floats,
+    places: NDArray[np.int64],
+    pairs: tuple[Singles, Singles],
+    curvatures: Floats,
+    shares: Floats,
 ) -> None:
-    """The second loop, from the first step on."""
-    steps, curvatures, shares = pairs
-    for k in range(len(places)):
-        s, y, product = steps[places[k]], changes[places[k]], 0.0
+    """One of the two loops of the recursion: each share less its part of q, and q moved by that.
+
+    Args:
+        q: shape (n,), moved.
+        places: of the steps, from the last one back at first, from the first one on then.
+        pairs: what parts are taken along, and what q moves along, shape (places, n) each: steps and
+            changes at first, changes and steps then.
+        curvatures: of each place.
+        shares: of each place: 0 at first, then minus what was left of them.
+    """
+    along, across = pairs
+    for place in places:
+        a, b, product = along[place], across[place], 0.0
         for i in range(len(q)):
-            product += y[i] * q[i]
-        share = shares[k] - product / curvatures[places[k]]
+            product += a[i] * q[i]
+        share = shares[place] - product / curvatures[place]
+        shares[place] = share
         for i in range(len(q)):
-            q[i] += share * s[i]
+            q[i] += share * b[i]

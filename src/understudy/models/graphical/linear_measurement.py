@@ -132,6 +132,8 @@ class Slots(NamedTuple):
         subsets: slot that each link goes to; −1 for the table.
         extents: see `table_kernels`.
         steps: the same.
+        sums: where the cells of each slot's set start, of all sets one after the other; and behind
+            them the end.
     """
 
     tables: Integers
@@ -144,6 +146,7 @@ class Slots(NamedTuple):
     subsets: Integers
     extents: Integers
     steps: Integers
+    sums: Integers
 
 
 class Redundancy:
@@ -160,12 +163,19 @@ class Redundancy:
     def parted(self, vector: Floats) -> Floats:
         """The redundant part of a change of the potentials; all tables in one vector."""
         ones = np.ones(len(self._slots.cells))
-        return np.asarray(_part(self._slots, vector, self._slots.shares, ones))
+        return self._parted(vector, self._slots.shares, ones)
 
     def parted_back(self, vector: Floats) -> Floats:
         """The transpose of `parted`."""
         slots = self._slots
-        return np.asarray(_part(slots, vector, 1 / slots.cells, slots.shares * slots.cells))
+        return self._parted(vector, 1 / slots.cells, slots.shares * slots.cells)
+
+    def _parted(self, vector: Floats, given: Floats, taken: Floats) -> Floats:
+        slots, result = self._slots, np.zeros_like(vector)
+        digits = np.zeros(int(np.diff(slots.links).max(initial=0)), dtype=np.int64)
+        work = np.zeros(slots.starts[-1]), np.zeros(slots.sums[-1]), digits
+        _part(slots, vector, (given, taken), work, result)
+        return result
 
 
 def _subsets(columns: Columns) -> list[Columns]:
@@ -193,6 +203,9 @@ def _slots(layout: TreeLayout, variances: Sequence[float]) -> Slots:
     sets = np.array([number[subset] for _, subset in names], dtype=np.int64)
     weights = 1 / (cells * np.array([variances[t] for t, _ in names]))
     sums = np.bincount(sets, weights, minlength=1)
+    states = np.zeros(len(number) + 1, dtype=np.int64)
+    states[1:] = [size(subset) for subset in number]
+    places = np.cumsum(states)
     return Slots(
         np.array([(ends[t], ends[t + 1]) for t, _ in names], dtype=np.int64).reshape(-1, 2),
         np.cumsum([0, *(size(subset) for _, subset in names)], dtype=np.int64),
@@ -204,42 +217,46 @@ def _slots(layout: TreeLayout, variances: Sequence[float]) -> Slots:
         np.array(subsets, dtype=np.int64),
         np.array([x for extents, _ in links for x in extents], dtype=np.int64),
         np.array([x for _, steps in links for x in steps], dtype=np.int64),
+        np.append(places[sets], places[-1]),
     )
 
 
 @compiled
-def _part(slots: Slots, vector: Floats, given: Floats, taken: Floats) -> Floats:
-    """Effects e_c of each set become e_c − given_c·Σ taken_c'·e_c'; their sum in each table."""
-    effects = _effects(slots, vector)
-    n_sets = 0
-    for s in slots.sets:
-        n_sets = max(n_sets, s + 1)
-    starts = np.zeros(n_sets + 1, dtype=np.int64)
+def _part(
+    slots: Slots,
+    vector: Floats,
+    weights: tuple[Floats, Floats],
+    work: tuple[Floats, Floats, Integers],
+    result: Floats,
+) -> None:
+    """Effects e_c of each set become e_c − given_c·Σ taken_c'·e_c'; their sum in each table.
+
+    Args:
+        slots: of all tables.
+        vector: the tables.
+        weights: given and taken, shape (slots,) each.
+        work: zeros, written to: effects of all slots, sums of all sets, digits of `factor_kernels`.
+        result: zeros; receives the sums.
+    """
+    (given, taken), (effects, sums, digits) = weights, work
+    _effects(slots, vector, effects, digits)
     for k in range(len(slots.sets)):
-        starts[slots.sets[k] + 1] = slots.starts[k + 1] - slots.starts[k]
-    for s in range(n_sets):
-        starts[s + 1] += starts[s]
-    sums = np.zeros(starts[-1])
-    for k in range(len(slots.sets)):
-        start = starts[slots.sets[k]]
+        start = slots.sums[k]
         for i in range(slots.starts[k + 1] - slots.starts[k]):
             sums[start + i] += taken[k] * effects[slots.starts[k] + i]
-    result = np.zeros_like(vector)
     for k in range(len(slots.sets)):
-        start = starts[slots.sets[k]]
+        start = slots.sums[k]
         effect = effects[slots.starts[k] : slots.starts[k + 1]]
         for i in range(len(effect)):
             effect[i] -= given[k] * sums[start + i]
         a, b = slots.links[slots.first[k]], slots.links[slots.first[k] + 1]
         table = result[slots.tables[k, 0] : slots.tables[k, 1]]
-        add(table, effect, slots.extents[a:b], slots.steps[a:b])
-    return result
+        add(table, effect, slots.extents[a:b], slots.steps[a:b], digits)
 
 
-@compiled
-def _effects(slots: Slots, vector: Floats) -> Floats:
+@compiled(inline="always")
+def _effects(slots: Slots, vector: Floats, effects: Floats, digits: Integers) -> None:
     """The effect of each slot, one after the other."""
-    effects = np.zeros(slots.starts[-1])
     for k in range(len(slots.sets)):
         effect = effects[slots.starts[k] : slots.starts[k + 1]]
         for link in range(slots.first[k], slots.first[k + 1]):
@@ -247,11 +264,11 @@ def _effects(slots: Slots, vector: Floats) -> Floats:
             extents, steps, r = slots.extents[a:b], slots.steps[a:b], slots.subsets[link]
             if r < 0:
                 table = vector[slots.tables[k, 0] : slots.tables[k, 1]]
-                sum_up(table, effect, extents, steps)
+                sum_up(table, effect, extents, steps, digits)
                 for i in range(len(effect)):  # negative, so that effects of subsets are added
                     effect[i] /= -slots.cells[k]
             else:
-                add(effect, effects[slots.starts[r] : slots.starts[r + 1]], extents, steps)
+                subset = effects[slots.starts[r] : slots.starts[r + 1]]
+                add(effect, subset, extents, steps, digits)
         for i in range(len(effect)):
             effect[i] = -effect[i]
-    return effects

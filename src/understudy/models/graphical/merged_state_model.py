@@ -214,7 +214,9 @@ class Expansion:
         """
         order = rng.permutation(len(groups)) if order is None else order
         phases = rng.random(len(self._layout[0]) - 1)
-        drawn: NDArray[np.int32] = _expand(groups.astype(np.int64), order, phases, self._layout)
+        member, drawn = groups.astype(np.int64), np.empty(len(groups), dtype=np.int32)
+        sizes = np.bincount(member, minlength=len(phases))
+        _expand(member, order, (phases, sizes, np.zeros_like(sizes)), self._layout, drawn)
         return drawn
 
     @cached_property
@@ -234,16 +236,15 @@ class Expansion:
 def _expand(
     groups: NDArray[np.int64],
     order: NDArray[np.int64],
-    phases: Floats,
+    combs: tuple[Floats, NDArray[np.int64], NDArray[np.int64]],
     layout: tuple[NDArray[np.int64], NDArray[np.int64], Floats],
-) -> NDArray[np.int32]:
-    """Walk the records in order; the k-th of a group takes place (k + phase)/n in it."""
-    starts, states, ends = layout
-    sizes = np.zeros(phases.size, dtype=np.int64)
-    for group in groups:
-        sizes[group] += 1
-    seen = np.zeros(phases.size, dtype=np.int64)
-    drawn = np.empty(groups.size, dtype=np.int32)
+    drawn: NDArray[np.int32],
+) -> None:
+    """Walk the records in order; the k-th of a group takes place (k + phase)/n in it.
+
+    `combs` are phase and size of each group, and how many were seen: none yet.
+    """
+    (phases, sizes, seen), (starts, states, ends) = combs, layout
     for i in order:
         group = groups[i]
         place = (seen[group] + phases[group]) / sizes[group]
@@ -256,7 +257,6 @@ def _expand(
             else:
                 low = middle + 1
         drawn[i] = states[low]
-    return drawn
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -60,6 +60,20 @@ class Entry:
             "noise": self.noise,
             "cells": self.cells,
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], accounting: Accounting) -> Entry:
+        """Read back what `to_json` wrote.
+
+        Args:
+            data: of one step.
+            accounting: unit of its cost.
+        """
+        unit = UNITS[accounting]
+        told = {name: value for name, value in data.items() if not name.startswith(unit)}
+        exact = data[f"{unit}_exact"]
+        spent = None if exact is None else Fraction(exact)
+        return cls(**told, accounting=accounting, spent=spent)
 
 
 def require_payable(amount: Fraction, left: Fraction, budget: Budget) -> None:

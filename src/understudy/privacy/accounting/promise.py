@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Protocol
 
+from understudy.engine import Premises
 from understudy.privacy.accounting.budget import Budget, Neighbours
 from understudy.privacy.accounting.guarantee import (
     Guarantee,
@@ -69,6 +70,11 @@ class Promise:
         self._leaks: list[str] = []
         self._printed: list[float] = []
         self._unpaid: dict[int, Unpaid] = {}
+
+    def rests_on(self, premises: Premises) -> None:
+        """What an engine takes for granted of its rows."""
+        self._conditions.extend(premises.conditions)
+        self._unproved.extend(premises.unproved)
 
     def charged(self, entry: int, unpaid: Unpaid) -> None:
         """A step of the ledger has no finite cost."""

@@ -25,7 +25,7 @@ algorithms 1 to 3.
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,7 +53,6 @@ GAUSSIAN_VARIANCE: Final = 2**60
 """Largest numerator of a Gaussian variance; then b·t² ≤ 4a ≤ 2⁶² in `_gaussian`."""
 
 _LONGEST_RUN: Final = 2**20
-_ONE: Final = (1, 1)
 _CHUNK_WORDS: Final = 2**16
 _WORDS_PER_DRAW: Final = 16
 
@@ -61,12 +60,15 @@ _Words = NDArray[np.uint64]
 _Integers = NDArray[np.int64]
 _Ratio = tuple[int, int]
 
+_ONE: Final = cast(_Ratio, (np.int64(1), np.int64(1)))
+"""Not of Python's integers, which the compiler takes for literals, with kernels of their own."""
+
 
 # Kernels. `cursor` holds the index of the next word. Past the end a word reads as 0, the cursor
 # keeps moving, and every loop ends; the caller sees `cursor[0] > words.size` and drops the draw.
 
 
-@compiled
+@compiled(inline="always")
 def _word(words: _Words, cursor: _Integers) -> np.uint64:
     at = cursor[0]
     cursor[0] = at + 1
@@ -75,7 +77,7 @@ def _word(words: _Words, cursor: _Integers) -> np.uint64:
     return np.uint64(0)
 
 
-@compiled
+@compiled(inline="always")
 def word_below(words: _Words, cursor: _Integers, bound: int) -> int:
     """Return an integer exactly uniform on {0, …, bound - 1}, 1 ≤ bound < 2⁶³ (kernel)."""
     size = np.uint64(bound)
@@ -87,7 +89,7 @@ def word_below(words: _Words, cursor: _Integers, bound: int) -> int:
             return np.int64(rest)  # type: ignore[return-value]
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _exp_chain(words: _Words, cursor: _Integers, first: _Ratio, second: _Ratio) -> bool:
     """Bernoulli(exp(-first·second)), both ratios in [0, 1]; False when the words run out."""
     n, d = first
@@ -106,7 +108,7 @@ def _exp_chain(words: _Words, cursor: _Integers, first: _Ratio, second: _Ratio) 
     return False
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def _exp_product(words: _Words, cursor: _Integers, part: _Ratio, rate: _Ratio) -> bool:
     """Bernoulli(exp(-part·rate)), part in [0, 1], rate ≥ 0 of any size."""
     if part[0] == 0:
@@ -117,13 +119,13 @@ def _exp_product(words: _Words, cursor: _Integers, part: _Ratio, rate: _Ratio) -
     return _exp_chain(words, cursor, part, (rate[0] % rate[1], rate[1]))
 
 
-@compiled
+@compiled(inline="always")
 def exp_trial(words: _Words, cursor: _Integers, rate: _Ratio) -> bool:
     """Bernoulli(exp(-rate)), rate = (numerator, denominator) ≥ 0 of any size (kernel)."""
     return _exp_product(words, cursor, _ONE, rate)
 
 
-@compiled
+@compiled(no_cpython_wrapper=True)
 def exponential(words: _Words, cursor: _Integers, t: int) -> tuple[int, int]:
     """Return (u, v), 0 ≤ u < t, with P(u + tv = x) ∝ exp(-x/t) on x = 0, 1, 2, … (kernel)."""
     u = 0
@@ -137,7 +139,7 @@ def exponential(words: _Words, cursor: _Integers, t: int) -> tuple[int, int]:
     return u, v
 
 
-@compiled
+@compiled(inline="always")
 def _laplace(words: _Words, cursor: _Integers, scale: _Ratio) -> int:
     """P(x) ∝ exp(-|x|/scale): algorithm 2. With scale = t/s no number exceeds 2⁴⁰ + 2⁶⁰."""
     t, s = scale
@@ -151,7 +153,7 @@ def _laplace(words: _Words, cursor: _Integers, scale: _Ratio) -> int:
     return 0
 
 
-@compiled
+@compiled(inline="always")
 def _gaussian_accepts(
     words: _Words, cursor: _Integers, y: tuple[int, int], variance: _Ratio, t: int
 ) -> bool:
@@ -170,16 +172,15 @@ def _gaussian_accepts(
         i, top = i - 1, top + full
     elif top < 0:
         top = -top
-    for _ in range(i * i):
-        if not exp_trial(words, cursor, (full, 2 * a)):
+    for trial in range(i * i + 2 * i + 1):
+        # h each of the first, g each of the next, f·g at last; one call is compiled, not three.
+        part = (top, full) if trial == i * i + 2 * i else _ONE
+        if not _exp_product(words, cursor, part, (full if trial < i * i else top, 2 * a)):
             return False
-    for _ in range(2 * i):
-        if not exp_trial(words, cursor, (top, 2 * a)):
-            return False
-    return _exp_product(words, cursor, (top, full), (top, 2 * a))
+    return True
 
 
-@compiled
+@compiled(inline="always")
 def _gaussian(words: _Words, cursor: _Integers, variance: _Ratio, t: int) -> int:
     """P(x) ∝ exp(-x²/(2σ²)): algorithm 3, discrete Laplace proposals of scale t = ⌊σ⌋ + 1."""
     while cursor[0] <= words.size:

@@ -37,6 +37,7 @@ class ExactQuartileRanges(Mechanism[tuple[Released[float], ...], None]):
     """
 
     name: ClassVar[str] = "exact interquartile range"
+    needs_records: ClassVar[bool] = True
 
     columns: Sequence[str]
 

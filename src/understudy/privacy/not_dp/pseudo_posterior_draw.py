@@ -84,6 +84,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
     """
 
     name: ClassVar[str] = "pseudo posterior"
+    needs_records: ClassVar[bool] = True
 
     posterior: PseudoPosterior
     number: HowMany = 0
@@ -177,6 +178,7 @@ class OpenColumns(Mechanism[Released[Mapping[str, Drawn]], None]):
     """
 
     name: ClassVar[str] = "as they stand"
+    needs_records: ClassVar[bool] = True
 
     columns: tuple[str, ...]
 

@@ -41,6 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
+from understudy.extras import require_extra
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.samplers.mixture_density import (
     POWERS,
@@ -65,19 +66,12 @@ DEPTH: Final = 10
 
 
 def check_numpyro() -> None:
-    """Whether the extra is installed, by importing it.
+    """Whether the extra is installed.
 
     Raises:
         MethodError: it is not; says how to install it.
     """
-    try:
-        import jax  # noqa: F401
-        import numpyro  # noqa: F401
-    except ImportError:
-        raise MethodError(
-            "The sampler 'nuts' needs NumPyro, which is not installed; install Understudy with its "
-            "extra 'numpyro' (pip install -c constraints.txt '.[numpyro]'), or take 'gibbs'."
-        ) from None
+    require_extra("numpyro", "The sampler 'nuts'", ", or take 'gibbs'")
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,10 @@ depend on the order of the sum, and is held by a float64 exactly as long as it i
 is replaced (records out of domain are in no cell). So no score moves by more than max w · K, or
 twice that. A record can raise one score and lower another: **not monotone**.
 
+**The distance of pairs from independence** is the same with w = 1 and p = 0, where ŷ is the product
+of two released one-way estimates by their total. It needs no estimate for each cell of each pair,
+and is computed once for all choices from the same estimates.
+
 Sources: McKenna, Miklau & Sheldon (2021), "Winning the NIST Contest", Journal of Privacy and
 Confidentiality 11(3) (MST); McKenna, Mullins, Sheldon & Miklau (2022), "AIM", PVLDB 15(11),
 equation 1 and Lemma 3.
@@ -121,6 +125,87 @@ class DistanceFromModel:
         return scores
 
 
+@dataclass(frozen=True, eq=False)
+class DistanceFromProduct:
+    """L1 distance of the table of each pair from the product of two released estimates.
+
+    Attributes:
+        schema: that of the gate which is asked.
+        candidates: names of the two columns of each pair.
+        one_ways: estimated count of every state, in records; one array per column of the schema.
+        total: estimated number of records, by which a product is divided; at least 1 is taken.
+
+    Raises:
+        MethodError: estimates or candidates that do not fit the schema.
+    """
+
+    schema: Schema
+    candidates: tuple[tuple[str, ...], ...]
+    one_ways: tuple[NDArray[np.float64], ...]
+    total: float
+
+    title: ClassVar[str] = DistanceFromModel.title
+    monotone: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check what is public, before anything is paid for."""
+        if tuple(len(one) for one in self.one_ways) != tuple(self.schema.sizes):
+            raise MethodError("There must be an estimate for every state of every column.")
+        if set(map(len, self.candidates)) - {2} or not math.isfinite(self.total):
+            raise MethodError("Candidates are pairs of columns, and a total is a number.")
+
+    def sensitivity(self, neighbours: Neighbours) -> Fraction:
+        """Largest change of any candidate's score between neighbouring tables."""
+        return Fraction(STEPS * (1 if neighbours == "add_remove" else 2))
+
+    def evaluate(self, engine: Engine, judged: MutableMapping[str, Judged]) -> NDArray[np.float64]:
+        """Score of each candidate, shape (candidates,).
+
+        Args:
+            engine: the rows.
+            judged: what was computed last; confidential, and replaced here by what is new.
+        """
+        last = judged.get("last")
+        if last is None or not self._asks_what(last.score):
+            last = judged["last"] = Judged(self, self._computed(engine))
+        return last.values.copy()
+
+    def _asks_what(self, other: DistanceFromProduct) -> bool:
+        """Whether another score has the same values."""
+        return (
+            self.candidates == other.candidates
+            and self.total == other.total
+            and all(map(np.array_equal, self.one_ways, other.one_ways))
+        )
+
+    def _computed(self, engine: Engine) -> NDArray[np.float64]:
+        place = {name: j for j, name in enumerate(self.schema.names)}
+        pairs = [(place[a], place[b]) for a, b in self.candidates]
+        sizes, total = self.schema.sizes, max(self.total, 1.0)
+        value: dict[tuple[int, ...], int] = {}
+        different = list(dict.fromkeys(pairs))
+        for batch in in_groups(
+            different, [sizes[a] * sizes[b] for a, b in different], _BATCH_CELLS
+        ):
+            for (a, b), table in zip(batch, engine.count(batch).expose(), strict=True):
+                product = np.outer(self.one_ways[a], self.one_ways[b]).reshape(-1) / total
+                value[a, b] = int(_distance(narrow(table.inside), product))
+        return np.array([value[pair] for pair in pairs], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """What a score was for all candidates. CONFIDENTIAL.
+
+    Attributes:
+        score: that was asked for.
+        values: shape (candidates,).
+    """
+
+    score: DistanceFromProduct
+    values: NDArray[np.float64]
+
+
 def _count_new(
     engine: Engine, queries: Sequence[tuple[int, ...]], cells: Sequence[int], known: Known
 ) -> None:
@@ -185,6 +270,7 @@ Score = (
     | DistanceFromDependence
     | DistanceFromIndependence
     | DistanceFromModel
+    | DistanceFromProduct
     | MutualInformation
 )
 """All scores of tables; the list is closed."""

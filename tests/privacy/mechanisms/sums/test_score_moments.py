@@ -9,14 +9,17 @@ import pytest
 
 from understudy.engine import Table
 from understudy.errors import BudgetError, MethodError
-from understudy.features.column_scores import BINS, Scores, contrasts
+from understudy.features.column_scores import (
+    BINS,
+    MOST_BINS,
+    MOST_SCORES,
+    Scores,
+    contrasts,
+    n_scores,
+)
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.sums.score_moments import (
-    MOST_SCORES,
-    ScoreMoments,
-    product_noise,
-)
+from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments, product_noise
 from understudy.privacy.mechanisms.sums.score_sensitivity import Sensitivity
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Schema
@@ -232,6 +235,24 @@ def test_noise_has_the_stated_scale():
     assert abs(np.mean(z**2) - 1) < 0.12
     assert abs(np.mean(z)) < 0.09
     assert abs(np.mean(z**2) / 1.5 - 1) > 0.12  # another scale is noticed
+
+
+@pytest.mark.parametrize("pure", [False, True])
+@pytest.mark.parametrize("complete", [False, True])
+def test_scores_are_numbered_without_being_made(pure, complete):
+    numeric = "\nlower = 0\nupper = 90\nreviewed = true\n"
+    shapes = [
+        '"categorical"\nlevels = ["a"]\nreviewed = true\n',
+        '"categorical"\nlevels = ["a", "b"]\nmissing = ["-"]\nreviewed = true\n',
+        '"boolean"\nreviewed = true\nout_of_domain = "?"\n',
+        f'"integer"\nbins = 3{numeric}',
+        f'"integer"\nbins = {MOST_BINS + 1}\nmissing = [-1, -2]{numeric}',
+        f'"continuous"\nbins = 4\nmissing = [-1]\nout_of_domain = -9{numeric}',
+    ]
+    text = "".join(f"[columns.c{k}]\nkind = {shape}" for k, shape in enumerate(shapes))
+    for name, column in (schema := Schema.loads(text)).columns.items():
+        made = Scores.of(schema, (name,), (name,) if complete else (), pure=pure)
+        assert n_scores(column, ordinary=complete, pure=pure) == len(made), name
 
 
 def test_what_cannot_be_asked_is_refused_before_anything_is_paid():

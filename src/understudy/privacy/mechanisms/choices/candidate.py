@@ -29,7 +29,12 @@ from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.selection.choice_charge import CHOICE, Choosing, choice_charge
 from understudy.privacy.selection.dependence_scores import Dependence
 from understudy.privacy.selection.exponential_mechanism import first_within
-from understudy.privacy.selection.scores import DistanceFromModel, Score, n_judged
+from understudy.privacy.selection.scores import (
+    DistanceFromModel,
+    DistanceFromProduct,
+    Score,
+    n_judged,
+)
 from understudy.privacy.terms import Terms, View
 
 C = TypeVar("C")
@@ -63,7 +68,8 @@ class Candidate(Mechanism[Released[C], Choosing]):
             BudgetError: more than is left, or next to nothing.
         """
         score, n = self.score, len(self.candidates)
-        if isinstance(score, Dependence | DistanceFromModel) and score.schema is not terms.schema:
+        of_schema = Dependence | DistanceFromModel | DistanceFromProduct
+        if isinstance(score, of_schema) and score.schema is not terms.schema:
             raise MethodError("The score relies on what another schema makes public.")
         if not n:
             raise MethodError("There is no candidate to choose from.")
@@ -137,6 +143,8 @@ def _exact(score: Score, rows: SecretRows) -> NDArray[np.float64]:
         return score.evaluate_new(rows.engine, rows.memory(Dependence))
     if isinstance(score, DistanceFromModel):
         return score.evaluate(rows.engine, rows.memory(DistanceFromModel))
+    if isinstance(score, DistanceFromProduct):
+        return score.evaluate(rows.engine, rows.memory(DistanceFromProduct))
     return score.evaluate(rows.engine.count(score.queries()).expose())
 
 

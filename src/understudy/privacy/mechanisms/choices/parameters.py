@@ -58,6 +58,7 @@ class ListedParameters(Mechanism[Released[ChosenParameters], Choosing]):
     """
 
     name: ClassVar[str] = CHOICE
+    needs_records: ClassVar[bool] = True
 
     score: CandidateScore
     names: Sequence[str]
@@ -97,6 +98,7 @@ class WalkedParameters(Mechanism[Released[ChosenParameters], Choosing]):
     """
 
     name: ClassVar[str] = CHOICE
+    needs_records: ClassVar[bool] = True
 
     score: CandidateScore
     names: Sequence[str]

@@ -32,7 +32,7 @@ _LONGEST: Final = 3.0  # of a step of Newton's, for terms of variance about 1
 _CLOSE: Final = 1e-8
 
 
-@compiled(error_model="numpy")
+@compiled
 def means(values: Floats, starts: Integers) -> Floats:
     """Mean of each subset, corrected for its skewness.
 
@@ -60,7 +60,7 @@ def means(values: Floats, starts: Integers) -> Floats:
     return found
 
 
-@compiled(error_model="numpy")
+@compiled
 def correlations(x: Floats, y: Floats, starts: Integers) -> Floats:
     """Correlation within each subset, as artanh, corrected for its bias.
 
@@ -93,7 +93,7 @@ def correlations(x: Floats, y: Floats, starts: Integers) -> Floats:
     return found
 
 
-@compiled(error_model="numpy")
+@compiled
 def last_coefficients(design: Floats, outcome: Floats, starts: Integers, logit: bool) -> Floats:
     """Coefficient of the last term in each subset, by least squares or a logistic regression.
 
@@ -126,7 +126,7 @@ def last_coefficients(design: Floats, outcome: Floats, starts: Integers, logit: 
     return found
 
 
-@compiled(error_model="numpy")
+@compiled
 def _orthonormal(design: Floats) -> tuple[Floats, int, float]:
     """Orthonormal terms, how many stay, and what is left of the last; 0 if it does not stay.
 
@@ -153,7 +153,7 @@ def _orthonormal(design: Floats) -> tuple[Floats, int, float]:
     return unit, kept, rest
 
 
-@compiled(error_model="numpy")
+@compiled
 def _firth(terms: Floats, outcome: Floats) -> float:
     """The last coefficient of a logistic regression by Firth's score; NaN without convergence.
 
@@ -192,7 +192,7 @@ def _firth(terms: Floats, outcome: Floats) -> float:
     return np.nan
 
 
-@compiled(error_model="numpy")
+@compiled
 def _products(terms: Floats, weight: Floats) -> Floats:
     """Weighted sums of products of two terms, below and on the diagonal, shape (p, p)."""
     p, m = terms.shape
@@ -204,7 +204,7 @@ def _products(terms: Floats, weight: Floats) -> Floats:
     return found
 
 
-@compiled(error_model="numpy")
+@compiled
 def _factor(matrix: Floats) -> bool:
     """Cholesky's factor in the place of a lower triangle; whether there is one."""
     for j in range(len(matrix)):
@@ -220,7 +220,7 @@ def _factor(matrix: Floats) -> bool:
     return True
 
 
-@compiled(error_model="numpy")
+@compiled
 def _forward(lower: Floats, right: Floats) -> Floats:
     """The solution x of L·x = right."""
     x = right.copy()
@@ -231,7 +231,7 @@ def _forward(lower: Floats, right: Floats) -> Floats:
     return x
 
 
-@compiled(error_model="numpy")
+@compiled
 def _backward(lower: Floats, right: Floats) -> Floats:
     """The solution x of Lᵀ·x = right."""
     x = right.copy()
@@ -242,7 +242,7 @@ def _backward(lower: Floats, right: Floats) -> Floats:
     return x
 
 
-@compiled(error_model="numpy")
+@compiled
 def _dot(left: Floats, right: Floats) -> float:
     """Sum of products, one after the other."""
     total = 0.0

@@ -92,6 +92,7 @@ class Votes(Mechanism[Released[int], VoteNoise]):
     """
 
     name: ClassVar[str] = "votes on a claim"
+    needs_records: ClassVar[bool] = True
 
     kind: ClaimKind
     outcome: tuple[LevelValues | Computed, ...]

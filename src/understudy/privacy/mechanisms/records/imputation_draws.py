@@ -94,6 +94,7 @@ class ImputedRecords(Mechanism[Released[Records], Fraction]):
     """
 
     name: ClassVar[str] = "perturbed imputation"
+    needs_records: ClassVar[bool] = True
 
     imputation: Imputation
     n_rows: HowMany

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError
+from understudy.extras import require_extra
 from understudy.privacy.mechanisms.records.elastic_net import (
     Floats,
     Integers,
@@ -85,11 +86,12 @@ class Imputers:
 
 
 def require_imputable(sizes: Sequence[int]) -> None:
-    """Refuse columns with too many states; a public check.
+    """Refuse columns with too many states, or a missing library; a public check.
 
     Raises:
-        MethodError: more than `MOST_STATES`.
+        MethodError: more than `MOST_STATES`, or scikit-learn is not installed.
     """
+    require_extra("evaluate", "A method that imputes")
     if sum(sizes) > MOST_STATES:
         raise MethodError(
             f"The columns have {sum(sizes):,} states together, too many to regress each column on "

@@ -51,7 +51,6 @@ from understudy.schema import Schema
 
 ONE: Final = UNIT**2
 """Whole numbers per record."""
-MOST_SCORES: Final = 1_000
 _WIDEST: Final = 2**28  # of a standard deviation or scale, in lattice steps
 _FINEST: Final = 2**16  # steps per record
 
@@ -115,7 +114,7 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
         """One step: Gaussian noise under zCDP and GDP, Laplace noise under pure ε.
 
         Raises:
-            MethodError: an unknown column, or more scores than `MOST_SCORES`.
+            MethodError: an unknown column, no score, or more than `column_scores.MOST_SCORES`.
             BudgetError: more than is left, or next to nothing.
         """
         terms.view.places(self.columns)
@@ -123,11 +122,8 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
             raise MethodError("Records can be asked for values of these columns only.")
         terms.require(spend)
         scores = self._scores(terms.schema, pure=terms.accounting == "pure")
-        if not 0 < len(scores) <= MOST_SCORES:
-            raise MethodError(
-                f"The columns have {len(scores):,} scores, too many (or none) for a matrix of "
-                f"their moments (at most {MOST_SCORES:,}); leave out columns of many levels."
-            )
+        if not len(scores):
+            raise MethodError("The columns have no scores: each of them has a single state.")
         own = Sensitivity.of(terms.schema, scores)
         noise = product_noise(own, spend, terms.accounting)
         known = f", of records with a value of {', '.join(self.complete)}" * bool(self.complete)

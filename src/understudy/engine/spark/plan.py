@@ -1,0 +1,127 @@
+"""Whether a classic Spark data frame has the same rows in each pass, as far as its plan tells.
+
+Every pass computes the data frame anew. Sums of one pass beside those of another, of other rows,
+would be sums of no table at all. So a plan that draws, numbers, or cuts off rows is refused, and
+where a plan cannot tell what it will give, the guarantee is conditional. Nothing of this depends on
+the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from understudy.engine.confidential import Premises
+from understudy.errors import DataError
+
+ROW_WISE: Final = frozenset(
+    {"Project", "Filter", "SubqueryAlias", "View", "Union", "Sort", "Repartition"}
+    | {"RepartitionByExpression", "ResolvedHint", "LocalRelation", "OneRowRelation", "Range"}
+)
+"""Operators, and tables in memory, of which each row rests on one row of one table."""
+
+FILES: Final = "HadoopFsRelation"
+RELATED: Final = frozenset({"Join", "Generate", "Expand", "Intersect", "Except", "Distinct"})
+"""Operators of which several rows may rest on one, or one on several; alike in each pass."""
+
+CUT: Final = frozenset({"GlobalLimit", "LocalLimit", "Limit", "Offset", "Tail", "Sample"})
+CLOCKS: Final = frozenset(
+    {"CurrentTimestamp", "CurrentDate", "CurrentTime", "Now", "LocalTimestamp"}
+    | {"CurrentBatchTimestamp"}
+)
+
+REMEDY: Final = (
+    "each pass over the rows could see others. Write the data frame to Parquet, and hand in what "
+    "spark.read.parquet gives."
+)
+
+
+def premises_of_plan(frame: Any) -> Premises:
+    """What is taken for granted of the rows of a data frame.
+
+    Args:
+        frame: classic.
+
+    Raises:
+        DataError: its plan draws, numbers or cuts off rows.
+    """
+    if frame.isStreaming:
+        raise DataError(f"The Spark data frame is a stream: {REMEDY}")
+    related, unknown = set[str](), set[str]()
+    for node in _nodes(frame._jdf.queryExecution().analyzed()):
+        kind = _kind(node)
+        if kind in CUT:
+            raise refused(f"the operator {kind}")
+        for expression in _every(node.expressions()):
+            if not expression.deterministic():
+                raise refused(f"an expression in {kind} that is not deterministic")
+            for part in _tree(expression):
+                name = _kind(part)
+                if name in CLOCKS:
+                    raise refused(f"the time of day ({name})")
+                if name.endswith(("UDF", "UDAF", "UDTF")) or name.startswith("Invoke"):
+                    unknown.add("functions of its own")
+        if _subplans(node) or kind in RELATED:
+            related.add(kind)
+        elif kind == "LogicalRelation":
+            source = _kind(node.relation())
+            unknown |= {source} - {FILES}
+        elif kind not in ROW_WISE:
+            unknown.add(kind)
+    return stated(related, unknown)
+
+
+def stated(related: set[str], unknown: set[str]) -> Premises:
+    """What is said of operators.
+
+    Args:
+        related: those of which several rows may rest on one.
+        unknown: those that nobody can promise to give the same rows again.
+    """
+    conditions: tuple[str, ...] = ()
+    unproved: tuple[str, ...] = ()
+    if related | unknown:
+        what = ", ".join(sorted(related | unknown))
+        conditions = (
+            "The guarantee is about rows of the Spark data frame as it was handed in. Its plan "
+            f"({what}) may make several of them from one row of a table behind it.",
+        )
+    if unknown:
+        what = ", ".join(sorted(unknown))
+        unproved = (
+            "The Spark data frame had the same rows in each pass over it; its plan does not say so "
+            f"({what}).",
+        )
+    return Premises(conditions, unproved)
+
+
+def refused(what: str) -> DataError:
+    """The refusal of a plan."""
+    return DataError(f"The plan of the Spark data frame holds {what}: {REMEDY}")
+
+
+def _nodes(plan: Any) -> Iterator[Any]:
+    """An analysed plan, and all that it is made of, subqueries included."""
+    yield plan
+    for child in (*_every(plan.children()), *_subplans(plan)):
+        yield from _nodes(child)
+
+
+def _tree(expression: Any) -> Iterator[Any]:
+    yield expression
+    for child in _every(expression.children()):
+        yield from _tree(child)
+
+
+def _subplans(node: Any) -> list[Any]:
+    return list(_every(node.subqueries()))
+
+
+def _every(sequence: Any) -> Iterator[Any]:
+    """Members of a sequence of Scala."""
+    return (sequence.apply(k) for k in range(sequence.size()))
+
+
+def _kind(thing: Any) -> str:
+    """Name of a class of Scala; those of single objects end in a sign."""
+    return str(thing.getClass().getSimpleName()).rstrip("$")

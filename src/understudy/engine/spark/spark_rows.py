@@ -1,0 +1,169 @@
+"""The engine over a Spark data frame, classic or of Spark Connect: rows are summed where they are.
+
+Every pass computes the data frame anew, in one job (`understudy.engine.spark.jobs`). Whole records
+never come to the driver, so mechanisms that need them are refused before anything is paid. All
+noise is drawn in the driver, from merged sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Final, NoReturn
+
+import pyarrow as pa
+
+from understudy.engine.coding import Codes, ColumnCoder, Reading
+from understudy.engine.confidential import Confidential, ExactTable, Premises
+from understudy.engine.marginal_counter import in_groups
+from understudy.engine.passes import CodePass, CodingPass, RowPass, T
+from understudy.engine.reading.column_types import require_columns, require_types
+from understudy.engine.reading.readers import FrameKind, open_rows
+from understudy.engine.spark.cluster import premises_of_cluster
+from understudy.engine.spark.connect_plan import premises_of_relation
+from understudy.engine.spark.jobs import passed
+from understudy.engine.spark.plan import premises_of_plan
+from understudy.engine.summed_rows import SummedRows
+from understudy.errors import DataError
+from understudy.schema import Schema, private_copy
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+PASS_CELLS: Final = 2**23
+"""Cells of the tables that one pass counts; more of them are counted by several passes."""
+
+CONNECTED_TASKS: Final = 256
+"""Most tasks of a pass where nobody can ask how many run at a time."""
+
+Groups = Mapping[str, Sequence[int]]
+
+
+class SparkRows(SummedRows):
+    """Rows of a Spark data frame, coded against a schema.
+
+    The first pass codes every row, before any budget is spent, and counts each column by itself.
+
+    Args:
+        frame: classic, or of Spark Connect.
+        schema: what the rows are coded against.
+        trusted_cluster: whether the steward vouches for what the settings do not close.
+
+    Raises:
+        DataError: a cluster that is not closed, a plan that may have other rows in each pass, a
+            column missing or of a type that cannot be read, a job that fails, or another number of
+            rows than the schema declares as public.
+    """
+
+    has_records = False
+    frame_kind: FrameKind = "pandas"
+
+    def __init__(self, frame: DataFrame, schema: Schema, *, trusted_cluster: bool = False) -> None:
+        super().__init__(schema, private_copy(schema.released()))
+        connected = is_connected(frame)
+        plan = premises_of_relation(frame) if connected else premises_of_plan(frame)
+        cluster = premises_of_cluster(frame, connected=connected, trusted=trusted_cluster)
+        self.premises = Premises(cluster.conditions + plan.conditions, plan.unproved)
+        self._frame, self._coded_by = frame, self._schema
+        self._groups: Groups = {}
+        self._most_tasks = CONNECTED_TASKS if connected else _places(frame)
+        _require_readable(frame, self._schema)
+        self._single: dict[tuple[int, ...], ExactTable] = {}
+        self._first_pass()
+
+    def __repr__(self) -> str:
+        return f"SparkRows({len(self._schema.names)} columns, rows withheld)"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise TypeError("Confidential rows cannot be pickled or copied.")
+
+    def recoded(self, schema: Schema) -> SparkRows:
+        """The same rows, coded against another schema of the same columns."""
+        if self._groups:
+            raise NotImplementedError("grouped rows cannot be coded again")
+        coded_by = private_copy(schema.released())
+        return self._seen(schema, coded_by, coded_by, {})
+
+    def grouped(self, schema: Schema, groups: Groups) -> SparkRows:
+        """The same rows with states merged into groups, for counts only."""
+        return self._seen(schema, schema, self._coded_by, groups)
+
+    def _seen(self, given: Schema, schema: Schema, coded_by: Schema, groups: Groups) -> SparkRows:
+        view = object.__new__(SparkRows)
+        view.__dict__.update(self.__dict__)
+        SummedRows.__init__(view, given, schema)
+        view._coded_by, view._groups, view._single = coded_by, groups, {}
+        view._n_rows = self._n_rows
+        return view
+
+    def coded(self) -> Confidential[list[Codes]]:
+        """Whole records stay where they are."""
+        self._withhold()
+
+    def read(self, names: Sequence[str]) -> Confidential[list[Reading]]:
+        """Whole records stay where they are."""
+        self._withhold()
+
+    def _withhold(self) -> NoReturn:
+        raise NotImplementedError("whole records of a Spark data frame are not brought together")
+
+    def _first_pass(self) -> None:
+        columns = [(j,) for j in range(len(self._schema.names))]
+        tables = super()._counted(columns)
+        self._single = dict(zip(columns, tables, strict=True))
+        self._n_rows = int(tables[0].inside.sum()) + tables[0].outside
+        self._require_declared_number()
+
+    def _counted(self, narrow: Sequence[tuple[int, ...]]) -> list[ExactTable]:
+        """Tables in as few passes as memory allows; those of single columns are known."""
+        new = [columns for columns in narrow if columns not in self._single]
+        table_of = dict(self._single)
+        for group in in_groups(new, [self._padded(columns) for columns in new], PASS_CELLS):
+            table_of |= zip(group, super()._counted(group), strict=True)
+        return [table_of[columns] for columns in narrow]
+
+    def _through_codes(self, begun: Callable[[], CodePass[T]]) -> T:
+        coding: Callable[[], RowPass[T]]
+        coding = partial(CodingPass, begun, self._coded_by, self._groups)
+        return passed(self._frame, coding, self._most_tasks)
+
+    def _through_rows(self, begun: Callable[[], RowPass[T]]) -> T:
+        if self._groups:
+            raise NotImplementedError("grouped rows have no numbers to sum")
+        return passed(self._frame, begun, self._most_tasks)
+
+
+def is_connected(frame: object) -> bool:
+    """Whether a data frame is one of Spark Connect."""
+    return any(base.__module__.startswith("pyspark.sql.connect.") for base in type(frame).__mro__)
+
+
+def _places(frame: DataFrame) -> int:
+    """Twice as many tasks as run at a time, so that no long one is waited for."""
+    return max(1, 2 * int(frame.sparkSession.sparkContext.defaultParallelism))
+
+
+def _require_readable(frame: DataFrame, schema: Schema) -> None:
+    """Refuse what could not be read, by names and types alone."""
+    from pyspark.sql.pandas.types import to_arrow_type
+
+    place, names = "The Spark data frame", [name.lower() for name in frame.columns]
+    require_columns(frame.columns, schema, place)
+    twice = [name for name in schema.names if names.count(name.lower()) > 1]
+    if twice:
+        raise DataError(
+            f"{place} has two columns that Spark takes for one: {twice[0]!r}; rename one of them."
+        )
+    types = {}
+    for name in schema.names:
+        kind = frame.schema[name].dataType
+        try:
+            types[name] = to_arrow_type(kind, timezone="UTC")
+        except Exception:  # each version of Spark has its own for types that Arrow lacks
+            raise DataError(
+                f"Column {name!r} has the type {kind.simpleString()}, which cannot be read; "
+                "convert it to numbers, text or dates."
+            ) from None
+    empty = pa.schema(list(types.items())).empty_table()
+    coders = [ColumnCoder(name, column) for name, column in schema.columns.items()]
+    require_types(open_rows(empty), coders)

@@ -1,0 +1,84 @@
+"""Contingency tables as passes over states: written out, or by their occupied cells."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.engine.coding import Codes
+from understudy.engine.confidential import ExactCells, ExactTable
+from understudy.engine.marginal_counter import MarginalCounter
+from understudy.engine.occupied_cells import OccupiedCounter
+from understudy.engine.passes import Arrays, CodePass
+
+
+class TableCounts(CodePass[list[ExactTable]]):
+    """Tables with every cell.
+
+    Args:
+        sizes: states of each column of the schema, the one out of domain not counted.
+        marginals: column indices of each table, in the order of its axes.
+    """
+
+    def __init__(self, sizes: Sequence[int], marginals: Sequence[tuple[int, ...]]) -> None:
+        self.places = tuple(sorted({j for columns in marginals for j in columns})) or (0,)
+        slot = {j: k for k, j in enumerate(self.places)}
+        self._counter = MarginalCounter(
+            [sizes[j] + 1 for j in self.places],
+            [tuple(slot[j] for j in columns) for columns in marginals],
+        )
+
+    def add(self, columns: Sequence[Codes]) -> None:
+        """Count one batch."""
+        self._counter.add(columns)
+
+    def sums(self) -> list[NDArray[Any]]:
+        """Counts of the covering tables."""
+        return [self._counter.counts]
+
+    def merge(self, sums: Arrays) -> None:
+        """Add counts."""
+        self._counter.merge(sums[0])
+
+    def answer(self) -> list[ExactTable]:
+        """One table for each marginal."""
+        return [ExactTable.fold(table) for table in self._counter.tables()]
+
+
+class CellCounts(CodePass[ExactCells]):
+    """One table of up to 2⁶² cells.
+
+    Args:
+        sizes: states of each column of the schema, the one out of domain not counted.
+        columns: column indices of the table, in the order of its axes.
+    """
+
+    def __init__(self, sizes: Sequence[int], columns: tuple[int, ...]) -> None:
+        self.places = columns
+        self._sizes = [sizes[j] for j in columns]
+        self._counter, self._outside = OccupiedCounter(self._sizes), 0
+
+    def add(self, columns: Sequence[Codes]) -> None:
+        """Count one batch."""
+        inside = np.ones(len(columns[0]), dtype=np.bool_)
+        for codes, size in zip(columns, self._sizes, strict=True):
+            inside &= codes < size
+        self._counter.add(columns, inside)
+        self._outside += int(len(inside) - inside.sum())
+
+    def sums(self) -> list[NDArray[Any]]:
+        """Occupied cells, their counts, and how many are outside."""
+        return [*self._counter.cells(), np.array([self._outside], dtype=np.int64)]
+
+    def merge(self, sums: Arrays) -> None:
+        """Add cells."""
+        codes, counts, outside = sums
+        self._counter.merge(codes, counts)
+        self._outside += int(outside[0])
+
+    def answer(self) -> ExactCells:
+        """All of them."""
+        return ExactCells(*self._counter.cells(), self._outside)
