@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,6 +76,8 @@ class BayesianNetwork:
     domain: Domain
     conditionals: tuple[Conditional, ...]
     redraws: int = field(default=REDRAWS, kw_only=True)
+
+    in_parts: ClassVar[bool] = True
 
     @classmethod
     def fitted(

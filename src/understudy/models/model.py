@@ -33,7 +33,11 @@ class Sample:
 
 
 class Model(Protocol):
-    """A fitted model of the whole table."""
+    """A fitted model of the whole table.
+
+    A model that says `in_parts = True` draws records that do not know of each other, up to the
+    rounding of expected counts: so many records may be drawn some after others.
+    """
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw records."""
@@ -49,6 +53,11 @@ class PooledFits:
     """
 
     models: tuple[Model, ...]
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether all of them draw in parts."""
+        return all(map(drawn_in_parts, self.models))
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw records, those of one model after those of another; the first have one more."""
@@ -73,6 +82,16 @@ class PosteriorPredictive:
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw records of one set."""
         return self.refit(rng).sample(n_rows, rng)
+
+
+def settled(model: Model, rng: np.random.Generator) -> Model:
+    """The model of one set, its parameters drawn."""
+    return model.refit(rng) if isinstance(model, PosteriorPredictive) else model
+
+
+def drawn_in_parts(model: Model) -> bool:
+    """Whether records may be drawn from it some after others."""
+    return bool(getattr(model, "in_parts", False))
 
 
 REDRAWS = 100

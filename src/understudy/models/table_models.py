@@ -7,7 +7,7 @@ parameters drawn again for each set.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +42,8 @@ class TableModel:
     domain: Domain
     codes: NDArray[np.int64]
     weights: NDArray[Any]
+
+    in_parts: ClassVar[bool] = True
 
     @classmethod
     def dense(cls, table: NoisyTable, domain: Domain) -> TableModel:
@@ -91,6 +93,8 @@ class ProductModel:
 
     domain: Domain
     weights: tuple[NDArray[Any], ...]
+
+    in_parts: ClassVar[bool] = True
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw independent records."""

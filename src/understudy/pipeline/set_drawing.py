@@ -5,14 +5,16 @@ What a release does, and what a bootstrap replicate of it does again, is this on
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from understudy.families.method import Prepared
 from understudy.models import Model, Sample
+from understudy.models.model import drawn_in_parts, settled
 from understudy.pipeline.interruption import Progress
 from understudy.pipeline.number_places import Places, placed
 from understudy.pipeline.request import Request
@@ -20,6 +22,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Noise, NoisyTable, Released
 from understudy.release.decoding import decode
+from understudy.release.synthetic_sets import PART_ROWS, PartedSets, part_sizes
 from understudy.schema import Schema
 
 
@@ -47,12 +50,24 @@ def draw_sets(
         n_rows: records of each set.
         rng: randomness of sampling that follows the last paid step.
     """
+    models = fitted_models(request, prepared, gate, n_rows)
+    return [model.sample(n_rows, rng) for model in models]
+
+
+def fitted_models(request: Request, prepared: Prepared, gate: Gate, n_rows: int) -> list[Model]:
+    """What each set is drawn from; with the last of them everything is paid.
+
+    Args:
+        request: what was asked for.
+        prepared: its method, with what is bought once.
+        gate: through which it measures.
+        n_rows: records of each set.
+    """
     per_fit = request.sets // request.fits
-    drawn: list[Sample] = []
+    models: list[Model] = []
     for _ in range(request.fits):
-        model = _fitted(request, prepared, gate, n_rows, sets=per_fit)
-        drawn += [model.sample(n_rows, rng) for _ in range(per_fit)]
-    return drawn
+        models += [_fitted(request, prepared, gate, n_rows, sets=per_fit)] * per_fit
+    return models
 
 
 def _fitted(request: Request, prepared: Prepared, gate: Gate, n_rows: int, *, sets: int) -> Model:
@@ -72,29 +87,82 @@ def _tables(measured: Sequence[Released[object]]) -> list[tuple[NoisyTable, Nois
     ]
 
 
-def decoded_sets(
-    samples: Sequence[Sample],
+def drawn_tables(
+    models: Sequence[Model],
+    n_rows: int,
     places: Mapping[str, Places],
     schema: Schema,
     chance: tuple[np.random.Generator, Randomness],
+    *,
     tell: Progress,
-) -> tuple[pl.DataFrame, ...]:
-    """The values of each set, in another order than the one in which its records were drawn.
+) -> Sequence[pl.DataFrame]:
+    """The sets, each in another order than the one in which its records were drawn.
+
+    Sets of more than `PART_ROWS` records are drawn part by part, and when they are asked for.
 
     Args:
-        samples: records of each set as states.
+        models: what each set is drawn from.
+        n_rows: records of each set.
         places: how numbers lie within their bins, by column.
         schema: of the release.
-        chance: of numbers within bins, and of the order.
+        chance: of records and of numbers within bins, and of the order.
         tell: is told how many sets are drawn.
     """
+    if n_rows > PART_ROWS:
+        return _parted(models, n_rows, partial(_values, places, schema), chance)
     rng, secret = chance
-    tables = []
+    tables, samples = [], [model.sample(n_rows, rng) for model in models]
     for k, drawn in enumerate(samples, start=1):
-        values = decode(drawn.states, schema, rng, placed(places, schema, drawn, rng))
-        order = pl.Series(secret.permutation(values.height))
-        # Column by column, so that there is no second copy of the whole set.
-        names = values.columns
-        tables.append(pl.DataFrame([values.drop_in_place(name).gather(order) for name in names]))
+        values = _values(places, schema, drawn, rng)
+        tables.append(_in_order(values, secret.permutation(values.height)))
         tell("Drawing synthetic sets", k, len(samples))
     return tuple(tables)
+
+
+def _parted(
+    models: Sequence[Model],
+    n_rows: int,
+    valued: Callable[[Sample, np.random.Generator], pl.DataFrame],
+    chance: tuple[np.random.Generator, Randomness],
+) -> PartedSets:
+    """Sets in parts; records of a model that cannot be drawn in parts are drawn now, as states."""
+    rng, secret = chance
+    own = [settled(model, rng) for model in models]
+    whole = {
+        k: _reordered(model.sample(n_rows, rng), secret.permutation(n_rows))
+        for k, model in enumerate(own)
+        if not drawn_in_parts(model)
+    }
+    drawing, mixing = rng.integers(2**63, size=2).tolist(), secret.words(4).tolist()
+    sizes = part_sizes(n_rows)
+
+    def part(k: int, i: int) -> pl.DataFrame:
+        its = np.random.default_rng([*drawing, k, i])
+        start = i * PART_ROWS
+        drawn = (
+            _reordered(whole[k], slice(start, start + sizes[i]))
+            if k in whole
+            else own[k].sample(sizes[i], its)
+        )
+        order = np.random.default_rng([*mixing, k, i]).permutation(sizes[i])
+        return _in_order(valued(drawn, its), order)
+
+    return PartedSets(len(own), n_rows, part)
+
+
+def _values(
+    places: Mapping[str, Places], schema: Schema, drawn: Sample, rng: np.random.Generator
+) -> pl.DataFrame:
+    return decode(drawn.states, schema, rng, placed(places, schema, drawn, rng))
+
+
+def _reordered(drawn: Sample, rows: NDArray[np.int64] | slice) -> Sample:
+    """Some records, in an order."""
+    values = {name: numbers[rows] for name, numbers in drawn.values.items()}
+    return Sample([column[rows] for column in drawn.states], values)
+
+
+def _in_order(values: pl.DataFrame, order: NDArray[np.int64]) -> pl.DataFrame:
+    """The records in an order; column by column, so that there is no second copy of all."""
+    places = pl.Series(order)
+    return pl.DataFrame([values.drop_in_place(name).gather(places) for name in values.columns])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import polars as pl
 
 from understudy.families.method import Facts, Prepared
 from understudy.methods import METHODS
-from understudy.models import Sample
+from understudy.models import Model
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
 from understudy.pipeline.gates import open_gate, summed_rows
@@ -30,7 +30,7 @@ from understudy.pipeline.release_checks import (
 )
 from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.run_spending import spending
-from understudy.pipeline.set_drawing import decoded_sets, draw_sets, prepared_by
+from understudy.pipeline.set_drawing import drawn_tables, fitted_models, prepared_by
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.left_run import remove as remove_checkpoint
@@ -253,14 +253,14 @@ def _measured(
     gate: Gate,
     drawing: tuple[np.random.Generator, Randomness],
     tell: Progress,
-) -> tuple[Released[int], Schema, tuple[Measurement, ...], tuple[pl.DataFrame, ...]]:
+) -> tuple[Released[int], Schema, tuple[Measurement, ...], Sequence[pl.DataFrame]]:
     """The number of rows, the schema, what was measured and the synthetic tables."""
     n_rows = _bought_once(request, gate)
     prepared = prepared_by(request, gate)
-    samples = _draw_sets(request, prepared, gate, n_rows, rng=drawing[0], tell=tell)
+    models = _fitted(request, prepared, gate, n_rows, tell)
     measurements = measurements_of(gate, prepared.schema)
     places = places_of(measurements, prepared.schema, n_rows, request.method)
-    tables = decoded_sets(samples, places, prepared.schema, drawing, tell)
+    tables = drawn_tables(models, n_rows.value, places, prepared.schema, drawing, tell=tell)
     return n_rows, prepared.schema, measurements, tables
 
 
@@ -280,21 +280,15 @@ def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]
             confide(diagnosis)
 
 
-def _draw_sets(
-    request: Request,
-    prepared: Prepared,
-    gate: Gate,
-    n_rows: Released[int],
-    *,
-    rng: np.random.Generator,
-    tell: Progress,
-) -> list[Sample]:
-    """The records of every set, while it is told how much of the budget is spent."""
+def _fitted(
+    request: Request, prepared: Prepared, gate: Gate, n_rows: Released[int], tell: Progress
+) -> list[Model]:
+    """What each set is drawn from, while it is told how much of the budget is spent."""
     _tell_spending(gate, tell)
     gate.listen(lambda _entry: _tell_spending(gate, tell))
-    drawn = draw_sets(request, prepared, gate, n_rows.value, rng)
+    models = fitted_models(request, prepared, gate, n_rows.value)
     _tell_spending(gate, tell, done=True)
-    return drawn
+    return models
 
 
 def _tell_spending(gate: Gate, tell: Progress, *, done: bool = False) -> None:

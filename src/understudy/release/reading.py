@@ -26,6 +26,7 @@ from understudy.release.measurement import Measurement
 from understudy.release.measurement_content import Kind
 from understudy.release.promise_check import require_promise
 from understudy.release.shape import Fault, named, require_shape
+from understudy.release.synthetic_sets import PART_ROWS, part_names, part_sizes, read_sets
 from understudy.schema import NUMERIC, Column, Schema
 from understudy.schema.cell_values import Code, number_of, text_of
 from understudy.schema.derived_columns import Cells, follows, sources_of
@@ -59,7 +60,7 @@ class Parts:
         pages: file name → text.
     """
 
-    tables: tuple[pl.DataFrame, ...]
+    tables: Sequence[pl.DataFrame]
     schema: Schema
     manifest: Manifest
     measurements: tuple[Measurement, ...]
@@ -80,7 +81,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     files, version = content.pop("files"), content.pop("format")
     require_shape(content, version)
     entries = content.pop("measurements")
-    _require_files(files, content["sets"], entries)
+    parted = _require_files(files, content, entries)
     _require_declared(content)
     schema = Schema.load(folder / "schema.toml")
     manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
@@ -92,20 +93,32 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     behind = before(measurements, manifest.amendments)
     require_named_later(measurements, behind)
     require_facts(manifest.inference, manifest.sets_kind, behind, schema)
-    tables = _tables(folder, schema, manifest, measurements)
+    tables = _tables(folder, schema, manifest, measurements, parted=parted)
     pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
     return Parts(tables, schema, manifest, measurements, pages)
 
 
-def _require_files(files: list[str], sets: int, entries: list[dict[str, Any]]) -> None:
-    """Refuse files that no release has, and the lack of one that it must have."""
+def _require_files(
+    files: list[str], content: Mapping[str, Any], entries: list[dict[str, Any]]
+) -> bool:
+    """Refuse files that no release has, and the lack of one that it must have.
+
+    Returns:
+        Whether the synthetic tables come in parts.
+    """
     names = [entry["name"] for entry in entries if entry["name"]]
     if len(set(names)) < len(names):
         raise Fault("two measurements have one name")
-    synthetic = [f"synthetic/set-{k}" for k in range(1, sets + 1)]
+    synthetic = [f"synthetic/set-{k}" for k in range(1, content["sets"] + 1)]
+    # Releases of earlier versions have one file for each set, however long it is.
+    parted = content["n_rows"] > PART_ROWS and f"{synthetic[0]}.parquet" not in files
+    if parted and content["n_rows"] > PART_ROWS * len(files):
+        raise Fault("its manifest lists fewer parts of a synthetic table than its rows fill")
+    parts = part_names(len(part_sizes(content["n_rows"]))) if parted else []
     needed = {
         *("schema.toml", "README.md"),
-        *(f"{name}.parquet" for name in synthetic),
+        *(f"{name}/{part}" for name in synthetic for part in parts),
+        *(f"{name}.parquet" for name in synthetic if not parted),
         *(f"noisy/{name}.parquet" for name in names),
     }
     possible = needed | {*PAGES, *(f"{name}.csv" for name in synthetic)}
@@ -113,6 +126,7 @@ def _require_files(files: list[str], sets: int, entries: list[dict[str, Any]]) -
         raise Fault(f"its manifest does not list {named(lacking[0])}")
     if more := sorted(set(files) - possible):
         raise Fault(f"its manifest lists {named(more[0])}, which is no part of a release")
+    return parted
 
 
 def _require_declared(content: dict[str, Any]) -> None:
@@ -145,17 +159,31 @@ def _measurement(folder: Path, data: dict[str, Any], schema: Schema) -> Measurem
 
 
 def _tables(
-    folder: Path, schema: Schema, manifest: Manifest, measurements: tuple[Measurement, ...]
-) -> tuple[pl.DataFrame, ...]:
+    folder: Path,
+    schema: Schema,
+    manifest: Manifest,
+    measurements: tuple[Measurement, ...],
+    *,
+    parted: bool,
+) -> Sequence[pl.DataFrame]:
     kept = _kept_by_all(schema, measurements)
-    tables = []
-    for k in range(1, manifest.sets + 1):
-        file = folder / "synthetic" / f"set-{k}.parquet"
-        table = pl.read_parquet(file, hive_partitioning=False)
-        require_rows(table, schema, manifest.n_rows, kept)
+
+    def checked(table: pl.DataFrame, n_rows: int) -> pl.DataFrame:
+        require_rows(table, schema, n_rows, kept)
         require_relations(table, schema)
-        tables.append(table)
-    return tuple(tables)
+        return table
+
+    places = [folder / "synthetic" / f"set-{k}" for k in range(1, manifest.sets + 1)]
+    if parted:
+        sets = read_sets(places, manifest.n_rows)
+        for k in range(len(sets)):
+            for part, n_rows in zip(sets.parts(k), sets.sizes, strict=True):
+                checked(part, n_rows)
+        return sets
+    files = (place.with_name(f"{place.name}.parquet") for place in places)
+    return tuple(
+        checked(pl.read_parquet(file, hive_partitioning=False), manifest.n_rows) for file in files
+    )
 
 
 def _kept_by_all(schema: Schema, measurements: tuple[Measurement, ...]) -> Schema:

@@ -29,6 +29,7 @@ from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.reading import MALFORMED, PAGES, read_parts
 from understudy.release.shape import Fault
+from understudy.release.synthetic_sets import first_parts, lazy, parts_of, write_set
 from understudy.schema import Schema
 from understudy.schema.cell_values import text_of
 
@@ -44,7 +45,8 @@ class Release:
     """Synthetic tables, the noisy measurements behind them, and what is promised.
 
     Attributes:
-        tables: the synthetic tables, all of one schema.
+        tables: the synthetic tables, all of one schema; long ones are made, or read, part by part
+            and whenever they are asked for (`synthetic_sets`).
         schema: the public schema.
         manifest: how the release was made.
         measurements: released noisy tables.
@@ -55,7 +57,7 @@ class Release:
             saved and before it appears under its name.
     """
 
-    tables: tuple[pl.DataFrame, ...]
+    tables: Sequence[pl.DataFrame]
     schema: Schema
     manifest: Manifest
     measurements: tuple[Measurement, ...]
@@ -67,7 +69,8 @@ class Release:
 
     def __post_init__(self) -> None:
         """Refuse what was computed from the rows without noise, and drop a draft's fingerprints."""
-        if any(isinstance(part, Internal) for part in (*self.tables, *self.measurements)):
+        tables = self.tables if isinstance(self.tables, tuple) else ()
+        if any(isinstance(part, Internal) for part in (*tables, *self.measurements)):
             raise ReleaseError(
                 "A release cannot hold internal figures: they compare with confidential rows."
             )
@@ -87,7 +90,7 @@ class Release:
             "Guarantee": seeded + self.guarantee.statement,
             "Size": self.size_words,
         }
-        return _html(title, facts, self.tables)
+        return _html(title, facts, first_parts(self.tables))
 
     @property
     def size_words(self) -> str:
@@ -110,8 +113,13 @@ class Release:
 
     @cached_property
     def sets(self) -> tuple[Any, ...]:
-        """The synthetic tables as data frames of the kind that came in."""
+        """The synthetic tables as data frames of the kind that came in, whole and in memory."""
         return tuple(to_frame(table, self.schema, self.frame) for table in self.tables)
+
+    @property
+    def lazy_sets(self) -> tuple[pl.LazyFrame, ...]:
+        """The synthetic tables as lazy frames of Polars, of which no more is read than is used."""
+        return tuple(lazy(self.tables, k) for k in range(len(self.tables)))
 
     def save(
         self,
@@ -147,7 +155,10 @@ class Release:
         from understudy.release.readme import readme  # loads jinja2: only to write
 
         pages = self.pages(self) if self.pages else {}
-        altered = csv == "guarded" and any(map(has_formulas, self.tables))
+        sets = range(len(self.tables))
+        altered = csv == "guarded" and any(
+            has_formulas(part) for k in sets for part in parts_of(self.tables, k)
+        )
         texts = {
             "schema.toml": self.schema.dumps(),
             "README.md": readme(
@@ -163,11 +174,13 @@ class Release:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
         (folder / "synthetic").mkdir()
-        for k, table in enumerate(self.tables, start=1):
-            table.write_parquet(folder / "synthetic" / f"set-{k}.parquet")
+        for k in sets:
+            write_set(self.tables, k, folder / "synthetic" / f"set-{k + 1}")
             if csv:
-                written = without_formulas(table) if altered else table
-                written.write_csv(folder / "synthetic" / f"set-{k}.csv")
+                with (folder / "synthetic" / f"set-{k + 1}.csv").open("wb") as stream:
+                    for i, part in enumerate(parts_of(self.tables, k)):
+                        written = without_formulas(part) if altered else part
+                        written.write_csv(stream, include_header=not i)
         self._fill_noisy(folder / "noisy")
 
     def _fill_noisy(self, folder: Path) -> None:

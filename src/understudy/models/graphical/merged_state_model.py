@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -277,6 +278,8 @@ class MarginalModel:
     expansions: Mapping[int, Expansion] = field(default_factory=dict)
     numbers: Mapping[str, tuple[int, WithinBins]] = field(default_factory=dict)
     places: Mapping[int, RunPlaces] = field(default_factory=dict)
+
+    in_parts: ClassVar[bool] = True
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw records.

@@ -8,6 +8,7 @@ and can answer comes first, what it was made from last.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from markupsafe import Markup
@@ -17,6 +18,7 @@ from understudy.inference.choice.expected_widths import ASSUMED
 from understudy.release import Release
 from understudy.release.measurement import kept_columns
 from understudy.release.measurement_content import Kind
+from understudy.release.synthetic_sets import first_parts
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
 from understudy.report.public import column_cards, measurement_reliability, release_sections
@@ -48,10 +50,11 @@ def public_page(release: Release) -> str:
         HTML text of at most `MAX_BYTES` bytes in UTF-8, the same for the same release.
     """
     page = templates.template("public.html.jinja")
-    context = _context(release)
+    charted = replace(release, tables=first_parts(release.tables))
+    context = _context(release, charted)
     frame = page.render(**context, detail=column_cards.DETAILS[0], cards=(Markup(""), 0))
     room = MAX_BYTES - templates.size(frame) - _SPARE
-    detail, cards = _cards(release, room)
+    detail, cards = _cards(charted, room)
     return page.render(**context, detail=detail, cards=cards)
 
 
@@ -73,7 +76,14 @@ def _drawn(release: Release, detail: column_cards.Detail, room: int) -> template
     )
 
 
-def _context(release: Release) -> dict[str, Any]:
+def _charted_rows(charted: Release) -> int | None:
+    """Records of each set that are shown, if that is not all of them."""
+    shown = charted.tables[0].height
+    return shown if shown < charted.manifest.n_rows else None
+
+
+def _context(release: Release, charted: Release) -> dict[str, Any]:
+    """What the page says of a release; charts are of the first part of sets in parts."""
     manifest, schema, guarantee = release.manifest, release.schema, release.guarantee
     ledger = release_sections.ledger(manifest)
     measured = [
@@ -113,7 +123,8 @@ def _context(release: Release) -> dict[str, Any]:
         "paid": paid_questions(release),
         "warning": POOLED_RIGHT,
         "pair_map": _pair_map(answers),
-        "sparks": _rows("spark", list(column_cards.overview(release))) if many else (Markup(""), 0),
+        "charted_rows": _charted_rows(charted),
+        "sparks": _rows("spark", list(column_cards.overview(charted))) if many else (Markup(""), 0),
         "many_columns": many,
     }
 

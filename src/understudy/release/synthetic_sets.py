@@ -1,0 +1,145 @@
+"""Synthetic tables that are too long to hold: their parts are made, or read, whenever asked for.
+
+A table of more than `PART_ROWS` records comes in parts of so many; the last has the rest. Whoever
+takes one table (`sets[0]`) gets it whole, and needs memory for all of it; whoever goes over its
+parts (`parts_of`) needs memory for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, overload
+
+import polars as pl
+
+PART_ROWS: Final = 2**20
+_AT_ONCE: Final = 2
+
+Part = Callable[[int, int], pl.DataFrame]
+"""Makes a part: of which set, and which part of it, both from 0; the same one each time."""
+
+
+class PartedSets(Sequence[pl.DataFrame]):
+    """Synthetic tables in parts.
+
+    Args:
+        n_sets: how many tables.
+        n_rows: records of each.
+        part: makes one part of one of them.
+        files: of the parts of each table, if it is made by reading them.
+
+    Attributes:
+        sizes: records of each part of a table.
+    """
+
+    def __init__(
+        self, n_sets: int, n_rows: int, part: Part, files: Sequence[Sequence[Path]] = ()
+    ) -> None:
+        self._n_sets = n_sets
+        self.part, self.files = part, files
+        self.sizes = part_sizes(n_rows)
+
+    def __len__(self) -> int:
+        return self._n_sets
+
+    @overload
+    def __getitem__(self, index: int) -> pl.DataFrame: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[pl.DataFrame]: ...
+
+    def __getitem__(self, index: int | slice) -> pl.DataFrame | Sequence[pl.DataFrame]:
+        """One table, or several, whole."""
+        if isinstance(index, slice):
+            return [self[k] for k in range(self._n_sets)[index]]
+        return pl.concat(self.parts(range(self._n_sets)[index]))
+
+    def parts(self, k: int) -> Iterator[pl.DataFrame]:
+        """The parts of one table, one after the other."""
+        return (self.part(k, i) for i in range(len(self.sizes)))
+
+    def first(self, k: int) -> pl.DataFrame:
+        """The first part of one table."""
+        return self.part(k, 0)
+
+    def each(self, k: int, use: Callable[[int, pl.DataFrame], None]) -> None:
+        """Make the parts of one table, a few at once, and do something with each.
+
+        Args:
+            k: of which table.
+            use: is given the number of a part, from 0, and the part; from another thread.
+        """
+
+        def made(i: int) -> None:
+            use(i, self.part(k, i))
+
+        with ThreadPoolExecutor(_AT_ONCE) as workers:
+            for _ in workers.map(made, range(len(self.sizes))):
+                pass
+
+
+def lazy(tables: Sequence[pl.DataFrame], k: int) -> pl.LazyFrame:
+    """One table as a lazy frame, of which no more is made or read than is used."""
+    if not isinstance(tables, PartedSets):
+        return tables[k].lazy()
+    if tables.files:
+        return pl.scan_parquet(list(tables.files[k]), glob=False)
+    schema = tables.first(k).schema
+
+    def part(i: int) -> pl.LazyFrame:
+        return pl.defer(lambda: tables.part(k, i), schema=schema)
+
+    return pl.concat([part(i) for i in range(len(tables.sizes))])
+
+
+def write_set(tables: Sequence[pl.DataFrame], k: int, place: Path) -> None:
+    """Write one table as a Parquet file, or as a folder of them if it comes in parts.
+
+    Args:
+        tables: all of them.
+        k: number of the one, from 0.
+        place: of the file without its ending, or of the folder.
+    """
+    if not isinstance(tables, PartedSets):
+        tables[k].write_parquet(f"{place}.parquet")
+        return
+    place.mkdir()
+    names = part_names(len(tables.sizes))
+    tables.each(k, lambda i, part: part.write_parquet(place / names[i]))
+
+
+def read_sets(places: Sequence[Path], n_rows: int) -> PartedSets:
+    """Tables in parts, from a folder of each."""
+    names = part_names(len(part_sizes(n_rows)))
+    files = [[place / name for name in names] for place in places]
+
+    def part(k: int, i: int) -> pl.DataFrame:
+        return pl.read_parquet(files[k][i], hive_partitioning=False)
+
+    return PartedSets(len(files), n_rows, part, files)
+
+
+def part_names(n_parts: int) -> list[str]:
+    """Names of the files of a table in parts, in order."""
+    width = max(3, len(str(n_parts)))
+    return [f"part-{i:0{width}d}.parquet" for i in range(1, n_parts + 1)]
+
+
+def part_sizes(n_rows: int) -> tuple[int, ...]:
+    """Records of each part of a table."""
+    whole, rest = divmod(n_rows, PART_ROWS)
+    return (PART_ROWS,) * whole + (rest,) * bool(rest)
+
+
+def first_parts(tables: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, ...]:
+    """The first part of each table: all of it, where it is short."""
+    if isinstance(tables, PartedSets):
+        return tuple(tables.first(k) for k in range(len(tables)))
+    return tuple(tables)
+
+
+def parts_of(tables: Sequence[pl.DataFrame], k: int) -> Iterator[pl.DataFrame]:
+    """The parts of one table, one after the other."""
+    return tables.parts(k) if isinstance(tables, PartedSets) else iter([tables[k]])

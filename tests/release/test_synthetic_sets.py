@@ -1,0 +1,165 @@
+"""Long sets come in parts: drawn, written, read and checked without ever being whole in memory."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from understudy.errors import ReleaseError
+from understudy.pipeline import set_drawing
+from understudy.release import bundle, reading, synthetic_sets
+from understudy.release.synthetic_sets import PartedSets, first_parts, parts_of
+
+SCHEMA = """
+rows = "private"
+[columns.sex]
+kind = "categorical"
+levels = ["f", "m"]
+source = "form"
+reviewed = true
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 99
+source = "form"
+reviewed = true
+[columns.note]
+kind = "categorical"
+levels = ["=1", "plain"]
+source = "form"
+reviewed = true
+"""
+PART = 64
+
+
+@pytest.fixture(autouse=True)
+def short_parts(monkeypatch):
+    for module in (synthetic_sets, set_drawing, reading):
+        monkeypatch.setattr(module, "PART_ROWS", PART)
+
+
+def rows(n=500):
+    rng = np.random.default_rng(3)
+    sex = rng.choice(["f", "m"], n)
+    age = np.where(sex == "f", rng.integers(20, 50, n), rng.integers(40, 99, n))
+    return pl.DataFrame({"sex": sex, "age": age, "note": rng.choice(["=1", "plain"], n)})
+
+
+def made(method="mst", sets=2, delta="1e-6"):
+    schema = us.Schema.loads(SCHEMA)
+    return us.synthesize(rows(), schema, epsilon=20, delta=delta, method=method, sets=sets)
+
+
+@pytest.mark.parametrize("method", ["mst", "independent", "laplace", "privbayes", "dirichlet"])
+def test_parts_are_the_same_whenever_they_are_asked_for_and_have_the_shares_of_the_rows(method):
+    release = made(method, sets=1, delta=0)
+    assert isinstance(release.tables, PartedSets)
+    n = release.manifest.n_rows
+    parts = list(parts_of(release.tables, 0))
+    assert [part.height for part in parts] == [PART] * (n // PART) + [n % PART] * bool(n % PART)
+    again = pl.concat(parts_of(release.tables, 0))
+    assert pl.concat(parts).equals(again)
+    assert again.equals(release.tables[0])
+    assert not parts[0].equals(parts[1])
+    # Four deviations of 500 rows and of as many drawn; the noise is far below these.
+    for part_of_rows in (again["sex"] == "f", again["note"] == "plain"):
+        assert abs(part_of_rows.mean() - 0.5) < 0.13
+
+
+def test_records_that_were_paid_for_are_handed_out_once_in_another_order():
+    release = made("dirichlet", sets=2, delta=0)
+    whole = [table.rows() for table in release.tables]
+    assert whole == [table.rows() for table in release.tables]
+    assert len(whole[0]) == release.manifest.n_rows
+
+
+def test_a_release_in_parts_is_saved_loaded_and_read_lazily(tmp_path):
+    release = made()
+    place = release.save(tmp_path / "r", csv=True)
+    names = sorted(path.name for path in (place / "synthetic" / "set-1").iterdir())
+    assert names[0] == "part-001.parquet"
+    assert len(names) == len(release.tables.sizes)
+    loaded = us.Release.load(place, frame="polars")
+    for k in range(2):
+        assert loaded.tables[k].equals(release.tables[k])
+        assert loaded.lazy_sets[k].collect().equals(release.tables[k])
+        assert release.lazy_sets[k].collect().equals(release.tables[k])
+        written = pl.read_csv(place / "synthetic" / f"set-{k + 1}.csv")
+        assert written.height == release.manifest.n_rows
+        assert set(written["note"]) == {"'=1", "plain"}
+    assert loaded.sets[0].equals(release.sets[0])
+    assert [table.height for table in first_parts(loaded.tables)] == [PART, PART]
+    again = loaded.save(tmp_path / "again")
+    assert us.Release.load(again).tables[1].equals(release.tables[1])
+    page = (place / "report.html").read_text(encoding="utf-8")
+    assert f"in the first {PART} of each set" in page
+    assert "synthetic rows" in release._repr_html_()
+
+
+def test_answers_of_a_release_in_parts_are_those_of_the_same_sets_in_one(tmp_path, monkeypatch):
+    place = made(sets=3).save(tmp_path / "r")
+    parted = us.Release.load(place)
+    whole = us.Release(
+        tuple(parted.tables), parted.schema, parted.manifest, parted.measurements, parted.frame
+    )
+    for question in (("mean", "age"), ("proportion", "sex")):
+        assert (
+            us.analyze(parted, *question).to_frame().equals(us.analyze(whole, *question).to_frame())
+        )
+    monkeypatch.undo()
+    kept = whole.save(tmp_path / "whole")  # as earlier versions wrote it
+    monkeypatch.setattr(reading, "PART_ROWS", PART)
+    assert us.Release.load(kept).tables[2].equals(parted.tables[2])
+
+
+def forge(place, change):
+    """Change files of a release, and do its checksums again."""
+    content = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+    change(place, content)
+    files = [path for path in place.rglob("*") if path.is_file() and path.name != "manifest.json"]
+    content["files"] = {path.relative_to(place).as_posix(): bundle.digest(path) for path in files}
+    (place / "manifest.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+def of_part(how):
+    def change(place, _):
+        file = place / "synthetic" / "set-2" / "part-002.parquet"
+        table = how(pl.read_parquet(file))
+        file.unlink() if table is None else table.write_parquet(file)
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (of_part(lambda _: None), "does not list"),
+        (of_part(lambda part: part.head(9)), "another number of rows"),
+        (of_part(lambda part: part.with_columns(age=pl.lit(-5, pl.Int64))), "does not allow"),
+        (lambda _, content: content.update(n_rows=10**15), "fewer parts"),
+        (lambda place, _: (place / "synthetic/set-2/part-999.parquet").touch(), "no part of"),
+    ],
+)
+def test_a_part_that_does_not_fit_is_refused(tmp_path, change, why):
+    place = made().save(tmp_path / "r")
+    forge(place, change)
+    with pytest.raises(ReleaseError, match=why):
+        us.Release.load(place)
+
+
+def test_a_part_that_cannot_be_made_or_written_leaves_nothing(tmp_path):
+    release = made()
+
+    def fails(k, i):
+        if i == 2:
+            raise OSError(28, "No space left on device")
+        return release.tables.part(k, i)
+
+    broken = PartedSets(2, release.manifest.n_rows, fails)
+    with pytest.raises(ReleaseError, match="space"):
+        us.Release(broken, release.schema, release.manifest, release.measurements).save(
+            tmp_path / "r"
+        )
+    assert list(tmp_path.iterdir()) == []
