@@ -33,6 +33,9 @@ reviewed = true
 [columns.c]
 kind = "boolean"
 reviewed = true
+[[forbidden]]
+where = { a = "x", c = true }
+reviewed = true
 """)
 GROUPS = {"b": [k // 100 for k in range(300)]}
 

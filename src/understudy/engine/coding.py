@@ -35,6 +35,7 @@ from understudy.engine.reading.plain_types import (
 from understudy.schema import NUMERIC, Column, Date, Schema
 
 Codes = NDArray[np.unsignedinteger]
+_SOME = 10_000
 
 
 def code_dtype(size: int) -> type[np.unsignedinteger]:
@@ -160,12 +161,13 @@ class ColumnCoder:
     def _read_words(self, values: pl.Series) -> tuple[Reading, NDArray[np.integer] | None]:
         """Truth values or texts that differ, and the place of each value among them.
 
-        Each different one is read once; texts on a line of numbers may all differ, and are read
-        one by one.
+        Each different one is read once; where texts of numbers mostly differ, they are read one by
+        one, to the same end.
         """
         if not len(values):  # the first batch of a table; no value of these types is unreadable
             return _NOTHING, None
-        if values.dtype == pl.String and isinstance(self.column, NUMERIC):
+        of_numbers = values.dtype == pl.String and isinstance(self.column, NUMERIC)
+        if of_numbers and (some := values.head(_SOME)).n_unique() > len(some) // 4:
             return self._texts(values), None
         if values.dtype == pl.Boolean:
             different = pl.Series([None, "false", "true"])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from understudy.engine.coding import Coder, Codes, ColumnCoder, Reading
+from understudy.engine.coding import Coder, Codes, ColumnCoder, Reading, part_of
 from understudy.engine.confidential import Confidential
 from understudy.engine.kept_codes import KEEP_BYTES, KeptCodes
 from understudy.engine.passes import CodePass, RowPass, T, group_of, in_groups_of
@@ -88,7 +88,7 @@ class Table(SummedRows):
 
     def coded(self) -> Confidential[list[Codes]]:
         """State of every value: one array of shape (n,) per column, in the order of the schema."""
-        batches = list(self._batches())
+        batches = list(self._batches(range(len(self._schema.names))))
         return Confidential([np.concatenate(parts) for parts in zip(*batches, strict=True)])
 
     def read(self, names: Sequence[str]) -> Confidential[list[Reading]]:
@@ -108,20 +108,17 @@ class Table(SummedRows):
         return Confidential([Reading.join(readings) for readings in parts])
 
     def _first_pass(self) -> None:
-        for columns in self._coded():
+        for batch in self._rows.batches(self._schema.names):
+            columns = self._coder.code(batch)
             self._n_rows += len(columns[0])
             self._kept.add(columns)
         self._kept.seal()
         self._require_declared_number()
 
-    def _coded(self) -> Iterator[list[Codes]]:
-        for batch in self._rows.batches(self._schema.names):
-            yield self._coder.code(batch)
-
     def _through_codes(self, begun: Callable[[], CodePass[T]]) -> T:
         over = begun()
-        for columns in self._batches():
-            over.add([columns[j] for j in over.places])
+        for columns in self._batches(over.places):
+            over.add(columns)
         return over.answer()
 
     def _through_rows(self, begun: Callable[[], RowPass[T]]) -> T:
@@ -130,9 +127,15 @@ class Table(SummedRows):
             over.add(batch)
         return over.answer()
 
-    def _batches(self) -> Iterator[list[Codes]]:
+    def _batches(self, places: Sequence[int]) -> Iterator[list[Codes]]:
+        """States of some columns; where none are kept, only those that play a part are read."""
         kept = self._kept.batches()
-        return self._coded() if kept is None else kept
+        if kept is not None:
+            return ([columns[j] for j in places] for columns in kept)
+        part = part_of(self._schema, places)
+        coder, at = Coder(part), [part.names.index(self._schema.names[j]) for j in places]
+        coded = map(coder.code, self._rows.batches(part.names))
+        return ([columns[k] for k in at] for columns in coded)
 
     def _in_memory(self) -> list[list[Codes]] | None:
         return self._kept.in_memory
@@ -153,8 +156,8 @@ class GroupedTable(Table):
         SummedRows.__init__(self, schema, schema)
         self._fine, self._n_rows = table, table._n_rows
         self._maps = [group_of(groups.get(name)) for name in schema.names]
-        kept = table._in_memory()
-        self._grouped = None if kept is None else [self._mapped(batch) for batch in kept]
+        kept, every = table._in_memory(), range(len(schema.names))
+        self._grouped = None if kept is None else [self._mapped(batch, every) for batch in kept]
 
     def recoded(self, schema: Schema) -> Table:
         """Rows are put into other bins before they are grouped."""
@@ -164,10 +167,10 @@ class GroupedTable(Table):
         """Groups have no numbers."""
         raise NotImplementedError("grouped rows have no numbers to read")
 
-    def _batches(self) -> Iterator[list[Codes]]:
+    def _batches(self, places: Sequence[int]) -> Iterator[list[Codes]]:
         if self._grouped is not None:
-            return iter(self._grouped)
-        return map(self._mapped, self._fine._batches())
+            return ([columns[j] for j in places] for columns in self._grouped)
+        return (self._mapped(columns, places) for columns in self._fine._batches(places))
 
     def _in_memory(self) -> list[list[Codes]] | None:
         return self._grouped
@@ -176,6 +179,6 @@ class GroupedTable(Table):
         """Groups have no numbers."""
         raise NotImplementedError("grouped rows have no numbers to sum")
 
-    def _mapped(self, columns: list[Codes]) -> list[Codes]:
-        pairs = zip(columns, self._maps, strict=True)
-        return [in_groups_of(codes, table) for codes, table in pairs]
+    def _mapped(self, columns: list[Codes], places: Sequence[int]) -> list[Codes]:
+        pairs = zip(columns, places, strict=True)
+        return [in_groups_of(codes, self._maps[j]) for codes, j in pairs]

@@ -42,6 +42,7 @@ COLUMNS = {
     "string": pa.array(TEXTS),
     "large": pa.array(TEXTS, pa.large_string()),
     "listed": pa.array(TEXTS).dictionary_encode(),
+    "listed nothing": pa.nulls(2, pa.dictionary(pa.int32(), pa.string())),
     "listed numbers": pa.array(REAL, pa.float64()).dictionary_encode(),
     "bytes": pa.array([b"a", b"\xff", None, b"0"]),
     "no text": pa.Array.from_buffers(
@@ -80,7 +81,8 @@ def test_batches_are_coded_as_the_whole_table(tmp_path, listed):
     batches = list(rows.batches(rows.columns))
     assert sum(len(batch) for batch in batches) == len(whole) == 80
     enums = {n for batch in batches for n in batch.columns if batch[n].dtype == pl.Enum}
-    assert enums == ({"string", "large", "listed", "no text"} if listed else {"listed"})
+    by_type = {"listed", "listed nothing"}
+    assert enums == by_type | ({"string", "large", "no text"} if listed else set())
     for kind, column in KINDS.items():
         coder = ColumnCoder("c", column)
         for name in rows.columns:

@@ -30,6 +30,11 @@ from understudy.schema.cell_values import CLOSE, EXACT_INTEGER, Code, text_of
 WORDS: Final = {"false": 0, "true": 1}
 """Truth values as words, in lower case; in the rows they stand in any case."""
 
+_NUMPY: Final = (
+    *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
+    *(pl.Float32, pl.Float64),
+)
+
 # Expressions, which Polars runs in one go: on a small column each step by itself costs as much.
 _WORD = pl.col("text").str.strip_chars()
 _NUMBER = _WORD.cast(pl.Float64, strict=False)
@@ -71,6 +76,8 @@ def days_of(text: pl.Series) -> NDArray[np.float64]:
 
 def as_floats(values: pl.Series) -> NDArray[np.float64]:
     """Numbers in 64 bits, NaN for null; shape (n,), an array of its own."""
+    if values.dtype in _NUMPY and not values.null_count():  # in one step
+        return values.to_numpy().astype(np.float64)
     return _own(values.cast(pl.Float64, strict=False).fill_null(np.nan))
 
 

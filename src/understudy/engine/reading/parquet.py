@@ -18,11 +18,19 @@ import pyarrow.parquet as pq
 from polars.io.plugins import register_io_source
 
 from understudy.engine.reading.frame_columns import arrow_column
-from understudy.engine.reading.plain_types import as_plain, as_text, is_plain, is_text, plain
+from understudy.engine.reading.plain_types import (
+    as_plain,
+    as_text,
+    is_plain,
+    is_text,
+    plain,
+    spelled,
+)
 
 Types = dict[str, tuple[pl.DataType, ...]]
 
 _ROWS_AT_ONCE: Final = 250_000
+_BUFFER_BYTES: Final = 2**17
 
 _FEW_BYTES: Final = 4
 _LIST_BYTES: Final = 2**12
@@ -129,13 +137,15 @@ def _batches(
         yield from rest.collect_batches(chunk_size=_ROWS_AT_ONCE, maintain_order=True)
         return
     at = 0
-    with pq.ParquetFile(file, read_dictionary=encoded) as source:
+    # Not ahead, and a little of each column at a time: a group of rows may be as large as the file.
+    how = {"pre_buffer": False, "buffer_size": _BUFFER_BYTES, "read_dictionary": encoded}
+    with pq.ParquetFile(file, **how) as source:
         for batch in source.iter_batches(_ROWS_AT_ONCE, columns=direct):
             columns = [_series(batch.column(name), types[name], few=few) for name in direct]
             named = [one.alias(name) for one, name in zip(columns, direct, strict=True)]
             others = rest.slice(at, len(batch)).collect() if len(direct) < len(types) else None
             whole = pl.DataFrame([*named, *(others.get_columns() if others is not None else ())])
-            yield whole.select(cs.by_name(list(types)))
+            yield pl.DataFrame([whole.get_column(name) for name in types])
             at += len(batch)
 
 
@@ -184,7 +194,8 @@ def _text(values: pa.Array, dtype: pl.DataType) -> pl.Series:
     series = arrow_column(pa.chunked_array([values]))
     if series is None:
         raise ValueError("a text of a type that is not known")
-    return plain(series).cast(dtype, strict=False)
+    text = spelled(series) if series.dtype == pl.Binary else plain(series)
+    return text.cast(dtype, strict=False)
 
 
 def _aligned(part: pl.LazyFrame, schema: pl.Schema, types: Types) -> pl.LazyFrame:

@@ -71,7 +71,7 @@ def as_plain(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype == pl.Object:
         return column.map_batches(texts, return_dtype=pl.String)
     if dtype == pl.Binary:
-        return column.map_batches(_spelled, return_dtype=pl.String)
+        return column.map_batches(spelled, return_dtype=pl.String)
     return pl.when(column.is_not_null()).then(pl.lit(UNLIKE, dtype=pl.String))
 
 
@@ -85,7 +85,7 @@ def as_text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return column.cast(pl.String)
 
 
-def _spelled(values: pl.Series) -> pl.Series:
+def spelled(values: pl.Series) -> pl.Series:
     """Bytes as text: at one go if all are UTF-8, else one by one, to the same end."""
     try:
         return values.cast(pl.String)
