@@ -34,7 +34,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 20 for answers after a release: questions, purchases, plans, amendments, their answers, pages and
 # command, and what is charged to a population; waves; what refuses a release, and what is left of
 # a run.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 516, 320, 60
+# 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
+# kinds, the engine, its session, and a room for these.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 526, 320, 60
 
 
 def code_lines(function):

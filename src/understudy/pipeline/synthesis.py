@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from understudy.engine import Table
+from understudy.engine.spark.spark_rows import SparkRows
 from understudy.families.method import Facts, Prepared
 from understudy.methods import METHODS
 from understudy.models import Sample
@@ -178,12 +180,7 @@ def synthesize(
     expected = expected_in(request, assume_rows, like, secure=secure)
     tell = progress or (lambda _stage, _done, _total: None)
     require_late_needs(randomness := _randomness(insecure_noise_seed))
-    rows = summed_rows(
-        *(data, request.schema, tell),
-        records_for=request.records_for,
-        passes=request.least_passes,
-        trusted_cluster=trusted_cluster,
-    )
+    rows = _rows_for(request, data, tell, trusted_cluster)
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
     diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
     drawn_with = {"seeds": f"{seed}, {insecure_noise_seed}", "permissions": str(allow_nonprivate)}
@@ -220,6 +217,17 @@ def synthesize(
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return release
+
+
+def _rows_for(
+    request: Request, data: object, tell: Progress, trusted_cluster: bool
+) -> Table | SparkRows:
+    return summed_rows(
+        *(data, request.schema, tell),
+        records_for=request.records_for,
+        passes=request.least_passes,
+        trusted_cluster=trusted_cluster,
+    )
 
 
 def _outlay(

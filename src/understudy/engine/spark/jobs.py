@@ -51,7 +51,9 @@ def passed(frame: DataFrame, begun: Callable[[], RowPass[T]], most_tasks: int) -
     over = begun()
     size = sum(array.nbytes for array in over.sums())
     tasks = max(1, min(most_tasks, ROOM // max(1, size)))
-    chosen = frame.select([quoted(name) for name in over.names]).coalesce(tasks)
+    # By plain names, since Spark looks the others up again without their quotes.
+    named = (f"{quoted(name)} AS c{k}" for k, name in enumerate(over.names))
+    chosen = frame.selectExpr(*named).coalesce(tasks)
     task = partial(summed, begun, over.names, version("understudy"))
     try:
         with warnings.catch_warnings():
