@@ -31,7 +31,7 @@ bins = 4
 reviewed = true
 """)
 place = sys.argv[1]
-spark = SparkSession.builder.remote("local[2]").config(
+spark = SparkSession.builder.remote("local[1]").config(
     "spark.sql.warehouse.dir", place + "/warehouse").getOrCreate()
 spark.range(40).selectExpr("id % 5 AS a", "id / 2 AS b").write.parquet(place + "/rows")
 frame = spark.read.parquet(place + "/rows")

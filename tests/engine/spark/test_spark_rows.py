@@ -15,7 +15,8 @@ import pytest
 import understudy as us
 from understudy.engine import Table, summed_rows
 from understudy.engine.passes import CodingPass
-from understudy.engine.spark.jobs import packed, passed, unpacked
+from understudy.engine.spark import spark_rows
+from understudy.engine.spark.jobs import Limits, packed, passed, unpacked
 from understudy.engine.spark.spark_rows import SparkRows
 from understudy.engine.table_counts import TableCounts
 from understudy.errors import DataError, MethodError
@@ -168,6 +169,31 @@ def test_other_bins_and_groups_are_counted_alike(spark, folder):
         there.__reduce__()
 
 
+def test_a_table_that_was_counted_is_known_and_long_messages_come_from_few_tasks(
+    spark, folder, monkeypatch
+):
+    said, limits = [], []
+
+    def noted(frame, begun, asked):
+        limits.append(asked)
+        return passed(frame, begun, asked)
+
+    monkeypatch.setattr(spark_rows, "passed", noted)
+    there = SparkRows(spark.read.parquet(str(folder)), SCHEMA)
+    here = Table(folder, SCHEMA)
+    there.count([(0, 1), (0, 2), (1, 2)])
+    assert same(there.count([(0, 2), (1,)]).expose(), here.count([(0, 2), (1,)]).expose())
+    assert limits == [Limits(4)] * 2
+    frame = there._frame
+    monkeypatch.setattr(type(frame), "coalesce", lambda f, n: said.append(n) or f, raising=True)
+    counts = partial(CodingPass, partial(TableCounts, SCHEMA.sizes, [(0, 1)]), SCHEMA, {})
+    size = counts().sums()[0].nbytes
+    for room in (0, size, 3 * size, 100 * size):
+        found = passed(frame, counts, Limits(8, room))
+        assert same(found, here.count([(0, 1)]).expose())
+    assert said == [1, 1, 3, 8]
+
+
 def dying(marker, begun):
     """A pass whose first task is killed half-way, outside the driver."""
     from pyspark import TaskContext
@@ -186,7 +212,7 @@ def test_a_task_that_is_killed_is_counted_once(spark, folder, tmp_path):
     counts = partial(TableCounts, SCHEMA.sizes, [(0, 1), (3,)])
     coding = partial(CodingPass, counts, SCHEMA, {})
     try:
-        found = passed(frame, partial(dying, str(marker), coding), 8)
+        found = passed(frame, partial(dying, str(marker), coding), Limits(8))
     finally:
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     assert marker.exists()
