@@ -53,11 +53,17 @@ REFUSED = {
     "a sample": lambda f: f.sample(0.5, 1),
     "a clock": lambda f: f.filter("b < unix_timestamp(now())"),
     "a cut within": lambda f: f.filter("a IN (SELECT a FROM people LIMIT 2)"),
+    "a draw in a query with a name": lambda f: f.sparkSession.sql(
+        "WITH some AS (SELECT * FROM people WHERE rand() < 0.5) SELECT * FROM some"
+    ),
     "a function that says so": lambda f: f.select(ours().asNondeterministic()("a").alias("a")),
 }
 ROW_WISE = {
     "files": lambda f: f,
     "a view": lambda f: f.sparkSession.table("people"),
+    "a query with a name": lambda f: f.sparkSession.sql(
+        "WITH some AS (SELECT * FROM people WHERE a > 1) SELECT * FROM some UNION ALL TABLE some"
+    ),
     "columns and rows": lambda f: f.filter("b > 3").withColumn("c", f["a"] + 1).drop("b"),
     "twice": lambda f: f.union(f).repartition(3).sort("b"),
     "memory": lambda f: f.sparkSession.range(5).withColumnRenamed("id", "a"),

@@ -17,6 +17,7 @@ from understudy.errors import DataError
 ROW_WISE: Final = frozenset(
     {"Project", "Filter", "SubqueryAlias", "View", "Union", "Sort", "Repartition"}
     | {"RepartitionByExpression", "ResolvedHint", "LocalRelation", "OneRowRelation", "Range"}
+    | {"WithCTE", "CTERelationDef", "CTERelationRef"}
 )
 """Operators, and tables in memory, of which each row rests on one row of one table."""
 
