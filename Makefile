@@ -52,6 +52,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/censored.py
 	$(BIN)/python benchmarks/pseudo_posterior.py
 	$(BIN)/python benchmarks/mixture_chains.py
+	$(BIN)/python benchmarks/spark.py
 
 studies-install: $(STUDIES)
 

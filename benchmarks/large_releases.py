@@ -1,6 +1,6 @@
 """Processor time and memory of whole releases of large tables, from a folder of Parquet files.
 
-    python benchmarks/large_releases.py [--rows 1000000 10000000] [--methods mst auto] [--folder DIR]
+    python benchmarks/large_releases.py [--rows 1000000 10000000] [--methods mst auto]
 
 The rows are those of `large_tables.py`. Each line is a process of its own: processor seconds until
 everything is paid (reading, coding, counting, fitting), then those of drawing and writing one set,
@@ -18,10 +18,10 @@ import tempfile
 import time
 from pathlib import Path
 
-import large_tables
 from rich.console import Console
 from rich.table import Table as Page
 
+import large_tables
 import understudy as us
 
 

@@ -17,6 +17,7 @@ HERE = Path(__file__).parent
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 LONG_ROOMS = {
     "contract": pytest.mark.contract,
+    "engine/spark": pytest.mark.whole,
     "oracles": pytest.mark.statistical,
     "privacy/noise": pytest.mark.statistical,
     "privacy/samplers": pytest.mark.statistical,

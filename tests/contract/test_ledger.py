@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 
+from understudy.engine.confidential import NO_PREMISES
 from understudy.errors import InsufficientBudgetError
 from understudy.methods import METHODS
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
@@ -15,6 +16,8 @@ class Asked(Exception):
 
 class Refusing:
     """An engine that gives no answer and counts how often it was asked."""
+
+    premises, has_records = NO_PREMISES, True
 
     def __init__(self, schema, questions=None):
         self.schema = schema

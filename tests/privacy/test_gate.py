@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from understudy.engine import Table
+from understudy.engine.confidential import NO_PREMISES
 from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
 from understudy.functions.triangulation import TreeLimit
 from understudy.pipeline.gates import NAMED, open_gate
@@ -46,6 +47,8 @@ TABLES = {one.rows: Table(FRAME, one) for one in (SCHEMA, PUBLIC)}
 
 class Spy:
     """An engine that remembers what it was asked."""
+
+    premises, has_records = NO_PREMISES, True
 
     def __init__(self, schema=SCHEMA):
         self.table, self.schema, self.asked = TABLES[schema.rows], schema, []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,6 +62,26 @@ _CsvRaw = Annotated[bool, typer.Option("--csv-raw", help="Write CSV with all tex
 _AssumeRows = Annotated[
     int | None,
     typer.Option(help="Number of records for which to say how exact answers will be.", min=1),
+]
+
+
+class Rows(StrEnum):
+    """Where rows are counted."""
+
+    HERE = "here"
+    SPARK = "spark"
+
+
+_Engine = Annotated[
+    Rows, typer.Option("--engine", help="Where rows are counted: in this process, or in Spark.")
+]
+_Trusted = Annotated[
+    bool,
+    typer.Option(
+        "--trusted-cluster",
+        help="Whoever sees what the Spark cluster sends, writes and shows may see the rows; the "
+        "manifest says so.",
+    ),
 ]
 _Like = Annotated[
     Path | None,
@@ -164,7 +185,12 @@ def plan(
 @app.command()
 def synthesize(
     context: typer.Context,
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    data: Annotated[
+        str,
+        typer.Argument(
+            help="CSV or Parquet (file or folder); with --engine spark a table as well."
+        ),
+    ],
     schema: SchemaFile,
     epsilon: Epsilon,
     out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
@@ -189,6 +215,8 @@ def synthesize(
     ledger: LedgerUrl = None,
     by: By = None,
     spill: Spill = None,
+    engine: _Engine = Rows.HERE,
+    trusted_cluster: _Trusted = False,
     resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -198,6 +226,7 @@ def synthesize(
     Until the release is written, OUT.checkpoint holds what was paid for. Ctrl-C ends the rounds of
     a method that works in rounds and makes the release of that; a second one aborts.
     """
+    from understudy.pipeline.gates import in_spark
     from understudy.pipeline.request import request_of
     from understudy.release import Release
     from understudy.schema import Schema
@@ -215,7 +244,7 @@ def synthesize(
     with kept_runs.keeping(place, out), progress_bar.progress(quiet=quiet or as_json) as bar:
         tell = kept_runs.noting(bar, out, place)
         release = pipeline.synthesize(
-            data,
+            in_spark(data, loaded) if engine is Rows.SPARK else data,
             loaded,
             **request,
             assume_rows=assume_rows,
@@ -228,6 +257,7 @@ def synthesize(
             ledger=ledger,
             by=by,
             spill=spill,
+            trusted_cluster=trusted_cluster,
             progress=tell,
             confide=None if quiet or as_json else diagnostics.append,
             # For the eyes of whoever sits there: no file, no pipe and no log has it.
@@ -243,7 +273,8 @@ def synthesize(
             print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
         elif not quiet:
             release_text.released(release, out)
-            release_text.to_be_checked(data, schema)
+            if engine is Rows.HERE:
+                release_text.to_be_checked(Path(data), schema)
         for diagnostic in diagnostics:
             release_text.confided(diagnostic)
 

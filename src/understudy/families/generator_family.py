@@ -234,6 +234,7 @@ class GeneratingMethod(Method):
     """
 
     picked: ClassVar[bool] = True
+    needs_records = True
 
     sets: Literal["free", "split"] = "free"
     model: Literal["regressions", "normal"] = "regressions"
@@ -244,11 +245,6 @@ class GeneratingMethod(Method):
     refinements: Annotated[int, Field(ge=0)] = 0
     shrink: Annotated[float, Field(gt=0, lt=1)] = 0.4
     steps: Annotated[int, Field(ge=1)] = 2_000
-
-    @property
-    def needs_records(self) -> bool:
-        """Candidates are judged by whole records."""
-        return True
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """All numeric columns."""

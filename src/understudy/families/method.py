@@ -269,11 +269,8 @@ class Method(ABC):
         return False
 
     def can_resume(self, schema: Schema) -> bool:
-        """Whether a checkpoint can hold what is measured, for this schema and these options.
-
-        A method asks the same questions when it gets the same answers, so that it can.
-        """
-        return True
+        """Whether a checkpoint can hold what is measured, for this schema and these options."""
+        return True  # a method asks the same questions when it gets the same answers
 
     def setup_share(self, schema: Schema) -> Fraction:
         """Part of the budget that `setup` may spend, once for all fits; 0 if it buys nothing."""

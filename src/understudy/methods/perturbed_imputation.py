@@ -54,6 +54,7 @@ class PerturbedImputation(ImputingMethod):
         sets: always "split": each set is drawn at a cost of its own.
     """
 
+    needs_records = True
     facts: ClassVar[Facts] = Facts(
         name="perturbed-imputation",
         title="columns imputed by perturbed regressions, paid for by record",
@@ -66,11 +67,6 @@ class PerturbedImputation(ImputingMethod):
     swept: ClassVar[bool] = True
 
     sets: Literal["split"] = "split"
-
-    @property
-    def needs_records(self) -> bool:
-        """Imputation models are fitted to whole records."""
-        return True
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all columns, counted by the states drawn for a record."""

@@ -19,8 +19,7 @@
   200 coefficients, and with `states=table`, tables given few columns.
 * **Weights.** `vector` (default): α_i = scale·(1 − risk) + shift, within [0, 1], the risk being the
   bound from 0, the smallest, to 1, the largest. `scalar`: one α for all. `count`: the share of
-  records with the same predictors, or the same `columns` of them, whose value is near.
-  `unweighted`: the plain posterior, a baseline.
+  records with the same predictors, or `columns` of them, of a value near. `unweighted`: a baseline.
 * **Power.** The source raises the density of the mixture, f^α (`power=marginal`). The default,
   `labels`, raises each component, as a Gibbs sampler does; bounds differ (`mixture_regression`).
 * **Public**: schema, options, structural zeros, and the columns that are published as they stand.
@@ -118,6 +117,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
         mode: "strict", or "paper" for components given the confidential values.
     """
 
+    needs_records = True
     facts: ClassVar[Facts] = Facts(
         name="pseudo-posterior",
         title="a Bayesian model in which risky records weigh less; not private at any row count",
@@ -157,11 +157,6 @@ class PseudoPosteriorMechanism(PreparingMethod):
     states: Literal["auto", "table", "logit"] = "auto"
     parents: Annotated[int, Field(ge=0)] = 2
     mode: Literal["strict", "paper"] = "strict"
-
-    @property
-    def needs_records(self) -> bool:
-        """Each record has a weight of its own."""
-        return True
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One draw of parameters."""

@@ -40,7 +40,7 @@ from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.left_run import remove as remove_checkpoint
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanism import Charge
-from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
+from understudy.privacy.noise.randomness import Randomness, SeededRandomness, randomness_of
 from understudy.privacy.terms import terms_of
 from understudy.release import Measurement, Release
 from understudy.release.amendment import Amendment, name_of
@@ -151,7 +151,7 @@ def answer(
     schema, budget = parent.release.schema, parent.extended(epsilon)
     bought = [purchase for purchase, _ in _priced(asked, parent, budget)]
     seed = insecure_noise_seed
-    source = SecureRandomness() if seed is None else SeededRandomness(seed)
+    source = randomness_of(seed)
     place = None if checkpoint is None else path_of("checkpoint", checkpoint, CheckpointError)
     added = _spend(parent, budget)
     outlay = outlay_of(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from understudy.arguments import path_of
 from understudy.engine import Engine, Table
 from understudy.engine.reading.frame_columns import is_spark
+from understudy.engine.spark.session import opened
 from understudy.engine.spark.spark_rows import SparkRows
 from understudy.errors import DataError, MethodError
 from understudy.pipeline.interruption import Progress
@@ -92,6 +93,20 @@ def coded_rows(
     rows = Table(data, schema, spill=folder)
     tell("Reading and coding rows", 1, 1)
     return rows
+
+
+def in_spark(place: str, schema: Schema) -> DataFrame:
+    """A Spark data frame by path or name, for commands.
+
+    Args:
+        place: path of Parquet or of a delimited text, or the name of a table.
+        schema: says how a text is written.
+
+    Raises:
+        MethodError: no Spark session can be opened.
+        DataError: no such path or table.
+    """
+    return opened(place, schema)
 
 
 def summed_rows(

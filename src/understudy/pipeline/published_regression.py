@@ -18,7 +18,7 @@ from understudy.pipeline.outlay import outlay_of
 from understudy.pipeline.run_spending import spending
 from understudy.privacy.accounting.budget import Budget, Number
 from understudy.privacy.mechanisms.sums.linear_regression import Regression, RegressionMechanism
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.noise.randomness import randomness_of
 from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
@@ -61,7 +61,7 @@ def published_regression(
     asked = Regression(response=response, predictors=predictors, mechanism=mechanism)
     asked.price(terms_of(schema, budget), budget.amount)
     seed = insecure_noise_seed
-    source = SecureRandomness() if seed is None else SeededRandomness(seed)
+    source = randomness_of(seed)
     require_late_needs(source)
     outlay = outlay_of(schema, budget, *governed, secure=source.secure)
     rows = summed_rows(data, schema, tell, spill, passes=2, trusted_cluster=trusted_cluster)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from understudy.engine import Table
+from understudy.engine.spark.spark_rows import SparkRows
 from understudy.families.method import Facts, Prepared
 from understudy.methods import METHODS
 from understudy.models import Model
@@ -37,7 +39,7 @@ from understudy.privacy.checkpoint.left_run import remove as remove_checkpoint
 from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Confide, Diagnostic, Internal, misfits
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
+from understudy.privacy.noise.randomness import Randomness, randomness_of
 from understudy.privacy.released import Released
 from understudy.release import Measurement, Release
 from understudy.release.decoding import FrameKind
@@ -183,13 +185,8 @@ def synthesize(
     expected = expected_in(request, assume_rows, like, secure=secure)
     tell = progress or (lambda _stage, _done, _total: None)
     kinds = [analysis.kind for analysis in request.analyses]
-    require_late_needs(randomness := _randomness(insecure_noise_seed), kinds)
-    rows = summed_rows(
-        *(data, request.schema, tell, spill),
-        records_for=request.records_for,
-        passes=request.least_passes,
-        trusted_cluster=trusted_cluster,
-    )
+    require_late_needs(randomness := randomness_of(insecure_noise_seed), kinds)
+    rows = _rows_for(request, data, tell, spill, trusted_cluster=trusted_cluster)
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
     diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
     drawn_with = {"seeds": f"{seed}, {insecure_noise_seed}", "permissions": str(allow_nonprivate)}
@@ -226,6 +223,22 @@ def synthesize(
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return release
+
+
+def _rows_for(
+    request: Request,
+    data: object,
+    tell: Progress,
+    spill: str | Path | None,
+    *,
+    trusted_cluster: bool,
+) -> Table | SparkRows:
+    return summed_rows(
+        *(data, request.schema, tell, spill),
+        records_for=request.records_for,
+        passes=request.least_passes,
+        trusted_cluster=trusted_cluster,
+    )
 
 
 def _outlay(
@@ -296,12 +309,6 @@ def _tell_spending(gate: Gate, tell: Progress, *, done: bool = False) -> None:
     percent = int(100 * gate.share_spent)
     stage = f"Measuring with noise, {percent} % of {gate.budget.unit} spent"
     tell(stage, 100 if done else percent, 100)
-
-
-def _randomness(insecure_noise_seed: int | None) -> Randomness:
-    return (
-        SecureRandomness() if insecure_noise_seed is None else SeededRandomness(insecure_noise_seed)
-    )
 
 
 def _entropy(seed: int | None, insecure_noise_seed: int | None) -> int:

@@ -37,7 +37,7 @@ from understudy.privacy.accounting.budget import Budget, Number, exact
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.votes import VoteNoise, Votes, vote_noise
 from understudy.privacy.noise import perturbation
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.noise.randomness import randomness_of
 from understudy.privacy.terms import terms_of
 from understudy.release import Release
 from understudy.schema import Schema
@@ -105,7 +105,7 @@ def verdict(
     seed = insecure_noise_seed
     if seed is not None:
         require_whole("insecure_noise_seed", seed, MethodError, least=0)
-    source = SecureRandomness() if seed is None else SeededRandomness(seed)
+    source = randomness_of(seed)
     outlay = outlay_of(ready.schema, ready.budget, ledger, by, secure=source.secure)
     require_late_needs(source)
     rows = coded_rows(data, ready.schema, tell, spill)

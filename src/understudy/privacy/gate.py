@@ -62,8 +62,7 @@ class Gate:
             release not private.
         allow_nonprivate: permit steps of infinite cost, which make the release not private.
         stop: says whether whoever waits has asked for an end; it must not depend on the rows.
-        confide: takes diagnostics of Markov chains and of the weights of records. They depend on
-            the rows and are for the steward alone. Who holds a gate cannot ask for them.
+        confide: takes diagnostics, which depend on the rows: for the steward, not this gate's user.
         record: what earlier runs asked, paid and were told.
     """
 
@@ -92,8 +91,7 @@ class Gate:
         self._mechanisms, self._allow_nonprivate = mechanisms, allow_nonprivate
         self._ledger = Ledger(budget)
         self._record = record(self._ledger)
-        self._promise = Promise()
-        self._promise.rests_on(engine.premises)
+        self._promise = Promise(engine.premises)
         self._measured: list[Measured] = []
         self._counted: list[Released[int]] = []
         self._stops: list[bool] = []
@@ -143,11 +141,7 @@ class Gate:
                 "knows by name, and nothing else."
             )
         made: Mechanism[A, Any] = admitted(mechanism, kind, self._own, "mechanism")
-        if made.needs_records and not self._rows.has_records:
-            raise MethodError(
-                f"The mechanism {made.name!r} needs whole records, and these rows give sums alone; "
-                "hand in a table that is read in this process."
-            )
+        self._rows.require_records(made.name, needed=made.needs_records)
         return made
 
     def _paid(

@@ -13,6 +13,7 @@ from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes
 from understudy.engine.confidential import ExactTable
 from understudy.engine.score_products import ExactProducts
+from understudy.errors import MethodError
 from understudy.features.column_scores import Scores
 from understudy.features.line_cells import LineCells
 from understudy.privacy.internal import Confide, Diagnostic, Internal
@@ -46,10 +47,21 @@ class SecretRows:
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("Confidential rows cannot be pickled or copied.")
 
-    @property
-    def has_records(self) -> bool:
-        """Whether `states` and `numbers` can be asked; public."""
-        return self._secret_engine.has_records
+    def require_records(self, name: str, *, needed: bool) -> None:
+        """Refuse a mechanism that needs `states` or `numbers` where there are sums alone.
+
+        Args:
+            name: of the mechanism.
+            needed: whether it is such a one.
+
+        Raises:
+            MethodError: the engine has no whole records, whatever they are.
+        """
+        if needed and not self._secret_engine.has_records:
+            raise MethodError(
+                f"The mechanism {name!r} needs whole records, and these rows give sums alone; "
+                "hand in a table that is read in this process."
+            )
 
     def total(self) -> int:
         """Number of rows, those with out-of-domain values included."""

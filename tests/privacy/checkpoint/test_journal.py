@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 from understudy.engine import Table
-from understudy.engine.confidential import Confidential
+from understudy.engine.confidential import NO_PREMISES, Confidential
 from understudy.errors import CheckpointError, InsufficientBudgetError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
@@ -109,7 +109,7 @@ def disk(monkeypatch):
 class NoRows:
     """An engine that must not be asked."""
 
-    schema = SCHEMA
+    schema, premises, has_records = SCHEMA, NO_PREMISES, True
 
     def recoded(self, schema):
         other = NoRows()
@@ -405,7 +405,7 @@ def test_charges_are_on_disk_before_rows_and_noise_and_answers_before_they_are_g
     class Watching:
         """Rows and noise that look at the disk when they are asked."""
 
-        schema = SCHEMA
+        schema, premises, has_records = SCHEMA, NO_PREMISES, True
 
         def __init__(self):
             self.table, self.seen = Table(FRAME, SCHEMA), []

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from understudy.engine import Table
+from understudy.engine.confidential import NO_PREMISES
 from understudy.errors import MethodError, NotPrivateError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
@@ -73,6 +74,8 @@ class Asked(Exception):
 
 
 class Refusing:
+    premises, has_records = NO_PREMISES, True
+
     def __init__(self, of):
         self.schema = of
 

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from understudy.engine import Table
+from understudy.engine.confidential import NO_PREMISES
 from understudy.errors import MethodError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
@@ -240,6 +241,8 @@ def test_records_out_of_domain_are_counted_like_others(kind, relation):
 
 class Counting:
     """An engine that keeps what was asked of it."""
+
+    premises, has_records = NO_PREMISES, True
 
     def __init__(self, table):
         self.table, self.asked = table, []

@@ -14,6 +14,7 @@ from __future__ import annotations
 import io
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
@@ -33,25 +34,41 @@ if TYPE_CHECKING:
 BATCH_ROWS: Final = 100_000
 """Rows that are coded at once. Spark sends ten thousand, and each batch has a cost of its own."""
 
-ROOM: Final = 2**29
-"""Bytes of all messages of a pass together; Spark refuses a result of 1 GiB if nobody says else."""
+ROOM: Final = 2**28
+"""Bytes of all sums of a pass together, which padding doubles at most. Spark refuses a result of
+1 GiB if nobody says else."""
 
 
-def passed(frame: DataFrame, begun: Callable[[], RowPass[T]], most_tasks: int) -> T:
+@dataclass(frozen=True)
+class Limits:
+    """What a pass may ask of a cluster.
+
+    Attributes:
+        tasks: most that are of use.
+        room: bytes of the sums of all of them together; where these are longer, tasks are fewer.
+    """
+
+    tasks: int
+    room: int = ROOM
+
+
+def passed(frame: DataFrame, begun: Callable[[], RowPass[T]], limits: Limits) -> T:
     """What a pass answers, once it has seen all rows of a data frame.
 
     Args:
         frame: classic, or of Spark Connect.
         begun: the pass, before the first row; it goes to every task.
-        most_tasks: that are of use; fewer where messages are long.
+        limits: how many tasks there may be.
 
     Raises:
         DataError: the job failed.
     """
     over = begun()
     size = sum(array.nbytes for array in over.sums())
-    tasks = max(1, min(most_tasks, ROOM // max(1, size)))
-    chosen = frame.select([quoted(name) for name in over.names]).coalesce(tasks)
+    tasks = max(1, min(limits.tasks, limits.room // max(1, size)))
+    # By plain names, since Spark looks the others up again without their quotes.
+    named = (f"{quoted(name)} AS c{k}" for k, name in enumerate(over.names))
+    chosen = frame.selectExpr(*named).coalesce(tasks)
     task = partial(summed, begun, over.names, version("understudy"))
     try:
         with warnings.catch_warnings():

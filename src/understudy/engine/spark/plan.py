@@ -17,6 +17,7 @@ from understudy.errors import DataError
 ROW_WISE: Final = frozenset(
     {"Project", "Filter", "SubqueryAlias", "View", "Union", "Sort", "Repartition"}
     | {"RepartitionByExpression", "ResolvedHint", "LocalRelation", "OneRowRelation", "Range"}
+    | {"WithCTE", "CTERelationDef", "CTERelationRef"}
 )
 """Operators, and tables in memory, of which each row rests on one row of one table."""
 
@@ -29,6 +30,8 @@ CLOCKS: Final = frozenset(
     {"CurrentTimestamp", "CurrentDate", "CurrentTime", "Now", "LocalTimestamp"}
     | {"CurrentBatchTimestamp"}
 )
+
+SKIPPING: Final = ("spark.sql.files.ignoreMissingFiles", "spark.sql.files.ignoreCorruptFiles")
 
 REMEDY: Final = (
     "each pass over the rows could see others. Write the data frame to Parquet, and hand in what "
@@ -48,6 +51,8 @@ def premises_of_plan(frame: Any) -> Premises:
     if frame.isStreaming:
         raise DataError(f"The Spark data frame is a stream: {REMEDY}")
     related, unknown = set[str](), set[str]()
+    if any(frame.sparkSession.conf.get(name, "false").lower() == "true" for name in SKIPPING):
+        unknown.add("files that are skipped if they cannot be read")
     for node in _nodes(frame._jdf.queryExecution().analyzed()):
         kind = _kind(node)
         if kind in CUT:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ from understudy.engine.reading.column_types import require_columns, require_type
 from understudy.engine.reading.readers import FrameKind, open_rows
 from understudy.engine.spark.cluster import premises_of_cluster
 from understudy.engine.spark.connect_plan import premises_of_relation
-from understudy.engine.spark.jobs import passed
+from understudy.engine.spark.jobs import ROOM, Limits, passed
 from understudy.engine.spark.plan import premises_of_plan
 from understudy.engine.summed_rows import SummedRows
 from understudy.errors import DataError
@@ -30,8 +30,12 @@ from understudy.schema import Schema, private_copy
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-PASS_CELLS: Final = 2**23
-"""Cells of the tables that one pass counts; more of them are counted by several passes."""
+MOST_CELLS, LEAST_CELLS = 2**23, 2**18
+"""Of the tables that one pass counts; more of them are counted by several passes. The more tasks
+send them, the fewer there are, so that all messages fit into the driver."""
+
+KEPT_CELLS: Final = 2**25
+"""Cells of all tables that the driver remembers; a pass costs more than their memory."""
 
 CONNECTED_TASKS: Final = 256
 """Most tasks of a pass where nobody can ask how many run at a time."""
@@ -66,9 +70,9 @@ class SparkRows(SummedRows):
         self.premises = Premises(cluster.conditions + plan.conditions, plan.unproved)
         self._frame, self._coded_by = frame, self._schema
         self._groups: Groups = {}
-        self._most_tasks = CONNECTED_TASKS if connected else _places(frame)
+        self._limits = Limits(CONNECTED_TASKS) if connected else _limits(frame)
         _require_readable(frame, self._schema)
-        self._single: dict[tuple[int, ...], ExactTable] = {}
+        self._known: dict[tuple[int, ...], ExactTable] = {}
         self._first_pass()
 
     def __repr__(self) -> str:
@@ -92,7 +96,7 @@ class SparkRows(SummedRows):
         view = object.__new__(SparkRows)
         view.__dict__.update(self.__dict__)
         SummedRows.__init__(view, given, schema)
-        view._coded_by, view._groups, view._single = coded_by, groups, {}
+        view._coded_by, view._groups, view._known = coded_by, groups, {}
         view._n_rows = self._n_rows
         return view
 
@@ -110,27 +114,38 @@ class SparkRows(SummedRows):
     def _first_pass(self) -> None:
         columns = [(j,) for j in range(len(self._schema.names))]
         tables = super()._counted(columns)
-        self._single = dict(zip(columns, tables, strict=True))
+        self._known = dict(zip(columns, tables, strict=True))
         self._n_rows = int(tables[0].inside.sum()) + tables[0].outside
         self._require_declared_number()
 
     def _counted(self, narrow: Sequence[tuple[int, ...]]) -> list[ExactTable]:
-        """Tables in as few passes as memory allows; those of single columns are known."""
-        new = [columns for columns in narrow if columns not in self._single]
-        table_of = dict(self._single)
-        for group in in_groups(new, [self._padded(columns) for columns in new], PASS_CELLS):
+        """Tables in as few passes as memory allows; what was counted before is known.
+
+        Methods that choose what to measure ask for the chosen table after all candidates.
+        """
+        new = [columns for columns in narrow if columns not in self._known]
+        table_of = dict(self._known)
+        # Four bytes a cell.
+        fitting = self._limits.room // (4 * self._limits.tasks)
+        most = max(LEAST_CELLS, min(MOST_CELLS, fitting))
+        for group in in_groups(new, [self._padded(columns) for columns in new], most):
             table_of |= zip(group, super()._counted(group), strict=True)
+        room = KEPT_CELLS - sum(table.inside.size for table in self._known.values())
+        for columns in new:
+            room -= self._padded(columns)
+            if room >= 0:
+                self._known[columns] = table_of[columns]
         return [table_of[columns] for columns in narrow]
 
     def _through_codes(self, begun: Callable[[], CodePass[T]]) -> T:
         coding: Callable[[], RowPass[T]]
         coding = partial(CodingPass, begun, self._coded_by, self._groups)
-        return passed(self._frame, coding, self._most_tasks)
+        return passed(self._frame, coding, self._limits)
 
     def _through_rows(self, begun: Callable[[], RowPass[T]]) -> T:
         if self._groups:
             raise NotImplementedError("grouped rows have no numbers to sum")
-        return passed(self._frame, begun, self._most_tasks)
+        return passed(self._frame, begun, self._limits)
 
 
 def is_connected(frame: object) -> bool:
@@ -138,9 +153,13 @@ def is_connected(frame: object) -> bool:
     return any(base.__module__.startswith("pyspark.sql.connect.") for base in type(frame).__mro__)
 
 
-def _places(frame: DataFrame) -> int:
-    """Twice as many tasks as run at a time, so that no long one is waited for."""
-    return max(1, 2 * int(frame.sparkSession.sparkContext.defaultParallelism))
+def _limits(frame: DataFrame) -> Limits:
+    """Twice as many tasks as run at a time, so that no long one is waited for; and their room."""
+    context: Any = frame.sparkSession.sparkContext
+    allowed = context.getConf().get("spark.driver.maxResultSize", "1g")
+    most = int(context._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(allowed))
+    room = min(ROOM, most // 4) if most else ROOM  # 0 stands for no limit
+    return Limits(max(1, 2 * int(context.defaultParallelism)), room)
 
 
 def _require_readable(frame: DataFrame, schema: Schema) -> None:

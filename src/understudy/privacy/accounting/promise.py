@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Protocol
 
-from understudy.engine import Premises
+from understudy.engine.confidential import NO_PREMISES, Premises
 from understudy.privacy.accounting.budget import Budget, Neighbours
 from understudy.privacy.accounting.guarantee import (
     Guarantee,
@@ -62,19 +62,18 @@ class Said(Protocol):
 
 
 class Promise:
-    """What was said so far of everything that was given out."""
+    """What was said so far of everything that was given out.
 
-    def __init__(self) -> None:
-        self._conditions: list[str] = []
-        self._unproved: list[str] = []
+    Args:
+        premises: what an engine takes for granted of its rows.
+    """
+
+    def __init__(self, premises: Premises = NO_PREMISES) -> None:
+        self._conditions: list[str] = [*premises.conditions]
+        self._unproved: list[str] = [*premises.unproved]
         self._leaks: list[str] = []
         self._printed: list[float] = []
         self._unpaid: dict[int, Unpaid] = {}
-
-    def rests_on(self, premises: Premises) -> None:
-        """What an engine takes for granted of its rows."""
-        self._conditions.extend(premises.conditions)
-        self._unproved.extend(premises.unproved)
 
     def charged(self, entry: int, unpaid: Unpaid) -> None:
         """A step of the ledger has no finite cost."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.privacy.process import this_process
 
-__all__ = ["Randomness", "SecureRandomness", "SeededRandomness"]
+__all__ = ["Randomness", "SecureRandomness", "SeededRandomness", "randomness_of"]
 
 LARGEST_BOUND: Final = 2**62
 
@@ -198,3 +198,8 @@ class SeededRandomness(Randomness):
 
     def __repr__(self) -> str:
         return f"SeededRandomness({self._seed})"
+
+
+def randomness_of(insecure_seed: int | None) -> Randomness:
+    """Unpredictable words, or, for tests and studies only, those of a seed."""
+    return SecureRandomness() if insecure_seed is None else SeededRandomness(insecure_seed)

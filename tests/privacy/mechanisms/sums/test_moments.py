@@ -15,6 +15,7 @@ import pytest
 from scipy import stats
 
 from understudy.engine import ExactSums, Table
+from understudy.engine.confidential import NO_PREMISES
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError, NotPrivateError
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
@@ -377,6 +378,8 @@ def test_truncated_moments_lie_in_their_intervals_and_are_calibrated_for_it():
 
 class Spy:
     """An engine that remembers what it was asked."""
+
+    premises, has_records = NO_PREMISES, True
 
     def __init__(self, rows, schema=PRIVATE):
         frame = pl.DataFrame(

@@ -1,0 +1,82 @@
+"""Spark Connect: a client that knows a plan as it was written, and a server of its own."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = '''
+import sys, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from pyspark.sql import SparkSession, functions as F
+import understudy as us
+from understudy.engine import Table
+from understudy.engine.spark.connect_plan import premises_of_relation
+from understudy.engine.spark.spark_rows import SparkRows
+from understudy.errors import DataError
+
+schema = us.Schema.loads("""
+[columns.a]
+kind = "integer"
+lower = 0
+upper = 3
+reviewed = true
+[columns.b]
+kind = "continuous"
+lower = 0.0
+upper = 30.0
+bins = 4
+reviewed = true
+""")
+place = sys.argv[1]
+spark = SparkSession.builder.remote("local[1]").config(
+    "spark.sql.warehouse.dir", place + "/warehouse").getOrCreate()
+spark.range(40).selectExpr("id % 5 AS a", "id / 2 AS b").write.parquet(place + "/rows")
+frame = spark.read.parquet(place + "/rows")
+
+def refusal(ask):
+    try:
+        ask()
+    except DataError as error:
+        return str(error)
+    return ""
+
+assert "trusted_cluster=True" in refusal(lambda: SparkRows(frame, schema))
+there, here = SparkRows(frame, schema, trusted_cluster=True), Table(place + "/rows", schema)
+assert "Spark Connect" in there.premises.conditions[0] and not there.premises.unproved
+for one, other in zip(there.count([(0, 1), (1,)]).expose(), here.count([(0, 1), (1,)]).expose()):
+    assert np.array_equal(one.inside, other.inside) and one.outside == other.outside
+assert np.array_equal(there.sums((0, 1), (1,)).expose().sums, here.sums((0, 1), (1,)).expose().sums)
+
+for odd in (
+    frame.withColumn("r", F.rand()), frame.limit(3), frame.sample(0.5), frame.filter("a > 1"),
+    frame.groupBy("a").count(), frame.join(frame, "a"), spark.sql("SELECT 1 AS a"),
+    frame.withColumn("t", F.now()), frame.select(F.udf(lambda x: x, "long")("a")),
+):
+    assert "each pass over the rows could see others" in refusal(lambda: premises_of_relation(odd))
+simple = frame.filter((F.col("a") > 1) & F.col("b").isNotNull()).withColumn("c", F.col("a") + 1)
+assert premises_of_relation(simple.drop("c").union(frame)).unproved == ()
+frame.createOrReplaceTempView("people")
+assert "by its name" in premises_of_relation(spark.table("people")).unproved[0]
+print("all of it holds")
+spark.stop()
+'''
+
+
+def test_a_client_counts_alike_and_refuses_what_it_cannot_look_into(spark_is_here, tmp_path):
+    pytest.importorskip("grpc", reason="the client of Spark Connect is not installed")
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
+    environment.pop("SPARK_REMOTE", None)
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    run = subprocess.run(
+        command,
+        check=False,
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert "all of it holds" in run.stdout, run.stderr[-3000:]

@@ -1,0 +1,99 @@
+"""Tables by path and name, as the command line takes them."""
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import understudy as us
+from understudy.cli import app
+from understudy.engine import Table
+from understudy.engine.spark.session import opened
+from understudy.engine.spark.spark_rows import SparkRows
+from understudy.errors import DataError, MethodError
+
+pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
+
+TEXT = """
+[columns.word]
+kind = "categorical"
+levels = ["a", "3", "say \\"so\\", twice"]
+missing = [""]
+reviewed = true
+[columns.size]
+kind = "integer"
+lower = 0
+upper = 9
+bins = 5
+reviewed = true
+"""
+SCHEMA = us.Schema.loads(TEXT)
+FRAME = pl.DataFrame(
+    {
+        "word": ["a", "3", "", None, 'say "so", twice', " a"] * 4,
+        "size": ["1", "9", "", "12", "x", "3.0"] * 4,
+    }
+)
+
+
+@pytest.fixture
+def places(spark, tmp_path):
+    """The same rows in three forms."""
+    FRAME.write_csv(tmp_path / "rows.csv")
+    FRAME.write_csv(tmp_path / "rows.tsv", separator="\t")
+    FRAME.write_parquet(tmp_path / "rows.parquet")
+    spark.read.parquet(str(tmp_path / "rows.parquet")).createOrReplaceTempView("words")
+    return tmp_path
+
+
+@pytest.mark.parametrize("form", ["rows.csv", "rows.tsv", "rows.parquet", "words"])
+def test_paths_and_names_give_the_rows_that_are_read_in_process(places, form):
+    known = places / (form if "." in form else "rows.parquet")
+    place = str(known) if "." in form else form
+    there, here = SparkRows(opened(place, SCHEMA), SCHEMA), Table(known, SCHEMA)
+    (one,), (other,) = (rows.count([(0, 1)]).expose() for rows in (there, here))
+    assert (one.inside.tolist(), one.outside) == (other.inside.tolist(), other.outside)
+
+
+def test_what_spark_cannot_read_is_refused(places, monkeypatch):
+    for place in ("nowhere", "no/where", str(places / "none.parquet")):
+        with pytest.raises(DataError, match="Spark cannot read"):
+            opened(place, SCHEMA)
+    comma = us.Schema.loads('[file]\nseparator = ";"\ndecimal = ","\nreviewed = true\n' + TEXT)
+    with pytest.raises(DataError, match=r"convert .* to Parquet"):
+        opened(str(places / "rows.csv"), comma)
+    monkeypatch.setattr("understudy.engine.spark.session.find_spec", lambda _name: None)
+    with pytest.raises(MethodError, match=r"install understudy\[spark\]"):
+        opened("words", SCHEMA)
+
+
+def test_the_command_releases_a_table_by_its_name(places):
+    schema, out = places / "schema.toml", places / "release"
+    schema.write_text(TEXT, encoding="utf-8")
+    asked = ["--schema", str(schema), "--epsilon", "1", "--out", str(out), "--engine", "spark"]
+    ended = CliRunner().invoke(app, ["synthesize", "words", *asked])
+    assert ended.exit_code == 0, ended.output
+    assert us.Release.load(out).guarantee.kind == "pure"
+
+
+def test_regressions_and_answers_are_summed_in_spark(spark, tmp_path):
+    numbers = "\n".join(
+        f'[columns.{name}]\nkind = "continuous"\nlower = 0.0\nupper = 9.0\nreviewed = true'
+        for name in "xy"
+    )
+    schema = us.Schema.loads(numbers)
+    FRAME.select(x=pl.int_range(24) % 9.0, y=pl.int_range(24) % 7.0).write_parquet(
+        tmp_path / "rows.parquet"
+    )
+    frame = spark.read.parquet(str(tmp_path / "rows.parquet"))
+    asked = {"epsilon": 10, "mechanism": "functional", "insecure_noise_seed": 2}
+    here = us.regress(tmp_path / "rows.parquet", schema, "y ~ x", **asked)
+    assert us.regress(frame, schema, "y ~ x", **asked).to_json() == here.to_json()
+    us.synthesize(frame, schema, epsilon=1).save(tmp_path / "release")
+    question = tmp_path / "question.toml"
+    question.write_text(
+        'title = "one"\nchosen = "beforehand"\nasked_by = "us"\n'
+        '[[analyses]]\nkind = "mean"\nformula = "y"\n',
+        encoding="utf-8",
+    )
+    amended = us.answer(question, frame, tmp_path / "release", epsilon=1)
+    assert len(amended.manifest.amendments) == 1
