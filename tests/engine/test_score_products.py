@@ -9,8 +9,9 @@ import pytest
 from understudy.engine import Table
 from understudy.engine import score_products as kernels
 from understudy.engine.bounded_sums import HALF
-from understudy.features.column_scores import BINS, UNIT, Scores, contrasts
+from understudy.features.column_scores import BINS, UNIT, Scores
 from understudy.features.line_cells import LineCells
+from understudy.functions.orthonormal_contrasts import contrasts
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.moments.assumed_moments import score_values
 from understudy.schema import Schema

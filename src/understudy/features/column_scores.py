@@ -49,9 +49,10 @@ from typing import Final
 
 import numpy as np
 
-from understudy.arrays import Floats, Integers
+from understudy.arrays import Integers
 from understudy.errors import MethodError
 from understudy.features.sum_order import SumOrder
+from understudy.functions.orthonormal_contrasts import contrasts
 from understudy.schema import NUMERIC, Column, Schema
 
 UNIT: Final = 2**15
@@ -238,13 +239,7 @@ class Scores:
 
 
 def n_scores(column: Column, *, ordinary: bool = False, pure: bool = False) -> int:
-    """How many scores a column has.
-
-    Args:
-        column: its declaration.
-        ordinary: whether records without a value of it do not count.
-        pure: whether the noise goes by sums of sizes, and not of squares.
-    """
+    """How many scores a column has: `ordinary` if records without a value of it do not count."""
     if not isinstance(column, NUMERIC):
         k = column.n_ordinary if ordinary else column.size
         return k if pure and k > 2 else k - 1
@@ -289,19 +284,6 @@ def _indicators(
     if number:
         table[: column.n_ordinary, 0] = UNIT
     return [Score(name, name, number=True)] * number + [Score(name, x) for x in labels], table
-
-
-def contrasts(k: int) -> Floats:
-    """Orthonormal contrasts between k states: of each state with the mean of those before it.
-
-    Returns:
-        Shape (k, k − 1); columns have length 1 and mean 0 (Helmert).
-    """
-    table = np.zeros((k, k - 1))
-    for j in range(1, k):
-        table[:j, j - 1], table[j, j - 1] = 1, -j
-        table[:, j - 1] /= np.sqrt(j * (j + 1))
-    return table
 
 
 def _squared_length(table: Integers) -> Fraction:

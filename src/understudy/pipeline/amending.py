@@ -119,7 +119,7 @@ def answer(
 
     Args:
         question: the path of a question file, or its content.
-        data: the confidential table behind the release: pandas, Polars or Arrow, or a path.
+        data: the confidential table behind the release: pandas, Polars, Arrow or Spark, or a path.
         release: folder of the release, as it was published.
         epsilon: what the answer adds to the ε of the release; its δ stays.
         insecure_noise_seed: for tests and studies only: the result is **not private**.

@@ -127,7 +127,8 @@ def regress(
     release (`synthesize(analyses=…)`).
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path to CSV or Parquet (file or folder), or a Spark
+            data frame.
         schema: a reviewed schema, or the path of its file; the bounds of the columns set the size
             of the noise.
         formula: such as "income ~ age + C(region)", as `analyze` takes it; for the two published
