@@ -6,6 +6,7 @@ import pytest
 
 from understudy.engine import Confidential, Table
 from understudy.engine.coding import Coder
+from understudy.engine.reading.readers import Rows
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(
@@ -32,6 +33,18 @@ def test_coded_rows_are_those_of_the_coder(keep_bytes):
     assert isinstance(found, Confidential)
     for codes, expected in zip(found.expose(), Coder(SCHEMA).code(ROWS), strict=True):
         np.testing.assert_array_equal(codes, expected)
+
+
+def test_where_no_codes_are_kept_only_columns_that_play_a_part_are_read_again(monkeypatch):
+    table, asked, batches = Table(ROWS, SCHEMA, keep_bytes=0), [], Rows.batches
+
+    def noted(rows, names):
+        asked.append(tuple(names))
+        return batches(rows, names)
+
+    monkeypatch.setattr(Rows, "batches", noted)
+    assert table.count([(1,)]).expose()[0].inside.tolist() == [1, 2, 1]
+    assert asked == [("age",)]
 
 
 def test_rows_as_they_were_read():
