@@ -11,7 +11,7 @@ from understudy.engine import score_products as kernels
 from understudy.engine.bounded_sums import HALF
 from understudy.features.column_scores import BINS, UNIT, Scores
 from understudy.features.line_cells import LineCells
-from understudy.functions.orthonormal_contrasts import contrasts
+from understudy.features.orthonormal_contrasts import contrasts
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.moments.assumed_moments import score_values
 from understudy.schema import Schema

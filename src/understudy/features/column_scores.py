@@ -51,8 +51,8 @@ import numpy as np
 
 from understudy.arrays import Integers
 from understudy.errors import MethodError
+from understudy.features.orthonormal_contrasts import contrasts
 from understudy.features.sum_order import SumOrder
-from understudy.functions.orthonormal_contrasts import contrasts
 from understudy.schema import NUMERIC, Column, Schema
 
 UNIT: Final = 2**15

@@ -16,7 +16,7 @@ from understudy.features.column_scores import (
     Scores,
     n_scores,
 )
-from understudy.functions.orthonormal_contrasts import contrasts
+from understudy.features.orthonormal_contrasts import contrasts
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments, product_noise
