@@ -5,15 +5,19 @@ its table, a number is z = round((x − middle) / width · 2¹⁶) after clippin
 Squares are centred: 2z² less 1, and half of that by absence elsewhere, for each record with the
 number. What is summed is whole, and so is every sum; so the order of the rows plays no part.
 
-The products of a batch of at most `BATCH` rows are one multiplication of matrices of doubles. It is
-exact: each product is a whole number of size at most 2³⁰, and all partial sums stay below 2⁵³.
-Batches are added as integers, without overflow below 2³³ records.
+The scores of a state are the same for all records that have it. So the products of two columns are
+sums over their contingency table, those of a number and a state sums of the number by state, and
+only the products of two numbers are formed record by record: by multiplying matrices of doubles, a
+batch of at most `BATCH` rows at a time. That is exact: each product is a whole number of size at
+most 2³⁰, and all partial sums stay below 2⁵³. Batches are added as integers, without overflow below
+2³³ records.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
@@ -22,11 +26,12 @@ from numpy.typing import NDArray
 
 from understudy.engine.bounded_sums import on_bounds
 from understudy.engine.coding import ColumnCoder, Reading
+from understudy.engine.marginal_counter import MarginalCounter
 from understudy.engine.passes import Arrays, RowPass
 from understudy.features.column_scores import UNIT, Scores
 from understudy.schema import NUMERIC, Column, Schema
 
-BATCH: Final = 2**14
+BATCH: Final = 2**18
 
 
 @dataclass(frozen=True)
@@ -70,20 +75,68 @@ class ScoreProducts(RowPass[ExactProducts]):
         self.names = scores.columns
         self._schema, self._scores = schema, scores
         self._coders = [ColumnCoder(name, schema.columns[name]) for name in self.names]
+        kinds = {name: _Kinds.of(name, schema.columns[name], scores) for name in self.names}
+        self._kinds = kinds
+        self._numbers = [name for name in self.names if self._kinds[name].number]
+        many, p = len(self.names), len(self._numbers)
+        self._pairs = list(combinations(range(many), 2))
+        sizes = [len(own.scores) for own in kinds.values()]
+        self._counter = MarginalCounter(sizes, [*self._pairs, *((k,) for k in range(many))])
+        self._counted = 0
+        self._present = np.zeros(p, dtype=np.int64)
+        self._between = np.zeros((p, p), dtype=np.int64)
+        self._alone = np.zeros(p, dtype=np.int64)
+        self._by = {name: np.zeros((p, len(own.scores)), np.int64) for name, own in kinds.items()}
+        self._coded = np.zeros(len(scores.coded), dtype=np.int64)
+        self._merged = self._nothing()
+
+    def _nothing(self) -> ExactProducts:
+        scores = self._scores
         shapes = len(scores), len(scores.pairs[0]), len(scores.numbers), len(scores.coded)
-        self._total = ExactProducts(0, *(np.zeros(shape, dtype=np.int64) for shape in shapes))
+        return ExactProducts(0, *(np.zeros(shape, dtype=np.int64) for shape in shapes))
 
     def add(self, batch: pl.DataFrame) -> None:
         """Add one batch."""
         read = {coder.name: coder.read(batch.get_column(coder.name)) for coder in self._coders}
         records = _Rows.of(read, self._schema)
         for start in range(0, len(batch), BATCH):
-            part = records.part(slice(start, start + BATCH))
-            self._total += _sums(part, self._scores, self._schema)
+            self._add(
+                records.part(slice(start, start + BATCH)).complete(self._scores, self._schema)
+            )
+
+    def _add(self, rows: _Rows) -> None:
+        columns = self._schema.columns
+        self._counted += rows.n
+        kinds = {name: own.of_state[rows.states[name]] for name, own in self._kinds.items()}
+        self._counter.add(list(kinds.values()))
+        z = np.empty((rows.n, len(self._numbers)), order="F")
+        for j, name in enumerate(self._numbers):
+            column, states = columns[name], rows.states[name]
+            z[:, j] = scored_numbers(column, states, rows.numbers[name])
+            self._present[j] += int((states < column.n_ordinary).sum())
+            for other, sums in self._by.items():
+                if other != name:
+                    sums[j] += _sums_by(kinds[other], z[:, j], sums.shape[1])
+        self._alone += z.sum(axis=0).astype(np.int64)
+        self._between += (z.T @ z).astype(np.int64)
+        self._add_coded(rows, z)
+
+    def _add_coded(self, rows: _Rows, z: NDArray[np.float64]) -> None:
+        """Centred squares of numbers where another column has no value, halved."""
+        numbers = {int(place): j for j, place in enumerate(self._scores.numbers)}
+        chosen: dict[tuple[str, int], NDArray[np.int64]] = {}
+        for k, square in enumerate(self._scores.coded):
+            key, j = (square.column, square.state), numbers[square.place]
+            if key not in chosen:
+                chosen[key] = np.flatnonzero(rows.states[square.column] == square.state)
+            name = self._numbers[j]
+            present = rows.states[name][chosen[key]] < self._schema.columns[name].n_ordinary
+            own = z[chosen[key], j]
+            self._coded[k] += int(own @ own) - int(present.sum()) * (UNIT**2 // 2)
 
     def sums(self) -> list[NDArray[Any]]:
         """The number of records, and the sums in the order of `ExactProducts`."""
-        total = self._total
+        total = self.answer()
         counted = np.array(
             total.count // UNIT**2, dtype=np.int64
         )  # n · 2³⁰ may need more than 64 bits
@@ -92,11 +145,85 @@ class ScoreProducts(RowPass[ExactProducts]):
     def merge(self, sums: Arrays) -> None:
         """Add all of them."""
         counted, *others = sums
-        self._total += ExactProducts(int(counted) * UNIT**2, *others)
+        self._merged += ExactProducts(int(counted) * UNIT**2, *others)
 
     def answer(self) -> ExactProducts:
         """All of them."""
-        return self._total
+        tables = self._counter.tables()
+        pairs = dict(zip(self._pairs, tables[: len(self._pairs)], strict=True))
+        whole = np.zeros((len(self._scores), len(self._scores)), dtype=np.int64)
+        for (a, b), counts in pairs.items():
+            places = np.ix_(self._places(a), self._places(b))
+            whole[places] = self._products(self.names[a], self.names[b], counts)
+        sums = [
+            self._single(name, counts)
+            for name, counts in zip(self.names, tables[len(self._pairs) :], strict=True)
+        ]
+        own = ExactProducts(
+            self._counted * UNIT**2,
+            np.concatenate([*sums, np.zeros(0, dtype=np.int64)]) * UNIT,
+            whole[self._scores.pairs],
+            2 * np.diagonal(self._between) - self._present * UNIT**2,
+            self._coded,
+        )
+        return own + self._merged
+
+    def _places(self, k: int) -> tuple[int, ...]:
+        return self._scores.places(self.names[k])
+
+    def _single(self, name: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sums of the scores of one column."""
+        kinds = self._kinds[name]
+        by_state = counts @ kinds.scores
+        if not kinds.number:
+            return np.asarray(by_state)
+        return np.append(self._alone[self._numbers.index(name)], by_state)
+
+    def _products(self, one: str, other: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sums of the products of the scores of two columns, shape (scores, scores)."""
+        left, right = self._kinds[one], self._kinds[other]
+        block = left.scores.T @ counts @ right.scores
+        if right.number:
+            j = self._numbers.index(other)
+            block = np.column_stack([left.scores.T @ self._by[one][j], block])
+        if left.number:
+            i = self._numbers.index(one)
+            first = self._by[other][i] @ right.scores
+            if right.number:
+                first = np.append(self._between[i, j], first)
+            block = np.vstack([first, block])
+        return np.asarray(block)
+
+
+@dataclass(frozen=True)
+class _Kinds:
+    """The states of a column, those of equal scores taken together; the number left aside.
+
+    Attributes:
+        scores: of each kind, whole numbers, shape (kinds, scores without the number).
+        of_state: kind of each state, out of domain last, shape (states + 1,).
+        number: whether the column has a number as well.
+    """
+
+    scores: NDArray[np.int64]
+    of_state: NDArray[np.unsignedinteger]
+    number: bool
+
+    @classmethod
+    def of(cls, name: str, column: Column, scores: Scores) -> _Kinds:
+        """Those of one column."""
+        number = isinstance(column, NUMERIC)
+        table = scores.tables[name][:, int(number) :]
+        different, of_state = np.unique(table, axis=0, return_inverse=True)
+        dtype = np.min_scalar_type(max(len(different) - 1, 0))
+        return cls(different, of_state.reshape(-1).astype(dtype), number)
+
+
+def _sums_by(
+    kinds: NDArray[np.unsignedinteger], numbers: NDArray[np.float64], n: int
+) -> NDArray[np.int64]:
+    """Sums of whole numbers by kind; exact, as in a batch all of them stay below 2⁵³."""
+    return np.bincount(kinds, weights=numbers, minlength=n).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -112,46 +239,22 @@ class _Rows:
         states = {name: one.counted(schema.columns[name]) for name, one in readings.items()}
         return cls(states, {name: one.number for name, one in readings.items()})
 
-    def part(self, rows: slice) -> _Rows:
+    @property
+    def n(self) -> int:
+        """How many they are."""
+        return len(next(iter(self.states.values())))
+
+    def part(self, rows: slice | NDArray[np.bool_]) -> _Rows:
         """Some of them."""
         states = {name: own[rows] for name, own in self.states.items()}
         return _Rows(states, {name: own[rows] for name, own in self.numbers.items()})
 
-
-def _sums(rows: _Rows, scores: Scores, schema: Schema) -> ExactProducts:
-    ordinary = {
-        name: states < schema.columns[name].n_ordinary for name, states in rows.states.items()
-    }
-    counted = np.ones(len(next(iter(ordinary.values()))), dtype=np.bool_)
-    for name in scores.complete:
-        counted &= ordinary[name]
-    z = np.hstack([_matrix(rows, name, scores, schema) for name in scores.columns])
-    z *= counted[:, np.newaxis]
-    squares = {
-        int(place): z[:, place] ** 2
-        - (ordinary[scores.each[place].column] & counted) * (UNIT**2 // 2)
-        for place in scores.numbers
-    }
-    coded = (
-        squares[square.place] @ (rows.states[square.column] == square.state)
-        for square in scores.coded
-    )
-    return ExactProducts(
-        int(counted.sum()) * UNIT**2,
-        z.sum(axis=0).astype(np.int64) * UNIT,
-        (z.T @ z)[scores.pairs].astype(np.int64),
-        2 * np.array([square.sum() for square in squares.values()], dtype=np.int64),
-        np.array(list(coded), dtype=np.int64),
-    )
-
-
-def _matrix(rows: _Rows, name: str, scores: Scores, schema: Schema) -> NDArray[np.float64]:
-    """Scores of one column as whole numbers, shape (rows, its scores)."""
-    states, column = rows.states[name], schema.columns[name]
-    z = scores.tables[name][states].astype(np.float64)
-    if isinstance(column, NUMERIC):
-        z[:, 0] = scored_numbers(column, states, rows.numbers[name])
-    return z
+    def complete(self, scores: Scores, schema: Schema) -> _Rows:
+        """Those that count: with a value of every column that must have one."""
+        if not scores.complete:
+            return self
+        ordinary = (self.states[k] < schema.columns[k].n_ordinary for k in scores.complete)
+        return self.part(np.logical_and.reduce(list(ordinary)))
 
 
 def scored_numbers(
