@@ -37,6 +37,7 @@ from understudy.inference.two_way.ratio_of_means import ratio_of_means
 from understudy.inference.two_way.standardised_difference import standardised_difference
 from understudy.inference.two_way.traits import Trait, UntoldError
 from understudy.release import Release
+from understudy.release.synthetic_sets import first_parts
 from understudy.schema import NUMERIC, Schema
 
 MOST_VALUES = 200
@@ -65,7 +66,8 @@ def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> Measu
     cells = noisy_cells(traits, release, facts) if len(traits) == 2 else None
     if estimand.kind in TWO_WAY:
         return None if cells is None else _two_way(estimand, cells, traits, schema)
-    complete = [Records.complete_of(table, schema, estimand.columns) for table in release.tables]
+    tables = first_parts(release.tables)
+    complete = [Records.complete_of(table, schema, estimand.columns) for table in tables]
     matrix = matrix_of(release, estimand.columns)
     return _of_groups(estimand, traits, cells, matrix, complete)
 

@@ -25,6 +25,7 @@ from understudy.inference.moments.moment_ratios import moment_ratios
 from understudy.inference.moments.score_intervals import ScoreIntervals, ScoreTests
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Release
+from understudy.release.synthetic_sets import first_parts
 from understudy.schema import NUMERIC, Schema
 
 RULE = "moments"
@@ -87,7 +88,9 @@ def moment_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None
     matrix, schema = matrix_of(release, estimand.columns), release.schema
     if matrix is None:
         return None
-    complete = [Records.complete_of(table, schema, estimand.columns) for table in release.tables]
+    # They lend the shape of what was not measured, and no number of records: a part will do.
+    tables = first_parts(release.tables)
+    complete = [Records.complete_of(table, schema, estimand.columns) for table in tables]
     if not all(len(records.complete()) > 1 for records in complete):
         return None
     return answer_of(estimand, matrix, schema, complete)
