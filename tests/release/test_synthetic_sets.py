@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
@@ -95,6 +96,12 @@ def test_a_release_in_parts_is_saved_loaded_and_read_lazily(tmp_path):
     assert us.Release.load(again).tables[1].equals(release.tables[1])
     page = (place / "report.html").read_text(encoding="utf-8")
     assert f"in the first {PART} of each set" in page
+    text = (place / "README.md").read_text(encoding="utf-8")
+    assert 'pd.read_parquet("release/synthetic/set-1/")' in text
+    for shown in (page, text):
+        assert "collect(open_dataset(" in shown
+        assert "set-1.parquet" not in shown
+    assert len(pd.read_parquet(place / "synthetic" / "set-1")) == release.manifest.n_rows
     assert "synthetic rows" in release._repr_html_()
 
 

@@ -54,6 +54,7 @@ def readme(
     csv: bool,
     report: bool,
     guarded: bool = False,
+    parted: bool = False,
 ) -> str:
     """The README of a release folder, in Markdown.
 
@@ -64,6 +65,7 @@ def readme(
         csv: whether the synthetic tables are also written as CSV.
         report: whether the folder has a `report.html`.
         guarded: whether texts in the CSV got an apostrophe (`formulas`).
+        parted: whether the synthetic tables come in parts.
     """
     guarantee = manifest.guarantee
     text = (
@@ -75,6 +77,8 @@ def readme(
             guarantee=guarantee,
             csv=csv,
             guarded=guarded,
+            parted=parted,
+            ending="/" if parted else ".parquet",
             private=guarantee.epsilon is not None and manifest.secure,
             kept=kept_columns(measurements),
             rules={name: rule_text(column) for name, column in schema.derived.items()},

@@ -29,7 +29,7 @@ from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.reading import MALFORMED, PAGES, read_parts
 from understudy.release.shape import Fault
-from understudy.release.synthetic_sets import first_parts, lazy, parts_of, write_set
+from understudy.release.synthetic_sets import PartedSets, first_parts, lazy, parts_of, write_set
 from understudy.schema import Schema
 from understudy.schema.cell_values import text_of
 
@@ -168,6 +168,7 @@ class Release:
                 csv=csv is not None,
                 guarded=altered,
                 report=bool(pages),
+                parted=isinstance(self.tables, PartedSets),
             ),
             **{name: pages[name] for name in PAGES if name in pages},
         }

@@ -124,6 +124,7 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
         "warning": POOLED_RIGHT,
         "pair_map": _pair_map(answers),
         "charted_rows": _charted_rows(charted),
+        "ending": "/" if _charted_rows(charted) else ".parquet",
         "sparks": _rows("spark", list(column_cards.overview(charted))) if many else (Markup(""), 0),
         "many_columns": many,
     }
