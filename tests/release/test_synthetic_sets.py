@@ -69,6 +69,22 @@ def test_parts_are_the_same_whenever_they_are_asked_for_and_have_the_shares_of_t
         assert abs(part_of_rows.mean() - 0.5) < 0.13
 
 
+def test_a_first_part_is_made_once_for_as_long_as_somebody_has_it():
+    made_parts = []
+
+    def part(k, i):
+        made_parts.append((k, i))
+        return pl.DataFrame({"a": [k]})
+
+    sets = PartedSets(2, 3 * PART, part)
+    held = first_parts(sets)
+    assert first_parts(sets)[1] is held[1]
+    assert made_parts == [(0, 0), (1, 0)]
+    del held
+    first_parts(sets)
+    assert len(made_parts) == 4, "nothing is kept for nobody"
+
+
 def test_records_that_were_paid_for_are_handed_out_once_in_another_order():
     release = made("dirichlet", sets=2, delta=0)
     whole = [table.rows() for table in release.tables]

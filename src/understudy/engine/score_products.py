@@ -77,7 +77,8 @@ class ScoreProducts(RowPass[ExactProducts]):
         self._coders = [ColumnCoder(name, schema.columns[name]) for name in self.names]
         kinds = {name: _Kinds.of(name, schema.columns[name], scores) for name in self.names}
         self._kinds = kinds
-        self._numbers = [name for name in self.names if self._kinds[name].number]
+        self._places = {name: scores.places(name) for name in self.names}
+        self._numbers = [name for name in self.names if kinds[name].number]
         many, p = len(self.names), len(self._numbers)
         self._pairs = list(combinations(range(many), 2))
         sizes = [len(own.scores) for own in kinds.values()]
@@ -150,11 +151,11 @@ class ScoreProducts(RowPass[ExactProducts]):
     def answer(self) -> ExactProducts:
         """All of them."""
         tables = self._counter.tables()
-        pairs = dict(zip(self._pairs, tables[: len(self._pairs)], strict=True))
         whole = np.zeros((len(self._scores), len(self._scores)), dtype=np.int64)
-        for (a, b), counts in pairs.items():
-            places = np.ix_(self._places(a), self._places(b))
-            whole[places] = self._products(self.names[a], self.names[b], counts)
+        for (a, b), counts in zip(self._pairs, tables[: len(self._pairs)], strict=True):
+            one, other = self.names[a], self.names[b]
+            places = np.ix_(self._places[one], self._places[other])
+            whole[places] = self._products(one, other, counts)
         sums = [
             self._single(name, counts)
             for name, counts in zip(self.names, tables[len(self._pairs) :], strict=True)
@@ -167,9 +168,6 @@ class ScoreProducts(RowPass[ExactProducts]):
             self._coded,
         )
         return own + self._merged
-
-    def _places(self, k: int) -> tuple[int, ...]:
-        return self._scores.places(self.names[k])
 
     def _single(self, name: str, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Sums of the scores of one column."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, overload
+from weakref import WeakValueDictionary
 
 import polars as pl
 
@@ -40,6 +41,7 @@ class PartedSets(Sequence[pl.DataFrame]):
         self._n_sets = n_sets
         self.part, self.files = part, files
         self.sizes = part_sizes(n_rows)
+        self._firsts: WeakValueDictionary[int, pl.DataFrame] = WeakValueDictionary()
 
     def __len__(self) -> int:
         return self._n_sets
@@ -61,8 +63,11 @@ class PartedSets(Sequence[pl.DataFrame]):
         return (self.part(k, i) for i in range(len(self.sizes)))
 
     def first(self, k: int) -> pl.DataFrame:
-        """The first part of one table."""
-        return self.part(k, 0)
+        """The first part of one table, made once for as long as somebody has it."""
+        found = self._firsts.get(k)
+        if found is None:
+            found = self._firsts[k] = self.part(k, 0)
+        return found
 
     def each(self, k: int, use: Callable[[int, pl.DataFrame], None]) -> None:
         """Make the parts of one table, a few at once, and do something with each.

@@ -91,6 +91,7 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
     ]
     relations = release_sections.relations(release)
     answers = Answers(release)
+    charted_rows = _charted_rows(charted)
     many = len(schema.declared) > FEW_COLUMNS
     doubtful_first = sorted(guarantee.public_inputs, key=lambda entry: not entry.note)
     return {
@@ -123,8 +124,8 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
         "paid": paid_questions(release),
         "warning": POOLED_RIGHT,
         "pair_map": _pair_map(answers),
-        "charted_rows": _charted_rows(charted),
-        "ending": "/" if _charted_rows(charted) else ".parquet",
+        "charted_rows": charted_rows,
+        "ending": "/" if charted_rows else ".parquet",
         "sparks": _rows("spark", list(column_cards.overview(charted))) if many else (Markup(""), 0),
         "many_columns": many,
     }
