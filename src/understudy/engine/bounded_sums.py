@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from understudy.arrays import compiled
 from understudy.engine.coding import Coder, ColumnCoder, Reading, part_of
-from understudy.engine.occupied_cells import encode
+from understudy.engine.occupied_cells import encode, inside
 from understudy.engine.passes import Arrays, RowPass
 from understudy.schema import NUMERIC, Column, Schema
 
@@ -105,13 +105,11 @@ class CellSums(RowPass[ExactSums]):
         """Add one batch."""
         coded = self._coder.code(batch)
         codes = [coded[k] for k in self._places]
-        inside = np.ones(len(batch), dtype=np.bool_)
-        for states, size in zip(codes, self._sizes, strict=True):
-            inside &= states < size
-        cells = encode([states[inside] for states in codes], self._sizes)
+        within = inside(codes, self._sizes)
+        cells = encode([states[within] for states in codes], self._sizes)
         z = np.empty((len(cells), len(self._summed)), dtype=np.int64)
         for j, (coder, column) in enumerate(self._summed):
-            z[:, j] = on_lattice(coder.read(batch.get_column(coder.name)), column)[inside]
+            z[:, j] = on_lattice(coder.read(batch.get_column(coder.name)), column)[within]
         total = self._total
         _accumulate(cells, z, total.counts, total.sums, total.products)
 

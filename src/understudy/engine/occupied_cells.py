@@ -89,6 +89,21 @@ class OccupiedCounter:
         self._runs.append(_merge(*previous, *last))
 
 
+def inside(
+    columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]
+) -> NDArray[np.bool_]:
+    """Which rows have a state of the table in each of its columns, and none out of domain.
+
+    Args:
+        columns: States of each column, shape ``(n_rows,)`` each; at least one.
+        sizes: Number of values of each column.
+    """
+    within = np.ones(len(columns[0]), dtype=np.bool_)
+    for states, size in zip(columns, sizes, strict=True):
+        within &= states < size
+    return within
+
+
 def encode(
     columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]
 ) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from understudy.engine.coding import Codes
 from understudy.engine.confidential import ExactCells, ExactTable
 from understudy.engine.marginal_counter import MarginalCounter
-from understudy.engine.occupied_cells import OccupiedCounter
+from understudy.engine.occupied_cells import OccupiedCounter, inside
 from understudy.engine.passes import Arrays, CodePass
 
 
@@ -63,11 +63,9 @@ class CellCounts(CodePass[ExactCells]):
 
     def add(self, columns: Sequence[Codes]) -> None:
         """Count one batch."""
-        inside = np.ones(len(columns[0]), dtype=np.bool_)
-        for codes, size in zip(columns, self._sizes, strict=True):
-            inside &= codes < size
-        self._counter.add(columns, inside)
-        self._outside += int(len(inside) - inside.sum())
+        within = inside(columns, self._sizes)
+        self._counter.add(columns, within)
+        self._outside += int(len(within) - within.sum())
 
     def sums(self) -> list[NDArray[Any]]:
         """Occupied cells, their counts, and how many are outside."""
