@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
 
+from understudy.errors import suggestion
 from understudy.schema.cell_values import EXACT_INTEGER, Code, duplicated, text_of
 from understudy.schema.review import Reviewed
 
@@ -57,9 +65,13 @@ class Declaration(Reviewed):
         not_applicable: codes that say *the question does not arise*; each a state of its own.
         out_of_domain: code under which values outside the domain are counted **and released**.
             Without it they are counted and never sampled.
+        value_labels: what a level, a spike or a code of absence stands for, in words: the value as
+            text → its label.
     """
 
-    readable: ClassVar[tuple[str, ...]] = ("missing", "not_applicable", "out_of_domain")
+    readable: ClassVar[tuple[str, ...]] = (
+        *("missing", "not_applicable", "out_of_domain", "value_labels"),
+    )
 
     derived: str | LevelMap | None = None
     description: str = ""
@@ -67,6 +79,19 @@ class Declaration(Reviewed):
     missing: tuple[Value, ...] = ()
     not_applicable: tuple[Value, ...] = ()
     out_of_domain: Value | None = None
+    value_labels: dict[str, Annotated[str, Field(min_length=1)]] = Field(default={})
+
+    @model_validator(mode="after")
+    def _labels_stand_for_values(self) -> Self:
+        single = (*getattr(self, "levels", ()), *getattr(self, "spikes", ()), *self.codes)
+        known = {text_of(value) for value in single}
+        unknown = [text for text in self.value_labels if text not in known]
+        if unknown:
+            raise ValueError(
+                f"`value_labels` names {unknown[0]!r}, which is no level, spike or code of this "
+                f"column{suggestion(unknown[0], sorted(known))}; declare it, or leave its label out"
+            )
+        return self
 
     @property
     def codes(self) -> tuple[Code, ...]:
@@ -93,6 +118,8 @@ class Declaration(Reviewed):
         raise NotImplementedError
 
     def _readings(self, key: str) -> list[tuple[str, Any]]:
+        if key == "value_labels":
+            return [("label", f"{text}: {label}") for text, label in self.value_labels.items()]
         # One name for all: a bound that became a level, or a level that became a code of absence,
         # still is the value that was read.
         return [("value", value) for _, value in super()._readings(key)]

@@ -136,14 +136,15 @@ _Model = TypeVar("_Model", bound=BaseModel)
 # What a column is, then its domain, then its codes, then what people say about it.
 _COLUMN_ORDER = (
     *("kind", "derived", "levels", "lower", "upper", "bins", "spikes", "decimals"),
-    *("not_applicable", "missing", "out_of_domain"),
+    *("not_applicable", "missing", "out_of_domain", "value_labels"),
     *("description", "unit", "source", "reviewed", "confirmed", "drafted"),
 )
 _FILE_ORDER = (
     *("encoding", "separator", "quote", "decimal", "multiline"),
     *("source", "reviewed", "confirmed", "drafted"),
 )
-_IN_ONE_LINE = ("confirmed", "drafted")
+_IN_ONE_LINE = ("value_labels", "confirmed", "drafted")
+_LINE_LENGTH = 100
 _RULE_ORDER = ("where", "source", "reviewed")
 _RELATION_ORDER = ("inequality", "at", "hierarchy", "within", "source", "reviewed")
 
@@ -227,8 +228,14 @@ def _ordered(entry: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]
 
 
 def _compact(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A table whose `confirmed` and `drafted` take a line each, and no table of their own."""
-    return {k: _InOneLine(v) if k in _IN_ONE_LINE and v else v for k, v in entry.items()}
+    """A table in which small ones take a line each: many labels have a table of their own."""
+    return {k: _in_one_line(k, v) if k in _IN_ONE_LINE and v else v for k, v in entry.items()}
+
+
+def _in_one_line(key: str, table: Mapping[str, str]) -> Any:
+    line = _InOneLine(table)
+    long = key == "value_labels" and len(f"{key} = {line}") > _LINE_LENGTH
+    return table if long else line
 
 
 class _InOneLine(int):
