@@ -1,4 +1,4 @@
-"""Commands that plan, make and show releases."""
+"""Commands that plan and make releases."""
 
 from __future__ import annotations
 
@@ -59,6 +59,10 @@ _Csv = Annotated[
     ),
 ]
 _CsvRaw = Annotated[bool, typer.Option("--csv-raw", help="Write CSV with all texts as they are.")]
+_Sign = Annotated[
+    Path | None,
+    typer.Option(help="Private key that signs the release; understudy ledger key makes one."),
+]
 _AssumeRows = Annotated[
     int | None,
     typer.Option(help="Number of records for which to say how exact answers will be.", min=1),
@@ -212,6 +216,7 @@ def synthesize(
     allow_nonprivate: _AllowNonprivate = False,
     csv: _Csv = False,
     csv_raw: _CsvRaw = False,
+    sign: _Sign = None,
     ledger: LedgerUrl = None,
     by: By = None,
     spill: Spill = None,
@@ -229,8 +234,11 @@ def synthesize(
     from understudy.pipeline.gates import in_spark
     from understudy.pipeline.request import request_of
     from understudy.release import Release
+    from understudy.release.release_signature import require_key
     from understudy.schema import Schema
 
+    if sign is not None:
+        require_key(sign)
     kept_runs.hold(context, out)
     loaded = Schema.load(schema)
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
@@ -264,7 +272,7 @@ def synthesize(
             confide_misfits=sys.stderr.isatty(),
         )
         tell("Writing the release", 0, 1)
-        release.save(out, csv=csv, csv_raw=csv_raw)
+        release.save(out, csv=csv, csv_raw=csv_raw, sign=sign)
         tell("Writing the release", 1, 1)
     if place is not None:
         kept_runs.remove(place)
@@ -300,17 +308,3 @@ def methods(
         print_json([vars(facts) for facts in pipeline.list_methods()])
     else:
         release_text.methods(pipeline.list_methods())
-
-
-@app.command("show")
-def show_release(
-    release: Annotated[Path, typer.Argument(help="Folder of a release.")], as_json: Json = False
-) -> None:
-    """Show what a release promises and holds, after checking its files."""
-    from understudy.release import Release
-
-    loaded = Release.load(release)
-    if as_json:
-        print_json(loaded.manifest.to_json())
-    else:
-        release_text.release(loaded)

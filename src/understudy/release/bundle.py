@@ -20,6 +20,7 @@ from understudy import disk
 from understudy.errors import ReleaseError, UnsavedError
 from understudy.release import strict_json
 from understudy.release.place import MANIFEST, held
+from understudy.release.release_signature import SIGNATURE, write_signature
 from understudy.release.shape import FORMATS
 
 UNWRITTEN: Final = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -31,6 +32,7 @@ def publish(
     fill: Callable[[Path], None],
     content: Mapping[str, Any],
     before_rename: Callable[[str], None] | None = None,
+    key: Path | None = None,
 ) -> None:
     """Fill a new folder, write its manifest, and move it to its place.
 
@@ -40,8 +42,10 @@ def publish(
         content: plain data for the manifest; format version and checksums are added.
         before_rename: told the SHA-256 of the manifest's bytes (hex) when the whole folder is on
             the disk, and before it stands at its place; an error of it stops that.
+        key: file of the private key that signs it; None leaves it unsigned.
 
     Raises:
+        SignatureError: the key is none, or others can read it.
         UnsavedError: it cannot be written.
         ReleaseError: the folder exists and is not empty, or another run holds its place.
     """
@@ -50,6 +54,8 @@ def publish(
             folder.mkdir()
             fill(folder)
             _write_manifest(folder, content)
+            if key is not None:
+                write_signature(folder, key)
             disk.sync_all(folder)
             if before_rename is not None:
                 before_rename(hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest())
@@ -91,8 +97,8 @@ def digest(file: Path) -> str:
 def open_checked(path: Path) -> dict[str, Any]:
     """The manifest of a folder, after checking its version, its files and every checksum.
 
-    Nothing but what the manifest lists may lie in the folder, and nothing there may lead out of it;
-    hidden files of a file manager are left aside and never read.
+    Nothing but what the manifest lists may lie in the folder, beside its signature, and nothing
+    there may lead out of it; hidden files of a file manager are left aside and never read.
 
     Returns:
         Its content, with its `format`, and the names of all `files`.
@@ -159,7 +165,7 @@ def _check_files(path: Path, files: dict[str, str]) -> None:
 
 
 def _files_below(path: Path) -> set[str]:
-    """Names of the regular files of a folder, its manifest and hidden ones left aside.
+    """Names of the regular files of a folder; manifest, signature and hidden ones are left aside.
 
     Raises:
         ReleaseError: a link, or something that is neither file nor folder.
@@ -181,4 +187,4 @@ def _files_below(path: Path) -> set[str]:
                         f"The release {str(path)!r} holds {entry.name[:100]!r}, which is not a "
                         "file of its own but leads elsewhere; ask its publisher for a new copy."
                     )
-    return files - {MANIFEST}
+    return files - {MANIFEST, SIGNATURE}

@@ -28,6 +28,7 @@ from understudy.release.decoding import (
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.reading import MALFORMED, PAGES, read_parts
+from understudy.release.release_signature import require_key, signer_of
 from understudy.release.shape import Fault
 from understudy.release.synthetic_sets import PartedSets, first_parts, lazy, parts_of, write_set
 from understudy.schema import Schema
@@ -55,6 +56,8 @@ class Release:
             stands below this one, so the pipeline hands it in.
         entered: enters the checksum of the release in the ledger of its population, when it is
             saved and before it appears under its name.
+        signed_by: public key, in hex, of whoever signed the folder that it was read from; "" where
+            nobody did.
     """
 
     tables: Sequence[pl.DataFrame]
@@ -66,6 +69,7 @@ class Release:
         default=None, compare=False, repr=False
     )
     entered: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
+    signed_by: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what was computed from the rows without noise, and drop a draft's fingerprints."""
@@ -127,6 +131,7 @@ class Release:
         *,
         csv: bool = False,
         csv_raw: bool = False,
+        sign: str | Path | None = None,
     ) -> Path:
         """Write the release to a new folder, whole or not at all.
 
@@ -137,8 +142,10 @@ class Release:
             csv: write the synthetic tables as CSV beside Parquet; texts that a spreadsheet would
                 take for a formula get an apostrophe (`formulas`).
             csv_raw: write CSV, and its texts as they are.
+            sign: file of the private key that signs it (`understudy ledger key` makes one).
 
         Raises:
+            SignatureError: the key cannot be read, or others can read it as well.
             UnsavedError: the folder cannot be written; the release itself is unharmed, and can be
                 saved elsewhere as long as this process lives.
             ReleaseError: the folder exists and is not empty, or another run holds its place.
@@ -147,8 +154,11 @@ class Release:
         place = path_of("The folder of a release", path, ReleaseError)
         measurements = [measurement.to_json() for measurement in self.measurements]
         content = {**self.manifest.to_json(), "measurements": measurements}
+        key = None if sign is None else path_of("The file of a key", sign, ReleaseError)
+        if key is not None:
+            require_key(key)
         how: _Csv = "raw" if csv_raw else "guarded" if csv else None
-        publish(place, lambda folder: self._fill(folder, csv=how), content, self.entered)
+        publish(place, lambda folder: self._fill(folder, csv=how), content, self.entered, key)
         return place
 
     def _fill(self, folder: Path, *, csv: _Csv) -> None:
@@ -196,22 +206,33 @@ class Release:
                 measurement.frame(self.schema).write_parquet(file)
 
     @classmethod
-    def load(cls, path: str | Path, *, frame: FrameKind = "pandas") -> Release:
+    def load(
+        cls, path: str | Path, *, frame: FrameKind = "pandas", signer: str | None = None
+    ) -> Release:
         """Read a release folder, after checking that it is one.
 
         Version and checksums are checked first; then whether manifest, schema, rows, measurements,
         ledger and guarantee fit each other, since checksums can be redone (`content_check`,
-        `ledger_check`). Nothing is read that the manifest does not list.
+        `promise_check`, `noise_check`, `page_check`). Nothing is read that the manifest does not
+        list, but its signature.
+
+        Args:
+            path: folder of the release.
+            frame: kind of data frame that `sets` gives out.
+            signer: public key, in hex, of whoever must have signed it; without it, a signature that
+                is there must fit the key that stands beside it.
 
         Raises:
-            ReleaseError: not a release, another format version, a file that was changed, or a
-                folder that contradicts itself.
+            ReleaseError: not a release, another format version, a file that was changed, a folder
+                that contradicts itself, or a signature that does not hold.
         """
         require_threads()
         folder = path_of("The folder of a release", path, ReleaseError)
         require_frame(frame)
         try:
-            parts = read_parts(folder, open_checked(folder))
+            content = open_checked(folder)
+            signed_by = signer_of(folder, signer)
+            parts = read_parts(folder, content)
         except Fault as fault:
             raise ReleaseError(
                 f"The release {str(path)!r} does not fit itself, although its checksums fit: "
@@ -229,6 +250,7 @@ class Release:
             parts.measurements,
             frame,
             pages=lambda _: parts.pages,
+            signed_by=signed_by,
         )
 
 

@@ -50,6 +50,15 @@ def released(release: Release, folder: Path) -> None:
     )
 
 
+def signed(folder: Path, public: str) -> None:
+    """Who signed a release, and how others check that."""
+    out.print(
+        f"{escape(str(folder))}/ is signed; give this public key to those who receive it, in "
+        f"another way than the release: {public}",
+        soft_wrap=True,
+    )
+
+
 def to_be_checked(data: Path, schema: Path) -> None:
     """How to see whether the data fit, which no release says."""
     command = shlex.join(["understudy", "schema", "check", str(data), str(schema)])
@@ -218,6 +227,8 @@ def release(loaded: Release) -> None:
         f"{escape(manifest.rows_obtained)}"
     )
     out.print(f"\n{escape(promise.statement)}\n")
+    if loaded.signed_by:
+        out.print(f"Signed by the public key {loaded.signed_by}\n", soft_wrap=True)
     ledger = Table(title="Ledger: every step that touched the rows")
     for heading in ("step", "mechanism", "asked", "cost", "noise"):
         ledger.add_column(heading, overflow="fold")
