@@ -39,7 +39,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # come in parts, 1 for contrasts.
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 533, 320, 60
+# 6 for what others can check of a release: steps as they are stated, what their prices buy, noise,
+# pages, the signature, and its commands.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 539, 320, 60
 
 
 def code_lines(function):
