@@ -43,29 +43,35 @@ BYTES: Final = "ISO-8859-1"
 _HUGE = 1e300  # SPSS writes the largest number there is for a range without an end
 _FORMAT_NAME = re.compile(r"^\$?(.*?)\d*(?:\.\d*)?\.?$")
 _DECIMALS = re.compile(r"^(?:[A-Z$]*|%-?0?)\d+[.,](\d+)(?:f|fc)?$")
-_HOLDS: Final[Mapping[str, Mapping[Holds, frozenset[str]]]] = {
-    "SPSS": {
-        "days": frozenset("DATE ADATE EDATE JDATE SDATE MOYR QYR WKYR".split()),
-        "moments": frozenset("DATETIME YMDHMS".split()),
-        "times": frozenset({"TIME", "MTIME"}),
-        "durations": frozenset({"DTIME"}),
-    },
-    "SAS": {
-        "days": frozenset(
-            (
-                "DATE DAY DDMMYY DDMMYYB DDMMYYC DDMMYYD DDMMYYN DDMMYYP DDMMYYS MMDDYY MMDDYYB "
-                "MMDDYYC MMDDYYD MMDDYYN MMDDYYP MMDDYYS YYMMDD YYMMDDB YYMMDDC YYMMDDD YYMMDDN "
-                "YYMMDDP YYMMDDS WEEKDATE WEEKDATX WORDDATE WORDDATX E8601DA B8601DA IS8601DA "
-                "MONYY YYMON YYMM YYQ"
-            ).split()
-        ),
-        "moments": frozenset(
-            "DATETIME DATEAMPM MDYAMPM DTDATE E8601DT B8601DT IS8601DT E8601DN B8601DN".split()
-        ),
-        "times": frozenset("TIME TIMEAMPM TOD HHMM E8601TM B8601TM IS8601TM".split()),
-        "durations": frozenset(),
-    },
+
+
+def _formats(days: str, moments: str, times: str, durations: str = "") -> dict[str, Holds]:
+    """What variables hold, by the name of their format."""
+    named: list[tuple[str, Holds]] = [
+        *((name, "days") for name in days.split()),
+        *((name, "moments") for name in moments.split()),
+        *((name, "times") for name in times.split()),
+        *((name, "durations") for name in durations.split()),
+    ]
+    return dict(named)
+
+
+_HOLDS: Final[Mapping[str, Mapping[str, Holds]]] = {
+    "SPSS": _formats(
+        days="DATE ADATE EDATE JDATE SDATE MOYR QYR WKYR",
+        moments="DATETIME YMDHMS",
+        times="TIME MTIME",
+        durations="DTIME",
+    ),
+    "SAS": _formats(
+        days="DATE DAY DDMMYY DDMMYYB DDMMYYC DDMMYYD DDMMYYN DDMMYYP DDMMYYS MMDDYY MMDDYYB "
+        "MMDDYYC MMDDYYD MMDDYYN MMDDYYP MMDDYYS YYMMDD YYMMDDB YYMMDDC YYMMDDD YYMMDDN YYMMDDP "
+        "YYMMDDS WEEKDATE WEEKDATX WORDDATE WORDDATX E8601DA B8601DA IS8601DA MONYY YYMON YYMM YYQ",
+        moments="DATETIME DATEAMPM MDYAMPM DTDATE E8601DT B8601DT IS8601DT E8601DN B8601DN",
+        times="TIME TIMEAMPM TOD HHMM E8601TM B8601TM IS8601TM",
+    ),
 }
+"""Names of formats, without their widths, and what variables hold that are shown so."""
 
 
 @dataclass(frozen=True)
@@ -111,12 +117,14 @@ class FileLabels:
         title: its label.
         format: what pyreadstat calls its format.
         encoding: how its texts are written, as Python calls it.
+        has_rows: whether it holds any row; else it is a codebook, and may be a public one.
         variables: name → what it says about the variable, in the file's order.
     """
 
     title: str
     format: str
     encoding: str
+    has_rows: bool
     variables: Mapping[str, VariableLabels]
 
 
@@ -126,7 +134,7 @@ def is_statistical(data: object) -> bool:
 
 
 def read_file_labels(path: str | Path, encoding: str = "") -> FileLabels:
-    """What a file of SPSS, Stata or SAS says about its variables; its rows are not read.
+    """What a file of SPSS, Stata or SAS says about its variables; its rows are not looked at.
 
     Args:
         path: of the file.
@@ -139,7 +147,7 @@ def read_file_labels(path: str | Path, encoding: str = "") -> FileLabels:
     """
     path = Path(path)
     kind = STATISTICAL[path.suffix.lower()]
-    metadata = parsed(path, encoding=BYTES, metadataonly=True)[1]
+    columns, metadata = parsed(path, encoding=BYTES, row_limit=1)
     used = _encoding(path, kind, encoding)
 
     def decoded(text: str | None) -> str:
@@ -153,7 +161,8 @@ def read_file_labels(path: str | Path, encoding: str = "") -> FileLabels:
         raise DataError(
             f"The file {str(path)!r} has two variables of one name; rename one of them."
         )
-    return FileLabels(decoded(metadata.file_label), kind, used, variables)
+    has_rows = any(len(values) > 0 for values in columns.values())
+    return FileLabels(decoded(metadata.file_label), kind, used, has_rows, variables)
 
 
 def parsed(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any]:
@@ -263,8 +272,7 @@ def _holds(written: str, kind: str) -> Holds:
         return "times" if re.fullmatch(r"%-?t[cC]HH:MM(:SS)?", written) else "moments"
     match = _FORMAT_NAME.match(written.upper())
     bare = match.group(1) if match else ""
-    families = _HOLDS["SAS" if kind in TAGGED else "SPSS"]
-    return next((holds for holds, names in families.items() if bare in names), "numbers")
+    return _HOLDS["SAS" if kind in TAGGED else "SPSS"].get(bare, "numbers")
 
 
 def _code(value: Any, is_text: bool, decoded: Any) -> Code:
