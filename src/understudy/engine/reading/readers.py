@@ -29,8 +29,10 @@ from understudy.engine.reading.frame_columns import (
     pandas_column,
 )
 from understudy.engine.reading.parquet import parquet_batches, plain_columns, scan_parquet
+from understudy.engine.reading.statistical import Statistical
 from understudy.errors import DataError
 from understudy.schema import Schema
+from understudy.schema.file_labels import is_statistical
 
 FrameKind = Literal["pandas", "polars", "arrow"]
 BATCH_ROWS = 250_000
@@ -204,6 +206,10 @@ def _open_path(path: Path, schema: Schema | None) -> Rows:
     if is_delimited(path):
         file = Delimited.declared(path, schema)
         return Rows(file.lazy(), file.columns, "pandas", place)
+    if is_statistical(path):
+        encoding = schema.file.encoding if schema is not None and schema.file.told else ""
+        statistical = Statistical.opened(path, encoding)
+        return Rows(plain_columns(statistical.lazy()), tuple(statistical.types), "pandas", place)
     raise DataError(
         f"{place} has an ending that is not known; use .csv, .tsv, .txt (also .gz), "
         ".parquet, or a folder of Parquet files."
