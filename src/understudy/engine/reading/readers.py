@@ -187,6 +187,11 @@ def _unknown(place: str) -> DataError:
     )
 
 
+def is_parquet(path: str | Path) -> bool:
+    """Whether a path is that of a Parquet file, or a folder of such files."""
+    return Path(path).is_dir() or Path(path).name.lower().endswith((".parquet", ".pq"))
+
+
 def _open_path(path: Path, schema: Schema | None) -> Rows:
     place = f"The file {str(path)!r}"
     try:
@@ -200,8 +205,7 @@ def _open_path(path: Path, schema: Schema | None) -> Rows:
         if not parts:
             raise DataError(f"The folder {str(path)!r} holds no Parquet file (*.parquet).")
         return _open_parquet(parts, f"The folder {str(path)!r}")
-    name = path.name.lower().removesuffix(".gz")
-    if name.endswith((".parquet", ".pq")):
+    if is_parquet(path):
         return _open_parquet([path], place)
     if is_delimited(path):
         file = Delimited.declared(path, schema)
