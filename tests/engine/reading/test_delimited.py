@@ -13,7 +13,7 @@ from understudy.engine.reading.delimited import Delimited, is_delimited
 from understudy.engine.reading.readers import open_rows
 from understudy.engine.reading.text_records import MALFORMED, cells_of, decoded
 from understudy.schema import Schema
-from understudy.schema.toml import RECORD_LINES, FileFormat
+from understudy.schema.file_format import RECORD_LINES, FileFormat
 
 pytestmark = pytest.mark.fuzz
 

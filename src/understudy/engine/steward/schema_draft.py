@@ -61,8 +61,8 @@ from understudy.engine.steward.sniffing import sniffed
 from understudy.errors import DataError
 from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
+from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import Code, VariableLabels, is_statistical, read_file_labels
-from understudy.schema.toml import FileFormat
 
 _HEADING = """\
 # CONFIDENTIAL: the levels and bounds below were read from confidential rows, and so was how a text
@@ -121,8 +121,8 @@ def _opened(data: object) -> tuple[Rows, FileFormat]:
     path = Path(str(data))
     form = sniffed(path)
     file = Delimited(path, form)
-    if form.decimal == ",":
-        # A cell such as 1,5 is a number only in a column that holds nothing else.
+    if form.decimal == "," or form.thousands:
+        # A cell such as 1,5 or 1.234 is a number only in a column that holds nothing else.
         profiles = Profiler(_rows(replace(file, numbers=file.columns))).profiles()
         file = replace(
             file, numbers=[profile.name for profile in profiles if profile.shape == "number"]
