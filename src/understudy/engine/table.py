@@ -12,7 +12,8 @@ from understudy.engine.confidential import Confidential
 from understudy.engine.kept_codes import KEEP_BYTES, KeptCodes
 from understudy.engine.passes import CodePass, RowPass, T, group_of, in_groups_of
 from understudy.engine.reading.column_types import require_columns, require_types
-from understudy.engine.reading.readers import FrameKind, Rows, open_rows
+from understudy.engine.reading.readers import open_rows
+from understudy.engine.reading.table_rows import FrameKind, Rows
 from understudy.engine.summed_rows import SummedRows
 from understudy.parallel import require_threads
 from understudy.schema import Schema, private_copy

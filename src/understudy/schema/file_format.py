@@ -6,7 +6,7 @@ what stands here, and by nothing else: so all of this must be known without look
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -118,6 +118,10 @@ class FileFormat(Reviewed):
         if self.thousands and self.thousands in (self.quote, self.decimal):
             raise ValueError("thousands must be another character than quote and decimal")
         return self
+
+    def _readings(self, key: str) -> list[tuple[str, Any]]:
+        # That there is no mark is what most files say.
+        return [] if key == "thousands" and not self.thousands else super()._readings(key)
 
     def separator_in(self, name: str) -> str:
         """The character between cells in a file of this name."""

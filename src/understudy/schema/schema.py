@@ -29,7 +29,6 @@ from understudy.schema.relation_boxes import Box, rebinned, relation_boxes
 from understudy.schema.relations import Relation
 from understudy.schema.review import Reviewed
 from understudy.schema.structural_zeros import Range, Rule
-from understudy.schema.toml import json_schema
 from understudy.schema.unit import Unit
 
 
@@ -318,4 +317,4 @@ class Schema(BaseModel):
         """JSON Schema (2020-12) of the file format."""
         inner: list[type[BaseModel]] = [Unit, LedgerBinding, FileFormat, Rule, Range, Relation]
         inner += LevelMap, *KINDS.values()
-        return json_schema(cls, *inner, title="Understudy table schema")
+        return toml.json_schema(cls, *inner, title="Understudy table schema")

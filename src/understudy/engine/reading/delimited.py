@@ -15,7 +15,7 @@ from typing import IO
 
 import polars as pl
 
-from understudy.engine.reading.streams import streamed
+from understudy.engine.reading.streamed_rows import streamed
 from understudy.engine.reading.text_lines import FAULTS, broken, opened, pieces
 from understudy.engine.reading.text_records import LONG, Batch, Splitter, cells_of, decoded
 from understudy.errors import DataError

@@ -50,9 +50,12 @@ import pyarrow as pa
 
 from understudy.engine.reading.delimited import Delimited, is_delimited
 from understudy.engine.reading.frame_columns import is_pandas
+from understudy.engine.reading.json_lines import JsonLines, is_json_lines
 from understudy.engine.reading.parquet import column
 from understudy.engine.reading.plain_types import has_time
-from understudy.engine.reading.readers import Rows, is_parquet, open_rows
+from understudy.engine.reading.readers import open_rows
+from understudy.engine.reading.table_paths import is_parquet
+from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
 from understudy.engine.steward.column_profile import Profiler
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
@@ -116,6 +119,8 @@ def draft(data: object, *, title: str = "") -> str:
 
 def _opened(data: object) -> tuple[Rows, FileFormat]:
     """The rows to be drafted, and how they are written; lines that do not fit are left out."""
+    if is_json_lines(data) and Path(str(data)).is_file():
+        return _rows(JsonLines.drafted(Path(str(data)))), FileFormat()
     if not is_delimited(data) or not Path(str(data)).is_file():
         return open_rows(data), FileFormat()
     path = Path(str(data))
@@ -130,7 +135,7 @@ def _opened(data: object) -> tuple[Rows, FileFormat]:
     return _rows(file), form
 
 
-def _rows(file: Delimited) -> Rows:
+def _rows(file: Delimited | JsonLines) -> Rows:
     fits = cs.by_name(file.columns[0]) != MALFORMED
     place = f"The file {str(file.path)!r}"
     return Rows(file.lazy().filter(fits.fill_null(True)), file.columns, "pandas", place)
