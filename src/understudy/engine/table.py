@@ -55,6 +55,7 @@ class Table(SummedRows):
         first = not isinstance(data, Rows)  # else something may have been paid for already
         self._kept = KeptCodes(keep_bytes, self._spill, required=first)
         self._rows = data if isinstance(data, Rows) else open_rows(data, schema)
+        self.premises = self._rows.premises
         require_columns(self._rows.columns, schema, self._rows.place)
         self._coder = Coder(schema)
         require_types(self._rows, self._coder.columns)

@@ -18,6 +18,8 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
+from understudy.engine.reading.databases.query import Query
+from understudy.engine.reading.databases.query_rows import open_query
 from understudy.engine.reading.frame_columns import (
     arrow_column,
     is_pandas,
@@ -44,6 +46,8 @@ def open_rows(data: object, schema: Schema | None = None) -> Rows:
     """
     if isinstance(data, str | Path):
         return open_path(Path(data), schema)
+    if isinstance(data, Query):
+        return open_query(data)
     if is_spark(data):  # it could be brought here as an Arrow table, over whatever network
         raise DataError(
             "Whole records are needed here, and those of a Spark data frame stay where they are; "

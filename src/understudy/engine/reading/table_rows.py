@@ -11,6 +11,7 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
+from understudy.engine.confidential import NO_PREMISES, Premises
 from understudy.engine.reading.parquet import parquet_batches
 from understudy.errors import DataError
 
@@ -35,6 +36,7 @@ class Rows:
             `columns` but not in `lazy`.
         parts: types of the columns that do not have one type in all files of a folder.
         files: Parquet files of one schema that hold the rows; none for rows from elsewhere.
+        premises: what a guarantee takes for granted of them.
     """
 
     lazy: pl.LazyFrame
@@ -44,6 +46,7 @@ class Rows:
     unreadable: Mapping[str, str] = field(default_factory=dict)
     parts: Mapping[str, tuple[pl.DataType, ...]] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
+    premises: Premises = NO_PREMISES
 
     def types(self) -> dict[str, tuple[pl.DataType, ...]]:
         """The types that each readable column has; several if files of a folder differ.

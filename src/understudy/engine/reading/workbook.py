@@ -1,9 +1,10 @@
 """Workbooks of Excel and LibreOffice: one sheet, whose first row names the columns.
 
 A sheet has no types, only cells, and each is read by itself, as text: a number as its digits (to
-nine behind the point, which is what the library gives), a day as YYYY-MM-DD, with its time of day if it
-has one, a truth value as "true" or "false". A formula is its last result; an error such as #N/A is no value. A
-row without any cell is no record. A sheet has at most about a million rows, and is held in memory.
+nine behind the point, which is what the library gives), a day as YYYY-MM-DD, with its time of day
+if it has one, a truth value as "true" or "false". A formula is its last result; an error such as
+#N/A is no value. A row without any cell is no record. A sheet has at most about a million rows, and
+is held in memory.
 """
 
 from __future__ import annotations
