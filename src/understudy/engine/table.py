@@ -28,7 +28,7 @@ class Table(SummedRows):
     encrypted (`understudy.engine.spill`). Without a spill nothing is written to disk.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
         schema: what the rows are coded against.
         keep_bytes: most memory to keep coded rows in.
         spill: folder for a spill.

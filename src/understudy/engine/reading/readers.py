@@ -1,4 +1,4 @@
-"""Where rows come from: pandas, Polars, Arrow, CSV and Parquet, as batches of one kind.
+"""Where rows come from: tables in memory, files and databases, as batches of one kind.
 
 A file is read in batches, so a table larger than memory can be counted. Cells of text files
 (`understudy.engine.reading.delimited`) stay text until they are coded against the schema: what a
@@ -35,7 +35,7 @@ from understudy.schema import Schema
 
 
 def open_rows(data: object, schema: Schema | None = None) -> Rows:
-    """Open a pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+    """Open a pandas, Polars or Arrow table, the path of a file, or a query of a database.
 
     Args:
         data: the table.

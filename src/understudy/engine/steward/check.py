@@ -89,7 +89,7 @@ def check(data: object, schema: Schema) -> CheckReport:
     """Compare the data with the schema, column by column.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
         schema: what the data should look like.
 
     Raises:

@@ -48,6 +48,7 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
+from understudy.engine.reading.databases.query import Query
 from understudy.engine.reading.delimited import Delimited, is_delimited
 from understudy.engine.reading.frame_columns import is_pandas
 from understudy.engine.reading.json_lines import JsonLines, is_json_lines
@@ -81,7 +82,7 @@ def draft(data: object, *, title: str = "") -> str:
     """Draft a schema from the data.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
         title: name of the table, for people.
 
     Returns:
@@ -145,7 +146,7 @@ def _timed(data: object, labels: Mapping[str, VariableLabels]) -> Collection[str
     """Columns of days that have a time of day, which rows of days do not show."""
     if labels:
         return [name for name, variable in labels.items() if variable.holds == "moments"]
-    if isinstance(data, str | Path) and not is_parquet(data):  # all text
+    if isinstance(data, Query) or (isinstance(data, str | Path) and not is_parquet(data)):
         return ()
     return with_times_of_day(data)
 
