@@ -32,6 +32,16 @@ MARK = 1_234_567.0
 """A number that stands once in a file, and is then replaced by any bytes."""
 
 
+def refusal(path):
+    """The sentence by which a file is refused; "" if it is read."""
+    try:
+        rows = open_rows(path)
+        rows.ask(rows.lazy)
+    except us.UnderstudyError as error:
+        return str(error)
+    return ""
+
+
 def ibm(number):
     """How SAS transport files write a number: a sign, a power of 16, and 56 bits."""
     power = 0
@@ -44,7 +54,7 @@ WRITTEN = {".sav": struct.pack("<d", MARK), ".dta": struct.pack("<d", MARK), ".x
 CELLS = st.binary(min_size=8, max_size=8)
 
 
-@settings(derandomize=True, deadline=None, max_examples=30)
+@settings(derandomize=True, deadline=None, max_examples=20)
 @pytest.mark.parametrize("ending", WRITERS)
 @example(cell=b"\xff" * 8)
 @example(cell=b"\x7f" + b"\xff" * 7)
@@ -94,16 +104,13 @@ def test_a_file_that_breaks_off_is_one_sentence_without_a_value(ending, tmp_path
     whole = path.read_bytes()
     for share in (0, 0.05, 0.4, 0.9):
         path.write_bytes(whole[: int(share * len(whole))])
-        try:
-            rows = open_rows(path)
-            rows.count()
-        except us.UnderstudyError as error:
-            assert "hidden" not in str(error)
-            assert str(MARK) not in str(error)
-            assert str(error).startswith(f"The file '{path}' ")
+        told = refusal(path)
+        assert "hidden" not in told
+        assert str(MARK) not in told
+        assert not told or told.startswith(f"The file '{path}' ")
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
+@settings(derandomize=True, deadline=None, max_examples=20)
 @given(data=st.data())
 def test_a_damaged_file_is_read_or_refused(data, tmp_path_factory):
     ending = data.draw(st.sampled_from(sorted(WRITERS)))
@@ -113,7 +120,5 @@ def test_a_damaged_file_is_read_or_refused(data, tmp_path_factory):
     for _ in range(data.draw(st.integers(1, 8))):
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(bytes(whole))
-    try:
-        open_rows(path).lazy.collect()
-    except (us.UnderstudyError, Exception) as error:
-        assert isinstance(error, us.UnderstudyError) or "DataError" in str(error)
+    told = refusal(path)
+    assert not told or told.startswith(f"The file '{path}' ")

@@ -37,6 +37,7 @@ RELATED: Final = frozenset(
 _WORDS: Final = {
     "joins": "JOIN",
     "group": "GROUP BY",
+    "Group": "GROUP BY",
     "with_": "WITH",
     "windows": "WINDOW",
     "laterals": "LATERAL",
