@@ -105,8 +105,9 @@ class VariableLabels:
         """Whether a code says that there is no answer."""
         if code in self.missing_codes:
             return True
-        number = isinstance(code, int | float)
-        return number and any(low <= code <= high for low, high in self.missing_ranges)
+        if isinstance(code, str):
+            return False
+        return any(low <= code <= high for low, high in self.missing_ranges)
 
 
 @dataclass(frozen=True)
