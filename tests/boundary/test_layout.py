@@ -39,7 +39,10 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # come in parts, 1 for contrasts.
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 533, 320, 60
+# 18 for what people have: files of SPSS, Stata and SAS and what they say of their variables, JSON
+# lines, Arrow, workbooks, texts as lines, rows apart from their readers, databases (5), the table
+# of a command, and drafts by labels.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 551, 320, 60
 
 
 def code_lines(function):
