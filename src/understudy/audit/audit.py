@@ -1,9 +1,9 @@
 """Audits: what releases of neighbouring tables show, against what they promise.
 
 For each line many releases are made of both tables. An event is learned on one half of them and
-counted on the other, which bounds ε or μ from below (`understudy.audit.lower_bounds`). A bound above
-what is stated, in an audit that errs once in a million, is an alarm: the promise does not hold. None
-is no proof; how much of the promise was seen says how hard the audit looked.
+counted on the other, which bounds ε or μ from below (`understudy.audit.lower_bounds`). A bound
+above what is stated, in an audit that errs once in a million, is an alarm: the promise does not
+hold. No alarm is no proof; how much of the promise was seen says how hard the audit looked.
 
 Only made tables are released: an audit is about methods, and sees no confidential rows.
 
@@ -53,7 +53,7 @@ class Verdict:
 
     @property
     def alarm(self) -> bool:
-        """Whether the promise does not hold; false in all but one of a million audits if it does."""
+        """Whether the promise does not hold; one of a million audits says so where it does."""
         return self.shown.certain > self.stated.value
 
     @property

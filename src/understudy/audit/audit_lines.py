@@ -71,7 +71,7 @@ _TRIPLE: Final = _added(_THREE, _TRIPLES, {"a": "y", "b": "v", "c": "t"})
 _NUMBER_ADDED: Final = _added(_ONE + _NUMBER, _NUMBERS, {"a": "y", "z": 0.99})
 _EMPTY_CELL: Final = _added(_WIDE, ({"a": "x0"},) * 8, {"a": "x7"})
 _ONE_RECORD: Final = _replaced(_ONE, ({"a": "x"},), {"a": "y"})
-_SMALL_DELTA: Final = {"epsilon": "4", "delta": "0.000001"}
+_SMALL_DELTA: Final[dict[str, Any]] = {"epsilon": "4", "delta": "0.000001"}
 """μ = 0.84: far enough from nothing to be seen, and not so large that all is plain."""
 
 MANY = 100_000
@@ -89,7 +89,8 @@ def _one_measurement() -> Iterator[Line]:
         yield Line("laplace", options={"form": form}, **_EMPTY_CELL)
     for name in ("dirichlet", "pegs-tables"):
         yield Line(name, **_ONE_RECORD)
-    for budget in ({}, _SMALL_DELTA):
+    budgets: tuple[dict[str, Any], ...] = ({}, _SMALL_DELTA)
+    for budget in budgets:
         yield Line("a choice between two", probe=opposite_scores, **budget, **_PAIR)
 
 

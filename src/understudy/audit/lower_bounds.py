@@ -1,9 +1,10 @@
 """Lower bounds on what a release costs, from how often an event happens under two tables.
 
-If a mechanism is (ε, δ)-private, an event of probability p under one table has at least (p − δ) e^−ε
-under its neighbour; if it is μ-Gaussian private, at least Φ(Φ⁻¹(p) − μ). Turned round, two frequencies
-bound ε and μ from below. Both probabilities are bounded exactly (Clopper & Pearson 1934), each at half
-of the error, so that a bound is above the truth with a probability of at most that error.
+If a mechanism is (ε, δ)-private, an event of probability p under one table has at least
+(p − δ) e^−ε under its neighbour; if it is μ-Gaussian private, at least Φ(Φ⁻¹(p) − μ). Turned round,
+two frequencies bound ε and μ from below. Both probabilities are bounded exactly (Clopper & Pearson
+1934), each at half of the error, so that a bound is above the truth with a probability of at most
+that error.
 
 Sources:
     Dong, Roth & Su (2022), "Gaussian Differential Privacy", Journal of the Royal Statistical
@@ -73,9 +74,10 @@ def lower_bound(
     """
     likely, rare = at_least(times, n, error / 2), at_most(others, n, error / 2)
     if stated.unit == "mu":
-        return np.maximum(0.0, ndtri(likely) - ndtri(rare))
+        return np.asarray(np.maximum(0.0, ndtri(likely) - ndtri(rare)))
     with np.errstate(divide="ignore"):
-        return np.maximum(0.0, np.log(np.maximum(likely - stated.delta, 0.0)) - np.log(rare))
+        shown = np.log(np.maximum(likely - stated.delta, 0.0)) - np.log(rare)
+        return np.asarray(np.maximum(0.0, shown))
 
 
 def reach(n: int, stated: Stated) -> float:

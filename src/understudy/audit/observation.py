@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -87,7 +88,7 @@ def _of_set(place: int, table: pl.DataFrame) -> Iterator[tuple[str, float]]:
 
 def _changes(values: Sequence[object]) -> NDArray[np.bool_]:
     """Where a record has another value than the one before: sorted records have few of these."""
-    return np.array([a != b for a, b in zip(values, values[1:], strict=False)], dtype=np.bool_)
+    return np.array([a != b for a, b in pairwise(values)], dtype=np.bool_)
 
 
 def matrix(
