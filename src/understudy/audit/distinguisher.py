@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.audit.lower_bounds import ALARM, BOUND, Stated, lower_bound
+from understudy.parallel import single_threaded
 
 _SINGLE = 24
 """Numbers of a release that are tried alone: those that differ most."""
@@ -133,8 +134,9 @@ def _scores(
     linear = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
     trees = HistGradientBoostingClassifier(max_iter=80, max_depth=4, random_state=0)
     for name, model in (("weighed together", linear), ("by trees", trees)):
-        model.fit(rows, which)
-        scored = [tuple(_scored(model, part) for part in parts) for parts in (choosing, testing)]
+        with single_threaded():  # several threads wait for each other, busily, over small tables
+            model.fit(rows, which)
+            scored = [[_scored(model, part) for part in parts] for parts in (choosing, testing)]
         yield _Score(name, (scored[0][0], scored[0][1]), (scored[1][0], scored[1][1]))
 
 
