@@ -1,4 +1,4 @@
-"""Bounds from frequencies: against the library's, and never above the truth more often than said."""
+"""Bounds from frequencies: as the library has them, and too high as seldom as they say."""
 
 import math
 

@@ -39,8 +39,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # come in parts, 1 for contrasts.
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
-# 11 for audits: bounds, observations, events, releases, lines, probes, a room for these, the command,
-# what it prints; and measuring apart from what stands around it.
+# 11 for audits: bounds, observations, events, releases, lines, probes, a room for these, the
+# command, what it prints; and measuring apart from what stands around it.
 MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 544, 320, 60
 
 
