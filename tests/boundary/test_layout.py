@@ -42,7 +42,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 18 for what people have: files of SPSS, Stata and SAS and what they say of their variables, JSON
 # lines, Arrow, workbooks, texts as lines, rows apart from their readers, databases (5), the table
 # of a command, and drafts by labels.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 551, 320, 60
+# 11 for audits: bounds, observations, events, releases, lines, probes, a room for these, the
+# command, what it prints; and measuring apart from what stands around it.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 562, 320, 60
 
 
 def code_lines(function):
