@@ -75,11 +75,15 @@ def _sync_name(path: Path) -> None:
 
 
 def _write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
-    sums = {file.relative_to(folder).as_posix(): digest(file) for file in files}
-    whole = {"format": FORMATS[-1], **content, "files": sums}
+    whole = {"format": FORMATS[-1], **content, "files": checksums(folder)}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """Path of each file of a folder → its checksum, in order."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return {file.relative_to(folder).as_posix(): digest(file) for file in files}
 
 
 def digest(file: Path) -> str:
@@ -95,14 +99,14 @@ def open_checked(path: Path) -> dict[str, Any]:
     hidden files of a file manager are left aside and never read.
 
     Returns:
-        Its content, with its `format`, and the names of all `files`.
+        Its content, with its `format`, and the checksums of all `files`.
 
     Raises:
         ReleaseError: not a release, another format version, or a file that was changed.
     """
     content = _manifest(path)
     _check_files(path, content["files"])
-    return content | {"files": list(content["files"])}
+    return content
 
 
 def remove(path: Path) -> None:

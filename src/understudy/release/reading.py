@@ -21,6 +21,8 @@ from understudy.release.content_check import (
     require_stored,
 )
 from understudy.release.decoding import dtype_of
+from understudy.release.exports.metadata_files import METADATA, require_metadata
+from understudy.release.exports.row_exports import possible_files
 from understudy.release.manifest import InferenceFacts, Manifest, require_facts
 from understudy.release.measurement import Measurement
 from understudy.release.measurement_content import Kind
@@ -32,7 +34,7 @@ from understudy.schema.cell_values import Code, number_of, text_of
 from understudy.schema.derived_columns import Cells, follows, sources_of
 from understudy.schema.relation_boxes import breaks
 
-PAGES: Final = ("report.html", "results.html")
+PAGES: Final = ("report.html", "results.html", "codebook.html")
 MALFORMED: Final = (
     *(
         SchemaError,
@@ -84,6 +86,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     parted = _require_files(files, content, entries)
     _require_declared(content)
     schema = Schema.load(folder / "schema.toml")
+    require_metadata(folder, files, schema)
     manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
     if not set(manifest.priority) <= set(schema.names):
         raise Fault("it gives priority to columns that its schema does not have")
@@ -99,7 +102,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
 
 
 def _require_files(
-    files: list[str], content: Mapping[str, Any], entries: list[dict[str, Any]]
+    files: Mapping[str, str], content: Mapping[str, Any], entries: list[dict[str, Any]]
 ) -> bool:
     """Refuse files that no release has, and the lack of one that it must have.
 
@@ -121,7 +124,8 @@ def _require_files(
         *(f"{name}.parquet" for name in synthetic if not parted),
         *(f"noisy/{name}.parquet" for name in names),
     }
-    possible = needed | {*PAGES, *(f"{name}.csv" for name in synthetic)}
+    beside = possible_files(content["sets"], len(parts))
+    possible = needed | {*PAGES, *METADATA, *(f"synthetic/{name}" for name in beside)}
     if lacking := sorted(needed - set(files)):
         raise Fault(f"its manifest does not list {named(lacking[0])}")
     if more := sorted(set(files) - possible):

@@ -1,0 +1,146 @@
+"""A release as a data package of Frictionless Data (version 2), from schema and manifest alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from understudy.release import strict_json
+from understudy.release.citation import citation
+from understudy.release.exports.variable_facts import Category, Variable, variables
+from understudy.release.manifest import Manifest
+from understudy.release.measurement import Measurement
+from understudy.release.shape import Fault
+from understudy.release.synthetic_sets import part_names, part_sizes
+from understudy.schema import Schema
+from understudy.schema.cell_values import number_of, text_of
+
+_PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
+_MEDIA: Final = "application/vnd.apache.parquet"
+_TYPES = {"integer": "integer", "continuous": "number", "boolean": "boolean", "date": "date"}
+
+
+def data_package(
+    manifest: Manifest,
+    schema: Schema,
+    measurements: tuple[Measurement, ...],
+    *,
+    parted: bool,
+) -> str:
+    """The data package as JSON text.
+
+    Args:
+        manifest: how the release was made.
+        schema: what is public.
+        measurements: that are released.
+        parted: whether the synthetic tables come in parts.
+    """
+    parts = part_names(len(part_sizes(manifest.n_rows))) if parted else []
+    sets = [f"synthetic/set-{k}" for k in range(1, manifest.sets + 1)]
+    table = {"fields": fields_of(schema)}
+    rows = [
+        {
+            "name": place.rpartition("/")[2],
+            "path": [f"{place}/{part}" for part in parts] or f"{place}.parquet",
+            "title": "Synthetic records",
+            "format": "parquet",
+            "mediatype": _MEDIA,
+            "schema": table,
+        }
+        for place in sets
+    ]
+    noisy = [
+        {
+            "name": f"noisy-{one.name.lower()}",
+            "path": f"noisy/{one.name}.parquet",
+            "title": "Noisy measurement",
+            "format": "parquet",
+            "mediatype": _MEDIA,
+        }
+        for one in measurements
+        if one.name
+    ]
+    content = {
+        "$schema": _PROFILE,
+        "title": schema.title or "Synthetic data release",
+        "description": f"Synthetic microdata. {manifest.guarantee.statement}",
+        "citation": citation(manifest, schema),
+        "resources": [*rows, *noisy],
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def require_data_package(text: str, schema: Schema) -> None:
+    """Refuse a data package that says something else of the columns than their schema.
+
+    Args:
+        text: of the file.
+        schema: of the release.
+
+    Raises:
+        Fault: says what does not fit.
+    """
+    try:
+        resources = strict_json.parse(text)["resources"]
+        found = [one["schema"]["fields"] for one in resources if "schema" in one]
+        told = [[_said(field) for field in fields] for fields in found]
+    except (ValueError, LookupError, TypeError):
+        raise Fault("its data package is malformed") from None
+    expected = [_said(field) for field in fields_of(schema)]
+    if not told or any(one != expected for one in told):
+        raise Fault("its data package describes other columns than its schema")
+
+
+def fields_of(schema: Schema) -> list[dict[str, Any]]:
+    """The columns as fields of a table schema."""
+    return [_field(variable) for variable in variables(schema)]
+
+
+def _said(field: dict[str, Any]) -> dict[str, Any]:
+    """What a field says of values and labels; bounds and types are told by the tables."""
+    return {name: field.get(name) for name in ("name", "description", "categories", "missingValues")}
+
+
+def _field(variable: Variable) -> dict[str, Any]:
+    kind = variable.column.kind
+    levels = [one for one in variable.levels if one.text]
+    field: dict[str, Any] = {"name": variable.name, "type": _TYPES.get(kind, _type(levels)), "kind": kind}
+    if variable.description:
+        field["description"] = variable.description
+    if variable.rule:
+        field["derived"] = variable.rule
+    if variable.bounds is not None:
+        low, high = (_typed(text, field["type"]) for text in variable.bounds)
+        field["constraints"] = {"minimum": low, "maximum": high}
+    elif kind != "boolean":
+        field["categories"] = [_category(one, field["type"]) for one in levels]
+        field["categoriesOrdered"] = kind == "ordinal"
+    if variable.absent:
+        absent = [_missing(one) for one in variable.absent]
+        field["missingValues"] = absent
+    return field
+
+
+def _type(levels: list[Category]) -> str:
+    """Numbers, if all levels are told apart by them: "03" and "3" are two texts."""
+    numbers = [number_of(one.text) for one in levels]
+    if any(n is None or text_of(n) != one.text for n, one in zip(numbers, levels, strict=True)):
+        return "string"
+    return "integer" if all(number == int(number or 0) for number in numbers) else "number"
+
+
+def _typed(text: str, kind: str) -> Any:
+    if kind not in ("integer", "number"):
+        return text
+    number = number_of(text)
+    assert number is not None
+    return int(text) if kind == "integer" else number
+
+
+def _category(one: Category, kind: str) -> dict[str, Any]:
+    value = _typed(one.text, kind)
+    return {"value": value, "label": one.label} if one.label else {"value": value}
+
+
+def _missing(one: Category) -> dict[str, str]:
+    return {"value": one.text, "label": one.label or one.absence, "absence": one.absence}

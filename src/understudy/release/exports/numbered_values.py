@@ -1,0 +1,147 @@
+"""Columns as SPSS and Stata hold them: numbers, of which some have labels and some mean absence.
+
+A number stays what it is. Levels in text become 1, 2, 3 … in their order, with the texts as labels.
+A code of absence that is written as a number keeps it; one in words gets a number that is none of
+the column's, the highest of as many nines as it takes (999, 998 … where ages end at 120), and its
+words as label. Dates are counted in days since 1970-01-01 here; those that stand for absence are
+the last of the year 9999. An empty cell is a number that is not there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from understudy.release.decoding import dtype_of
+from understudy.release.exports.variable_facts import Category, Variable
+from understudy.schema import NUMERIC, Date
+from understudy.schema.cell_values import number_of
+
+_LAST_DAY = 2_932_896.0  # 9999-12-31
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Which number stands for each single value of a column.
+
+    Attributes:
+        variable: the column.
+        numbers: text of a level, a labelled spike or a code of absence → its number; without the
+            empty one.
+    """
+
+    variable: Variable
+    numbers: Mapping[str, float]
+
+    @property
+    def is_date(self) -> bool:
+        """Whether its numbers are days since 1970-01-01."""
+        return isinstance(self.variable.column, Date)
+
+    @property
+    def is_recoded(self) -> bool:
+        """Whether its levels are texts, so that their numbers are only places in an order."""
+        return dtype_of(self.variable.column) == pl.Enum and self.variable.column.kind != "boolean"
+
+    @property
+    def absent(self) -> dict[float, Category]:
+        """Numbers that stand for absence, in the order of the schema."""
+        return self._numbered(self.variable.absent)
+
+    @property
+    def labels(self) -> dict[float, str]:
+        """Labels of numbers: those of the schema, and words where the number is not the value."""
+        found = {**self._numbered(self.variable.levels), **self.absent}
+        return {
+            number: one.words
+            for number, one in found.items()
+            if one.label or number_of(one.text) != number
+        }
+
+    def _numbered(self, categories: Iterable[Category]) -> dict[float, Category]:
+        return {self.numbers[one.text]: one for one in categories if one.text}
+
+    def series(self, values: pl.Series) -> pl.Series:
+        """A column of a release in these numbers; null for an empty cell.
+
+        Args:
+            values: of the type that the schema gives it.
+        """
+        if values.dtype in (pl.Enum, pl.Boolean):
+            texts = values.cast(pl.String)
+            return texts.replace_strict(list(self.numbers), list(self.numbers.values()), default=None)
+        if self.is_date:
+            return self._days(values)
+        if values.dtype != pl.String:
+            return values
+        coded = values.replace_strict(
+            list(self.numbers), list(self.numbers.values()), default=None, return_dtype=pl.Float64
+        )
+        return coded.fill_null(values.cast(pl.Float64, strict=False))
+
+    def _days(self, values: pl.Series) -> pl.Series:
+        if values.dtype == pl.Date:
+            return values.cast(pl.Int32).cast(pl.Float64)
+        coded = values.replace_strict(
+            list(self.numbers), list(self.numbers.values()), default=None, return_dtype=pl.Float64
+        )
+        days = values.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
+        return coded.fill_null(days)
+
+
+def numbered(variable: Variable, *, by_place: bool = False) -> Numbered:
+    """The numbers of a column with levels, or on the number line.
+
+    Args:
+        variable: the column.
+        by_place: whether levels that are numbers are counted as texts are: 1, 2, 3 …
+    """
+    levels = [one.text for one in variable.levels if one.text]
+    if variable.is_numeric:
+        numbers = {text: number for text in levels if (number := number_of(text)) is not None}
+    elif variable.column.kind == "boolean" or dtype_of(variable.column) == pl.Boolean:
+        numbers = {text: float(text == "true") for text in levels}
+    elif by_place or dtype_of(variable.column) == pl.Enum:
+        numbers = {text: float(place) for place, text in enumerate(levels, start=1)}
+    else:
+        numbers = {text: number for text in levels if (number := number_of(text)) is not None}
+    absent = [one.text for one in variable.absent if one.text]
+    return Numbered(variable, numbers | _absent_numbers(variable, absent, set(numbers.values())))
+
+
+def _absent_numbers(variable: Variable, codes: list[str], taken: set[float]) -> dict[str, float]:
+    """Their own numbers, if they have any that nothing else has; else fresh ones."""
+    column, found = variable.column, dict[str, float]()
+    for code in codes:
+        own = column.position(code) if isinstance(column, NUMERIC) else number_of(code)
+        if own is not None and own not in taken:
+            found[code] = own
+            taken.add(own)
+    rest = [code for code in codes if code not in found]
+    fresh = _days_after_all(len(rest), taken) if isinstance(column, Date) else None
+    if fresh is None:
+        high = column.bounds[1] if isinstance(column, NUMERIC) else 0.0
+        fresh = _nines(len(rest), max([high, *taken]))
+    found |= dict(zip(rest, fresh, strict=True))
+    return {code: found[code] for code in codes}
+
+
+def _nines(n: int, above: float) -> list[float]:
+    """The last n numbers that end in as many nines as it takes to be above another.
+
+    Example:
+        >>> _nines(2, 120.0), _nines(1, 2.0), _nines(3, 7.0)
+        ([998.0, 999.0], [9.0], [97.0, 98.0, 99.0])
+    """
+    power = 10.0
+    while power - n <= above:
+        power *= 10
+    return [power - n + k for k in range(n)]
+
+
+def _days_after_all(n: int, taken: set[float]) -> list[float]:
+    """The last n days of the year 9999 that are not taken."""
+    days = (_LAST_DAY - k for k in range(n + len(taken)))
+    return sorted(day for day in days if day not in taken)[-n:] if n else []
