@@ -27,6 +27,7 @@ _ORDER = (
     "plan",
     "synthesize",
     "show",
+    "export",
     "analyze",
     "waves",
     "answer",

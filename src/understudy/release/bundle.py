@@ -45,22 +45,48 @@ def publish(
         UnsavedError: it cannot be written.
         ReleaseError: the folder exists and is not empty, or another run holds its place.
     """
+
+    def filled(folder: Path) -> None:
+        fill(folder)
+        _write_manifest(folder, content)
+
+    def entered(folder: Path) -> None:
+        if before_rename is not None:
+            before_rename(hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest())
+
+    try:
+        lay_out(path, filled, entered)
+    except UNWRITTEN as error:
+        raise UnsavedError(path, disk.reason(error)) from None
+    _sync_name(path)
+
+
+def lay_out(
+    path: Path, fill: Callable[[Path], object], before_rename: Callable[[Path], None] | None = None
+) -> None:
+    """Fill a new folder beside its place, and move it there, whole or not at all.
+
+    Args:
+        path: folder that does not exist yet (or is empty).
+        fill: writes the files into the folder that it is given.
+        before_rename: given the folder when all of it is on the disk; an error of it stops that.
+
+    Raises:
+        ReleaseError: the folder exists and is not empty, or another run holds its place.
+        Exception: one of `UNWRITTEN`, if it cannot be written.
+    """
     with held(path) as folder:
         try:
             folder.mkdir()
             fill(folder)
-            _write_manifest(folder, content)
             disk.sync_all(folder)
             if before_rename is not None:
-                before_rename(hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest())
+                before_rename(folder)
             if os.name == "nt" and path.is_dir():  # elsewhere a rename takes an empty one away
                 path.rmdir()
             folder.rename(path)
-        except UNWRITTEN as error:
-            raise UnsavedError(path, disk.reason(error)) from None
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        _sync_name(path)
 
 
 def _sync_name(path: Path) -> None:

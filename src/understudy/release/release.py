@@ -11,16 +11,17 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
+from understudy import disk
 from understudy.arguments import kind_of, path_of
 from understudy.errors import ReleaseError
 from understudy.parallel import require_threads
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.internal import Internal
 from understudy.release.amendment import before
-from understudy.release.bundle import checksums, open_checked, publish
+from understudy.release.bundle import UNWRITTEN, checksums, lay_out, open_checked, publish
 from understudy.release.decoding import FrameKind, require_frame, to_frame
 from understudy.release.exports.metadata_files import metadata_texts, row_files
-from understudy.release.exports.row_exports import formats_of, require_formats, write_rows
+from understudy.release.exports.row_exports import FORMATS, formats_of, require_formats, write_rows
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.reading import MALFORMED, PAGES, read_parts
@@ -151,6 +152,36 @@ class Release:
         content = {**self.manifest.to_json(), "measurements": measurements}
         publish(place, lambda folder: self._fill(folder, formats), content, self.entered)
         return place
+
+    def export(self, path: str | Path, *, also: str | Sequence[str]) -> list[Path]:
+        """Write the synthetic tables for other programs, to a folder that is no release.
+
+        Args:
+            path: folder that does not exist yet (or is empty).
+            also: formats, as in `save`.
+
+        Returns:
+            The files.
+
+        Raises:
+            ReleaseError: no format is named, or one that is not known or cannot hold the codes that
+                the schema declares; or the folder cannot be written.
+            MethodError: a format needs a library that is not installed.
+        """
+        require_threads()
+        place = path_of("The folder for the files", path, ReleaseError)
+        formats = formats_of(also)
+        if not formats:
+            raise ReleaseError(f"Name a format to write, such as also={FORMATS[1]!r}.")
+        require_formats(formats, self.schema)
+        try:
+            lay_out(place, lambda folder: write_rows(self.tables, self.schema, folder, formats))
+        except UNWRITTEN as error:
+            raise ReleaseError(
+                f"The files cannot be written to {str(place)!r}: {disk.reason(error)}; choose "
+                "another place."
+            ) from None
+        return sorted(place.iterdir())
 
     def _fill(self, folder: Path, formats: Sequence[str]) -> None:
         from understudy.release.readme import readme  # loads jinja2: only to write

@@ -6,19 +6,22 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+import polars as pl
+
 from understudy.release import strict_json
 from understudy.release.citation import citation
+from understudy.release.decoding import dtype_of
 from understudy.release.exports.variable_facts import Variable, variables
 from understudy.release.manifest import Manifest
 from understudy.release.shape import Fault
 from understudy.schema import Schema
 
 _MOST_LABELS: Final = 40
-_TYPES = {
-    "integer": "sc:Integer",
-    "continuous": "sc:Float",
-    "boolean": "sc:Boolean",
-    "date": "sc:Date",
+_TYPES: Final[dict[type[pl.DataType], str]] = {
+    pl.Int64: "sc:Integer",
+    pl.Float64: "sc:Float",
+    pl.Boolean: "sc:Boolean",
+    pl.Date: "sc:Date",
 }
 _CONTEXT: Final[dict[str, Any]] = {
     "@language": "en",
@@ -32,6 +35,7 @@ _CONTEXT: Final[dict[str, Any]] = {
     "conformsTo": "dct:conformsTo",
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"},
     "extract": "cr:extract",
     "field": "cr:field",
@@ -51,6 +55,7 @@ _CONTEXT: Final[dict[str, Any]] = {
     "regex": "cr:regex",
     "repeated": "cr:repeated",
     "replace": "cr:replace",
+    "samplingRate": "cr:samplingRate",
     "separator": "cr:separator",
     "source": "cr:source",
     "subField": "cr:subField",
@@ -129,7 +134,7 @@ def _field(variable: Variable, number: int, path: str, place: str) -> dict[str, 
         "@type": "cr:Field",
         "@id": f"{place}/V{number}",
         "name": variable.name,
-        "dataType": _TYPES.get(variable.column.kind, "sc:Text"),
+        "dataType": _TYPES.get(dtype_of(variable.column).base_type(), "sc:Text"),
         "source": {"fileObject": {"@id": path}, "extract": {"column": variable.name}},
     }
     if words := _words(variable):

@@ -98,26 +98,33 @@ def fields_of(schema: Schema) -> list[dict[str, Any]]:
 
 def _said(field: dict[str, Any]) -> dict[str, Any]:
     """What a field says of values and labels; bounds and types are told by the tables."""
-    return {name: field.get(name) for name in ("name", "description", "categories", "missingValues")}
+    return {
+        name: field.get(name) for name in ("name", "description", "categories", "missingValues")
+    }
 
 
 def _field(variable: Variable) -> dict[str, Any]:
     kind = variable.column.kind
     levels = [one for one in variable.levels if one.text]
-    field: dict[str, Any] = {"name": variable.name, "type": _TYPES.get(kind, _type(levels)), "kind": kind}
+    field: dict[str, Any] = {
+        "name": variable.name,
+        "type": _TYPES.get(kind, _type(levels)),
+        "kind": kind,
+    }
     if variable.description:
         field["description"] = variable.description
     if variable.rule:
         field["derived"] = variable.rule
     if variable.bounds is not None:
-        low, high = (_typed(text, field["type"]) for text in variable.bounds)
-        field["constraints"] = {"minimum": low, "maximum": high}
+        if not any(one.text for one in variable.absent):  # codes lie beyond the bounds
+            low, high = (_typed(text, field["type"]) for text in variable.bounds)
+            field["constraints"] = {"minimum": low, "maximum": high}
     elif kind != "boolean":
         field["categories"] = [_category(one, field["type"]) for one in levels]
         field["categoriesOrdered"] = kind == "ordinal"
     if variable.absent:
-        absent = [_missing(one) for one in variable.absent]
-        field["missingValues"] = absent
+        labels = [one.label for one in variable.absent]
+        field["missingValues"] = [_missing(one, labels) for one in variable.absent]
     return field
 
 
@@ -142,5 +149,7 @@ def _category(one: Category, kind: str) -> dict[str, Any]:
     return {"value": value, "label": one.label} if one.label else {"value": value}
 
 
-def _missing(one: Category) -> dict[str, str]:
-    return {"value": one.text, "label": one.label or one.absence, "absence": one.absence}
+def _missing(one: Category, labels: list[str]) -> dict[str, str]:
+    """A code of absence, and its label where no other has it, as the format demands."""
+    told = {"value": one.text, "absence": str(one.absence)}
+    return told | ({"label": one.label} if labels.count(one.label) == 1 and one.label else {})

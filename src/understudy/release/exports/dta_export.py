@@ -16,23 +16,13 @@ from typing import Any, Final
 import polars as pl
 
 from understudy.errors import ReleaseError, line
-from understudy.release.exports.adapted_names import NameRules, adapted, shortened
+from understudy.release.exports.adapted_names import NameRules, adapted
 from understudy.release.exports.numbered_values import Numbered, numbered
 from understudy.release.exports.variable_facts import Variable, variables
 from understudy.schema import Schema
 
-_NAMES: Final = NameRules(
-    32,
-    frozenset(
-        "aggregate array boolean break byte case catch class colvector complex const continue "
-        "default delegate delete do double else eltypedef end enum explicit export external float "
-        "for friend function global goto if in inline int local long mata matrix namespace new "
-        "null numeric nullmat operator orgtypedef polymorphic pragma private protected public "
-        "quad real return rowvector scalar short signed static str strl string struct super "
-        "switch template this throw transmorphic try typedef typename union unsigned using vector "
-        "version virtual void volatile while with".split()
-    ),
-)
+_WORDS: Final = ("byte", "double", "float", "if", "in", "int", "long", "strl", "using", "with")
+_NAMES: Final = NameRules(32, frozenset([*_WORDS, *(f"str{n}" for n in range(2046))]))
 _LONGEST_LABEL, _LONGEST_TITLE = 80, 80
 _LARGEST = 2_147_483_620  # of a number with a label
 _EPOCH = 3_653.0  # days from 1960-01-01, where Stata begins, to 1970-01-01
@@ -77,7 +67,9 @@ class _Variable:
         }
         told = {self.letters[one.text]: one for one in absent.values()}
         found |= {
-            letter: one.words for letter, one in told.items() if one.label or one.text != f".{letter}"
+            letter: one.words
+            for letter, one in told.items()
+            if one.label or one.text != f".{letter}"
         }
         return found
 
@@ -162,8 +154,8 @@ def _letters(variable: Variable) -> dict[str, str]:
     rest = [text for text in codes if text not in own]
     if len(rest) > len(free):
         raise ReleaseError(
-            f"The column {line(variable.name)!r} has {len(codes)} codes of absence, and Stata knows "
-            f"{len(ascii_lowercase)}; leave dta out of what is written."
+            f"The column {line(variable.name)!r} has {len(codes)} codes of absence, and Stata "
+            f"knows {len(ascii_lowercase)}; leave dta out of what is written."
         )
     own |= dict(zip(rest, free, strict=False))
     return {text: own[text] for text in codes}

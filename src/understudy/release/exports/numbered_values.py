@@ -70,25 +70,23 @@ class Numbered:
             values: of the type that the schema gives it.
         """
         if values.dtype in (pl.Enum, pl.Boolean):
-            texts = values.cast(pl.String)
-            return texts.replace_strict(list(self.numbers), list(self.numbers.values()), default=None)
+            return self._coded(values.cast(pl.String))
         if self.is_date:
             return self._days(values)
         if values.dtype != pl.String:
             return values
-        coded = values.replace_strict(
-            list(self.numbers), list(self.numbers.values()), default=None, return_dtype=pl.Float64
-        )
-        return coded.fill_null(values.cast(pl.Float64, strict=False))
+        return self._coded(values).fill_null(values.cast(pl.Float64, strict=False))
 
     def _days(self, values: pl.Series) -> pl.Series:
         if values.dtype == pl.Date:
             return values.cast(pl.Int32).cast(pl.Float64)
-        coded = values.replace_strict(
-            list(self.numbers), list(self.numbers.values()), default=None, return_dtype=pl.Float64
-        )
         days = values.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
-        return coded.fill_null(days)
+        return self._coded(values).fill_null(days)
+
+    def _coded(self, texts: pl.Series) -> pl.Series:
+        """Numbers of single values; null for other texts."""
+        values, numbers = list(self.numbers), list(self.numbers.values())
+        return texts.replace_strict(values, numbers, default=None, return_dtype=pl.Float64)
 
 
 def numbered(variable: Variable, *, by_place: bool = False) -> Numbered:

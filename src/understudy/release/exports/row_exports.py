@@ -36,9 +36,7 @@ _WRITERS: Final[dict[str, Callable[[pl.DataFrame, Schema, Path, str], None]]] = 
 }
 
 
-def formats_of(
-    also: object = (), *, csv: bool = False, csv_raw: bool = False
-) -> tuple[str, ...]:
+def formats_of(also: object = (), *, csv: bool = False, csv_raw: bool = False) -> tuple[str, ...]:
     """The formats that were asked for, each once.
 
     Args:

@@ -21,9 +21,10 @@ from understudy.release.exports.numbered_values import Numbered, numbered
 from understudy.release.exports.variable_facts import Variable, variables
 from understudy.schema import NUMERIC, Schema
 
-_NAMES: Final = NameRules(
-    64, frozenset("all and by eq ge gt le lt ne not or to with".split())
-)  # fmt: skip
+_WORDS: Final = (
+    *("all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"),
+)
+_NAMES: Final = NameRules(64, frozenset(_WORDS))
 _LONGEST_LABEL, _LONGEST_VALUE_LABEL, _LONGEST_TITLE = 255, 120, 64
 _LONGEST_MISSING_TEXT = 8
 _SINGLE = 3

@@ -101,7 +101,9 @@ def _categories(column: Column) -> tuple[Category, ...]:
     spikes = getattr(column, "spikes", ())
     levels: tuple[Code, ...] = getattr(column, "levels", ())
     values = levels or tuple(spike for spike in spikes if text_of(spike) in column.value_labels)
-    absent: list[tuple[Code, Absence]] = [(code, "not applicable") for code in column.not_applicable]
+    absent: list[tuple[Code, Absence]] = [
+        (code, "not applicable") for code in column.not_applicable
+    ]
     absent += [(code, "missing") for code in column.missing]
     if column.out_of_domain is not None:
         absent.append((column.out_of_domain, "out of domain"))

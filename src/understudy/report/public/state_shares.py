@@ -177,7 +177,7 @@ def _bar(
     column: Column, group: list[int], share: float | None, noise: tuple[float | None, float]
 ) -> Bar:
     absent = group[0] >= column.n_ordinary
-    first, last = column.labels[group[0]], column.labels[group[-1]]
+    first, last = _labelled(column, group[0]), _labelled(column, group[-1])
     measured, half = noise
     if isinstance(column, NUMERIC) and not absent:
         low, high = column.intervals[group[0]], column.intervals[group[-1]]
@@ -187,6 +187,13 @@ def _bar(
         return Bar(label, share, measured, half, spike=spike, start=start, end=end)
     label = first if len(group) == 1 else f"{len(group):,} other {'codes' if absent else 'states'}"
     return Bar(label, share, measured, half, absent=absent, pooled=len(group) > 1)
+
+
+def _labelled(column: Column, state: int) -> str:
+    """Text of a state, with what it stands for behind it, if that is said."""
+    text = column.labels[state]
+    empty = state >= column.n_ordinary and column.codes[state - column.n_ordinary] == ""
+    return " ".join(filter(None, (text, column.value_labels.get("" if empty else text))))
 
 
 def _number(value: float, column: Column) -> str:
