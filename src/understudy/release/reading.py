@@ -86,7 +86,6 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     parted = _require_files(files, content, entries)
     _require_declared(content)
     schema = Schema.load(folder / "schema.toml")
-    require_metadata(folder, files, schema)
     manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
     if not set(manifest.priority) <= set(schema.names):
         raise Fault("it gives priority to columns that its schema does not have")
@@ -97,6 +96,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     require_named_later(measurements, behind)
     require_facts(manifest.inference, manifest.sets_kind, behind, schema)
     tables = _tables(folder, schema, manifest, measurements, parted=parted)
+    require_metadata(folder, files, schema)
     pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
     return Parts(tables, schema, manifest, measurements, pages)
 
