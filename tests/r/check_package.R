@@ -9,6 +9,7 @@ suppressPackageStartupMessages({
   library(survey)
 })
 testthat::test_dir(arguments[3], reporter = testthat::StopReporter$new())
+source(arguments[4], echo = TRUE, chdir = TRUE) # the guide, beside a release like that of its readers
 
 release <- read_release(folder)
 kept <- read_release(folder, absent = "keep", labels = FALSE)

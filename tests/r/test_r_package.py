@@ -6,16 +6,19 @@ Everything is asked in one process of R, which takes seconds to begin.
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import understudy as us
 from exported import SCHEMA, rows
+from schemas import column
 from understudy.errors import InferenceError
 
 pytestmark = pytest.mark.whole
@@ -55,10 +58,11 @@ def told(r, made, tmp_path_factory):
     expression = 'install.packages("source", repos = NULL, type = "source", lib = "library")'
     (place / "library").mkdir()
     subprocess.run([r, "-e", expression], cwd=place, check=True, capture_output=True)
+    guide = written_guide(place / "guide")
     script = Path(__file__).with_name("check_package.R")
     tests = place / "source/tests/testthat"
     ran = subprocess.run(
-        [r, script, place / "library", folder, tests],
+        [r, script, place / "library", folder, tests, guide],
         env={**os.environ, "RETICULATE_PYTHON": sys.executable},
         check=False,
         capture_output=True,
@@ -67,6 +71,24 @@ def told(r, made, tmp_path_factory):
     )
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout.splitlines()[-1])
+
+
+def written_guide(place):
+    """The R of the guide, as one script, beside a release of the columns that it speaks of."""
+    rng = np.random.default_rng(1)
+    columns = [column("sex", "categorical", levels=["f", "m"]), column("works", "boolean")]
+    columns.append(column("income", "integer", lower=0, upper=9))
+    people = {"sex": rng.choice(["f", "m"], 900), "works": rng.random(900) < 0.6}
+    people = pl.DataFrame(people | {"income": rng.integers(0, 10, 900)})
+    made = us.synthesize(
+        *(people, us.Schema.loads("".join(columns))),
+        **{"epsilon": 50, "method": "laplace", "sets": 3, "options": {"sets": "split"}},
+    )
+    made.save(place / "release")
+    text = (ROOT / "docs/guide/r.md").read_text(encoding="utf-8")
+    script = "".join(re.findall(r"^```r\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    (place / "guide.R").write_text(script, encoding="utf-8")
+    return place / "guide.R"
 
 
 def same(found, analysis):
