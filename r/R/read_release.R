@@ -6,7 +6,7 @@ read_release <- function(path, absent = c("NA", "keep"), labels = TRUE) {
   manifest <- .read_json(file.path(path, "manifest.json"), path)
   package <- .read_json(file.path(path, "datapackage.json"), path)
   .require_checksums(path, manifest$files)
-  fields <- package$resources[[1]]$schema$fields
+  fields <- .read_json(file.path(path, "tableschema.json"), path)$fields
   sets <- lapply(seq_len(manifest$sets), function(k) {
     frame <- .read_set(file.path(path, "synthetic", paste0("set-", k)))
     .typed_frame(frame, fields, absent == "keep", labels)

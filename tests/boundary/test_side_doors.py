@@ -317,7 +317,8 @@ def test_nothing_reaches_the_disk_but_the_release(
     assert {path.split("/")[0] for path in everything_in(scratch)} == {"out"}
     assert {path.name for path in (scratch / "out").iterdir()} == {
         *("synthetic", "noisy", "schema.toml", "README.md", "report.html", "manifest.json"),
-        *("codebook.html", "codebook.xml", "datapackage.json", "croissant.json"),
+        *("codebook.html", "codebook.xml", "datapackage.json", "tableschema.json"),
+        "croissant.json",
     }
 
 

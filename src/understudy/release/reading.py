@@ -96,7 +96,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     require_named_later(measurements, behind)
     require_facts(manifest.inference, manifest.sets_kind, behind, schema)
     tables = _tables(folder, schema, manifest, measurements, parted=parted)
-    require_metadata(folder, files, schema)
+    require_metadata(folder, files, schema, manifest.sets)
     pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
     return Parts(tables, schema, manifest, measurements, pages)
 

@@ -13,9 +13,14 @@ from exported import SCHEMA, release
 from understudy.errors import ReleaseError
 from understudy.release.bundle import checksums
 from understudy.release.exports.croissant_export import croissant, require_croissant
-from understudy.release.exports.data_package_export import data_package, require_data_package
+from understudy.release.exports.data_package_export import (
+    data_package,
+    require_table_schema,
+    table_schema,
+)
 from understudy.release.exports.ddi_export import codebook_xml, require_codebook
 from understudy.release.exports.metadata_files import METADATA, require_metadata, row_files
+from understudy.release.exports.variable_facts import variables
 from understudy.release.shape import Fault
 
 DDI = "{ddi:codebook:2_5}"
@@ -56,7 +61,8 @@ def test_two_releases_of_one_schema_differ_in_numbers_of_the_manifest_alone(made
     """What is written follows from schema and manifest: other rows change nothing."""
     other = release(sets=2)
     assert not other.tables[0].equals(made.tables[0])
-    assert codebook_xml(made.manifest, SCHEMA) == codebook_xml(made.manifest, other.schema)
+    one, two = variables(SCHEMA), variables(other.schema)
+    assert codebook_xml(made.manifest, SCHEMA, one) == codebook_xml(made.manifest, SCHEMA, two)
     package = data_package(made.manifest, SCHEMA, made.measurements, parted=False)
     assert package == data_package(made.manifest, SCHEMA, other.measurements, parted=False)
 
@@ -68,7 +74,8 @@ def test_the_data_package_lists_every_table_and_its_types(made, folder):
         row_files(checksums(folder))
     )
     assert all((folder / path).is_file() for path in paths)
-    fields = {one["name"]: one for one in content["resources"][0]["schema"]["fields"]}
+    table = json.loads((folder / content["resources"][0]["schema"]).read_text(encoding="utf-8"))
+    fields = {one["name"]: one for one in table["fields"]}
     assert {name: one["type"] for name, one in fields.items()} == {
         **{"sex": "integer", "region": "string", "net income": "number", "health": "string"},
         **{"age": "integer", "born": "date", "member": "boolean", "moved": "date"},
@@ -105,10 +112,16 @@ FORGED = {
         ("</codeBook>", ""),
     ],
     "datapackage.json": [
-        ('"label": "female"', '"label": "male"'),
-        ('"name": "sex"', '"name": "gender"'),
+        ('"tableschema.json"', '"other.json"', 1),
         ('"resources"', '"tables"'),
         ("{", "[", 1),
+    ],
+    "tableschema.json": [
+        ('"label": "female"', '"label": "male"'),
+        ('"name": "sex"', '"name": "gender"'),
+        ('"absence": "missing"', '"absence": "not applicable"'),
+        ('"fields"', '"columns"'),
+        ('"fields": [', '"fields": ["sex", '),
     ],
     "croissant.json": [
         ("2 = female", "2 = male"),
@@ -131,8 +144,8 @@ def test_a_description_that_says_something_else_is_refused(folder, tmp_path, nam
     assert change[0] in text
     (tmp_path / name).write_text(text.replace(*change), encoding="utf-8")
     listed = dict.fromkeys(METADATA, "") | row_files(checksums(folder))
-    with pytest.raises(Fault, match=r"codebook|data package|Croissant"):
-        require_metadata(tmp_path, listed, SCHEMA)
+    with pytest.raises(Fault, match=r"codebook|data package|table schema|Croissant"):
+        require_metadata(tmp_path, listed, SCHEMA, 2)
 
 
 def test_a_release_without_descriptions_is_read(made, folder, tmp_path):
@@ -170,8 +183,8 @@ def test_any_text_goes_through_every_description(made, name, level, label, words
         "description": words,
     }
     schema = us.Schema.model_validate({"title": words, "columns": {name: entry}})
-    require_codebook(codebook_xml(made.manifest, schema), schema)
-    package = data_package(made.manifest, schema, (), parted=False)
-    require_data_package(package, schema)
+    columns = variables(schema)
+    require_codebook(codebook_xml(made.manifest, schema, columns), columns)
+    require_table_schema(table_schema(columns), columns)
     sums = {"synthetic/set-1.parquet": "sha256:00"}
-    require_croissant(croissant(made.manifest, schema, sums), schema, sums)
+    require_croissant(croissant(made.manifest, schema, columns, sums), columns, sums)

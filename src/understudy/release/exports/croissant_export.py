@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -11,7 +11,7 @@ import polars as pl
 from understudy.release import strict_json
 from understudy.release.citation import citation
 from understudy.release.decoding import dtype_of
-from understudy.release.exports.variable_facts import Variable, variables
+from understudy.release.exports.variable_facts import Variable
 from understudy.release.manifest import Manifest
 from understudy.release.shape import Fault
 from understudy.schema import Schema
@@ -63,12 +63,18 @@ _CONTEXT: Final[dict[str, Any]] = {
 }
 
 
-def croissant(manifest: Manifest, schema: Schema, checksums: Mapping[str, str]) -> str:
+def croissant(
+    manifest: Manifest,
+    schema: Schema,
+    columns: Sequence[Variable],
+    checksums: Mapping[str, str],
+) -> str:
     """The description as JSON-LD text.
 
     Args:
         manifest: how the release was made.
         schema: what is public.
+        columns: of the schema.
         checksums: path of each file of synthetic rows → its SHA-256, as in the manifest.
     """
     title = schema.title or "Synthetic data release"
@@ -80,17 +86,17 @@ def croissant(manifest: Manifest, schema: Schema, checksums: Mapping[str, str]) 
         "description": f"Synthetic microdata. {manifest.guarantee.statement}",
         "citeAs": citation(manifest, schema),
         "distribution": [_file(path, checksum) for path, checksum in sorted(checksums.items())],
-        "recordSet": [_records(path, schema) for path in sorted(checksums)],
+        "recordSet": [_records(path, columns) for path in sorted(checksums)],
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def require_croissant(text: str, schema: Schema, checksums: Mapping[str, str]) -> None:
+def require_croissant(text: str, columns: Sequence[Variable], checksums: Mapping[str, str]) -> None:
     """Refuse a description of other files or columns than there are.
 
     Args:
         text: of the file.
-        schema: of the release.
+        columns: of the release.
         checksums: path of each file of synthetic rows → its SHA-256, as in the manifest.
 
     Raises:
@@ -107,7 +113,7 @@ def require_croissant(text: str, schema: Schema, checksums: Mapping[str, str]) -
         raise Fault("its Croissant description is malformed") from None
     if files != dict(checksums):
         raise Fault("its Croissant description is of other files")
-    expected = [(variable.name, _words(variable)) for variable in variables(schema)]
+    expected = [(variable.name, _words(variable)) for variable in columns]
     if any(fields != expected for fields in told):
         raise Fault("its Croissant description is of other columns than its schema")
 
@@ -123,9 +129,9 @@ def _file(path: str, checksum: str) -> dict[str, str]:
     }
 
 
-def _records(path: str, schema: Schema) -> dict[str, Any]:
+def _records(path: str, columns: Sequence[Variable]) -> dict[str, Any]:
     place = path.removesuffix(".parquet").removeprefix("synthetic/")
-    fields = [_field(one, k, path, place) for k, one in enumerate(variables(schema), start=1)]
+    fields = [_field(one, k, path, place) for k, one in enumerate(columns, start=1)]
     return {"@type": "cr:RecordSet", "@id": place, "name": place, "field": fields}
 
 

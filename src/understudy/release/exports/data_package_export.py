@@ -1,13 +1,17 @@
-"""A release as a data package of Frictionless Data (version 2), from schema and manifest alone."""
+"""A release as a data package of Frictionless Data (version 2), from schema and manifest alone.
+
+The columns of all synthetic tables are described in one file beside it, a table schema.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final
 
 from understudy.release import strict_json
 from understudy.release.citation import citation
-from understudy.release.exports.variable_facts import Category, Variable, variables
+from understudy.release.exports.variable_facts import Category, Variable
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.shape import Fault
@@ -16,7 +20,10 @@ from understudy.schema import Schema
 from understudy.schema.cell_values import number_of, text_of
 
 _PROFILE: Final = "https://datapackage.org/profiles/2.0/datapackage.json"
-_MEDIA: Final = "application/vnd.apache.parquet"
+_TABLE_PROFILE: Final = "https://datapackage.org/profiles/2.0/tableschema.json"
+_PARQUET: Final = {"format": "parquet", "mediatype": "application/vnd.apache.parquet"}
+TABLE: Final = "tableschema.json"
+"""Name of the file that describes the columns."""
 _TYPES = {"integer": "integer", "continuous": "number", "boolean": "boolean", "date": "date"}
 
 
@@ -37,15 +44,13 @@ def data_package(
     """
     parts = part_names(len(part_sizes(manifest.n_rows))) if parted else []
     sets = [f"synthetic/set-{k}" for k in range(1, manifest.sets + 1)]
-    table = {"fields": fields_of(schema)}
     rows = [
         {
             "name": place.rpartition("/")[2],
             "path": [f"{place}/{part}" for part in parts] or f"{place}.parquet",
             "title": "Synthetic records",
-            "format": "parquet",
-            "mediatype": _MEDIA,
-            "schema": table,
+            **_PARQUET,
+            "schema": TABLE,
         }
         for place in sets
     ]
@@ -54,8 +59,7 @@ def data_package(
             "name": f"noisy-{one.name.lower()}",
             "path": f"noisy/{one.name}.parquet",
             "title": "Noisy measurement",
-            "format": "parquet",
-            "mediatype": _MEDIA,
+            **_PARQUET,
         }
         for one in measurements
         if one.name
@@ -70,30 +74,49 @@ def data_package(
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def require_data_package(text: str, schema: Schema) -> None:
-    """Refuse a data package that says something else of the columns than their schema.
+def table_schema(columns: Sequence[Variable]) -> str:
+    """The columns of the synthetic tables as JSON text, one to a line."""
+    fields = [json.dumps(one, ensure_ascii=False, allow_nan=False) for one in map(_field, columns)]
+    lines = ",\n  ".join(fields)
+    return f'{{\n "$schema": "{_TABLE_PROFILE}",\n "fields": [\n  {lines}\n ]\n}}\n'
+
+
+def require_table_schema(text: str, columns: Sequence[Variable]) -> None:
+    """Refuse a table schema that says something else of the columns than their schema.
 
     Args:
         text: of the file.
-        schema: of the release.
+        columns: of the release.
 
     Raises:
         Fault: says what does not fit.
     """
     try:
-        resources = strict_json.parse(text)["resources"]
-        found = [one["schema"]["fields"] for one in resources if "schema" in one]
-        told = [[_said(field) for field in fields] for fields in found]
+        told = [_said(field) for field in strict_json.parse(text)["fields"]]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise Fault("its table schema is malformed") from None
+    if told != [_said(_field(one)) for one in columns]:
+        raise Fault("its table schema describes other columns than its schema")
+
+
+def require_data_package(text: str, n_sets: int) -> None:
+    """Refuse a data package that describes the synthetic tables in another way.
+
+    Args:
+        text: of the file.
+        n_sets: number of synthetic tables.
+
+    Raises:
+        Fault: says what does not fit.
+    """
+    try:
+        described = [
+            one["schema"] for one in strict_json.parse(text)["resources"] if "schema" in one
+        ]
     except (ValueError, LookupError, TypeError):
         raise Fault("its data package is malformed") from None
-    expected = [_said(field) for field in fields_of(schema)]
-    if not told or any(one != expected for one in told):
-        raise Fault("its data package describes other columns than its schema")
-
-
-def fields_of(schema: Schema) -> list[dict[str, Any]]:
-    """The columns as fields of a table schema."""
-    return [_field(variable) for variable in variables(schema)]
+    if described != [TABLE] * n_sets:
+        raise Fault("its data package describes its tables elsewhere than it should")
 
 
 def _said(field: dict[str, Any]) -> dict[str, Any]:

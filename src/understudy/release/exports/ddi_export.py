@@ -7,11 +7,12 @@ codes, what says that a value is absent, and how the study was made.
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from typing import Final
 
 from understudy.errors import shown
 from understudy.release.citation import citation
-from understudy.release.exports.variable_facts import Category, Variable, variables
+from understudy.release.exports.variable_facts import Category, Variable
 from understudy.release.manifest import Manifest
 from understudy.release.shape import Fault
 from understudy.schema import Schema
@@ -24,12 +25,13 @@ Told = list[tuple[str, str, list[tuple[str, str, str]]]]
 """Name and label of each variable; value, label and kind of absence of its categories."""
 
 
-def codebook_xml(manifest: Manifest, schema: Schema) -> str:
+def codebook_xml(manifest: Manifest, schema: Schema, columns: Sequence[Variable]) -> str:
     """The codebook as XML text.
 
     Args:
         manifest: how the release was made.
         schema: what is public.
+        columns: of the schema.
     """
     root = ET.Element("codeBook", {"xmlns": _SPACE, "version": "2.5"})
     _study(ET.SubElement(root, "stdyDscr"), manifest, schema)
@@ -39,22 +41,22 @@ def codebook_xml(manifest: Manifest, schema: Schema) -> str:
         _add(text, "fileName", f"synthetic/set-{k}")
         sizes = ET.SubElement(text, "dimensns")
         _add(sizes, "caseQnty", str(manifest.n_rows))
-        _add(sizes, "varQnty", str(len(schema.declared)))
+        _add(sizes, "varQnty", str(len(columns)))
         _add(text, "fileType", "Apache Parquet")
     data = ET.SubElement(root, "dataDscr")
     files = " ".join(f"F{k}" for k in range(1, manifest.sets + 1))
-    for number, variable in enumerate(variables(schema), start=1):
+    for number, variable in enumerate(columns, start=1):
         _variable(data, variable, number, files)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def require_codebook(text: str, schema: Schema) -> None:
+def require_codebook(text: str, columns: Sequence[Variable]) -> None:
     """Refuse a codebook that says something else of the columns than their schema.
 
     Args:
         text: of the file.
-        schema: of the release.
+        columns: of the release.
 
     Raises:
         Fault: says what does not fit.
@@ -65,7 +67,7 @@ def require_codebook(text: str, schema: Schema) -> None:
         told = _told(ET.fromstring(text))  # noqa: S314 - no declarations, so no entities
     except ET.ParseError:
         raise Fault("its codebook is no XML") from None
-    if told != _expected(schema):
+    if told != _expected(columns):
         raise Fault("its codebook describes other columns than its schema")
 
 
@@ -152,9 +154,9 @@ def _told(root: ET.Element) -> Told:
     return found
 
 
-def _expected(schema: Schema) -> Told:
+def _expected(columns: Sequence[Variable]) -> Told:
     found: Told = []
-    for variable in variables(schema):
+    for variable in columns:
         categories = [
             (_plain(one.text), _plain(one.label), str(one.absence)) for one in variable.categories
         ]

@@ -12,8 +12,15 @@ from pathlib import Path
 from typing import Final
 
 from understudy.release.exports.croissant_export import croissant, require_croissant
-from understudy.release.exports.data_package_export import data_package, require_data_package
+from understudy.release.exports.data_package_export import (
+    TABLE,
+    data_package,
+    require_data_package,
+    require_table_schema,
+    table_schema,
+)
 from understudy.release.exports.ddi_export import codebook_xml, require_codebook
+from understudy.release.exports.variable_facts import variables
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
@@ -21,7 +28,7 @@ from understudy.schema import Schema
 CODEBOOK: Final = "codebook.xml"
 PACKAGE: Final = "datapackage.json"
 CROISSANT: Final = "croissant.json"
-METADATA: Final = (CODEBOOK, PACKAGE, CROISSANT)
+METADATA: Final = (CODEBOOK, PACKAGE, TABLE, CROISSANT)
 
 
 def metadata_texts(
@@ -41,20 +48,23 @@ def metadata_texts(
         checksums: path of each Parquet file of synthetic rows → its SHA-256.
         parted: whether the synthetic tables come in parts.
     """
+    columns = variables(schema)
     return {
-        CODEBOOK: codebook_xml(manifest, schema),
+        CODEBOOK: codebook_xml(manifest, schema, columns),
         PACKAGE: data_package(manifest, schema, measurements, parted=parted),
-        CROISSANT: croissant(manifest, schema, checksums),
+        TABLE: table_schema(columns),
+        CROISSANT: croissant(manifest, schema, columns, checksums),
     }
 
 
-def require_metadata(folder: Path, files: Mapping[str, str], schema: Schema) -> None:
+def require_metadata(folder: Path, files: Mapping[str, str], schema: Schema, n_sets: int) -> None:
     """Refuse descriptions that say something else of columns and files than the release does.
 
     Args:
         folder: of the release.
         files: path → checksum, as its manifest lists them.
         schema: of the release.
+        n_sets: number of synthetic tables.
 
     Raises:
         Fault: says what does not fit.
@@ -62,12 +72,15 @@ def require_metadata(folder: Path, files: Mapping[str, str], schema: Schema) -> 
     texts = {
         name: (folder / name).read_text(encoding="utf-8") for name in METADATA if name in files
     }
+    columns = variables(schema) if texts else ()
     if CODEBOOK in texts:
-        require_codebook(texts[CODEBOOK], schema)
+        require_codebook(texts[CODEBOOK], columns)
     if PACKAGE in texts:
-        require_data_package(texts[PACKAGE], schema)
+        require_data_package(texts[PACKAGE], n_sets)
+    if TABLE in texts:
+        require_table_schema(texts[TABLE], columns)
     if CROISSANT in texts:
-        require_croissant(texts[CROISSANT], schema, row_files(files))
+        require_croissant(texts[CROISSANT], columns, row_files(files))
 
 
 def row_files(files: Mapping[str, str]) -> dict[str, str]:
