@@ -2,6 +2,7 @@
 
 import datetime
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -9,9 +10,11 @@ import understudy as us
 from exported import SCHEMA, release
 from schemas import column
 from understudy.errors import MethodError, ReleaseError
+from understudy.release.decoding import decode
 from understudy.release.exports import row_exports
 from understudy.release.exports.row_exports import formats_of, require_formats, write_rows
 from understudy.release.synthetic_sets import PartedSets
+from understudy.schema.cell_values import text_of
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat (the extra files) is absent")
 
@@ -120,6 +123,47 @@ def test_letters_of_stata_come_back_as_the_same_letters(tmp_path):
     frame, told = pyreadstat.read_dta(tmp_path / "set-1.dta", user_missing=True)
     assert frame["age"].tolist() == [1, "b", "a", "c"]
     assert told.variable_value_labels == {"age": {"b": "refused"}}
+
+
+LEVELS = {
+    "plain": ([3, 1, 2], [9], [3, 1, 2, 9]),
+    "a code in words": ([3, 1, 20], ["refused"], [3, 1, 20, 99]),
+    "broken": ([0.5, 2, 3.25], [], [0.5, 2, 3.25]),
+    "texts of numbers": (["7", "8"], ["x"], [7, 8, 9]),
+    "leading zeros": (["01", "1"], ["9"], [1, 2, 9]),
+    "mixed": ([1, 5, "many"], [2], [1, 2, 3, 9]),
+    "truth": ([True, False], [], [1, 0]),
+    "a taken code": (["a", "b", "c"], [3], [1, 2, 3, 9]),
+}
+
+
+@pytest.mark.parametrize("case", LEVELS)
+def test_levels_and_codes_as_numbers(tmp_path, case):
+    """Numbers stay; texts become their places; the label says what is not its own number."""
+    levels, missing, expected = LEVELS[case]
+    schema = us.Schema.loads(column("x", "categorical", levels=levels, missing=missing))
+    states = [np.arange(len(expected))]
+    table = decode(states, schema, np.random.default_rng(0))
+    write_rows([table], schema, tmp_path, ("sav",))
+    frame, told = pyreadstat.read_sav(tmp_path / "set-1.sav", user_missing=True)
+    assert frame["x"].tolist() == expected
+    texts = [text_of(value) for value in [*levels, *missing]]
+    labels = told.variable_value_labels.get("x", {})
+    recoded = [text_of(n) for n in expected[: len(levels)]] != texts[: len(levels)]
+    for text, number in zip(texts[: len(levels)], expected, strict=False):
+        assert labels.get(number) == (text if recoded else None)
+    for text, number in zip(texts[len(levels) :], expected[len(levels) :], strict=True):
+        assert labels.get(number) == (None if text == str(number) else text)
+
+
+def test_levels_that_stata_cannot_label_are_counted(tmp_path):
+    text = column("x", "categorical", levels=[0.5, 2, 3.25], missing=[-1])
+    schema = us.Schema.loads(text + 'value_labels = { "0.5" = "half" }')
+    table = pl.DataFrame({"x": [3.25, 0.5, 2.0, -1.0]})
+    write_rows([table], schema, tmp_path, ("dta",))
+    frame, told = pyreadstat.read_dta(tmp_path / "set-1.dta", user_missing=True)
+    assert frame["x"].tolist() == [3, 1, 2, "a"]
+    assert told.variable_value_labels["x"] == {1: "half", 2: "2", 3: "3.25", "a": "-1"}
 
 
 def test_csv_with_labels(made, folder):

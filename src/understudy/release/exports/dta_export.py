@@ -17,7 +17,7 @@ import polars as pl
 
 from understudy.errors import ReleaseError, line
 from understudy.release.exports.adapted_names import NameRules, adapted
-from understudy.release.exports.numbered_values import Numbered, numbered
+from understudy.release.exports.numbered_values import Numbered, has_numbers, numbered
 from understudy.release.exports.variable_facts import Variable, variables
 from understudy.schema import Schema
 
@@ -139,7 +139,13 @@ def _cut(text: str, longest: int) -> str:
 def _numbered(variable: Variable) -> Numbered:
     """Levels that are no whole numbers, or too large ones, are counted where they have labels."""
     plain = numbered(variable)
-    if variable.is_numeric or plain.is_recoded or not any(one.label for one in variable.levels):
+    if (
+        variable.is_numeric
+        or not has_numbers(variable)
+        or not any(one.label for one in variable.levels)
+    ):
+        return plain
+    if variable.is_numeric:
         return plain
     own = (plain.numbers[one.text] for one in variable.levels if one.text)
     fit = all(number == int(number) and abs(number) <= _LARGEST for number in own)

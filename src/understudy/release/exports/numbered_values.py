@@ -1,10 +1,10 @@
 """Columns as SPSS and Stata hold them: numbers, of which some have labels and some mean absence.
 
-A number stays what it is. Levels in text become 1, 2, 3 … in their order, with the texts as labels.
-A code of absence that is written as a number keeps it; one in words gets a number that is none of
-the column's, the highest of as many nines as it takes (999, 998 … where ages end at 120), and its
-words as label. Dates are counted in days since 1970-01-01 here; those that stand for absence are
-the last of the year 9999. An empty cell is a number that is not there.
+A number stays what it is. Levels that are not all numbers become 1, 2, 3 … in their order, with the
+texts as labels. A code of absence that is written as a number keeps it; one in words gets a number
+that is none of the column's, the highest of as many nines as it takes (999, 998 … where ages end at
+120), and its words as label. Dates are counted in days since 1970-01-01 here; those that stand for
+absence are the last of the year 9999. An empty cell is a number that is not there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import polars as pl
 from understudy.release.decoding import dtype_of
 from understudy.release.exports.variable_facts import Category, Variable
 from understudy.schema import NUMERIC, Date
-from understudy.schema.cell_values import number_of
+from understudy.schema.cell_values import number_of, text_of
 
 _LAST_DAY = 2_932_896.0  # 9999-12-31
 
@@ -41,24 +41,21 @@ class Numbered:
         return isinstance(self.variable.column, Date)
 
     @property
-    def is_recoded(self) -> bool:
-        """Whether its levels are texts, so that their numbers are only places in an order."""
-        return dtype_of(self.variable.column) == pl.Enum and self.variable.column.kind != "boolean"
-
-    @property
     def absent(self) -> dict[float, Category]:
         """Numbers that stand for absence, in the order of the schema."""
         return self._numbered(self.variable.absent)
 
     @property
     def labels(self) -> dict[float, str]:
-        """Labels of numbers: those of the schema, and words where the number is not the value."""
-        found = {**self._numbered(self.variable.levels), **self.absent}
-        return {
-            number: one.words
-            for number, one in found.items()
-            if one.label or number_of(one.text) != number
-        }
+        """Labels of numbers: those of the schema, and words where a number is not the value.
+
+        Where one level is not its own number, all have labels.
+        """
+        levels, absent = self._numbered(self.variable.levels), self.absent
+        recoded = any(text_of(number) != one.text for number, one in levels.items())
+        found = {k: one.words for k, one in levels.items() if one.label or recoded}
+        more = {k: one.words for k, one in absent.items() if one.label or text_of(k) != one.text}
+        return found | more
 
     def _numbered(self, categories: Iterable[Category]) -> dict[float, Category]:
         return {self.numbers[one.text]: one for one in categories if one.text}
@@ -74,8 +71,17 @@ class Numbered:
         if self.is_date:
             return self._days(values)
         if values.dtype != pl.String:
-            return values
+            return values if self.keeps_numbers else self._renumbered(values)
         return self._coded(values).fill_null(values.cast(pl.Float64, strict=False))
+
+    @property
+    def keeps_numbers(self) -> bool:
+        """Whether each level that is a number stands for itself."""
+        return all(number_of(text) in (None, number) for text, number in self.numbers.items())
+
+    def _renumbered(self, values: pl.Series) -> pl.Series:
+        own = [number_of(text) for text in self.numbers]
+        return values.cast(pl.Float64).replace_strict(own, list(self.numbers.values()))
 
     def _days(self, values: pl.Series) -> pl.Series:
         if values.dtype == pl.Date:
@@ -101,12 +107,18 @@ def numbered(variable: Variable, *, by_place: bool = False) -> Numbered:
         numbers = {text: number for text in levels if (number := number_of(text)) is not None}
     elif variable.column.kind == "boolean" or dtype_of(variable.column) == pl.Boolean:
         numbers = {text: float(text == "true") for text in levels}
-    elif by_place or dtype_of(variable.column) == pl.Enum:
+    elif by_place or not has_numbers(variable):
         numbers = {text: float(place) for place, text in enumerate(levels, start=1)}
     else:
         numbers = {text: number for text in levels if (number := number_of(text)) is not None}
     absent = [one.text for one in variable.absent if one.text]
     return Numbered(variable, numbers | _absent_numbers(variable, absent, set(numbers.values())))
+
+
+def has_numbers(variable: Variable) -> bool:
+    """Whether all levels of a column are numbers, told apart by these: "03" and "3" are texts."""
+    numbers = [(number_of(one.text), one.text) for one in variable.levels if one.text]
+    return all(number is not None and text_of(number) == text for number, text in numbers)
 
 
 def _absent_numbers(variable: Variable, codes: list[str], taken: set[float]) -> dict[str, float]:

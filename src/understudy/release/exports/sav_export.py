@@ -17,9 +17,10 @@ import polars as pl
 from understudy.errors import ReleaseError, line
 from understudy.release.decoding import dtype_of
 from understudy.release.exports.adapted_names import NameRules, adapted, shortened
-from understudy.release.exports.numbered_values import Numbered, numbered
+from understudy.release.exports.numbered_values import Numbered, has_numbers, numbered
 from understudy.release.exports.variable_facts import Variable, variables
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.cell_values import text_of
 
 _WORDS: Final = (
     *("all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"),
@@ -70,14 +71,18 @@ class _Variable:
             return None
         if self.numbers.is_date:
             return "SDATE10"
-        decimals = self.variable.decimals if self.variable.is_numeric else 0
-        fractional = dtype_of(self.variable.column) == pl.Float64 and not self.variable.is_numeric
-        decimals = 6 if decimals is None or fractional else decimals
+        shown = max((_decimals(number) for number in self.numbers.numbers.values()), default=0)
+        decimals = self.variable.decimals if self.variable.is_numeric else shown
+        decimals = 6 if decimals is None else decimals
         largest = [*self.numbers.numbers.values()]
         column = self.variable.column
         largest += column.bounds if isinstance(column, NUMERIC) else ()
         whole = max((len(str(int(number))) for number in largest), default=1)
         return f"F{min(whole + decimals + (decimals > 0), 40)}.{min(decimals, 16)}"
+
+
+def _decimals(number: float) -> int:
+    return len(text_of(number).partition(".")[2])
 
 
 def require_missing_values(schema: Schema) -> None:
@@ -139,6 +144,8 @@ def _written(variable: Variable) -> _Variable:
 def _stays_text(variable: Variable) -> bool:
     """Whether levels are texts that have labels of their own, and are short."""
     if dtype_of(variable.column) != pl.Enum or variable.column.kind == "boolean":
+        return False
+    if has_numbers(variable):
         return False
     short = all(len(one.text.encode()) <= _LONGEST_MISSING_TEXT for one in variable.categories)
     return short and any(one.label for one in variable.levels)
