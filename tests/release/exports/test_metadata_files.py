@@ -49,6 +49,8 @@ def test_the_codebook_describes_every_column_and_no_row(made, folder):
         for one in sex.iter(f"{DDI}catgry")
     ]
     assert told == [("2", "female", None), ("1", "male", None), ("9", "refused", "missing")]
+    assert sex.find(f"{DDI}varFormat").get("type") == "numeric"
+    assert region.find(f"{DDI}varFormat").get("type") == "character"
     assert [one.findtext(f"{DDI}labl") for one in region.iter(f"{DDI}catgry")][2] == (
         "East & <beyond>"
     )

@@ -12,6 +12,7 @@ from typing import Final
 
 from understudy.errors import shown
 from understudy.release.citation import citation
+from understudy.release.exports.numbered_values import has_numbers
 from understudy.release.exports.variable_facts import Category, Variable
 from understudy.release.manifest import Manifest
 from understudy.release.shape import Fault
@@ -112,7 +113,7 @@ def _variable(data: ET.Element, variable: Variable, number: int, files: str) -> 
         _add(entry, "txt", f"Computed by the rule {variable.rule}")
     for one in variable.categories:
         _category(entry, one)
-    text = not variable.is_numeric and kind != "boolean"
+    text = not (variable.is_numeric or kind == "boolean" or has_numbers(variable))
     form = ET.SubElement(entry, "varFormat", type="character" if text else "numeric")
     if kind == "date":
         form.set("category", "date")
