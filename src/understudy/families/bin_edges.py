@@ -8,7 +8,8 @@ are few records. Bins of equal width alone are wrong for most amounts: nearly al
 first of them, or the tail does. So a column gets fine bins, from its public bounds alone:
 
 * each value a bin of its own, if there are few (whole numbers, days, decimals);
-* dates else weeks, months, quarters, years or multiples, as on the calendar;
+* days and moments else minutes, hours, days, weeks, months, quarters, years or multiples, as on
+  the clock and the calendar;
 * else about half of the bins of equal width, and the other half of widths that grow in proportion
   to the distance from 0, or from the bound next to 0 where 0 is out of bounds; narrow ones at the
   bounds keep what was clipped to them together.
@@ -28,13 +29,25 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.schema import NUMERIC, Column, Continuous, Date, Integer, Schema
+from understudy.schema import (
+    NUMERIC,
+    Calendar,
+    Column,
+    Continuous,
+    Date,
+    Datetime,
+    Integer,
+    Schema,
+    Time,
+)
 from understudy.schema.bins import integer_intervals, real_intervals
-from understudy.schema.columns import DEFAULT_BINS
+from understudy.schema.number_columns import DEFAULT_BINS
 from understudy.schema.structural_zeros import Range, Rule
+from understudy.schema.time_texts import DAY_SECONDS
 
 MOST_BINS = 2**20
 _EPOCH = datetime.date(1970, 1, 1).toordinal()
+_CLOCK_STEPS = (60, 300, 600, 900, 1_800, 3_600, 10_800, 21_600, 43_200, DAY_SECONDS)
 
 
 def numeric_columns(schema: Schema) -> tuple[str, ...]:
@@ -111,8 +124,8 @@ def declared_bins(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
     if starts[-1] == high:
         return int(high - low) + 1
     whole = [int(edge) for edge in (*starts, high)]
-    if isinstance(column, Date):
-        return tuple(datetime.date.fromordinal(day + _EPOCH) for day in whole)
+    if isinstance(column, Calendar):
+        return tuple(column.entry_at(place) for place in whole)
     return tuple(whole)
 
 
@@ -243,8 +256,8 @@ def _starts(column: Column, declared: list[float], most: int) -> list[float]:
     step = _step(column)
     if step and (high - low) / step < _EACH * most:
         places = [low + k * step for k in range(round((high - low) / step) + 1)]
-    elif isinstance(column, Date):
-        places = _calendar(int(low), int(high), most - len(declared))
+    elif isinstance(column, Date | Datetime | Time):
+        places = _clock(column, most - len(declared))
     else:
         places = [*_equal([*declared, high], most // 2), *_growing(low, high, step, most // 2 - 2)]
         margin = (high - low) / most * _EDGE
@@ -300,6 +313,18 @@ def _ratios(reach: float, step: float, number: int, reaches: list[float]) -> Ite
     places = min(number // len(reaches), math.ceil(finest))
     for distance in np.geomspace(first, abs(reach), max(places, 1), endpoint=False):
         yield math.copysign(float(f"{distance:.4g}"), reach)
+
+
+def _clock(column: Date | Datetime | Time, most: int) -> list[float]:
+    """Places on which minutes, hours, days or longer periods begin: the shortest that fit."""
+    low, high = (int(bound) for bound in column.bounds)
+    per_day = DAY_SECONDS // column.unit_seconds
+    for seconds in _CLOCK_STEPS:
+        step = seconds // column.unit_seconds
+        if step and (high - low) / step < most:
+            return [float(k * step) for k in range(low // step + 1, high // step + 1)]
+    days = _calendar(low // per_day, high // per_day, most)
+    return [day * per_day for day in days]
 
 
 def _calendar(low: int, high: int, most: int) -> list[float]:

@@ -20,10 +20,10 @@ from understudy.release.content_check import (
     require_rows,
     require_stored,
 )
-from understudy.release.decoding import dtype_of
 from understudy.release.manifest import InferenceFacts, Manifest, require_facts
 from understudy.release.measurement import Measurement
 from understudy.release.measurement_content import Kind
+from understudy.release.places_of_values import places_of
 from understudy.release.promise_check import require_promise
 from understudy.release.shape import Fault, named, require_shape
 from understudy.release.synthetic_sets import PART_ROWS, part_names, part_sizes, read_sets
@@ -224,7 +224,7 @@ def _cells(series: pl.Series, column: Column) -> Cells:
     if not isinstance(column, NUMERIC):
         return Cells(_states(series, (*column.levels, *column.codes)), np.empty(0))
     codes = _states(series, column.codes)
-    numbers = _numbers(series, column)
+    numbers = places_of(series, column)
     numbers[codes >= 0] = np.nan
     states = np.where(codes >= 0, column.n_ordinary + codes, 0)
     return Cells(states.astype(np.int64), numbers)
@@ -241,19 +241,9 @@ def _states(series: pl.Series, values: Sequence[Code]) -> NDArray[np.int64]:
             hit = series.cast(pl.Float64).is_in([] if number is None else [number])
         elif series.dtype == pl.Boolean:
             hit = series.is_in([bool(value)])
-        elif series.dtype == pl.Date:
+        elif series.dtype.is_temporal():
             continue
         else:
             hit = series.cast(pl.String).is_in([text_of(value)])
         found[hit.fill_null(value=False).to_numpy()] = k
     return found
-
-
-def _numbers(series: pl.Series, column: Column) -> NDArray[np.float64]:
-    if column.kind == "date":
-        is_text = dtype_of(column) == pl.String
-        days = series.str.to_date("%Y-%m-%d", strict=False) if is_text else series
-        whole = days.cast(pl.Int32).cast(pl.Float64)
-    else:
-        whole = series.cast(pl.Float64, strict=series.dtype != pl.String)
-    return whole.fill_null(np.nan).to_numpy().copy()

@@ -27,6 +27,7 @@ from understudy.release.decoding import (
 )
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
+from understudy.release.places_of_values import with_iso_times
 from understudy.release.reading import MALFORMED, PAGES, read_parts
 from understudy.release.shape import Fault
 from understudy.release.synthetic_sets import PartedSets, first_parts, lazy, parts_of, write_set
@@ -181,7 +182,7 @@ class Release:
                 with (folder / "synthetic" / f"set-{k + 1}.csv").open("wb") as stream:
                     for i, part in enumerate(parts_of(self.tables, k)):
                         written = without_formulas(part) if altered else part
-                        written.write_csv(stream, include_header=not i)
+                        with_iso_times(written).write_csv(stream, include_header=not i)
         self._fill_noisy(folder / "noisy")
 
     def _fill_noisy(self, folder: Path) -> None:

@@ -3,17 +3,10 @@
 from understudy.domain.cell_tree import Partition
 from understudy.domain.domain import Domain
 from understudy.domain.gibbs_keys import GibbsSweep
-from understudy.schema.columns import (
-    NUMERIC,
-    Boolean,
-    Categorical,
-    Column,
-    Continuous,
-    Date,
-    Integer,
-    Ordinal,
-)
+from understudy.schema.calendar_columns import Calendar, Date, Datetime, Duration, Time
+from understudy.schema.columns import NUMERIC, Boolean, Categorical, Column, Ordinal
 from understudy.schema.given_schema import private_copy
+from understudy.schema.number_columns import Continuous, Integer
 from understudy.schema.relations import Relation
 from understudy.schema.schema import Schema
 from understudy.schema.structural_zeros import Range, Rule
@@ -22,11 +15,14 @@ from understudy.schema.unit import Unit
 __all__ = [
     "NUMERIC",
     "Boolean",
+    "Calendar",
     "Categorical",
     "Column",
     "Continuous",
     "Date",
+    "Datetime",
     "Domain",
+    "Duration",
     "GibbsSweep",
     "Integer",
     "Ordinal",
@@ -35,6 +31,7 @@ __all__ = [
     "Relation",
     "Rule",
     "Schema",
+    "Time",
     "Unit",
     "private_copy",
 ]

@@ -8,6 +8,7 @@ other rows:
   beyond ±2⁵³ declared as text: readers of files make numbers of such texts as long as every row
   allows it, and pandas rounds large whole numbers as soon as one cell is empty. Truth values
   ("true" and "True") and days (with and without a time of day) likewise;
+- moments of a zone for a column that declares none: the zone of a type may be another row's;
 - in Polars tables, numbers for a column of days: Polars makes whole numbers of days as soon as one
   row holds a number.
 """
@@ -22,7 +23,7 @@ from understudy.engine.coding import ColumnCoder
 from understudy.engine.reading.named_states import Family
 from understudy.engine.reading.readers import FrameKind, Rows
 from understudy.errors import DataError
-from understudy.schema import Date, Schema
+from understudy.schema import Calendar, Datetime, Schema
 
 _LOST = {
     "numbers": "which cannot tell all of its levels and codes apart, such as '03' from '3' or "
@@ -44,10 +45,16 @@ def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind
     """
     named = coder.named
     for dtype in types:
+        zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+        if zone and isinstance(coder.column, Datetime) and not coder.column.timezone:
+            return (
+                f"holds moments of the time zone {zone}, and the schema declares none for it; add "
+                f'timezone = "{zone}", or the zone in which they shall be local'
+            )
         family = _family(dtype)
         if family in named.unclear:
             return f"has the type {dtype} in the data, {_LOST[family]}; convert the column to text"
-        days = isinstance(coder.column, Date) or bool(len(named.days.numbers))
+        days = isinstance(coder.column, Calendar) or bool(len(named.days.numbers))
         if family == "numbers" and days and kind == "polars":
             return (
                 f"has the type {dtype} in the data, which Polars also makes of days that stand "
@@ -100,4 +107,4 @@ def _family(dtype: pl.DataType) -> Family | None:
         return "numbers"
     if dtype == pl.Boolean:
         return "truth values"
-    return "days" if dtype == pl.Date else None
+    return "days" if dtype == pl.Date or isinstance(dtype, pl.Datetime) else None
