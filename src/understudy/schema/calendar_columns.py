@@ -174,7 +174,7 @@ class Datetime(Calendar):
     Attributes:
         resolution: "second", "minute" or "hour"; values, bounds and edges are cut to whole ones.
         timezone: where the moments are local, such as "Europe/Zurich": values that name a zone are
-            brought there. Without it, values that name one are out of domain.
+            brought there. Without it, each is taken by its own clock.
     """
 
     kind: Literal["datetime"]

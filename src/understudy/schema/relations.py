@@ -145,7 +145,8 @@ def _other_lines(left: Column, right: Column) -> str:
     kinds = [one.kind if isinstance(one, Calendar) else "number" for one in (left, right)]
     if kinds[0] == kinds[1]:
         return "compares columns of another resolution or timezone; give both the same"
-    return f"compares a {kinds[0]} with a {kinds[1]}"
+    one, other = sorted(kinds, key=lambda kind: kind == "number")
+    return f"compares a {one} with a {other}"
 
 
 def _fault_within(relation: Relation, child: Column, parent: Column) -> Iterator[str]:

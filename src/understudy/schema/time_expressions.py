@@ -29,12 +29,17 @@ def seconds_of_times(text: pl.Expr) -> pl.Expr:
 
 
 def seconds_of_moments(text: pl.Expr, timezone: str) -> pl.Expr:
-    """Local seconds since 1970-01-01T00:00; with a time zone, of texts that name one as well."""
+    """Local seconds since 1970-01-01T00:00.
+
+    Args:
+        text: moments.
+        timezone: to which those that name a zone are brought; without it, each stays as written.
+    """
     parts = text.str.strip_chars().str.extract_groups(MOMENT)
     day, zone = _day(parts.struct.field("1")), parts.struct.field("5")
     local = day + _time(parts, 2).fill_null(0)
     if not timezone:
-        return pl.when(zone.is_null()).then(local)
+        return local
     digits = pl.when(zone == "Z").then(pl.lit("+00")).otherwise(zone).str.replace_all(":", "")
     pieces = (digits.str.slice(k, 2).replace("", "0") for k in (1, 3, 5))
     hours, minutes, seconds = (piece.cast(pl.Int64, strict=False) for piece in pieces)

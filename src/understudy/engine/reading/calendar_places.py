@@ -3,7 +3,7 @@
 Each value is read by itself: NaN stands for what is no such thing, infinity for a moment or a day
 that is there and has no place on the column's line. A day is its midnight in a column of moments; a
 moment is its local day everywhere else. What names a zone is brought to the zone that the column
-declares, and is no value of a column that declares none. Units are cut downwards.
+declares, and is taken by its own clock where none is declared. Units are cut downwards.
 """
 
 from __future__ import annotations

@@ -8,9 +8,10 @@ other rows:
   beyond ±2⁵³ declared as text: readers of files make numbers of such texts as long as every row
   allows it, and pandas rounds large whole numbers as soon as one cell is empty. Truth values
   ("true" and "True") and days (with and without a time of day) likewise;
-- moments of a zone for a column that declares none: the zone of a type may be another row's;
 - in Polars tables, numbers for a column of days: Polars makes whole numbers of days as soon as one
-  row holds a number.
+  row holds a number;
+- in Polars tables, moments of another zone than the declared one, which Polars makes of days as
+  soon as one row names a zone.
 """
 
 from __future__ import annotations
@@ -45,12 +46,13 @@ def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind
     """
     named = coder.named
     for dtype in types:
-        zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
-        if zone and isinstance(coder.column, Datetime) and not coder.column.timezone:
-            return (
-                f"holds moments of the time zone {zone}, and the schema declares none for it; add "
-                f'timezone = "{zone}", or the zone in which they shall be local'
-            )
+        if kind == "polars" and isinstance(coder.column, Datetime):
+            zone, own = getattr(dtype, "time_zone", None), coder.column.timezone
+            if zone and own and zone != own:
+                return (
+                    f"holds moments of the zone {zone}, which Polars also makes of days without "
+                    f'one; bring them to the declared zone with .dt.convert_time_zone("{own}")'
+                )
         family = _family(dtype)
         if family in named.unclear:
             return f"has the type {dtype} in the data, {_LOST[family]}; convert the column to text"
