@@ -237,7 +237,7 @@ class Time(Calendar):
         low, high = (int(bound) for bound in self.bounds)
         hour = 3600 // self.unit_seconds
         hours = range(low - low % hour + hour, high, hour)
-        edges = (low, *hours, high) if low < high else 1
+        edges = (low, *hours, high) if low < high and hour > 1 else high - low + 1
         return integer_intervals(low, high, edges, (), self._show)
 
     def _seconds(self, value: Any) -> int | None:

@@ -52,7 +52,7 @@ def time_as_text(value: object) -> object:
 
 def number_of(value: Code) -> float | None:
     """The number that a value denotes, or None: 3, 3.0 and "3" all denote 3.0."""
-    if isinstance(value, bool | datetime.date):
+    if isinstance(value, bool | datetime.date | datetime.time):
         return None
     if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
         return None
