@@ -90,7 +90,7 @@ def test_the_main_job_on_times(understudy, tmp_path):
     }
     assert set(table["at"]) <= {f"{hour:02d}:00:00" for hour in range(24)} | {"refused"}
     assert (table["stay"].dt.total_seconds() % 3600 == 0).all()
-    assert release.synthetic.dtypes.astype(str).tolist()[::2] == [
+    assert release.sets[0].dtypes.astype(str).tolist()[::2] == [
         "datetime64[us]",
         "timedelta64[us]",
     ]
@@ -103,8 +103,8 @@ def test_the_main_job_on_times(understudy, tmp_path):
     asked = understudy("analyze", folder, "mean", "stay", "--json")
     assert asked.code == 0
     hours = rows["stay"].dt.total_hours().mean()
-    assert abs(asked.json["estimates"][0]["estimate"] - hours) < 20
-    assert understudy("evaluate", folder, tmp_path / "visits.parquet").code == 0
+    assert abs(asked.json["terms"][0]["estimate"] - hours) < 20
+    assert understudy("evaluate", rows_path, folder).code == 0
 
 
 def test_a_zone_that_polars_may_have_made_is_refused():

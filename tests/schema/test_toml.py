@@ -1,6 +1,5 @@
 """Schemas as text: exact round trip, order of entries, a sentence per fault, JSON Schema."""
 
-import datetime
 import json
 import tomllib
 from pathlib import Path

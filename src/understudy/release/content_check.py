@@ -201,12 +201,12 @@ def require_rows(table: pl.DataFrame, schema: Schema, n_rows: int, kept: Schema)
         raise Fault("a synthetic table has other columns than its schema")
     if table.height != n_rows:
         raise Fault("a synthetic table has another number of rows than its manifest")
-    for name, column in schema.declared.items():
+    for name, column in schema.stated.items():
         if table.schema[name] != dtype_of(column):
             raise Fault(f"the column {named(name)} has another type than its schema says")
         if table.get_column(name).null_count() and not _has_empty(column):
             raise Fault(f"the column {named(name)} has empty cells")
-    allowed = {name: _allowed(name, column) for name, column in schema.declared.items()}
+    allowed = {name: _allowed(name, column) for name, column in schema.stated.items()}
     within = table.select(expression.all().alias(name) for name, expression in allowed.items())
     for name in allowed:
         if not within.item(0, name):

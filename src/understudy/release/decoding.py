@@ -113,7 +113,8 @@ def decode(
 ) -> pl.DataFrame:
     """Values for coded records; numbers that are not given are drawn uniformly within their bin.
 
-    Numbers are put in the order that inequalities declare, and derived columns are computed.
+    Numbers are put in the order that inequalities declare, and derived columns are computed;
+    identifiers are left to `understudy.release.fresh_identifiers`.
 
     Args:
         states: one array of state numbers per column, each of shape (n,).
@@ -131,8 +132,8 @@ def decode(
     if schema.relations:
         cells = put_in_order(cells, schema, rng)
     if schema.derived:
-        cells |= computed(schema.declared, cells)
-    return pl.DataFrame([_series(name, col, cells[name]) for name, col in schema.declared.items()])
+        cells |= computed(schema.stated, cells)
+    return pl.DataFrame([_series(name, col, cells[name]) for name, col in schema.stated.items()])
 
 
 def _cells(
@@ -275,7 +276,7 @@ def to_frame(table: pl.DataFrame, schema: Schema, kind: FrameKind) -> Any:
     if kind == "arrow":
         return table.to_arrow()
     frame = table.to_pandas()
-    for name, column in schema.declared.items():
+    for name, column in schema.stated.items():
         nullable = "" in column.codes or "" in getattr(column, "levels", ())
         dtype = table.schema[name]
         if dtype in (pl.Int64, pl.Boolean) and nullable:

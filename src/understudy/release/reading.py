@@ -20,6 +20,7 @@ from understudy.release.content_check import (
     require_rows,
     require_stored,
 )
+from understudy.release.fresh_identifiers import are_fresh
 from understudy.release.manifest import InferenceFacts, Manifest, require_facts
 from understudy.release.measurement import Measurement
 from understudy.release.measurement_content import Kind
@@ -168,17 +169,19 @@ def _tables(
 ) -> Sequence[pl.DataFrame]:
     kept = _kept_by_all(schema, measurements)
 
-    def checked(table: pl.DataFrame, n_rows: int) -> pl.DataFrame:
+    def checked(table: pl.DataFrame, n_rows: int, start: int = 0) -> pl.DataFrame:
         require_rows(table, schema, n_rows, kept)
         require_relations(table, schema)
+        if not are_fresh(table, schema, start):
+            raise Fault("a synthetic table has other identifiers than it was given")
         return table
 
     places = [folder / "synthetic" / f"set-{k}" for k in range(1, manifest.sets + 1)]
     if parted:
         sets = read_sets(places, manifest.n_rows)
         for k in range(len(sets)):
-            for part, n_rows in zip(sets.parts(k), sets.sizes, strict=True):
-                checked(part, n_rows)
+            for i, part in enumerate(sets.parts(k)):
+                checked(part, sets.sizes[i], i * PART_ROWS)
         return sets
     files = (place.with_name(f"{place.name}.parquet") for place in places)
     return tuple(
@@ -209,10 +212,10 @@ def require_relations(table: pl.DataFrame, schema: Schema) -> None:
     """
     used = {n for c in schema.derived.values() for n in sources_of(c)} | set(schema.derived)
     used |= {name for one in schema.relations for name in one.columns}
-    columns = {name: column for name, column in schema.declared.items() if name in used}
+    columns = {name: column for name, column in schema.stated.items() if name in used}
     cells = {name: _cells(table.get_column(name), column) for name, column in columns.items()}
     for name in schema.derived:
-        if not follows(name, schema.declared, cells).all():
+        if not follows(name, schema.stated, cells).all():
             raise Fault(f"the column {named(name)} does not follow from others by its rule")
     for one in schema.relations:
         if breaks(one, schema.columns, cells).any():

@@ -6,6 +6,7 @@ from understudy.domain.gibbs_keys import GibbsSweep
 from understudy.schema.calendar_columns import Calendar, Date, Datetime, Duration, Time
 from understudy.schema.columns import NUMERIC, Boolean, Categorical, Column, Ordinal
 from understudy.schema.given_schema import private_copy
+from understudy.schema.identifier_column import Identifier
 from understudy.schema.number_columns import Continuous, Integer
 from understudy.schema.relations import Relation
 from understudy.schema.schema import Schema
@@ -24,6 +25,7 @@ __all__ = [
     "Domain",
     "Duration",
     "GibbsSweep",
+    "Identifier",
     "Integer",
     "Ordinal",
     "Partition",

@@ -3,9 +3,9 @@
 Some lie on the number line (whole and real numbers, days, moments, times of day, durations), others
 have levels (categorical, ordinal, boolean). A column has *states*: its levels (or, for numbers
 and times, its intervals), then its not-applicable codes, its missing codes and, if declared, the
-code for values outside the domain. States are numbered 0, 1, 2, … in that order; `size` counts them.
-Values that fit no state are coded as the declared code for values outside the domain; without one
-they are coded `size`, the undeclared out-of-domain state, which is counted but never sampled.
+code for values outside the domain. States are numbered 0, 1, 2, … in that order; `size` counts
+them. Values that fit no state are coded as the declared code for values outside the domain; without
+one they are coded `size`, the undeclared out-of-domain state, which is counted but never sampled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from pydantic import Field, model_validator
 from understudy.schema.calendar_columns import Calendar, Date, Datetime, Duration, Time
 from understudy.schema.cell_values import duplicated, number_of, text_of
 from understudy.schema.column_base import Declaration, Value, refuse_repeated_code
+from understudy.schema.identifier_column import Identifier
 from understudy.schema.number_columns import Continuous, Integer
+from understudy.schema.review import Reviewed
 
 
 class _Levels(Declaration):
@@ -97,7 +99,7 @@ Column = Annotated[
     Field(discriminator="kind"),
 ]
 NUMERIC = (Integer, Continuous, Calendar)
-KINDS: dict[str, type[Declaration]] = {
+KINDS: dict[str, type[Reviewed]] = {
     "categorical": Categorical,
     "ordinal": Ordinal,
     "boolean": Boolean,
@@ -107,5 +109,6 @@ KINDS: dict[str, type[Declaration]] = {
     "datetime": Datetime,
     "time": Time,
     "duration": Duration,
+    "identifier": Identifier,
 }
 """What a column of each kind declares."""

@@ -39,6 +39,7 @@ _EXPECTED = {
     "missing": f"a list of values (each {_VALUE})",
     "not_applicable": f"a list of values (each {_VALUE})",
     "out_of_domain": f"one value ({_VALUE})",
+    "pattern": 'a text with {} for the number of the record, such as "P{:06}"',
     "resolution": '"second", "minute" or "hour" (of a duration also "day")',
     "timezone": "the name of a time zone, such as Europe/Zurich",
     "bins": "a whole number of bins, or the list of edges from lower to upper",
@@ -58,7 +59,7 @@ _BOUND = {
 _LIMITS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
 _KINDS = (
     "kind must be one of categorical, ordinal, boolean, integer, continuous, date, datetime, time, "
-    "duration"
+    "duration, identifier"
 )
 _WORDING = {
     "extra_forbidden": "there is no such entry; check the spelling, or take it out",

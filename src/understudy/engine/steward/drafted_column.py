@@ -49,7 +49,8 @@ _UNITS = {"date": DAY_SECONDS, "datetime": 60, "time": 60, "duration": 1}
 _NOTHING = "it holds no value, so nothing can be said about it"
 _UNREADABLE = "its type cannot be read; convert it to numbers, text or dates"
 _IDENTIFIER = (
-    "it looks like an identifier; drop it, or group its values and declare the groups as levels"
+    "it looks like an identifier or free text; leave it out, have fresh ones in the release "
+    '(kind = "identifier"), or group its values and declare the groups as levels'
 )
 _NO_BINS = "its range cannot be cut into bins; declare it by hand"
 
