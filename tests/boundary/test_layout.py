@@ -39,7 +39,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # come in parts, 1 for contrasts.
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 533, 320, 60
+# 10 for times and identifiers: columns of both and of numbers, texts of times, alone and at once,
+# their places, how they are released, edges on the calendar; identifiers; numbers of rows.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 543, 320, 60
 
 
 def code_lines(function):

@@ -20,7 +20,6 @@ default. All edges of the schema stay edges, so that rules that name whole bins 
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -29,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import MethodError
+from understudy.families.calendar_edges import calendar_edges
 from understudy.schema import (
     NUMERIC,
     Calendar,
@@ -43,11 +43,8 @@ from understudy.schema import (
 from understudy.schema.bins import integer_intervals, real_intervals
 from understudy.schema.number_columns import DEFAULT_BINS
 from understudy.schema.structural_zeros import Range, Rule
-from understudy.schema.time_texts import DAY_SECONDS
 
 MOST_BINS = 2**20
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
-_CLOCK_STEPS = (60, 300, 600, 900, 1_800, 3_600, 10_800, 21_600, 43_200, DAY_SECONDS)
 
 
 def numeric_columns(schema: Schema) -> tuple[str, ...]:
@@ -196,7 +193,6 @@ _EACH = 2  # times as many bins may be, where each value has its own: heaps show
 _SMALLEST = 1e-6  # first width of the growing ones, in parts of the distance that they cover
 _SLOWEST = 1.08  # ratio of their ends: finer ones would hold hardly any record more
 _EDGE = 1 / 16  # width of the bins at the bounds, in parts of an equal one
-_MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12_000)
 
 FineBins = dict[str, int | tuple[Any, ...]]
 
@@ -257,7 +253,7 @@ def _starts(column: Column, declared: list[float], most: int) -> list[float]:
     if step and (high - low) / step < _EACH * most:
         places = [low + k * step for k in range(round((high - low) / step) + 1)]
     elif isinstance(column, Date | Datetime | Time):
-        places = _clock(column, most - len(declared))
+        places = calendar_edges(column, most - len(declared))
     else:
         places = [*_equal([*declared, high], most // 2), *_growing(low, high, step, most // 2 - 2)]
         margin = (high - low) / most * _EDGE
@@ -313,30 +309,3 @@ def _ratios(reach: float, step: float, number: int, reaches: list[float]) -> Ite
     places = min(number // len(reaches), math.ceil(finest))
     for distance in np.geomspace(first, abs(reach), max(places, 1), endpoint=False):
         yield math.copysign(float(f"{distance:.4g}"), reach)
-
-
-def _clock(column: Date | Datetime | Time, most: int) -> list[float]:
-    """Places on which minutes, hours, days or longer periods begin: the shortest that fit."""
-    low, high = (int(bound) for bound in column.bounds)
-    per_day = DAY_SECONDS // column.unit_seconds
-    for seconds in _CLOCK_STEPS:
-        step = seconds // column.unit_seconds
-        if step and (high - low) / step < most:
-            return [float(k * step) for k in range(low // step + 1, high // step + 1)]
-    days = _calendar(low // per_day, high // per_day, most)
-    return [day * per_day for day in days]
-
-
-def _calendar(low: int, high: int, most: int) -> list[float]:
-    """Days on which weeks, months or longer periods begin: the shortest that fit."""
-    if (high - low) / 7 < most:
-        monday = low + (7 - datetime.date.fromordinal(low + _EPOCH).weekday()) % 7
-        return [float(day) for day in range(monday, high + 1, 7)]
-    first, last = (_month(datetime.date.fromordinal(day + _EPOCH)) for day in (low, high))
-    months = next((m for m in _MONTHS if (last - first) / m < most), _MONTHS[-1])
-    begin = [k for k in range(first + 1, last + 1) if k % months == 0]
-    return [float(datetime.date(k // 12, k % 12 + 1, 1).toordinal() - _EPOCH) for k in begin]
-
-
-def _month(day: datetime.date) -> int:
-    return day.year * 12 + day.month - 1

@@ -98,6 +98,20 @@ Column = Annotated[
     Categorical | Ordinal | Boolean | Integer | Continuous | Date | Datetime | Time | Duration,
     Field(discriminator="kind"),
 ]
+"""A column with states."""
+AnyColumn = Annotated[
+    Categorical
+    | Ordinal
+    | Boolean
+    | Integer
+    | Continuous
+    | Date
+    | Datetime
+    | Time
+    | Duration
+    | Identifier,
+    Field(discriminator="kind"),
+]
 NUMERIC = (Integer, Continuous, Calendar)
 KINDS: dict[str, type[Reviewed]] = {
     "categorical": Categorical,

@@ -21,7 +21,7 @@ from understudy.schema.coarsening import (
     grouped_rules,
 )
 from understudy.schema.column_base import LevelMap
-from understudy.schema.columns import KINDS, Column
+from understudy.schema.columns import KINDS, AnyColumn, Column
 from understudy.schema.derived_columns import derived_faults
 from understudy.schema.identifier_column import Identifier
 from understudy.schema.ledger_binding import LedgerBinding
@@ -79,7 +79,7 @@ class Schema(BaseModel):
     unit: Unit = Unit()
     ledger: LedgerBinding = LedgerBinding()
     file: FileFormat = FileFormat()
-    declared: dict[str, Column | Identifier] = Field(alias="columns", min_length=1)
+    declared: dict[str, AnyColumn] = Field(alias="columns", min_length=1)
     forbidden: tuple[Rule, ...] = ()
     relations: tuple[Relation, ...] = ()
 
