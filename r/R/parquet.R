@@ -43,6 +43,10 @@
     found <- numbers(column$cast("int8"), "float64") == 1
   } else if (startsWith(type, "date32")) {
     found <- as.Date(numbers(column$cast("int32"), "float64"), origin = "1970-01-01")
+  } else if (startsWith(type, "timestamp")) {
+    found <- as.POSIXct(numbers(column$cast("int64"), "float64") / 1e6, origin = "1970-01-01", tz = "UTC")
+  } else if (startsWith(type, "duration")) {
+    found <- as.difftime(numbers(column$cast("int64"), "float64") / 1e6, units = "secs")
   } else {
     coded <- column$cast("string")$combine_chunks()$dictionary_encode()
     if (reticulate::py_has_attr(coded, "chunk")) coded <- coded$chunk(0L)

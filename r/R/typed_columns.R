@@ -28,6 +28,11 @@
     integer = ,
     continuous = as.numeric(values),
     date = as.Date(values, origin = "1970-01-01"),
+    datetime = if (is.character(values)) {
+      as.POSIXct(values, format = "%Y-%m-%dT%H:%M:%S", tz = "UTC")
+    } else {
+      values
+    },
     boolean = if (is.logical(values)) values else tolower(values) == "true",
     values
   )

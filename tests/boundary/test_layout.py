@@ -42,7 +42,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 14 for exports: what is public of columns, their names, numbers and missing values; CSV, SPSS,
 # Stata, DDI, Frictionless and Croissant, which formats, which metadata, and a room for these; the
 # citation, the codebook page, and the command.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 547, 320, 60
+# 10 for times and identifiers: columns of both and of numbers, texts of times, alone and at once,
+# their places, how they are released, edges on the calendar; identifiers; numbers of rows.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 557, 320, 60
 
 
 def code_lines(function):

@@ -21,7 +21,7 @@ from polars.io.plugins import register_io_source
 
 from understudy.engine.reading.text_records import LONG, Batch, Splitter, cells_of, decoded
 from understudy.errors import DataError
-from understudy.schema import NUMERIC, Column, Date, Schema
+from understudy.schema import NUMERIC, Calendar, Column, Schema
 from understudy.schema.cell_values import is_number
 from understudy.schema.toml import LINE_BYTES, RECORD_LINES, FileFormat
 
@@ -293,7 +293,7 @@ def _without_long(block: bytes) -> bytes:
 def _holds_numbers(column: Column) -> bool:
     """Whether any value of a column is declared as a number."""
     if isinstance(column, NUMERIC):
-        return not isinstance(column, Date)
+        return not isinstance(column, Calendar)
     return any(is_number(level) for level in column.levels)
 
 

@@ -14,7 +14,7 @@ from understudy.release.decoding import dtype_of
 from understudy.release.exports.variable_facts import Variable
 from understudy.release.manifest import Manifest
 from understudy.release.shape import Fault
-from understudy.schema import Schema
+from understudy.schema import Identifier, Schema
 
 _MOST_LABELS: Final = 40
 _TYPES: Final[dict[type[pl.DataType], str]] = {
@@ -22,6 +22,8 @@ _TYPES: Final[dict[type[pl.DataType], str]] = {
     pl.Float64: "sc:Float",
     pl.Boolean: "sc:Boolean",
     pl.Date: "sc:Date",
+    pl.Datetime: "sc:DateTime",
+    pl.Time: "sc:Time",
 }
 _CONTEXT: Final[dict[str, Any]] = {
     "@language": "en",
@@ -113,7 +115,7 @@ def require_croissant(text: str, columns: Sequence[Variable], checksums: Mapping
         raise Fault("its Croissant description is malformed") from None
     if files != dict(checksums):
         raise Fault("its Croissant description is of other files")
-    expected = [(variable.name, _words(variable)) for variable in columns]
+    expected = [(one.name, _words(one)) for one in columns if _has_type(one)]
     if any(fields != expected for fields in told):
         raise Fault("its Croissant description is of other columns than its schema")
 
@@ -131,7 +133,8 @@ def _file(path: str, checksum: str) -> dict[str, str]:
 
 def _records(path: str, columns: Sequence[Variable]) -> dict[str, Any]:
     place = path.removesuffix(".parquet").removeprefix("synthetic/")
-    fields = [_field(one, k, path, place) for k, one in enumerate(columns, start=1)]
+    numbered = enumerate(columns, start=1)
+    fields = [_field(one, k, path, place) for k, one in numbered if _has_type(one)]
     return {"@type": "cr:RecordSet", "@id": place, "name": place, "field": fields}
 
 
@@ -140,12 +143,26 @@ def _field(variable: Variable, number: int, path: str, place: str) -> dict[str, 
         "@type": "cr:Field",
         "@id": f"{place}/V{number}",
         "name": variable.name,
-        "dataType": _TYPES.get(dtype_of(variable.column).base_type(), "sc:Text"),
+        "dataType": _type(variable),
         "source": {"fileObject": {"@id": path}, "extract": {"column": variable.name}},
     }
     if words := _words(variable):
         field["description"] = words
     return field
+
+
+def _has_type(variable: Variable) -> bool:
+    """Whether the format has a type for a column: it has none for durations."""
+    column = variable.column
+    return isinstance(column, Identifier) or dtype_of(column) != pl.Duration
+
+
+def _type(variable: Variable) -> str:
+    """Type of what the files hold: of numbers with codes in words that is text."""
+    column = variable.column
+    if isinstance(column, Identifier):
+        return "sc:Text"
+    return _TYPES.get(dtype_of(column).base_type(), "sc:Text")
 
 
 def _words(variable: Variable) -> str:

@@ -9,6 +9,7 @@ import polars as pl
 
 from understudy.release.decoding import without_formulas
 from understudy.release.exports.variable_facts import Variable, variables
+from understudy.release.places_of_values import with_iso_times
 from understudy.schema import Schema
 
 
@@ -23,12 +24,12 @@ def write_csv(parts: Iterable[pl.DataFrame], file: Path, *, guarded: bool) -> No
     with file.open("wb") as stream:
         for i, part in enumerate(parts):
             written = without_formulas(part) if guarded else part
-            written.write_csv(stream, include_header=not i)
+            with_iso_times(written).write_csv(stream, include_header=not i)
 
 
 def has_labels(schema: Schema) -> bool:
     """Whether a value of a column has a label."""
-    return any(column.value_labels for column in schema.declared.values())
+    return any(column.value_labels for column in schema.stated.values())
 
 
 def labelled(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
@@ -36,6 +37,7 @@ def labelled(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
 
     A label that two values of a column share stands with the value behind it.
     """
+    table = with_iso_times(table)
     changed = [
         _labelled(table.get_column(one.name), one)
         for one in variables(schema)

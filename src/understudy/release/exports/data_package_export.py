@@ -24,7 +24,10 @@ _TABLE_PROFILE: Final = "https://datapackage.org/profiles/2.0/tableschema.json"
 _PARQUET: Final = {"format": "parquet", "mediatype": "application/vnd.apache.parquet"}
 TABLE: Final = "tableschema.json"
 """Name of the file that describes the columns."""
-_TYPES = {"integer": "integer", "continuous": "number", "boolean": "boolean", "date": "date"}
+_TYPES = {
+    **{"integer": "integer", "continuous": "number", "boolean": "boolean", "identifier": "string"},
+    **{kind: kind for kind in ("date", "datetime", "time", "duration")},
+}
 
 
 def data_package(
@@ -139,10 +142,11 @@ def _field(variable: Variable) -> dict[str, Any]:
     if variable.rule:
         field["derived"] = variable.rule
     if variable.bounds is not None:
-        if not any(one.text for one in variable.absent):  # codes lie beyond the bounds
+        codes = any(one.text for one in variable.absent)  # which lie beyond the bounds
+        if not codes and kind != "duration":  # whose size the format does not compare
             low, high = (_typed(text, field["type"]) for text in variable.bounds)
             field["constraints"] = {"minimum": low, "maximum": high}
-    elif kind != "boolean":
+    elif kind not in ("boolean", "identifier"):
         field["categories"] = [_category(one, field["type"]) for one in levels]
         field["categoriesOrdered"] = kind == "ordinal"
     if variable.absent:

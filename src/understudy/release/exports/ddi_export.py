@@ -20,7 +20,11 @@ from understudy.schema import Schema
 
 _SPACE: Final = "ddi:codebook:2_5"
 _NO_CHARACTERS: Final = str.maketrans("\ufffe\uffff", "\ufffd\ufffd")
-_NATURES = {"categorical": "nominal", "boolean": "nominal", "ordinal": "ordinal"}
+_NATURES = {
+    **{"categorical": "nominal", "boolean": "nominal", "ordinal": "ordinal"},
+    "identifier": "nominal",
+}
+_TIMES = {"date": "date", "datetime": "date", "time": "time"}
 
 Told = list[tuple[str, str, list[tuple[str, str, str]]]]
 """Name and label of each variable; value, label and kind of absence of its categories."""
@@ -113,10 +117,12 @@ def _variable(data: ET.Element, variable: Variable, number: int, files: str) -> 
         _add(entry, "txt", f"Computed by the rule {variable.rule}")
     for one in variable.categories:
         _category(entry, one)
-    text = not (variable.is_numeric or kind == "boolean" or has_numbers(variable))
+    text = kind == "identifier" or not (
+        variable.is_numeric or kind == "boolean" or has_numbers(variable)
+    )
     form = ET.SubElement(entry, "varFormat", type="character" if text else "numeric")
-    if kind == "date":
-        form.set("category", "date")
+    if kind in _TIMES:
+        form.set("category", _TIMES[kind])
 
 
 def _category(entry: ET.Element, one: Category) -> None:

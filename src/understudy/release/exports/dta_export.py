@@ -19,13 +19,19 @@ from understudy.errors import ReleaseError, line
 from understudy.release.exports.adapted_names import NameRules, adapted
 from understudy.release.exports.numbered_values import Numbered, has_numbers, numbered
 from understudy.release.exports.variable_facts import Variable, variables
-from understudy.schema import Schema
+from understudy.schema import Identifier, Schema
 
 _WORDS: Final = ("byte", "double", "float", "if", "in", "int", "long", "strl", "using", "with")
 _NAMES: Final = NameRules(32, frozenset([*_WORDS, *(f"str{n}" for n in range(2046))]))
 _LONGEST_LABEL, _LONGEST_TITLE = 80, 80
 _LARGEST = 2_147_483_620  # of a number with a label
-_EPOCH = 3_653.0  # days from 1960-01-01, where Stata begins, to 1970-01-01
+_DAY = 86_400.0
+_EPOCH = 3_653 * _DAY  # seconds from 1960-01-01, where Stata begins, to 1970-01-01
+_FORMATS = {
+    "date": "%tdCCYY-NN-DD",
+    "datetime": "%tc",
+    "time": "%tcHH:MM:SS",
+}
 
 
 @dataclass(frozen=True)
@@ -34,31 +40,35 @@ class _Variable:
 
     Attributes:
         variable: the column.
-        numbers: which numbers stand for its values.
+        numbers: which numbers stand for its values; None where it is written as text.
         letters: text of a code of absence → the letter of its missing value.
     """
 
     variable: Variable
-    numbers: Numbered
+    numbers: Numbered | None
     letters: Mapping[str, str]
 
     def series(self, table: pl.DataFrame) -> pl.Series:
         """Numbers, and letters where a value is absent; null for an empty cell."""
-        found = self.numbers.series(table.get_column(self.variable.name))
+        values = table.get_column(self.variable.name)
+        if self.numbers is None:
+            return values
+        found = self.numbers.series(values)
         letters = {number: self.letters[one.text] for number, one in self.numbers.absent.items()}
+        moved = _counted(found, self.variable)
         if not letters:
-            return found + _EPOCH if self.numbers.is_date else found
-        plain = found.cast(pl.Float64)
-        moved = plain + _EPOCH if self.numbers.is_date else plain
+            return moved
         mixed = [
             letters.get(number, value)
-            for number, value in zip(plain.to_list(), moved.to_list(), strict=True)
+            for number, value in zip(found.to_list(), moved.to_list(), strict=True)
         ]
         return pl.Series(mixed, dtype=pl.Object)
 
     @property
     def labels(self) -> dict[Any, str]:
         """Labels of whole numbers, which are all that Stata labels, and of letters."""
+        if self.numbers is None:
+            return {}
         absent = self.numbers.absent
         found: dict[Any, str] = {
             int(number): text
@@ -113,9 +123,21 @@ def write_dta(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> No
             name: sorted(one.letters.values()) for name, one in by_name.items() if one.letters
         },
         variable_format={
-            name: "%tdCCYY-NN-DD" for name, one in by_name.items() if one.numbers.is_date
+            name: _FORMATS[one.variable.column.kind]
+            for name, one in by_name.items()
+            if one.variable.column.kind in _FORMATS
         },
     )
+
+
+def _counted(seconds: pl.Series, variable: Variable) -> pl.Series:
+    """Days and milliseconds of times, as Stata counts them; of durations seconds."""
+    kind = variable.column.kind
+    if kind == "date":
+        return (seconds + _EPOCH) / _DAY
+    if kind == "datetime":
+        return (seconds + _EPOCH) * 1_000
+    return seconds * 1_000 if kind == "time" else seconds
 
 
 def _pandas(values: pl.Series) -> Any:
@@ -136,16 +158,13 @@ def _cut(text: str, longest: int) -> str:
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
-def _numbered(variable: Variable) -> Numbered:
+def _numbered(variable: Variable) -> Numbered | None:
     """Levels that are no whole numbers, or too large ones, are counted where they have labels."""
+    if isinstance(variable.column, Identifier):
+        return None
     plain = numbered(variable)
-    if (
-        variable.is_numeric
-        or not has_numbers(variable)
-        or not any(one.label for one in variable.levels)
-    ):
-        return plain
-    if variable.is_numeric:
+    labelled = any(one.label for one in variable.levels)
+    if variable.is_numeric or not (labelled and has_numbers(variable)):
         return plain
     own = (plain.numbers[one.text] for one in variable.levels if one.text)
     fit = all(number == int(number) and abs(number) <= _LARGEST for number in own)

@@ -3,8 +3,9 @@
 A number stays what it is. Levels that are not all numbers become 1, 2, 3 … in their order, with the
 texts as labels. A code of absence that is written as a number keeps it; one in words gets a number
 that is none of the column's, the highest of as many nines as it takes (999, 998 … where ages end at
-120), and its words as label. Dates are counted in days since 1970-01-01 here; those that stand for
-absence are the last of the year 9999. An empty cell is a number that is not there.
+120), and its words as label. Days, moments, times of day and durations are counted in seconds here,
+the first two since 1970-01-01; of these the last days of the year 9999 stand for absence. An empty
+cell is a number that is not there.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ import polars as pl
 
 from understudy.release.decoding import dtype_of
 from understudy.release.exports.variable_facts import Category, Variable
-from understudy.schema import NUMERIC, Date
+from understudy.release.places_of_values import places_of
+from understudy.schema import NUMERIC, Calendar, Column, Date, Datetime, Identifier
 from understudy.schema.cell_values import number_of, text_of
 
-_LAST_DAY = 2_932_896.0  # 9999-12-31
+_LAST_DAY = 253_402_214_400.0  # 9999-12-31
+_DAY = 86_400.0
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,6 @@ class Numbered:
 
     variable: Variable
     numbers: Mapping[str, float]
-
-    @property
-    def is_date(self) -> bool:
-        """Whether its numbers are days since 1970-01-01."""
-        return isinstance(self.variable.column, Date)
 
     @property
     def absent(self) -> dict[float, Category]:
@@ -68,8 +66,10 @@ class Numbered:
         """
         if values.dtype in (pl.Enum, pl.Boolean):
             return self._coded(values.cast(pl.String))
-        if self.is_date:
-            return self._days(values)
+        column = self.variable.column
+        if isinstance(column, Calendar):
+            seconds = pl.Series(places_of(values, column) * column.unit_seconds).fill_nan(None)
+            return self._coded(values).fill_null(seconds) if values.dtype == pl.String else seconds
         if values.dtype != pl.String:
             return values if self.keeps_numbers else self._renumbered(values)
         return self._coded(values).fill_null(values.cast(pl.Float64, strict=False))
@@ -82,12 +82,6 @@ class Numbered:
     def _renumbered(self, values: pl.Series) -> pl.Series:
         own = [number_of(text) for text in self.numbers]
         return values.cast(pl.Float64).replace_strict(own, list(self.numbers.values()))
-
-    def _days(self, values: pl.Series) -> pl.Series:
-        if values.dtype == pl.Date:
-            return values.cast(pl.Int32).cast(pl.Float64)
-        days = values.str.to_date("%Y-%m-%d", strict=False).cast(pl.Int32).cast(pl.Float64)
-        return self._coded(values).fill_null(days)
 
     def _coded(self, texts: pl.Series) -> pl.Series:
         """Numbers of single values; null for other texts."""
@@ -102,10 +96,11 @@ def numbered(variable: Variable, *, by_place: bool = False) -> Numbered:
         variable: the column.
         by_place: whether levels that are numbers are counted as texts are: 1, 2, 3 …
     """
-    levels = [one.text for one in variable.levels if one.text]
+    column, levels = variable.column, [one.text for one in variable.levels if one.text]
+    assert not isinstance(column, Identifier), "identifiers are texts"
     if variable.is_numeric:
         numbers = {text: number for text in levels if (number := number_of(text)) is not None}
-    elif variable.column.kind == "boolean" or dtype_of(variable.column) == pl.Boolean:
+    elif column.kind == "boolean" or dtype_of(column) == pl.Boolean:
         numbers = {text: float(text == "true") for text in levels}
     elif by_place or not has_numbers(variable):
         numbers = {text: float(place) for place, text in enumerate(levels, start=1)}
@@ -125,17 +120,28 @@ def _absent_numbers(variable: Variable, codes: list[str], taken: set[float]) -> 
     """Their own numbers, if they have any that nothing else has; else fresh ones."""
     column, found = variable.column, dict[str, float]()
     for code in codes:
-        own = column.position(code) if isinstance(column, NUMERIC) else number_of(code)
+        own = _own_number(column, code)
         if own is not None and own not in taken:
             found[code] = own
             taken.add(own)
     rest = [code for code in codes if code not in found]
-    fresh = _days_after_all(len(rest), taken) if isinstance(column, Date) else None
-    if fresh is None:
+    if isinstance(column, Date | Datetime):
+        fresh = _days_after_all(len(rest), taken)
+    else:
         high = column.bounds[1] if isinstance(column, NUMERIC) else 0.0
-        fresh = _nines(len(rest), max([high, *taken]))
+        unit = column.unit_seconds if isinstance(column, Calendar) else 1
+        fresh = _nines(len(rest), max([high * unit, *taken]))
     found |= dict(zip(rest, fresh, strict=True))
     return {code: found[code] for code in codes}
+
+
+def _own_number(column: Column | Identifier, code: str) -> float | None:
+    if not isinstance(column, NUMERIC):
+        return number_of(code)
+    place = column.position(code)
+    if place is None or not isinstance(column, Calendar):
+        return place
+    return place * column.unit_seconds
 
 
 def _nines(n: int, above: float) -> list[float]:
@@ -153,5 +159,5 @@ def _nines(n: int, above: float) -> list[float]:
 
 def _days_after_all(n: int, taken: set[float]) -> list[float]:
     """The last n days of the year 9999 that are not taken."""
-    days = (_LAST_DAY - k for k in range(n + len(taken)))
+    days = (_LAST_DAY - k * _DAY for k in range(n + len(taken)))
     return sorted(day for day in days if day not in taken)[-n:] if n else []

@@ -19,7 +19,7 @@ from understudy.release.decoding import dtype_of
 from understudy.release.exports.adapted_names import NameRules, adapted, shortened
 from understudy.release.exports.numbered_values import Numbered, has_numbers, numbered
 from understudy.release.exports.variable_facts import Variable, variables
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import NUMERIC, Calendar, Date, Datetime, Identifier, Schema
 from understudy.schema.cell_values import text_of
 
 _WORDS: Final = (
@@ -30,8 +30,11 @@ _LONGEST_LABEL, _LONGEST_VALUE_LABEL, _LONGEST_TITLE = 255, 120, 64
 _LONGEST_MISSING_TEXT = 8
 _SINGLE = 3
 _EPOCH = 12_219_379_200.0  # seconds from 1582-10-14, where SPSS begins, to 1970-01-01
-_DAY = 86_400.0
-_MEASURES = {"categorical": "nominal", "boolean": "nominal", "ordinal": "ordinal"}
+_FORMATS = {"date": "SDATE10", "datetime": "DATETIME20", "time": "TIME8", "duration": "DTIME15"}
+_MEASURES = {
+    **{"categorical": "nominal", "boolean": "nominal", "identifier": "nominal"},
+    "ordinal": "ordinal",
+}
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class _Variable:
         if self.numbers is None:
             return values.cast(pl.String).fill_null("")
         found = self.numbers.series(values)
-        return found * _DAY + _EPOCH if self.numbers.is_date else found.cast(pl.Float64)
+        return found.cast(pl.Float64) + _start(self.variable)
 
     @property
     def labels(self) -> dict[Any, str]:
@@ -69,8 +72,8 @@ class _Variable:
     def format(self) -> str | None:
         if self.numbers is None:
             return None
-        if self.numbers.is_date:
-            return "SDATE10"
+        if isinstance(self.variable.column, Calendar):
+            return _FORMATS[self.variable.column.kind]
         shown = max((_decimals(number) for number in self.numbers.numbers.values()), default=0)
         decimals = self.variable.decimals if self.variable.is_numeric else shown
         decimals = 6 if decimals is None else decimals
@@ -132,6 +135,8 @@ def _label(variable: Variable, name: str) -> str | None:
 
 
 def _written(variable: Variable) -> _Variable:
+    if isinstance(variable.column, Identifier):
+        return _Variable(variable, None, [])
     if _stays_text(variable):
         texts = [one.text for one in variable.absent if one.text]
         if len(texts) <= _SINGLE:
@@ -143,7 +148,8 @@ def _written(variable: Variable) -> _Variable:
 
 def _stays_text(variable: Variable) -> bool:
     """Whether levels are texts that have labels of their own, and are short."""
-    if dtype_of(variable.column) != pl.Enum or variable.column.kind == "boolean":
+    column = variable.column
+    if isinstance(column, Identifier) or dtype_of(column) != pl.Enum or column.kind == "boolean":
         return False
     if has_numbers(variable):
         return False
@@ -152,7 +158,12 @@ def _stays_text(variable: Variable) -> bool:
 
 
 def _placed(numbers: Numbered, number: float) -> float:
-    return number * _DAY + _EPOCH if numbers.is_date else number
+    return number + _start(numbers.variable)
+
+
+def _start(variable: Variable) -> float:
+    """What SPSS adds to numbers: it counts the seconds of days and moments from its own day."""
+    return _EPOCH if isinstance(variable.column, Date | Datetime) else 0.0
 
 
 def _missing(codes: Sequence[float], variable: Variable, numbers: Numbered) -> list[Any]:
@@ -175,6 +186,7 @@ def _holds_value(low: float, high: float, variable: Variable, numbers: Numbered)
     """Whether a value of the column may lie in a range."""
     column = variable.column
     if isinstance(column, NUMERIC):
-        first, last = (_placed(numbers, bound) for bound in column.bounds)
+        unit = column.unit_seconds if isinstance(column, Calendar) else 1
+        first, last = (_placed(numbers, bound * unit) for bound in column.bounds)
         return first <= high and low <= last
     return any(low <= numbers.numbers[one.text] <= high for one in variable.levels if one.text)

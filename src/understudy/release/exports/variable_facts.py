@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from understudy.errors import line
-from understudy.schema import NUMERIC, Column, Continuous, Schema
+from understudy.schema import NUMERIC, Calendar, Column, Continuous, Identifier, Schema
 from understudy.schema.cell_values import Code, text_of
 from understudy.schema.derived_columns import rule_text
 
@@ -45,19 +45,23 @@ class Variable:
     """
 
     name: str
-    column: Column
+    column: Column | Identifier
     categories: tuple[Category, ...]
 
     @property
     def description(self) -> str:
         """One line for the reader, with the unit."""
-        unit = f" ({self.column.unit})" if self.column.unit else ""
-        return line(f"{self.column.description}{unit}").strip()
+        unit = "" if isinstance(self.column, Identifier) else self.column.unit
+        return line(
+            f"{self.column.description} ({unit})" if unit else self.column.description
+        ).strip()
 
     @property
     def rule(self) -> str:
         """The rule by which it follows from other columns; "" if it was drawn."""
-        return line(rule_text(self.column)) if self.column.derived is not None else ""
+        if isinstance(self.column, Identifier) or self.column.derived is None:
+            return ""
+        return line(rule_text(self.column))
 
     @property
     def is_numeric(self) -> bool:
@@ -68,9 +72,12 @@ class Variable:
     def bounds(self) -> tuple[str, str] | None:
         """Declared lower and upper bound as text; None where there are none."""
         column = self.column
-        return (
-            (text_of(column.lower), text_of(column.upper)) if isinstance(column, NUMERIC) else None
-        )
+        if isinstance(column, Calendar):
+            low, high = (column.text_at(int(bound)) for bound in column.bounds)
+            return low, high
+        if not isinstance(column, NUMERIC):
+            return None
+        return text_of(column.lower), text_of(column.upper)
 
     @property
     def decimals(self) -> int | None:
@@ -97,7 +104,9 @@ def variables(schema: Schema) -> tuple[Variable, ...]:
     )
 
 
-def _categories(column: Column) -> tuple[Category, ...]:
+def _categories(column: Column | Identifier) -> tuple[Category, ...]:
+    if isinstance(column, Identifier):
+        return ()
     spikes = getattr(column, "spikes", ())
     levels: tuple[Code, ...] = getattr(column, "levels", ())
     values = levels or tuple(spike for spike in spikes if text_of(spike) in column.value_labels)
