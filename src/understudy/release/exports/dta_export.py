@@ -139,13 +139,8 @@ def _cut(text: str, longest: int) -> str:
 def _numbered(variable: Variable) -> Numbered:
     """Levels that are no whole numbers, or too large ones, are counted where they have labels."""
     plain = numbered(variable)
-    if (
-        variable.is_numeric
-        or not has_numbers(variable)
-        or not any(one.label for one in variable.levels)
-    ):
-        return plain
-    if variable.is_numeric:
+    labelled = any(one.label for one in variable.levels)
+    if variable.is_numeric or not (labelled and has_numbers(variable)):
         return plain
     own = (plain.numbers[one.text] for one in variable.levels if one.text)
     fit = all(number == int(number) and abs(number) <= _LARGEST for number in own)
