@@ -188,7 +188,7 @@ class Card:
 def fitting_details(schema: Schema, room: int) -> tuple[Detail, ...]:
     """The finest detail that should fit into so many bytes, and the coarser ones after it."""
     for k, detail in enumerate(DETAILS):
-        sizes = [column.size for column in schema.declared.values()]
+        sizes = [column.size for column in schema.stated.values()]
         shown = [min(size, detail.states) for size in sizes]
         # A guess at the size of a card; should it be too low, the page tries the next detail.
         if sum(1200 + n * (210 + 160 * detail.numbers) for n in shown) < room:
@@ -198,7 +198,7 @@ def fitting_details(schema: Schema, room: int) -> tuple[Detail, ...]:
 
 def card(release: Release, position: int, name: str, detail: Detail) -> Card:
     """Work out and draw one column."""
-    column = release.schema.declared[name]
+    column = release.schema.stated[name]
     noisy = marginal(name, release.measurements, release.schema)
     shares = mean_shares(release.tables, name, column)
     drawn = bars(column, shares, noisy, at_most=detail.states)
@@ -214,7 +214,7 @@ def card(release: Release, position: int, name: str, detail: Detail) -> Card:
 
 def overview(release: Release) -> Iterator[tuple[int, str, Markup]]:
     """Number, name and tiny chart of each column."""
-    for position, (name, column) in enumerate(release.schema.declared.items(), start=1):
+    for position, (name, column) in enumerate(release.schema.stated.items(), start=1):
         noisy = marginal(name, release.measurements, release.schema)
         shares = mean_shares(release.tables, name, column)
         yield position, name, spark(bars(column, shares, noisy, at_most=_SPARKS))
@@ -228,7 +228,7 @@ def _spoken(name: str, drawn: Sequence[Bar]) -> str:
 
 
 def _notes(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[Bar]) -> list[str]:
-    column = release.schema.declared[name]
+    column = release.schema.stated[name]
     notes = [_band_note(release, name, noisy, drawn)]
     spikes = [bar.label for bar in drawn if bar.spike]
     if spikes:
