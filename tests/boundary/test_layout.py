@@ -48,8 +48,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # Stata, DDI, Frictionless and Croissant, which formats, which metadata, and a room for these; the
 # citation, the codebook page, and the command.
 # 10 for times and identifiers: columns of both and of numbers, texts of times, alone and at once,
-# their places, how they are released, edges on the calendar; identifiers; numbers of rows.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 586, 320, 60
+# their places, how they are released, edges on the calendar; identifiers; numbers of rows. 3 for
+# levels with public branches: the tree, how they are merged, and in which columns.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 589, 320, 60
 
 
 def code_lines(function):

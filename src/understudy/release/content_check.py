@@ -237,7 +237,9 @@ def _allowed(name: str, column: Column) -> pl.Expr:
             texts = [text_of(code) for code in column.codes if code != ""]
             return inside.fill_null(value=False) | values.is_in(texts)
         codes = values.cast(pl.Float64).is_in(_numbers(column.codes))
-        return inside if isinstance(column, Calendar) else inside | codes
+        if isinstance(column, Calendar):  # one between two units has no place
+            return pl.when(values.is_not_null()).then(inside.fill_null(value=False))
+        return inside | codes
     if dtype == pl.Enum:  # its type has said so
         return pl.lit(value=True)
     if dtype == pl.Boolean:

@@ -18,6 +18,7 @@ from understudy.schema.calendar_columns import Calendar, Date, Datetime, Duratio
 from understudy.schema.cell_values import duplicated, number_of, text_of
 from understudy.schema.column_base import Declaration, Value, refuse_repeated_code
 from understudy.schema.identifier_column import Identifier
+from understudy.schema.level_tree import LevelTree
 from understudy.schema.number_columns import Continuous, Integer
 from understudy.schema.review import Reviewed
 
@@ -53,9 +54,22 @@ class _Levels(Declaration):
 
 
 class Categorical(_Levels):
-    """Unordered levels."""
+    """Unordered levels.
+
+    Attributes:
+        hierarchy: public branches of the levels: { prefix = [1, 3] } by the beginnings of codes, or
+            { parents = { north = ["a", "b"] } }. Where levels are too rare to be measured together
+            with other columns, those of one branch are.
+    """
 
     kind: Literal["categorical"]
+    hierarchy: LevelTree | None = None
+
+    @model_validator(mode="after")
+    def _known_children(self) -> Categorical:
+        if self.hierarchy is not None:
+            self.hierarchy.require_known(self.levels)
+        return self
 
 
 class Ordinal(_Levels):

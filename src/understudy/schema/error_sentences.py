@@ -56,6 +56,7 @@ _BOUND = {
     "time": "a time of day such as 08:30:00",
     "duration": 'a duration such as "PT90M", "1:30:00" or "P7D"',
 }
+_OF_COLUMNS = {"hierarchy": "a table { prefix = [1, 3] } or { parents = { branch = […] } }"}
 _LIMITS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
 _KINDS = (
     "kind must be one of categorical, ordinal, boolean, integer, continuous, date, datetime, time, "
@@ -124,7 +125,7 @@ def expected(loc: Loc) -> str:
         return (
             _BOUND.get(str(loc[2]), "a value")
             if entry in {"lower", "upper"}
-            else (_EXPECTED.get(entry, "another value"))
+            else {**_EXPECTED, **_OF_COLUMNS}.get(entry, "another value")
         )
     if loc[0] in ("forbidden", "relations") and len(loc) > 1:
         return _EXPECTED.get(str(loc[2]), "another value") if len(loc) > 2 else "a table"

@@ -26,6 +26,7 @@ from understudy.schema.derived_columns import derived_faults
 from understudy.schema.file_format import FileFormat
 from understudy.schema.identifier_column import Identifier
 from understudy.schema.ledger_binding import LedgerBinding
+from understudy.schema.level_tree import LevelTree
 from understudy.schema.relation_boxes import Box, rebinned, relation_boxes
 from understudy.schema.relations import Relation
 from understudy.schema.review import Reviewed
@@ -44,8 +45,7 @@ class Schema(BaseModel):
             added or removed. "public": it is declared in `n_rows`, neighbouring tables differ by
             one replaced.
         n_rows: the public number of rows, only with rows = "public".
-        row_limit: optional public upper limit of the noisy number of rows, only with
-            rows = "private".
+        row_limit: public upper limit of the noisy number of rows, for private rows only.
         unit: who.
         ledger: of which population the rows are.
         file: how the rows are written, where they come as a delimited text file.
@@ -261,8 +261,8 @@ class Schema(BaseModel):
         """
         coarse = {name: grouped_column(name, self.columns[name], g) for name, g in groups.items()}
         columns = {**self.columns, **coarse}
-        related = (Rule.of_states(box) for _, box in self._related)
-        rules = grouped_rules((*self.forbidden, *related), self.columns, columns, groups)
+        all_rules = (*self.forbidden, *(Rule.of_states(box) for _, box in self._related))
+        rules = grouped_rules(all_rules, self.columns, columns, groups)
         return self.model_copy(update={"columns": columns, "forbidden": rules, "relations": ()})
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -316,5 +316,5 @@ class Schema(BaseModel):
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format."""
         inner: list[type[BaseModel]] = [Unit, LedgerBinding, FileFormat, Rule, Range, Relation]
-        inner += LevelMap, *KINDS.values()
+        inner += LevelMap, LevelTree, *KINDS.values()
         return toml.json_schema(cls, *inner, title="Understudy table schema")

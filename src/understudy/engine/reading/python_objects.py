@@ -129,25 +129,11 @@ def _bytes(value: bytes) -> str:
 def _timestamp(value: Any) -> str:
     """A moment; unlike those of Python's own, it may lie beyond the years 1 to 9999."""
     day = _day(f"{value.year:04d}-{value.month:02d}-{value.day:02d}")
-    if day == UNLIKE:
-        return day
-    time = f"{value.hour:02d}:{value.minute:02d}:{value.second:02d}"
-    return f"{day}T{time}{_offset(value.utcoffset())}"
+    return day if day == UNLIKE else str(value.isoformat(timespec="seconds"))
 
 
 def _datetime(value: datetime.datetime) -> str:
-    local = datetime.datetime.replace(value, tzinfo=None, microsecond=0)
-    return datetime.datetime.isoformat(local) + _offset(datetime.datetime.utcoffset(value))
-
-
-def _offset(away: datetime.timedelta | None) -> str:
-    """How far a zone is from UTC, to the second."""
-    if away is None:
-        return ""
-    seconds = round(abs(away).total_seconds())
-    hours, minutes = divmod(seconds // 60, 60)
-    part = f":{seconds % 60:02d}" if seconds % 60 else ""
-    return f"{'-' if away < datetime.timedelta() else '+'}{hours:02d}:{minutes:02d}{part}"
+    return datetime.datetime.isoformat(value, timespec="seconds")
 
 
 def _day(written: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from markupsafe import Markup
 
 from understudy.release import Release
@@ -236,9 +237,25 @@ def _notes(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[
     if len(drawn) < column.size:
         how = "Neighbouring bins" if ordered_as_line(column) else "The rarest states"
         notes.append(f"{how} are pooled; the column has {column.size:,} states.")
+    notes.append(_branch_note(release, name))
     if not any(table.height for table in release.tables):
         notes.append("The synthetic sets have no rows, so there are no bars.")
     return [note for note in notes if note]
+
+
+def _branch_note(release: Release, name: str) -> str:
+    """How finely levels with public branches were crossed with other columns."""
+    column = release.schema.stated[name]
+    crossed = (one.groups[name] for one in release.measurements if name in one.groups)
+    groups = next(crossed, None)
+    if groups is None or getattr(column, "hierarchy", None) is None:
+        return ""
+    sizes = np.bincount(groups)
+    alone, together = int((sizes == 1).sum()), int((sizes > 1).sum())
+    return (
+        f"Measured with other columns as {alone:,} levels by themselves and {together:,} groups of "
+        "rarer ones, of one branch where that has enough records."
+    )
 
 
 def _band_note(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[Bar]) -> str:
