@@ -1,7 +1,7 @@
 """Two programs on altered releases: ``python benchmarks/check_altered.py [HOW_MANY] [SEED]``.
 
-Each is a genuine release in which a stated rule of `docs/release-format.md` is broken at random, with
-its checksums redone. Loading and the independent checker must both refuse it; what one of them lets
+Each is a genuine release in which a stated rule of `docs/release-format.md` is broken at random,
+with its checksums redone. Loading and the independent checker must both refuse it; what one of them lets
 pass is printed, and the exit code is 1.
 """
 
@@ -18,11 +18,10 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from altered_releases import ALTERATIONS, BASES, altered, base  # noqa: E402
-
-import understudy as us  # noqa: E402
-from understudy.errors import ReleaseError  # noqa: E402
-from understudy_verify import verify  # noqa: E402
+import understudy as us
+from altered_releases import ALTERATIONS, BASES, altered, base
+from understudy.errors import ReleaseError
+from understudy_verify import verify
 
 
 def refused(place: Path) -> tuple[bool, bool]:

@@ -28,15 +28,15 @@ SHAPE = """
 .measurements: name! kind! columns! of! cells! outside! law! scale! stddev! threshold! groups
  ledger_entry! totals! bins!
 .inference: posterior_rule! swept! shrunk! independent! modelled! network! prior_weight!
- leaves_only! rows_stddev
-.amendments: parent! entries! budget! title! asked_by! chosen! analyses!"""
+ leaves_only! rows_stddev"""
 PART, TINY, EPOCH = 2**20, 2**-35, date(1970, 1, 1).toordinal()
 UNITS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
 COUNTS = "(noisy|(filtered|lazy) noisy|lazy leaf) (table|count|number line|layer|ranges|rows)"
 UNBOUNDED = "exact (table|moment)|(pseudo )?posterior|as they stand|diverse rows"
 DRAWS = {"urn draws", "perturbed sweeps", "blocks with reset", "perturbed imputation"}
-MALFORMED = ("broken", "it is malformed")
 LEVELS, NUMBERS = {"categorical", "ordinal", "boolean"}, {"integer", "continuous", "date"}
+LATER = {"datetime", "time", "duration", "identifier"}  # of which no states are known here
+BESIDE = r"(report|results|codebook)\.html|codebook\.xml|(datapackage|tableschema|croissant)\.json"
 WHOLE = {"table", "sums", "means", "distribution", "line"}
 STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products"}
 LATTICE = r"(?:, on the lattice of step ([^\s,]+))?"
@@ -84,12 +84,6 @@ def strict_json(file: Path) -> Any:
     found = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=once)
     json.dumps(found, ensure_ascii=False, allow_nan=False).encode()  # and no half of a character
     return found
-
-
-def exact(text: str) -> Fraction:
-    """A number that is written as a fraction or a decimal."""
-    require(re.fullmatch(r"[0-9]+(/[0-9]+|\.[0-9]+)?", text, re.ASCII), "a number is none")
-    return Fraction(text)
 
 
 def decimal_up(value: Fraction) -> str:
@@ -201,8 +195,9 @@ class Column:
             most = 50 if self.kind == "integer" and many <= 50 else 20
             n = int(bins or (20 if self.real else min(many, most)))
             require(1 <= n <= (10**7 if self.real else many), "a column has too many bins")
-            wide = (high - low) / n
-            starts = [low + (k * wide if self.real else many * k // n) for k in range(n)]
+            starts = [
+                low + (k * (high - low) / n if self.real else many * k // n) for k in range(n)
+            ]
         spikes = [float(spike) for spike in entry.get("spikes", ())]
         require(all(low <= spike <= high for spike in spikes), "a spike lies outside the bounds")
         found = [(spike, spike, self.shown(spike), True) for spike in spikes]
@@ -300,9 +295,10 @@ class Release:
             self.parts = {f"{s}/{e}": n for s in sets for e, n in zip(ends, sizes, strict=True)}
         stored = [f"noisy/{one['name']}.parquet" for one in self.measured if one["name"]]
         needed = {"schema.toml", "README.md", *stored, *self.parts}
-        more = {"report.html", "results.html", *(f"{one}.csv" for one in sets)}
+        beside = rf"{BESIDE}|({'|'.join(sets)})(-labels|-part-[0-9]+)?\.(csv|sav|dta)"
+        more = [name for name in {*listed} - needed if not re.fullmatch(beside, name)]
         require(len({*stored}) == len(stored), "two measurements have one name")
-        require(needed <= {*listed} <= needed | more, "it has files of no release, or lacks some")
+        require(needed <= {*listed} and not more, "it has files of no release, or lacks some")
         return f"{len(listed)} files, as listed"
 
     def _signature(self) -> str:
@@ -330,13 +326,17 @@ class Release:
         require(fits, "it is of another format, or states another number of rows")
         self.rules, self.related = d.get("forbidden", []), bool(d.get("relations"))
         self.names = [n for n, one in self.entries.items() if "derived" not in one]
-        self.columns = {name: Column(one) for name, one in self.entries.items()}
-        kinds = all(c.kind in (NUMBERS if c.numeric else LEVELS) for c in self.columns.values())
+        kinds = {one["kind"] for one in self.entries.values()}
+        require(kinds <= LEVELS | NUMBERS | LATER, "a column is of no known kind")
+        self.later = min(kinds & LATER, default="")
+        self.columns = {n: Column(e) for n, e in self.entries.items() if e["kind"] not in LATER}
+        self.rules = [one for one in self.rules if {*one["where"]} <= {*self.columns}]
+        fits = all(c.kind in (NUMBERS if c.numeric else LEVELS) for c in self.columns.values())
         whole = all(all(box.values()) for box in self._boxes(self.columns))
-        require(kinds and whole, "a rule fits no states, or a column is of no known kind")
+        require(fits and whole, "a rule fits no states, or a column has none")
         drafted = any(one.get("drafted") for one in (*self.entries.values(), d.get("file", {})))
         require(not drafted or self.promise["leaks"], "entries stand as drafted; no leak says so")
-        return f"{len(self.columns)} columns, {len(self.rules)} forbidden combinations"
+        return f"{len(self.entries)} columns, {len(self.rules)} forbidden combinations"
 
     def _boxes(self, columns: dict[str, Column]) -> list[dict[str, set[int]]]:
         return [{n: columns[n].named(v) for n, v in one["where"].items()} for one in self.rules]
@@ -345,10 +345,14 @@ class Release:
         self.amended, self.amounts = self.content.get("amendments", []), [Fraction(0)]
         last = self.content["budget"]
         for stated in (*(one["budget"] for one in self.amended), last):
-            epsilon, delta, unit = exact(stated["epsilon"]), exact(stated["delta"]), stated["unit"]
-            amount = epsilon if unit == "epsilon" else exact(stated["amount"])
+            epsilon, delta, unit = (
+                Fraction(stated["epsilon"]),
+                Fraction(stated["delta"]),
+                stated["unit"],
+            )
+            amount = epsilon if unit == "epsilon" else Fraction(stated["amount"])
             fits = unit in UNITS and epsilon > 0 and (delta == 0) == (unit == "epsilon")
-            fits = fits and (unit, delta) == (last["unit"], exact(last["delta"]))
+            fits = fits and (unit, delta) == (last["unit"], Fraction(last["delta"]))
             require(fits and amount > self.amounts[-1], "its unit is another, or it does not grow")
             if delta:
                 log = math.log(delta.numerator) - math.log(delta.denominator)
@@ -364,7 +368,7 @@ class Release:
         for number, entry in enumerate(self.content["ledger"], 1):
             units = {key.removesuffix("_exact") for key in entry} & {*UNITS}
             require(entry["number"] == number and units == {self.unit}, "steps are out of order")
-            price = None if (text := entry[f"{self.unit}_exact"]) is None else exact(text)
+            price = None if (text := entry[f"{self.unit}_exact"]) is None else Fraction(text)
             same = entry[self.unit] == (None if price is None else decimal_up(price))
             require(same, f"step {number} has two prices")
             self.steps.append((entry, price))
@@ -384,7 +388,7 @@ class Release:
 
     def _buys(self, entry: dict[str, Any], price: Any, mechanism: str, words: str) -> bool:
         leaks, change, many = " ".join(self.promise["leaks"]), entry["sensitivity"], entry["cells"]
-        if not price:
+        if not price or price < 0:
             unpaid = price == 0 and words == "none: unpaid" and leaks
             return bool(unpaid or (price is None and re.fullmatch(UNBOUNDED, mechanism)))
         if mechanism in DRAWS or (mechanism == "exponential mechanism" and not words):
@@ -428,10 +432,12 @@ class Release:
         pure = {"pure"} if self.unit == "epsilon" else {"approximate", "zcdp"}
         fits = kind in ({"conditional"} if leaks else pure) or (if_any and kind == "conditional")
         require(fits and paid, "it is of another kind than its budget, steps and leaks")
-        size, delta = (decimal_up(exact(budget[name])) for name in ("epsilon", "delta"))
+        size, delta = (decimal_up(Fraction(budget[name])) for name in ("epsilon", "delta"))
         rho, limit = budget["amount"] if self.unit == "rho" else None, 2 * self.amounts[-1]
         fits = (mu is not None) == (self.unit == "half_mu_squared") and p["delta"] == delta
-        fits = fits and told == [size, rho] and (not mu or abs(exact(mu) ** 2 / limit - 1) < TINY)
+        fits = (
+            fits and told == [size, rho] and (not mu or abs(Fraction(mu) ** 2 / limit - 1) < TINY)
+        )
         require(fits, "it is not that of its budget")
         many, word = delta != "0", "Zero-concentrated" if kind == "zcdp" else kind.capitalize()
         one = "replaced by another (the number of records is public)"
@@ -485,6 +491,8 @@ class Release:
         return labels, [box for box in boxes if all(box.values())]
 
     def _parquet(self, name: str) -> Any:
+        if self.later:
+            raise Fault("not checked", f"it has columns of the kind {self.later}")
         try:
             from pyarrow.parquet import ParquetFile
         except ImportError:
@@ -530,6 +538,7 @@ class Release:
         return len({*codes}) == len(codes) and (kind != "nodes" or entry["cells"] == len(codes) + 1)
 
     def _sets(self) -> str:
+        self._parquet(next(iter(self.parts)))
         grids = [self._grid(one)[1] for one in self.measured if one["bins"] or one.get("groups")]
         kept = [b for b in self._boxes(self.columns) if all({*b} in map(set, g) for g in grids)]
         for name, n_rows in self.parts.items():
@@ -577,7 +586,7 @@ def verify(folder: Path, key: str | None = None) -> list[tuple[str, str, str]]:
                 raise Fault("not checked", f"it rests on the rule {lost}")
             found.append((rule, "ok", getattr(release, f"_{rule}")()))
         except Exception as fault:  # a folder may hold anything
-            found.append((rule, *(fault.args if type(fault) is Fault else MALFORMED)))
+            found.append((rule, *(fault.args if type(fault) is Fault else ("broken", "malformed"))))
             lost = lost or rule * (rule in RULES[:7] and rule != "signature")
     return found
 

@@ -1,7 +1,7 @@
 """Releases that were altered and hashed anew, each so that it breaks a rule of the format.
 
-An alteration is given a folder in memory and random numbers; it alters the folder, or raises `Absent`
-where it has nothing to alter. Its name begins with the rule that it breaks.
+An alteration is given a folder in memory and random numbers; it alters the folder, or raises
+`Absent` where it has nothing to alter. Its name begins with the rule that it breaks.
 """
 
 from __future__ import annotations
@@ -213,7 +213,8 @@ def files_lists_one_that_no_release_has(folder: Folder, rng: Rng) -> None:
 
 @alteration
 def files_lacks_one(folder: Folder, rng: Rng) -> None:
-    del folder.files[one_of((n for n in folder.files if n[-5:] != ".html"), rng)]
+    needed = (n for n in folder.files if n.endswith((".parquet", ".toml", ".md")))
+    del folder.files[one_of(needed, rng)]
 
 
 @alteration
@@ -359,7 +360,9 @@ def noise_was_bought_for_less(folder: Folder, rng: Rng) -> None:
 def noise_is_of_another_scale(folder: Folder, rng: Rng) -> None:
     """In ledger and measurement alike."""
     entry = with_noise(folder, rng)
-    told = [one for one in folder.manifest["measurements"] if one["ledger_entry"] == entry["number"]]
+    told = [
+        one for one in folder.manifest["measurements"] if one["ledger_entry"] == entry["number"]
+    ]
     if not told:
         raise Absent
     old, factor = told[0]["scale"], factor_of(rng, 1e-3)
@@ -390,9 +393,7 @@ def noise_is_of_other_words(folder: Folder, rng: Rng) -> None:
 
 @alteration
 def noise_is_monotone_where_records_are_replaced(folder: Folder, rng: Rng) -> None:
-    choices = (
-        one for one in folder.manifest["ledger"] if one["sensitivity"].startswith("score: ")
-    )
+    choices = (one for one in folder.manifest["ledger"] if one["sensitivity"].startswith("score: "))
     entry = one_of(choices, rng)
     if folder.manifest["guarantee"]["neighbours"] != "replace":
         raise Absent
@@ -481,9 +482,7 @@ def measurements_are_of_another_kind(folder: Folder, rng: Rng) -> None:
 
 
 def stored(folder: Folder, rng: Rng, *kinds: str) -> tuple[dict[str, Any], str]:
-    told = one_of(
-        (one for one in folder.manifest["measurements"] if one["kind"] in kinds), rng
-    )
+    told = one_of((one for one in folder.manifest["measurements"] if one["kind"] in kinds), rng)
     return told, f"noisy/{told['name']}.parquet"
 
 
@@ -548,7 +547,10 @@ def cells_that_cannot_occur_hold_records(folder: Folder, rng: Rng) -> None:
     if not {"age", "income"} <= set(told["columns"]):
         raise Absent
     young, rich = pl.col("age") == "0 to 29", pl.col("income") == "[50, 100]"
-    folder.table(name, lambda t: t.with_columns(count=pl.when(young & rich).then(5).otherwise(pl.col("count"))))
+    folder.table(
+        name,
+        lambda t: t.with_columns(count=pl.when(young & rich).then(5).otherwise(pl.col("count"))),
+    )
 
 
 # --- sets and pages ------------------------------------------------------------------------------

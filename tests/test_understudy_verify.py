@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from altered_releases import base
 
 import understudy as us
 import understudy_verify
+from altered_releases import base
 from understudy.errors import ReleaseError, SignatureError
 from understudy.privacy.mechanisms import MECHANISMS
 from understudy.privacy.mechanisms.sums.linear_regression import MECHANISMS as REGRESSIONS
@@ -46,11 +46,17 @@ def run(monkeypatch, capsys, *arguments):
 
 def test_it_is_short_and_imports_nothing_of_ours():
     assert len(SOURCE.splitlines()) <= MOST_LINES
-    imports = [node for node in ast.walk(ast.parse(SOURCE)) if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [
+        node
+        for node in ast.walk(ast.parse(SOURCE))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
     names = {
         name.split(".")[0]
         for node in imports
-        for name in ([node.module] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names])
+        for name in (
+            [node.module] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+        )
     }
     assert names <= set(sys.stdlib_module_names) | {"pyarrow", "cryptography"}
 
@@ -91,19 +97,34 @@ def test_an_entry_too_many_is_seen_on_every_level():
 
 @pytest.mark.parametrize("path", listed_entries())
 def test_the_specification_names_every_entry(path):
-    assert [name for name in listed_entries()[path] if f"`{name.rstrip('!')}`" not in SPECIFICATION] == []
+    assert [
+        name for name in listed_entries()[path] if f"`{name.rstrip('!')}`" not in SPECIFICATION
+    ] == []
 
 
 def test_the_specification_names_every_word_that_a_folder_may_use():
-    names = {kind.name for kind in (*MECHANISMS, *WITHOUT_EPSILON)} - {"random order", "votes on a claim"}
-    words = {*names - {"linear regression"}, *REGRESSIONS.values(), *(kind.value for kind in Kind), *RULES, *KINDS}
+    names = {kind.name for kind in (*MECHANISMS, *WITHOUT_EPSILON)} - {
+        "random order",
+        "votes on a claim",
+    }
+    words = {
+        *names - {"linear regression"},
+        *REGRESSIONS.values(),
+        *(kind.value for kind in Kind),
+        *RULES,
+        *KINDS,
+    }
     assert [word for word in sorted(words) if f"`{word}`" not in SPECIFICATION] == []
 
 
 def test_what_has_a_price_is_known_to_it():
     """A mechanism that joins has a rule there, or its releases are refused by the contract tests."""
     known = {"noisy score moments", "noisy moment", "noisy successes", "exponential mechanism"}
-    priced = {kind.name for kind in MECHANISMS} - {"random order", "votes on a claim", "linear regression"}
+    priced = {kind.name for kind in MECHANISMS} - {
+        "random order",
+        "votes on a claim",
+        "linear regression",
+    }
     assert {name for name in priced if not re.fullmatch(COUNTS, name)} <= DRAWS | known
     assert {kind.value for kind in Kind if kind.has_cells} == STORED
     assert set(LAWS.values()) >= {"discrete_gaussian", "discrete_laplace", "lattice_laplace"}
@@ -127,8 +148,16 @@ def test_no_folder_makes_it_fail(tmp_path, monkeypatch, capsys):
     assert run(monkeypatch, capsys, tmp_path / "nowhere")[0] == 2
 
 
-@pytest.mark.parametrize(("lacking", "rules"), [("pyarrow.parquet", {"cells", "sets"}), ("cryptography.hazmat.primitives.asymmetric.ed25519", {"signature"})])
-def test_without_a_library_it_says_what_it_did_not_check(folder, tmp_path, monkeypatch, lacking, rules):
+@pytest.mark.parametrize(
+    ("lacking", "rules"),
+    [
+        ("pyarrow.parquet", {"cells", "sets"}),
+        ("cryptography.hazmat.primitives.asymmetric.ed25519", {"signature"}),
+    ],
+)
+def test_without_a_library_it_says_what_it_did_not_check(
+    folder, tmp_path, monkeypatch, lacking, rules
+):
     make_key(tmp_path / "key.pem")
     us.Release.load(folder).save(tmp_path / "signed", sign=tmp_path / "key.pem")
     monkeypatch.setitem(sys.modules, lacking, None)
@@ -147,7 +176,10 @@ def test_a_signed_release_says_by_whom(folder, tmp_path):
     place = us.Release.load(folder).save(tmp_path / "signed", sign=tmp_path / "key.pem")
     assert us.Release.load(place).signed_by == us.Release.load(place, signer=key).signed_by == key
     assert us.Release.load(folder).signed_by == ""
-    states = {named: dict((r, s) for r, s, _ in verify(place, named))["signature"] for named in (None, key, other)}
+    states = {
+        named: {r: s for r, s, _ in verify(place, named)}["signature"]
+        for named in (None, key, other)
+    }
     assert states == {None: "ok", key: "ok", other: "broken"}
     with pytest.raises(ReleaseError, match="signed by another key"):
         us.Release.load(place, signer=other)
@@ -234,7 +266,9 @@ def test_its_numerics_agree_with_ours(unit):
             assert sides[0] <= log <= sides[1], (epsilon, delta)
     for price in (Fraction(1, 10**6), Fraction(1, 9), Fraction(1, 7), Fraction(3), Fraction(900)):
         ours = pure_within(price, accounting)
-        assert float(understudy_verify.pure_epsilon(price, unit) / ours) == pytest.approx(1, rel=2e-11)
+        assert float(understudy_verify.pure_epsilon(price, unit) / ours) == pytest.approx(
+            1, rel=2e-11
+        )
         for squared in (1, 2):
             ours = gaussian_variance(price, accounting=accounting, squared=squared)
             theirs = understudy_verify.gaussian_variance(price, unit, Fraction(squared))

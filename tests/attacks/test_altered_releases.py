@@ -7,9 +7,9 @@ specification of the format alone. What the one lets pass, the other should not 
 
 import numpy as np
 import pytest
-from altered_releases import ALTERATIONS, BASES, Absent, Folder, altered, base
 
 import understudy as us
+from altered_releases import ALTERATIONS, BASES, Absent, Folder, altered, base
 from understudy.errors import ReleaseError
 from understudy_verify import RULES, verify
 

@@ -39,9 +39,20 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # come in parts, 1 for contrasts.
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
+# 18 for what people have: files of SPSS, Stata and SAS and what they say of their variables, JSON
+# lines, Arrow, workbooks, texts as lines, rows apart from their readers, databases (5), the table
+# of a command, and drafts by labels.
+# 11 for audits: bounds, observations, events, releases, lines, probes, a room for these, the
+# command, what it prints; and measuring apart from what stands around it.
+# 14 for exports: what is public of columns, their names, numbers and missing values; CSV, SPSS,
+# Stata, DDI, Frictionless and Croissant, which formats, which metadata, and a room for these; the
+# citation, the codebook page, and the command.
+# 10 for times and identifiers: columns of both and of numbers, texts of times, alone and at once,
+# their places, how they are released, edges on the calendar; identifiers; numbers of rows. 3 for
+# levels with public branches: the tree, how they are merged, and in which columns.
 # 6 for what others can check of a release: steps as they are stated, what their prices buy, noise,
 # pages, the signature, and its commands.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 539, 320, 60
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 595, 320, 60
 
 
 def code_lines(function):

@@ -84,6 +84,16 @@ def test_the_guides_run_from_top_to_bottom(workplace, capsys):
     assert "multiple-synthesis: Bayesian models" in shown
 
 
+def test_the_guide_to_files_runs(workplace):
+    for library in ("pyreadstat", "sqlglot"):
+        pytest.importorskip(library, reason="an extra is not installed")
+    run(GUIDES / "files.md", scope := {})
+    assert 'value_labels = { 1 = "men", 2 = "women", 9 = "refused" }' in Path(
+        "people.draft.toml"
+    ).read_text(encoding="utf-8")
+    assert us.Schema.loads(scope["text"]).names == ("sex", "age")
+
+
 def test_the_life_of_one_project(workplace, capsys):
     (schema,) = (text for _, text in blocks(GUIDES / "project.md", "toml"))
     Path("residents.toml").write_text(schema, encoding="utf-8")
@@ -118,18 +128,30 @@ def test_the_schemas_that_are_shown_can_be_read():
     assert (len(whole.derived), len(whole.relations)) == (3, 2)
 
 
+def test_the_kinds_that_are_shown_can_be_read():
+    times, identifier, codes = (text for _, text in blocks(GUIDES / "kinds.md", "toml"))
+    schema = us.Schema.loads(times + identifier + codes)
+    schema.require_reviewed()
+    assert list(schema.identifiers) == ["patient"]
+    assert schema.columns["county"].hierarchy.branches(schema.columns["county"].levels) == (
+        ("north", "north", "south", "south"),
+    )
+
+
 def test_no_block_that_could_be_run_is_left_out():
-    """What a test runs has a language; without one stand commands of make, pip and studies."""
+    """What a test runs has a language; without one stand commands of make, pip and studies.
+
+    What is in R is run by `tests/r/test_r_package.py`.
+    """
     for page in PAGES:
         for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-            assert language in {"", "python", "console", "toml"}, (page, language)
+            assert language in {"", "python", "console", "toml", "r"}, (page, language)
             if not language:
                 assert not re.search(r"^understudy (?!study )", text, re.MULTILINE), (page, text)
-    run_here = {
-        GUIDES / name
-        for name in ("steward.md", "ledger.md", "analyst.md", "methods.md", "project.md")
-    } | {README}
+    names = ("steward", "kinds", "ledger", "analyst", "methods", "project", "files")
+    run_here = {GUIDES / f"{name}.md" for name in names} | {README}
     assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here
+    assert {page for page in PAGES if blocks(page, "r")} == {GUIDES / "r.md"}
 
 
 def anchors(page):

@@ -33,11 +33,13 @@ _ORDER = (
     "answer",
     "regress",
     "verdict",
+    "export",
     "evaluate",
     "risk",
     "tradeoff",
     "ledger",
     "methods",
+    "audit",
     "demo",
     "study",
 )

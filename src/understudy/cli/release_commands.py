@@ -38,7 +38,9 @@ from understudy.cli.app import (
     listed,
     method_options,
 )
+from understudy.cli.export_command import Also, Csv, CsvRaw
 from understudy.cli.json_output import print_json
+from understudy.cli.table_argument import SQL, Data, TableName, given_table, shown_table
 from understudy.cli.terminal import plan_text, progress_bar, release_text
 
 DEMO_MARK = ".made-by-understudy-demo"
@@ -50,15 +52,6 @@ _AllowNonprivate = Annotated[
         help="Permit methods without a guarantee; their release is stamped not private.",
     ),
 ]
-_Csv = Annotated[
-    bool,
-    typer.Option(
-        "--csv",
-        help="Write CSV beside Parquet; an apostrophe stands before texts that a spreadsheet would "
-        "run as a formula.",
-    ),
-]
-_CsvRaw = Annotated[bool, typer.Option("--csv-raw", help="Write CSV with all texts as they are.")]
 _Sign = Annotated[
     Path | None,
     typer.Option(help="Private key that signs the release; understudy ledger key makes one."),
@@ -189,12 +182,7 @@ def plan(
 @app.command()
 def synthesize(
     context: typer.Context,
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="CSV or Parquet (file or folder); with --engine spark a table as well."
-        ),
-    ],
+    data: Data,
     schema: SchemaFile,
     epsilon: Epsilon,
     out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
@@ -214,12 +202,15 @@ def synthesize(
     seed: Seed = None,
     insecure_noise_seed: NoiseSeed = None,
     allow_nonprivate: _AllowNonprivate = False,
-    csv: _Csv = False,
-    csv_raw: _CsvRaw = False,
+    also: Also = None,
+    csv: Csv = False,
+    csv_raw: CsvRaw = False,
     sign: _Sign = None,
     ledger: LedgerUrl = None,
     by: By = None,
     spill: Spill = None,
+    query: SQL = None,
+    table: TableName = None,
     engine: _Engine = Rows.HERE,
     trusted_cluster: _Trusted = False,
     resume: Resume = False,
@@ -234,6 +225,7 @@ def synthesize(
     from understudy.pipeline.gates import in_spark
     from understudy.pipeline.request import request_of
     from understudy.release import Release
+    from understudy.release.exports.row_exports import formats_of, require_formats
     from understudy.release.release_signature import require_key
     from understudy.schema import Schema
 
@@ -241,18 +233,21 @@ def synthesize(
         require_key(sign)
     kept_runs.hold(context, out)
     loaded = Schema.load(schema)
+    formats = formats_of(also or (), csv=csv, csv_raw=csv_raw)
+    require_formats(formats, loaded)
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
     request |= {"answers_share": answers_share, "lines_share": lines_share}
     request |= {"layer_share": layer_share, "analyses": declared(analysis, analyses)}
     request |= {"priority": listed(priority, loaded.names)}
     place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
+    rows = data if engine is Rows.SPARK else given_table(data, query, table)
     earlier = None if like is None else Release.load(like)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with kept_runs.keeping(place, out), progress_bar.progress(quiet=quiet or as_json) as bar:
         tell = kept_runs.noting(bar, out, place)
         release = pipeline.synthesize(
-            in_spark(data, loaded) if engine is Rows.SPARK else data,
+            in_spark(data, loaded) if engine is Rows.SPARK else rows,
             loaded,
             **request,
             assume_rows=assume_rows,
@@ -272,7 +267,7 @@ def synthesize(
             confide_misfits=sys.stderr.isatty(),
         )
         tell("Writing the release", 0, 1)
-        release.save(out, csv=csv, csv_raw=csv_raw, sign=sign)
+        release.save(out, also=formats, sign=sign)
         tell("Writing the release", 1, 1)
     if place is not None:
         kept_runs.remove(place)
@@ -282,7 +277,7 @@ def synthesize(
         elif not quiet:
             release_text.released(release, out)
             if engine is Rows.HERE:
-                release_text.to_be_checked(Path(data), schema)
+                release_text.to_be_checked(shown_table(data), schema)
         for diagnostic in diagnostics:
             release_text.confided(diagnostic)
 

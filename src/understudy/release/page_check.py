@@ -27,14 +27,16 @@ def require_pages(manifest: Manifest, readme: str, pages: Mapping[str, str]) -> 
     Args:
         manifest: of the release.
         readme: text of `README.md`.
-        pages: file name → text; what a page of answers says of method and size is not looked at.
+        pages: file name → text; what a page of answers says of method and size is not looked
+            at, nor what a codebook says.
 
     Raises:
         Fault: names the file and what it lacks.
     """
     told = tuple(_told(manifest))
     texts = {"README.md": _ESCAPED.sub(r"\1", readme)}
-    texts |= {name: html.unescape(_TAG.sub("", page)) for name, page in pages.items()}
+    found = ((name, pages[name]) for name in ("report.html", "results.html") if name in pages)
+    texts |= {name: html.unescape(_TAG.sub("", page)) for name, page in found}
     for name, text in texts.items():
         plain = _plain(text)
         for sentence in told[:1] if name == "results.html" else told:

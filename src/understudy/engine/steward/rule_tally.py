@@ -14,7 +14,7 @@ import polars as pl
 
 from understudy.engine.coding import ColumnCoder
 from understudy.engine.reading.column_types import type_fault
-from understudy.engine.reading.readers import Rows
+from understudy.engine.reading.table_rows import Rows
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.derived_columns import Cells, follows, sources_of
 from understudy.schema.relation_boxes import breaks
@@ -70,7 +70,7 @@ class RuleTally:
             return
         cells = {coder.name: _cells(coder, batch) for coder in self.coders}
         for name in self.rules:
-            held = follows(name, self.schema.declared, cells, slack=_SLACK)
+            held = follows(name, self.schema.stated, cells, slack=_SLACK)
             self._counts[name] += int((~held).sum())
         for k in self.related:
             off = breaks(self.schema.relations[k], self.schema.columns, cells)
