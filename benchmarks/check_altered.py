@@ -1,8 +1,8 @@
 """Two programs on altered releases: ``python benchmarks/check_altered.py [HOW_MANY] [SEED]``.
 
 Each is a genuine release in which a stated rule of `docs/release-format.md` is broken at random,
-with its checksums redone. Loading and the independent checker must both refuse it; what one of them lets
-pass is printed, and the exit code is 1.
+with its checksums redone. Loading and the independent checker must both refuse it; what one of them
+lets pass is printed, and the exit code is 1.
 """
 
 from __future__ import annotations

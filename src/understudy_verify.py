@@ -86,16 +86,14 @@ def strict_json(file: Path) -> Any:
     return found
 
 
-def decimal_up(value: Fraction) -> str:
-    """A fraction as a decimal of 12 significant digits, rounded up."""
+def _decimal_up(value: Fraction) -> str:
     with localcontext() as context:
         context.prec, context.rounding = 12, ROUND_CEILING
         text = format(Decimal(value.numerator) / Decimal(value.denominator), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def log_tail(x: float) -> float:
-    """Log P(Z ≥ x) of a standard normal variable."""
+def _log_tail(x: float) -> float:
     if x < 25:
         return math.log(math.erfc(x / math.sqrt(2)) / 2)
     series = math.log1p(-(x**-2) + 3 * x**-4 - 15 * x**-6 + 105 * x**-8)
@@ -106,7 +104,7 @@ def log_delta(unit: str, amount: float, epsilon: float) -> float:
     """Log δ of the (ε, δ) that an amount of zCDP or Gaussian DP implies."""
     if unit == "half_mu_squared":
         mu = math.sqrt(2 * amount)
-        near, far = (log_tail(epsilon / mu + side * mu / 2) for side in (-1, 1))
+        near, far = (_log_tail(epsilon / mu + side * mu / 2) for side in (-1, 1))
         return near + math.log(-math.expm1(min(-1e-300, epsilon + far - near)))
 
     def bound(t: float) -> float:  # quasi-convex in t = log(α − 1)
@@ -127,7 +125,7 @@ def pure_epsilon(price: Fraction, unit: str) -> Fraction:
     if unit == "rho":
         return Fraction(math.isqrt(2 * price.numerator * 10**24 // price.denominator), 10**12)
     x = math.sqrt(price / 2)
-    return Fraction(2 * math.atanh(math.erf(x / 2**0.5)) if x < 1 else log_tail(-x) - log_tail(x))
+    return Fraction(2 * math.atanh(math.erf(x / 2**0.5)) if x < 1 else _log_tail(-x) - _log_tail(x))
 
 
 def gaussian_variance(price: Fraction, unit: str, squared: Fraction) -> Fraction:
@@ -136,13 +134,12 @@ def gaussian_variance(price: Fraction, unit: str, squared: Fraction) -> Fraction
     if unit == "rho" or amount <= Fraction(1, 8):
         return 1 / (2 * amount * (1 if unit == "rho" else 1 - amount / 6))
     mu = math.sqrt(2 * amount)
-    near, far = log_tail(mu / 2), log_tail(3 * mu / 2)
+    near, far = _log_tail(mu / 2), _log_tail(3 * mu / 2)
     ring = near + math.log1p(-math.exp(far - near))
     return 1 / Fraction(2 * (math.log(math.erf(mu / math.sqrt(8))) - ring))
 
 
-def text_of(value: Any) -> str:
-    """A declared value as text: whole numbers without a point, days in ISO form."""
+def _text_of(value: Any) -> str:
     if isinstance(value, float) and value == int(value):
         value = int(value)
     text = value.isoformat() if isinstance(value, date) else str(value)
@@ -150,7 +147,7 @@ def text_of(value: Any) -> str:
 
 
 def place_of(value: Any) -> float:
-    """The place of a value on the number line; of a day, days since 1970-01-01; NaN if none."""
+    """Place on the number line; of a day, days since 1970-01-01; NaN if there is none."""
     if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value, re.ASCII):
         value = date.fromisoformat(value)
     if isinstance(value, date):
@@ -160,8 +157,7 @@ def place_of(value: Any) -> float:
     return float(value) if plain or type(value) in (int, float) else math.nan
 
 
-def noted(field: Any, labels: list[str]) -> bool:
-    """Whether a stored column notes these levels, if it notes any."""
+def _noted(field: Any, labels: list[str]) -> bool:
     note = "".join(f"{len(label.encode())};{label}" for label in labels).encode()
     return bool((field.metadata or {}).get(b"_PL_ENUM_VALUES2", note) == note)
 
@@ -180,7 +176,7 @@ class Column:
         self.slack = 1e-9 * max(self.high - self.low, abs(self.low), abs(self.high)) * self.real
         self.margin = self.slack + (0 if digits is None else 0.5 * 10.0**-digits)
         self.values = [*levels, *codes]
-        texts = [text_of(value) or "(empty)" for value in self.values]
+        texts = [_text_of(value) or "(empty)" for value in self.values]
         require(len({*texts}) == len(texts), "a column declares a value twice")
         self.labels = [*(cell[2] for cell in self.cells), *texts]
 
@@ -212,8 +208,7 @@ class Column:
     def shown(self, place: float) -> str:
         """A place on the number line as text."""
         number = f"{place + 0.0:.12g}" if self.real else str(int(place))
-        day = self.kind == "date"
-        return date.fromordinal(int(place) + EPOCH).isoformat() if day else number
+        return date.fromordinal(int(place) + EPOCH).isoformat() if self.kind == "date" else number
 
     @property
     def stored(self) -> str:
@@ -230,7 +225,7 @@ class Column:
         """The states that a stored value may have, rounding allowed for; none if it has none."""
         numeric = type(value) in (int, float)
         for k, code in enumerate(self.values, len(self.cells)):
-            alike = value == (place_of(code) if numeric else text_of(code)) or value is code
+            alike = value == (place_of(code) if numeric else _text_of(code)) or value is code
             if value is None if code == "" else alike:
                 return {k}
         x = place_of(value) if self.numeric else math.nan
@@ -359,7 +354,7 @@ class Release:
                 sides = (float(amount) * (1 + side) for side in (-1e-8, 1e-8))
                 least, most = (log_delta(unit, side, float(epsilon)) for side in sides)
                 require(least <= log <= most, "it is not the amount that ε and δ allow")
-            require(delta or stated["amount"] == decimal_up(epsilon), "it is not its ε")
+            require(delta or stated["amount"] == _decimal_up(epsilon), "it is not its ε")
             self.unit, self.amounts = unit, [*self.amounts, amount]
         return f"ε = {last['epsilon']}, δ = {last['delta']}: {UNITS[unit]} = {last['amount']}"
 
@@ -369,7 +364,7 @@ class Release:
             units = {key.removesuffix("_exact") for key in entry} & {*UNITS}
             require(entry["number"] == number and units == {self.unit}, "steps are out of order")
             price = None if (text := entry[f"{self.unit}_exact"]) is None else Fraction(text)
-            same = entry[self.unit] == (None if price is None else decimal_up(price))
+            same = entry[self.unit] == (None if price is None else _decimal_up(price))
             require(same, f"step {number} has two prices")
             self.steps.append((entry, price))
         ends = [*(one["entries"] for one in self.amended), len(self.steps)]
@@ -377,7 +372,7 @@ class Release:
         for end, amount in zip(ends, self.amounts[1:], strict=True):
             spent = sum((price for _, price in self.steps[:end] if price), Fraction(0))
             require(spent <= amount, "its steps cost more than the amount")
-        return f"{len(self.steps)} steps cost {UNITS[self.unit]} = {decimal_up(spent)}"
+        return f"{len(self.steps)} steps cost {UNITS[self.unit]} = {_decimal_up(spent)}"
 
     def _noise(self) -> str:
         self.laws: dict[int, tuple[str, str, Fraction]] = {}
@@ -432,7 +427,7 @@ class Release:
         pure = {"pure"} if self.unit == "epsilon" else {"approximate", "zcdp"}
         fits = kind in ({"conditional"} if leaks else pure) or (if_any and kind == "conditional")
         require(fits and paid, "it is of another kind than its budget, steps and leaks")
-        size, delta = (decimal_up(Fraction(budget[name])) for name in ("epsilon", "delta"))
+        size, delta = (_decimal_up(Fraction(budget[name])) for name in ("epsilon", "delta"))
         rho, limit = budget["amount"] if self.unit == "rho" else None, 2 * self.amounts[-1]
         fits = (mu is not None) == (self.unit == "half_mu_squared") and p["delta"] == delta
         fits = (
@@ -521,7 +516,7 @@ class Release:
         nodes = kind in ("nodes", "leaf-sums")
         states = [labels[name] + ["(any)"] * nodes for name in names] * (1 + (kind == "ranges"))
         codes = [tuple(map(list.index, states, row)) for row in rows]
-        require(all(map(noted, fields, states)), "a file has other states than its schema")
+        require(all(map(_noted, fields, states)), "a file has other states than its schema")
         among = [{names.index(n): s for n, s in box.items()} for box in boxes if {*box} <= {*names}]
         open_ = [not any(all(c[j] in s for j, s in box.items()) for box in among) for c in codes]
         if kind in WHOLE:
@@ -550,8 +545,8 @@ class Release:
                 column, kind = self.columns[field.name], str(field.type).removeprefix("large_")
                 known = {value: column.states(value) for value in values.unique().to_pylist()}
                 fits = kind.startswith(column.stored) and all(known.values())
-                texts = [text_of(value) for value in column.values if value != ""]
-                fits = fits and (column.stored != "dictionary" or noted(field, texts))
+                texts = [_text_of(value) for value in column.values if value != ""]
+                fits = fits and (column.stored != "dictionary" or _noted(field, texts))
                 require(fits, f"{name}: {field.name!r} has values that it cannot have")
                 needed = any(field.name in box for box in kept)
                 coded[field.name] = [known[v] for v in values.to_pylist()] if needed else []
@@ -603,7 +598,3 @@ def main() -> None:
     text = "\n".join(f"{state:<12} {rule:<13} {says}" for rule, state, says in found)
     print(json.dumps(lines, ensure_ascii=False, indent=2) if asked.json else text)  # noqa: T201
     sys.exit(2 if any(state == "broken" for _, state, _ in found) else 0)
-
-
-if __name__ == "__main__":
-    main()

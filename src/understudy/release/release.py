@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 
 from understudy import disk
 from understudy.arguments import kind_of, path_of
@@ -24,17 +23,12 @@ from understudy.release.exports.metadata_files import metadata_texts, row_files
 from understudy.release.exports.row_exports import FORMATS, formats_of, require_formats, write_rows
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
+from understudy.release.notebook_view import in_notebook
 from understudy.release.reading import MALFORMED, PAGES, read_parts
 from understudy.release.release_signature import require_key, signer_of
 from understudy.release.shape import Fault
 from understudy.release.synthetic_sets import PartedSets, first_parts, lazy, write_set
 from understudy.schema import Schema
-from understudy.schema.cell_values import text_of
-
-_SHOWN_ROWS = 5
-_SHOWN_COLUMNS = 8
-_LONGEST = 40
-_REPORT = "For the report: release.save(“folder”), then open folder/report.html in a browser."
 
 
 @dataclass(frozen=True)
@@ -90,7 +84,7 @@ class Release:
             "Guarantee": seeded + self.guarantee.statement,
             "Size": self.size_words,
         }
-        return _html(title, facts, first_parts(self.tables))
+        return in_notebook(title, facts, first_parts(self.tables))
 
     @property
     def size_words(self) -> str:
@@ -288,42 +282,3 @@ def given_release(release: object) -> Release:
     raise ReleaseError(
         f"The release must be a Release, or the path of its folder, not {kind_of(release)}."
     )
-
-
-def _html(title: str, facts: Mapping[str, str], tables: Sequence[pl.DataFrame]) -> str:
-    """What a release is, and its first rows, as HTML for a notebook; every text escaped.
-
-    Args:
-        title: of the table.
-        facts: heading → text, such as method and guarantee.
-        tables: the synthetic tables; rows of the first are shown.
-    """
-    rows = Markup("").join(
-        Markup('<tr><th scope="row">{}</th><td style="text-align:left">{}</td></tr>').format(*fact)
-        for fact in facts.items()
-    )
-    head = Markup("<table><caption>{}</caption>{}</table>").format(title, rows)
-    return head + _first_rows(tables) + Markup("<p>{}</p>").format(_REPORT)
-
-
-def _first_rows(tables: Sequence[pl.DataFrame]) -> Markup:
-    """The first rows of the first set, without the columns beyond the first few."""
-    table = tables[0]
-    names = table.columns[:_SHOWN_COLUMNS]
-    more = ["…"] * (len(table.columns) > _SHOWN_COLUMNS)
-    rows = table.select(names).head(_SHOWN_ROWS).rows()
-    lines = [_line("td", [*map(_short, row), *more]) for row in rows]
-    caption = f"First {len(rows)} synthetic rows" + " of the first set" * (len(tables) > 1)
-    return Markup("<table><caption>{}</caption>{}{}</table>").format(
-        caption, _line("th", [*names, *more]), Markup("").join(lines)
-    )
-
-
-def _line(tag: str, texts: Sequence[str]) -> Markup:
-    cell = Markup("<{0}>{1}</{0}>")
-    return Markup("<tr>{}</tr>").format(Markup("").join(cell.format(tag, text) for text in texts))
-
-
-def _short(value: object) -> str:
-    text = "" if value is None else text_of(value) if isinstance(value, bool) else str(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
