@@ -124,6 +124,5 @@ def _are_a_list(variable: Variable, proper: Sequence[tuple[Code, CodedValue]]) -
         return not variable.value_type or None in numbers
     low, high = number_of(variable.lower), number_of(variable.upper)
     known = [number for number in numbers if number is not None]
-    return not known or all(
-        bound is None or min(known) <= bound <= max(known) for bound in (low, high)
-    )
+    ends = [bound for bound in (low, high) if bound is not None]
+    return all(known and min(known) <= bound <= max(known) for bound in ends)

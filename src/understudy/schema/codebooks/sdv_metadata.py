@@ -1,7 +1,8 @@
 """Metadata of SDV, the Synthetic Data Vault.
 
 Of one table (`SINGLE_TABLE_V1`), of several (`V1`), and of its versions before 1.0 (`fields`). They
-say what a column is, and neither levels nor bounds, so most of a schema is asked for. Identifiers and personal details (a `pii` column, or one of a kind such as `email`) are left out.
+say what a column is, and neither levels nor bounds, so most of a schema is asked for. Identifiers
+and personal details (a `pii` column, or one of a kind such as `email`) are left out.
 """
 
 from __future__ import annotations
