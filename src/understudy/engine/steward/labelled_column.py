@@ -69,7 +69,7 @@ def labelled_column(
 def _measured(variable: VariableLabels, profile: Profile, profiler: Profiler) -> Column:
     absent = {text_of(code) for code in profile.codes}
     levels = [code for code in variable.value_labels if text_of(code) not in absent]
-    values = _different(profile, profiler)
+    values = different_values(profile, profiler)
     if values is not None and (levels or variable.measure in ("nominal", "ordinal")):
         others = [code for code in values if code not in levels]
         coded = variable.measure != "scale" and len(others) <= len(levels)
@@ -84,8 +84,13 @@ def _measured(variable: VariableLabels, profile: Profile, profiler: Profiler) ->
     return column
 
 
-def _different(profile: Profile, profiler: Profiler) -> list[Code] | None:
-    """The values that occur, in order; None where they are too many, or no codes."""
+def different_values(profile: Profile, profiler: Profiler) -> list[Code] | None:
+    """The values that occur, in order; None where they are too many, or no codes.
+
+    Args:
+        profile: of the column.
+        profiler: of its table.
+    """
     if profile.shape == "nothing":
         return []
     if profile.shape not in ("number", "text"):

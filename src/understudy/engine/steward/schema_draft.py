@@ -54,13 +54,20 @@ from understudy.engine.reading.parquet import column
 from understudy.engine.reading.plain_types import has_time
 from understudy.engine.reading.readers import Rows, is_parquet, open_rows
 from understudy.engine.reading.text_records import MALFORMED
+from understudy.engine.steward.codebook_draft import (
+    ABSENT,
+    completed,
+    disagreements,
+    without_codes,
+)
 from understudy.engine.steward.column_profile import Profiler
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
 from understudy.engine.steward.labelled_column import labelled_column, without_missing
 from understudy.engine.steward.sniffing import sniffed
-from understudy.errors import DataError
+from understudy.errors import DataError, line
 from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
+from understudy.schema.codebooks.codebook import Codebook, commented
 from understudy.schema.file_labels import Code, VariableLabels, is_statistical, read_file_labels
 from understudy.schema.toml import FileFormat
 
@@ -74,12 +81,13 @@ _HEADING = """\
 """
 
 
-def draft(data: object, *, title: str = "") -> str:
+def draft(data: object, *, title: str = "", codebook: Codebook | None = None) -> str:
     """Draft a schema from the data.
 
     Args:
         data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
         title: name of the table, for people.
+        codebook: what is publicly known of it; the rows then give only what it lacks.
 
     Returns:
         TOML text that `Schema.loads` reads and `Schema.require_reviewed` refuses. CONFIDENTIAL.
@@ -90,14 +98,25 @@ def draft(data: object, *, title: str = "") -> str:
     rows, form = _opened(data)
     labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
     rows, missing = without_missing(rows, labels) if labels else (rows, {})
+    book = codebook or Codebook.nothing()
+    rows, empty = without_codes(rows, book)
     profiler = Profiler(rows, _timed(data, labels))
-    columns: dict[str, Column] = {}
-    left_out: dict[str, str] = {}
+    columns = {name: book.columns[name] for name in rows.columns if name in book.columns}
+    sourced = dict(columns)
+    left_out = {name: book.left_out[name] for name in rows.columns if name in book.left_out}
     unused: dict[str, Mapping[Code, str]] = {}
     for profile in profiler.profiles():
         name = profile.name
+        if name in columns or name in left_out:
+            continue
         try:
-            if name in labels:
+            if name in book.asked:
+                words = tuple(code for code in profile.codes if code)
+                codes = missing.get(name, ("",) * (name in empty) + words)
+                told = replace(profile, codes=codes)
+                columns[name] = completed(book.asked[name], told, profiler)
+                sourced[name] = columns[name]
+            elif name in labels:
                 told = replace(profile, codes=missing[name])
                 labelled = labelled_column(labels[name], told, profiler)
                 columns[name], unused[name] = labelled.column, labelled.unused
@@ -110,8 +129,11 @@ def draft(data: object, *, title: str = "") -> str:
             f"{rows.place} has no column that can be drafted: each one is empty, looks like an "
             "identifier, or has a type that cannot be read; write the schema by hand."
         )
+    columns = {name: columns[name] for name in rows.columns if name in columns}
+    left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
     notes = _left_out_text(left_out) + _unused_text(unused)
-    return f"{_HEADING}{notes}\n{_text(title, columns, form)}"
+    notes += _book_text(book, disagreements(data, sourced, form))
+    return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form, sourced)}"
 
 
 def _opened(data: object) -> tuple[Rows, FileFormat]:
@@ -166,20 +188,40 @@ def _left_out_text(left_out: dict[str, str]) -> str:
     return "#\n# Columns left out of this draft, which will not be released:\n" + "".join(lines)
 
 
-def _text(title: str, columns: dict[str, Column], form: FileFormat) -> str:
+def _book_text(book: Codebook, findings: list[str]) -> str:
+    """What was taken from a codebook, and what in the rows does not agree with it."""
+    if not book.order:
+        return ""
+    told = (
+        f"#\n# From the codebook {book.place!r}: all columns whose `source` names it. What the "
+        "rows\n# gave beside it has fingerprints in `drafted`.\n"
+    )
+    if findings:
+        told += "#\n# CONFIDENTIAL: rows and codebook do not agree here; no entry was changed:\n"
+        told += "".join(f"#   {line(finding)}\n" for finding in findings)
+    return told + commented("Worth knowing", book.notes)
+
+
+def _text(
+    title: str, columns: dict[str, Column], form: FileFormat, sourced: Collection[str]
+) -> str:
     """The schema with every entry written out that a reviewer has to fill in."""
     schema = Schema(title=title, columns=columns)
-    entries = {name: _entries(column) for name, column in schema.columns.items()}
+    entries = {
+        name: _entries(column, read=name not in sourced) for name, column in schema.columns.items()
+    }
     head = {"format": schema.format, **({"title": title} if title else {}), "rows": schema.rows}
     file = {"file": _file_entries(form)} if form.told else {}
     unit = {"rows_per_unit": schema.unit.rows_per_unit}
     return toml.dumps({**head, **file, "unit": unit, "columns": entries})
 
 
-def _entries(column: Column) -> dict[str, Any]:
-    content = column.model_copy(update={"drafted": column.fingerprints()}).model_dump()
+def _entries(column: Column, *, read: bool) -> dict[str, Any]:
+    """Entries of a column; with fingerprints of all, if all were read from the rows."""
+    marked = column.model_copy(update={"drafted": column.fingerprints()}) if read else column
+    content = marked.model_dump()
     entries = {key: value for key, value in content.items() if value not in ((), {}, "", None)}
-    return {**entries, "source": ""}
+    return {"source": "", **entries}
 
 
 def _file_entries(form: FileFormat) -> dict[str, Any]:

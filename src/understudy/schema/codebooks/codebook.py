@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from understudy.errors import SchemaError, line, suggestion
 from understudy.schema import toml
@@ -63,7 +63,7 @@ class Codebook:
             SchemaError: a variable without a name, two of one name, or none at all.
         """
         title = line(" ".join(title.split()))
-        book = cls(title, title or line(name), {}, {}, {}, {}, ())
+        book = replace(cls.nothing(), title=title, place=title or line(name))
         order: dict[str, None] = {}
         for variable in variables:
             if not variable.name.strip():
@@ -77,29 +77,15 @@ class Codebook:
                     "one out, or say by `table` (--table) which table is meant."
                 )
             order[variable.name] = None
-            book._take(variable)
+            _take(book, variable)
         if not order:
             raise SchemaError(f"The codebook {name!r} describes no variable.")
-        return cls(
-            book.title,
-            book.place,
-            book.columns,
-            book.asked,
-            book.left_out,
-            book.notes,
-            tuple(order),
-        )
+        return replace(book, order=tuple(order))
 
-    def _take(self, variable: Variable) -> None:
-        found, notes = described(variable, f"{self.place}, variable {line(variable.name)}")
-        if isinstance(found, LeftOut):
-            self.left_out[variable.name] = found.why
-        elif isinstance(found, Asked):
-            self.asked[variable.name] = found
-        else:
-            self.columns[variable.name] = found
-        if notes:
-            self.notes[variable.name] = "; ".join(notes)
+    @classmethod
+    def nothing(cls) -> Codebook:
+        """A codebook that says nothing."""
+        return cls("", "", {}, {}, {}, {}, ())
 
     def only(self, names: Sequence[str]) -> Codebook:
         """The part about some columns, in the order of the codebook.
@@ -118,15 +104,13 @@ class Codebook:
                 )
         if not names:
             return self
-        kept = frozenset(names)
-        return Codebook(
-            self.title,
-            self.place,
-            {name: column for name, column in self.columns.items() if name in kept},
-            {name: asked for name, asked in self.asked.items() if name in kept},
-            {name: why for name, why in self.left_out.items() if name in kept},
-            {name: note for name, note in self.notes.items() if name in kept},
-            tuple(name for name in self.order if name in kept),
+        return replace(
+            self,
+            columns=_among(self.columns, names),
+            asked=_among(self.asked, names),
+            left_out=_among(self.left_out, names),
+            notes=_among(self.notes, names),
+            order=tuple(name for name in self.order if name in names),
         )
 
     def dumps(self) -> str:
@@ -192,6 +176,18 @@ def commented(title: str, lines: dict[str, str]) -> str:
     return f"#\n# {title}:\n{''.join(listed)}"
 
 
+def _take(book: Codebook, variable: Variable) -> None:
+    found, notes = described(variable, f"{book.place}, variable {line(variable.name)}")
+    if isinstance(found, LeftOut):
+        book.left_out[variable.name] = found.why
+    elif isinstance(found, Asked):
+        book.asked[variable.name] = found
+    else:
+        book.columns[variable.name] = found
+    if notes:
+        book.notes[variable.name] = "; ".join(notes)
+
+
 def _entries(column: Column) -> dict[str, Any]:
     return _written(column.model_dump())
 
@@ -200,3 +196,11 @@ def _written(entries: dict[str, Any]) -> dict[str, Any]:
     """Entries that say something, in a form that TOML can hold."""
     said = {key: value for key, value in entries.items() if value not in ((), {}, "", None)}
     return {**said, "reviewed": False}
+
+
+_What = TypeVar("_What")
+
+
+def _among(entries: dict[str, _What], names: Sequence[str]) -> dict[str, _What]:
+    kept = frozenset(names)
+    return {name: one for name, one in entries.items() if name in kept}

@@ -109,7 +109,7 @@ def _listed(variable: Variable, codes: ListedCodes, said: dict[str, str]) -> Col
         **said,
     }
     column = _column(entries)
-    read = {"levels": _prints(codes.maybe_observed)} if codes.maybe_observed else {}
+    read = {"levels": fingerprints_of(codes.maybe_observed)} if codes.maybe_observed else {}
     return column.model_copy(update={"drafted": read}) if read else column
 
 
@@ -140,7 +140,7 @@ def _on_a_line(
     decimals = {} if kind != "continuous" else {"decimals": variable.decimals}
     entries = {"kind": kind, **named, **decimals, **codes.entries(()), **said}
     if variable.bounds_maybe_observed:
-        entries["drafted"] = {end: _prints((value,)) for end, value in named.items()}
+        entries["drafted"] = {end: fingerprints_of((value,)) for end, value in named.items()}
     if needed := tuple(end for end in bounds if end not in named):
         return Asked(entries, needed), notes
     return _with_spikes(entries, codes), notes
@@ -215,6 +215,6 @@ def _column(entries: dict[str, Any]) -> Column:
     return column
 
 
-def _prints(values: Sequence[Code]) -> str:
+def fingerprints_of(values: Sequence[Code]) -> str:
     """Fingerprints of values, as a draft leaves them."""
     return Categorical(kind="categorical", levels=tuple(values)).fingerprints()["levels"]
