@@ -43,6 +43,10 @@ _TYPES: Final[dict[str, ValueType]] = {
 }
 
 
+_TEXTS: Final = ("name", "entryValue", "content", "locationVariant", "languageSpecificString")
+_DEEPEST = 5  # things that stand between a property and its text
+
+
 @dataclass
 class _Node:
     """One thing of the file.
@@ -181,22 +185,15 @@ class CrossDomain:
         """Things that a property points to and that stand in this file."""
         return [self._nodes[name] for name in node.said.get(key, ()) if name in self._nodes]
 
-    def _text(self, node: _Node, *keys: str) -> str:
+    def _text(self, node: _Node, *keys: str, depth: int = 0) -> str:
         """The first text of some properties; where it points to a thing with one, that thing's."""
         for key in keys:
             for text in node.said.get(key, ()):
                 inside = self._nodes.get(text)
                 if inside is None:
                     return text
-                for inner in (
-                    "name",
-                    "entryValue",
-                    "content",
-                    "locationVariant",
-                    "languageSpecificString",
-                ):
-                    if inner in inside.said and (found := self._text(inside, inner)):
-                        return found
+                if depth < _DEEPEST and (found := self._text(inside, *_TEXTS, depth=depth + 1)):
+                    return found
         return ""
 
     def _take_element(self, one: Element) -> None:

@@ -25,7 +25,7 @@ from understudy.errors import line
 from understudy.schema.cell_values import Code, number_of, text_of
 from understudy.schema.codebooks.listed_codes import ListedCodes
 from understudy.schema.codebooks.variable import Variable
-from understudy.schema.columns import KINDS, ONE_BIN_EACH, Categorical, Column
+from understudy.schema.columns import KINDS, ONE_BIN_EACH, Categorical, Column, Date, Integer
 from understudy.schema.error_sentences import worded
 
 _KINDS: Final = {"number": "continuous", "text": "categorical", "categories": "categorical"}
@@ -200,14 +200,15 @@ def _with_marks(
 
 def _with_spikes(entries: dict[str, Any], codes: ListedCodes) -> Column:
     """The column, its labelled values spikes where bins are wide enough to hold more than them."""
-    few = entries["kind"] == "integer" and entries["upper"] - entries["lower"] < ONE_BIN_EACH
+    column = _column(entries)
+    few = isinstance(column, Integer) and column.upper - column.lower < ONE_BIN_EACH
     spikes = tuple(code for code in codes.proper if text_of(code) in codes.labels)
-    if spikes and not few and entries["kind"] != "date":
-        try:
-            return _column({**entries, "spikes": spikes, **codes.entries(spikes)})
-        except ValidationError:
-            pass  # they fill a bin, or lie in none
-    return _column(entries)
+    if not spikes or few or isinstance(column, Date):
+        return column
+    try:
+        return _column({**entries, "spikes": spikes, **codes.entries(spikes)})
+    except ValidationError:  # they fill a bin, or lie in none
+        return column
 
 
 def _column(entries: dict[str, Any]) -> Column:

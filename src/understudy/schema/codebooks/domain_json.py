@@ -43,7 +43,7 @@ def variables(content: Mapping[str, Any], file: CodebookFile) -> Iterator[Variab
 
 
 def _is_domain(content: Any) -> bool:
-    return _each(content, lambda one: one.get("type") in {"categorical", "numeric"})
+    return _each(content, lambda one: one.get("type") in ("categorical", "numeric"))
 
 
 def _each(content: Any, fits: Callable[[dict[str, Any]], bool]) -> bool:

@@ -12,7 +12,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from understudy.schema.codebooks.codebook_file import CodebookFile
-from understudy.schema.codebooks.json_entries import chosen, listed, table_of, text_in, written
+from understudy.schema.codebooks.json_entries import (
+    chosen,
+    items,
+    listed,
+    table_of,
+    text_in,
+    written,
+)
 from understudy.schema.codebooks.variable import CodedValue, ValueType, Variable
 
 _TYPES: Final[Mapping[str, ValueType]] = {
@@ -110,29 +117,27 @@ def _categories(one: Mapping[str, Any]) -> tuple[CodedValue, ...]:
         CodedValue(written(item.get("value")), text_in(item, "label") or written(item.get("value")))
         if isinstance(item, dict)
         else CodedValue(written(item), written(item))
-        for item in one.get("categories") or ()
+        for item in items(one.get("categories"))
     )
 
 
 def _bare(values: Any) -> tuple[CodedValue, ...]:
     """Codes of a closed list: their own labels."""
-    items = values if isinstance(values, list) else ()
-    return tuple(CodedValue(written(item), written(item)) for item in items)
+    return tuple(CodedValue(written(item), written(item)) for item in items(values))
 
 
 def _words(one: Mapping[str, Any]) -> tuple[CodedValue, ...]:
     """The words of a truth value, where they are not those that everybody uses."""
-    said = [*(one.get("falseValues") or ()), *(one.get("trueValues") or ())]
+    said = [*items(one.get("falseValues")), *items(one.get("trueValues"))]
     if {written(word).lower() for word in said} <= _TRUTHS:
         return ()
     return _bare(said)
 
 
 def _absent(codes: Any) -> tuple[CodedValue, ...]:
-    items = codes if isinstance(codes, list) else ()
     return tuple(
         CodedValue(written(item.get("value")), text_in(item, "label"), "missing")
         if isinstance(item, dict)
         else CodedValue(written(item), "", "missing")
-        for item in items
+        for item in items(codes)
     )

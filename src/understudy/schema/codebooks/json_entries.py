@@ -19,6 +19,11 @@ def written(value: Any) -> str:
     return text_of(value) if isinstance(value, str | int | float) else ""
 
 
+def items(value: Any) -> list[Any]:
+    """The items of a list; none of what is no list."""
+    return value if isinstance(value, list) else []
+
+
 def text_in(entries: Mapping[str, Any], key: str) -> str:
     """A text, also one that comes in languages (the first) or in a list (the first); else ""."""
     value = entries.get(key)

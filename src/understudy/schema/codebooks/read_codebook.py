@@ -48,8 +48,11 @@ def read_codebook(path: str | Path, table: str = "") -> Codebook:
     """
     require_text("table", table, SchemaError, "people")
     file = CodebookFile.read(path)
-    title, variables = _read(file, table)
-    return Codebook.of(title, file.name, variables)
+    try:
+        title, variables = _read(file, table)
+        return Codebook.of(title, file.name, variables)
+    except RecursionError:
+        return file.refuse("it is nested too deeply; split it")
 
 
 def _read(file: CodebookFile, table: str) -> tuple[str, Iterable[Variable]]:

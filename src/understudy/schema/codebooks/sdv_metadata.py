@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from understudy.schema.codebooks.codebook_file import CodebookFile
-from understudy.schema.codebooks.json_entries import chosen, table_of, text_in, written
+from understudy.schema.codebooks.json_entries import chosen, items, table_of, text_in, written
 from understudy.schema.codebooks.variable import CodedValue, ValueType, Variable
 
 _TYPES: Final[Mapping[str, ValueType]] = {
@@ -68,11 +68,10 @@ def _variable(name: str, form: Mapping[str, Any], *, names_rows: bool) -> Variab
         value_type, why_not = "date", _TIME if time else ""
     elif sdtype not in _TYPES or form.get("pii") is True:
         why_not = _DETAIL
-    order = form.get("order")
-    levels = order if isinstance(order, list) else []
+    order = items(form.get("order"))
     return Variable(
         name=name,
-        values=tuple(CodedValue(written(level), written(level)) for level in levels),
+        values=tuple(CodedValue(written(level), written(level)) for level in order),
         value_type="integer" if sdtype == "numerical" and whole else value_type,
         ordered=bool(order),
         names_rows=names_rows or sdtype == "id",

@@ -138,8 +138,8 @@ class StataSyntax:
                 one.value_type = "other"
             elif forms[0].endswith("s"):
                 one.value_type = "text"
-            elif found := _NUMBER.fullmatch(forms[0]):
-                one.decimals = int(found.group(1)) if forms[0].rstrip("c").endswith("f") else None
+            elif (found := _NUMBER.fullmatch(forms[0])) and int(found.group(1)):
+                one.value_type, one.decimals = "number", int(found.group(1))
 
     def _words(self, text: str, number: int) -> list[_Word]:
         words = []
