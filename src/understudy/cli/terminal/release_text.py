@@ -130,7 +130,8 @@ def from_codebook(path: Path, book: Codebook) -> None:
     out.print(
         f"Schema written to {escape(str(path))}: {len(book.columns)} of {len(book.order)} "
         f"variables are complete, {len(asked)} lack an entry, {len(book.told)} are left out; its "
-        "heading names them. It holds nothing read from rows. Look through it, and set reviewed = true.",
+        "heading names them. It holds nothing read from rows. Look through it, and set "
+        "reviewed = true.",
     )
 
 

@@ -20,7 +20,11 @@ from understudy.schema.codebooks.xml_tree import Element
 STATISTICS: Final = frozenset({"sumStat", "catStat", "catgryGrp", "dataItem", "nCube"})
 """Elements that tell of the rows, and those that describe tables of totals."""
 
-_NOT_ARISING: Final = ("inapplicable", "not applicable", "not_applicable", "notapplicable")
+_KINDS_OF_ABSENCE: Final[dict[str, Absence]] = {
+    "inapplicable": "not_applicable",
+    "not applicable": "not_applicable",
+    "out of domain": "out_of_domain",
+}
 _DATES: Final = ("date", "datetime", "time")
 
 
@@ -44,7 +48,8 @@ def variables(root: Element, file: CodebookFile, table: str) -> Iterator[Variabl
     """
     wanted = _ids_of(root, file, table)
     for one in root.all("dataDscr", "var"):
-        if not wanted or wanted & set(one.get("files").split()):
+        places = {place.get("fileid") for place in one.all("location")}
+        if not wanted or wanted & {*one.get("files").split(), *places}:
             yield _variable(one)
 
 
@@ -122,18 +127,18 @@ def _values(one: Element) -> Iterator[CodedValue]:
     listed = set()
     for category in one.all("catgry"):
         code = category.first("catValu")
-        if code is None or not code.text:
+        absence = _absence(category)
+        if code is None or not (code.text or absence):
             continue  # a heading over categories
         label = _own_label(category)
         listed.add(code.text)
-        yield CodedValue(code.text, label, _absence(category), maybe_observed=not label)
+        yield CodedValue(code.text, label, absence, maybe_observed=not (label or absence))
     for item in one.all("invalrng", "item"):
-        if item.get("VALUE") and item.get("VALUE") not in listed:
+        if "VALUE" in item.attributes and item.get("VALUE") not in listed:
             yield CodedValue(item.get("VALUE"), "", "missing")
 
 
 def _absence(category: Element) -> Absence:
     if category.get("missing").upper() not in {"Y", "YES", "TRUE", "1"}:
         return ""
-    kind = category.get("missType").lower()
-    return "not_applicable" if kind in _NOT_ARISING else "missing"
+    return _KINDS_OF_ABSENCE.get(category.get("missType").lower(), "missing")

@@ -100,7 +100,7 @@ def _reason_against(variable: Variable) -> str:
 
 def _listed(variable: Variable, codes: ListedCodes, said: dict[str, str]) -> Column:
     """A column with levels."""
-    if variable.value_type == "boolean" and _are_truths(codes.proper):
+    if _are_truths(codes.proper, as_numbers=variable.value_type == "boolean"):
         return _column({"kind": "boolean", **_absences(codes), **said})
     entries = {
         "kind": "ordinal" if variable.ordered else "categorical",
@@ -113,8 +113,9 @@ def _listed(variable: Variable, codes: ListedCodes, said: dict[str, str]) -> Col
     return column.model_copy(update={"drafted": read}) if read else column
 
 
-def _are_truths(values: Iterable[Code]) -> bool:
-    return {text_of(value).lower() for value in values} <= {"true", "false", "0", "1"}
+def _are_truths(values: Iterable[Code], *, as_numbers: bool) -> bool:
+    texts = {text_of(value).lower() for value in values}
+    return texts == {"true", "false"} or (as_numbers and texts <= {"true", "false", "0", "1"})
 
 
 def _absences(codes: ListedCodes) -> dict[str, Any]:

@@ -21,6 +21,7 @@ class ListedCodes:
         proper: values, in the order of the codebook.
         missing: codes of *not known*.
         not_applicable: codes of *the question does not arise*.
+        out_of_domain: codes of whatever is outside the domain; a column has one at most.
         labels: text of a value → its label.
         maybe_observed: those of the proper values that may be listed since a row has them.
         are_a_list: whether the proper values are all that the column can hold.
@@ -29,6 +30,7 @@ class ListedCodes:
     proper: tuple[Code, ...]
     missing: tuple[Code, ...]
     not_applicable: tuple[Code, ...]
+    out_of_domain: tuple[Code, ...]
     labels: dict[str, str]
     maybe_observed: tuple[Code, ...]
     are_a_list: bool
@@ -52,6 +54,7 @@ class ListedCodes:
             proper=tuple(code for code, _ in proper),
             missing=(*missing, *more),
             not_applicable=tuple(code for code, _, absence in kinds if absence == "not_applicable"),
+            out_of_domain=tuple(code for code, _, absence in kinds if absence == "out_of_domain"),
             labels=labels,
             maybe_observed=tuple(code for code, value in proper if value.maybe_observed),
             are_a_list=_are_a_list(variable, proper),
@@ -59,11 +62,13 @@ class ListedCodes:
 
     def entries(self, among: Iterable[Code]) -> dict[str, Any]:
         """Entries of the codes of absence, and of the labels of these and of some values."""
-        known = {text_of(code) for code in (*among, *self.missing, *self.not_applicable)}
+        absent = (*self.missing, *self.not_applicable, *self.out_of_domain)
+        known = {text_of(code) for code in (*among, *absent)}
         labels = {text: label for text, label in self.labels.items() if text in known}
         return {
             "missing": self.missing,
             "not_applicable": self.not_applicable,
+            "out_of_domain": next(iter(self.out_of_domain), None),
             "value_labels": labels,
         }
 
@@ -122,7 +127,6 @@ def _are_a_list(variable: Variable, proper: Sequence[tuple[Code, CodedValue]]) -
     if 2 * sum(not value.label for _, value in proper) > len(proper):
         # Mostly bare numbers are a count of what was there; bare words can be nothing but a list.
         return not variable.value_type or None in numbers
-    low, high = number_of(variable.lower), number_of(variable.upper)
-    known = [number for number in numbers if number is not None]
-    ends = [bound for bound in (low, high) if bound is not None]
-    return all(known and min(known) <= bound <= max(known) for bound in ends)
+    # The range of a list is that of its codes; any other range is a line.
+    ends = [number_of(text) for text in (variable.lower, variable.upper) if text]
+    return all(end in numbers for end in ends)

@@ -128,6 +128,8 @@ class StataSyntax:
 
     def _format(self, words: list[_Word]) -> None:
         forms = [word.text for word in words if word.text.startswith("%")]
+        if not forms:
+            return
         for word in words:
             if word.text.startswith("%") or not re.fullmatch(r"\w+", word.text):
                 continue

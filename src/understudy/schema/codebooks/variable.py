@@ -15,7 +15,7 @@ ValueType = Literal["", "integer", "number", "text", "categories", "date", "bool
 
 "categories" are texts or numbers of which there is a list, though the codebook may not give it."""
 
-Absence = Literal["", "missing", "not_applicable"]
+Absence = Literal["", "missing", "not_applicable", "out_of_domain"]
 
 
 @dataclass(frozen=True)
