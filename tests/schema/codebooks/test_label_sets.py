@@ -128,3 +128,17 @@ def test_the_labels_of_a_file_and_its_ddi_say_the_same(tmp_path):
     (tmp_path / "a.xml").write_text(DDI)
     same = us.read_codebook(tmp_path / "a.xml")
     assert book.columns == {name: same.columns[name] for name in ("sex", "mood")}
+
+
+def test_a_draft_of_the_rows_with_their_labels_says_the_same_and_marks_it(tmp_path):
+    (tmp_path / "a.xml").write_text(DDI)
+    book = us.read_codebook(tmp_path / "a.xml")
+    draft = us.Schema.loads(us.draft(write_sav(tmp_path / "rows.sav", 3))).declared
+    for name in ("sex", "mood"):
+        entries = ("kind", "levels", "missing", "value_labels", "description")
+        said, read = (
+            {key: getattr(c[name], key) for key in entries} for c in (book.columns, draft)
+        )
+        assert said == read
+        assert book.columns[name].left_as_drafted == ()
+        assert "levels" in draft[name].left_as_drafted
