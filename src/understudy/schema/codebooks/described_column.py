@@ -17,7 +17,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
@@ -151,7 +151,7 @@ def _kind(variable: Variable, codes: ListedCodes) -> str:
     if variable.value_type:
         return _KINDS.get(variable.value_type, variable.value_type)
     numbers = [number_of(text) for text in (variable.lower, variable.upper) if text]
-    if not numbers and not variable.on_a_scale:
+    if not numbers:
         return ""
     whole = all(number is not None and number == int(number) for number in numbers)
     whole &= all(number_of(code) in {None, number_of(text_of(code))} for code in codes.proper)
@@ -213,8 +213,7 @@ def _with_spikes(entries: dict[str, Any], codes: ListedCodes) -> Column:
 
 
 def _column(entries: dict[str, Any]) -> Column:
-    column: Column = KINDS[entries["kind"]].model_validate(entries)
-    return column
+    return cast(Column, KINDS[entries["kind"]].model_validate(entries))
 
 
 def fingerprints_of(values: Sequence[Code]) -> str:

@@ -58,7 +58,7 @@ def variables(content: Mapping[str, Any], file: CodebookFile, table: str) -> Ite
     Raises:
         SchemaError: several resources and none named, or a schema that is not in this file.
     """
-    schema = content
+    schema: Any = content
     if "fields" not in content:
         resources = listed(content, "resources", file)
         described = {
@@ -69,7 +69,7 @@ def variables(content: Mapping[str, Any], file: CodebookFile, table: str) -> Ite
         schema = chosen(described, table, file).get("schema")
         if isinstance(schema, str):
             file.refuse("the schema of its table stands in another file; give that file")
-        schema = table_of(schema, "schema", file)
+    schema = table_of(schema, "schema", file)
     keys = schema.get("primaryKey", ())
     keys = [keys] if isinstance(keys, str) else keys
     absent = _absent(schema.get("missingValues", [""]))

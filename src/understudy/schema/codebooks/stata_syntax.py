@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from understudy.schema.cell_values import number_of
 from understudy.schema.codebooks.codebook_file import CodebookFile
@@ -151,7 +151,7 @@ class StataSyntax:
             words.append(_Word(compound or simple or word, quoted=not word))
         return words
 
-    def _fault(self, what: str, number: int) -> None:
+    def _fault(self, what: str, number: int) -> NoReturn:
         self._file.refuse(f"{what}; correct it", number)
 
 
