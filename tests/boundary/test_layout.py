@@ -40,7 +40,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
 # 1 for what files of SPSS, Stata and SAS say about their variables.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 534, 320, 60
+# 22 for codebooks: ten formats, what they share, what a column becomes of them, and their drafts.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 556, 320, 60
 
 
 def code_lines(function):
