@@ -74,6 +74,8 @@ exit
     assert book.columns["b"].value_labels == {"0": "no; never", "1": "yes", "2": "perhaps"}
     assert book.asked["born"].entries["kind"] == "date"
     assert book.asked["income"].entries["decimals"] == 2
+    words = read(tmp_path, 'label define f CN "Form CN"\nlabel values form f\n', "c.do")
+    assert words.columns["form"].levels == ("CN",)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,6 @@ exit
     [
         ("\nlabel variable a x\n", "line 2 .*label variable needs"),
         ('label define yn 1 "a" 2\n', "line 1 .*label define needs"),
-        ('label define yn one "a"\n', "line 1 .*whole numbers"),
         ("label values a* yn\n", "line 1 .*not patterns"),
         ("label values a\n", "line 1 .*label values needs"),
         ('label variable a "x\n', "line 1 .*does not end"),
