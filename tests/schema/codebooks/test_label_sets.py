@@ -143,3 +143,19 @@ def test_a_draft_of_the_rows_with_their_labels_says_the_same_and_marks_it(tmp_pa
         assert said == read
         assert book.columns[name].left_as_drafted == ()
         assert "levels" in draft[name].left_as_drafted
+
+
+def test_labels_of_stata_without_rows(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat", reason="the extra `files` is not installed")
+    path = tmp_path / "labels.dta"
+    frame = pd.DataFrame({"sex": [1, 2], "name": ["a", "b"], "income": [0.5, 1.5]})
+    labels = {"sex": {1: "male", 2: "female"}}
+    said = {"column_labels": {"sex": "Sex"}, "variable_value_labels": labels}
+    pyreadstat.write_dta(frame.head(0), path, **said)
+    book = us.read_codebook(path)
+    assert (book.columns["sex"].levels, book.columns["sex"].description) == ((1, 2), "Sex")
+    assert book.asked["income"].entries["kind"] == "continuous"
+    assert list(book.told) == ["name"]
+    pyreadstat.write_dta(frame, path, **said)
+    with pytest.raises(SchemaError, match="holds rows"):
+        us.read_codebook(path)

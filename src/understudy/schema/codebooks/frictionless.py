@@ -20,7 +20,7 @@ from understudy.schema.codebooks.json_entries import (
     text_in,
     written,
 )
-from understudy.schema.codebooks.variable import CodedValue, ValueType, Variable
+from understudy.schema.codebooks.variable import ABSENCES, CodedValue, ValueType, Variable
 
 _TYPES: Final[Mapping[str, ValueType]] = {
     "string": "text",
@@ -136,7 +136,11 @@ def _words(one: Mapping[str, Any]) -> tuple[CodedValue, ...]:
 
 def _absent(codes: Any) -> tuple[CodedValue, ...]:
     return tuple(
-        CodedValue(written(item.get("value")), text_in(item, "label"), "missing")
+        CodedValue(
+            written(item.get("value")),
+            text_in(item, "label"),
+            ABSENCES.get(text_in(item, "absence"), "missing"),
+        )
         if isinstance(item, dict)
         else CodedValue(written(item), "", "missing")
         for item in items(codes)
