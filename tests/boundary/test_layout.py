@@ -41,7 +41,7 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # kinds, the engine, its session, and a room for these.
 # 1 for what files of SPSS, Stata and SAS say about their variables.
 # 22 for codebooks: ten formats, what they share, what a column becomes of them, and their drafts.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 556, 320, 60
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 572, 320, 60
 
 
 def code_lines(function):

@@ -131,7 +131,7 @@ def _are_a_list(variable: Variable, proper: Sequence[tuple[Code, CodedValue]]) -
     """Whether the listed values are all that there are, and not marks on a longer line."""
     if not proper or variable.value_type == "date":
         return False
-    if variable.value_type in {"text", "categories", "boolean"}:
+    if variable.in_categories or variable.value_type in {"text", "categories", "boolean"}:
         return True
     if variable.on_a_scale:
         return False
