@@ -46,7 +46,8 @@ class ListedCodes:
         kinds = [(code, value, _absence(code, value, ranges)) for code, value in values]
         proper = [(code, value) for code, value, absence in kinds if not absence]
         missing = [code for code, _, absence in kinds if absence == "missing"]
-        more = [code for code in _written_out(ranges) if text_of(code) not in map(text_of, missing)]
+        known = set(map(text_of, missing))
+        more = [code for code in _written_out(ranges) if text_of(code) not in known]
         labels = {
             text_of(code): line(" ".join(value.label.split()))
             for code, value in values
