@@ -32,6 +32,7 @@ _ORDER = (
     "answer",
     "regress",
     "verdict",
+    "export",
     "evaluate",
     "risk",
     "tradeoff",
