@@ -296,7 +296,7 @@ class Schema(BaseModel):
         Raises:
             SchemaError: the file cannot be read, or its content is no schema.
         """
-        return cls.loads(toml.file_text(path))
+        return toml.loads(toml.file_text(path), cls, Path(path).absolute().parent)
 
     def dumps(self) -> str:
         """The schema as TOML text, defaults left out; `loads` gives back an equal schema."""

@@ -22,6 +22,7 @@ from understudy.engine.steward.column_profile import Profile, Profiler
 from understudy.schema import Boolean, Categorical, Column, Continuous, Date, Integer, Ordinal
 from understudy.schema.cell_values import EXACT_INTEGER, number_of
 from understudy.schema.columns import DEFAULT_BINS, ONE_BIN_EACH
+from understudy.schema.conventions import proposed
 
 MAX_LEVELS = 1000
 MAX_GRADES = 12
@@ -50,11 +51,22 @@ class LeftOutError(Exception):
 
 
 def drafted_column(profile: Profile, profiler: Profiler) -> Column:
-    """The column that a profile suggests.
+    """The column that its name, or else its profile suggests, with fingerprints of what was read.
 
     Raises:
         LeftOutError: none can be drafted.
     """
+    if (shape := profile.shape) in ("number", "text", "boolean") and (
+        form := proposed(profile.name, shape)
+    ):
+        column = form.column.model_copy(update={"missing": profile.codes})
+        read = {key: text for key, text in column.fingerprints().items() if key == "missing"}
+        return column.model_copy(update={"drafted": read})
+    column = _read_column(profile, profiler)
+    return column.model_copy(update={"drafted": column.fingerprints()})
+
+
+def _read_column(profile: Profile, profiler: Profiler) -> Column:
     codes = {"missing": profile.codes}
     if profile.shape == "unreadable":
         raise LeftOutError(_UNREADABLE)

@@ -4,7 +4,10 @@ Reading bounds and levels off the data is the commonest leak in the field: a max
 person's value. So a draft marks each entry as not reviewed, carries a fingerprint by which an entry
 taken over unchanged is recognised later, and cannot be used as it is.
 
-What becomes what:
+Columns of certain names (ages, months, sex) are drafted as conventions have them
+(`understudy.schema.conventions`); of these only the codes of absence are read from the rows.
+
+What becomes what of the others:
 
 - true and false (also as text): boolean; calendar days (also as ISO text): date. Days with a time
   of day are left out, since a date would lose it;
@@ -36,6 +39,7 @@ are more than days is asked for drafts alone.
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -59,13 +63,21 @@ from understudy.schema import Column, Schema, toml
 from understudy.schema.toml import FileFormat
 
 _HEADING = """\
-# CONFIDENTIAL: the levels and bounds below were read from confidential rows, and so was how a text
-# file is written ([file]).
+# CONFIDENTIAL: what the lines `drafted` name was read from confidential rows.
 # Do not publish this file, and do not use it, before every entry is confirmed against public
 # knowledge (a codebook, a law, a judgement made without looking at the rows), its `source` is
-# named and `reviewed = true` is set. Numbers such as -9 or 999 that stand for "not known" belong
-# into `missing`; the bounds then leave them out.
+# named and `reviewed = true` is set: `understudy schema review` asks column by column. Numbers such
+# as -9 or 999 that stand for "not known" belong into `missing`; the bounds then leave them out.
+# What has a `source` already was proposed by the column's name, whatever the rows hold.
 """
+_DEFAULTS = """\
+[[defaults]]
+columns = ["*"]
+source = ""
+reviewed = false
+
+"""
+_FIRST_OF_COLUMNS = re.compile(r"^\[(lists|columns)\.", re.MULTILINE)
 
 
 def draft(data: object, *, title: str = "") -> str:
@@ -129,19 +141,21 @@ def _left_out_text(left_out: dict[str, str]) -> str:
 
 
 def _text(title: str, columns: dict[str, Column], form: FileFormat) -> str:
-    """The schema with every entry written out that a reviewer has to fill in."""
+    """The schema, with what a reviewer has to fill in once for all columns."""
     schema = Schema(title=title, columns=columns)
     entries = {name: _entries(column) for name, column in schema.columns.items()}
     head = {"format": schema.format, **({"title": title} if title else {}), "rows": schema.rows}
     file = {"file": _file_entries(form)} if form.told else {}
     unit = {"rows_per_unit": schema.unit.rows_per_unit}
-    return toml.dumps({**head, **file, "unit": unit, "columns": entries})
+    text = toml.dumps({**head, **file, "unit": unit, "columns": entries}, lists=True)
+    first = _FIRST_OF_COLUMNS.search(text)
+    assert first is not None
+    return f"{text[: first.start()]}{_DEFAULTS}{text[first.start() :]}"
 
 
 def _entries(column: Column) -> dict[str, Any]:
-    content = column.model_copy(update={"drafted": column.fingerprints()}).model_dump()
-    entries = {key: value for key, value in content.items() if value not in ((), {}, "", None)}
-    return {**entries, "source": ""}
+    content = column.model_dump(exclude={"reviewed"})
+    return {key: value for key, value in content.items() if value not in ((), {}, "", None)}
 
 
 def _file_entries(form: FileFormat) -> dict[str, Any]:
