@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -68,7 +68,7 @@ class Review:
     """
 
     place: Path
-    text: SchemaText
+    text: SchemaText = field(repr=False)
     decisions: int = 0
 
     @classmethod
@@ -139,9 +139,9 @@ class Review:
         part = self.part(path)
         if not source.strip():
             raise SchemaError("A confirmation needs a source: a codebook and page, a law.")
-        places = dict(part.confirmed) | dict.fromkeys(part.left_as_drafted, source)
-        said = {"confirmed": places} if places else {}
-        own = {} if part.source.strip() else {"source": source}
+        left = part.left_as_drafted
+        said = {"confirmed": {**part.confirmed, **dict.fromkeys(left, source)}} if left else {}
+        own = {} if part.source.strip() and left else {"source": source}
         return self._with([path], {**own, "reviewed": True, **said})
 
     def kept(self, path: Path_) -> Review:
@@ -150,6 +150,8 @@ class Review:
 
     def edited(self, path: Path_, entry: str) -> Review:
         """One entry, or several, changed; not reviewed by that.
+
+        What was said to be its source is none of the new value.
 
         Args:
             path: whose.
@@ -167,7 +169,9 @@ class Review:
             ) from None
         if "drafted" in entries:
             raise SchemaError("The marks of a draft are not edited; confirm or change the entries.")
-        return self._with([path], entries)
+        values = set(entries).intersection(self.part(path).readable)
+        gone = {"source": ""} if values and "source" not in entries else {}
+        return self._with([path], {**entries, **gone})
 
     def rewritten(self, path: Path_, block: str) -> Review:
         """A table of the file written anew, with its heading; its marks stay whatever is written.
@@ -194,7 +198,7 @@ class Review:
         kept = {key: old[key] for key in _KEPT if key in old}
         column = type(form.column).model_validate({**kept, **new})
         left = [key for key in column.left_as_drafted if key in new]
-        said = {"confirmed": dict.fromkeys(left, form.source)} if left else {}
+        said = {"confirmed": dict.fromkeys(left, form.column.source)} if left else {}
         reviewed = set(column.left_as_drafted) <= set(left)
         entries = {**new, **{k: v for k, v in kept.items() if k != "drafted"}, **said}
         entries |= {"reviewed": reviewed} | {k: v for k, v in kept.items() if k == "drafted"}

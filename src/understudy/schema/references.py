@@ -13,8 +13,8 @@ they stand for, and so does the schema of a release, which refers to nothing out
 - `like = "other"` takes over the entries of another column but its description, and but what
   confirms single entries of it, since that is said of one column at a time.
 
-A column's own entries come first, then those of the column that it is like, then defaults, of which
-later ones come first.
+A column's own entries come first, then those of the column that it is like (own or by default),
+then its defaults, of which later ones come first.
 """
 
 from __future__ import annotations
@@ -60,9 +60,7 @@ def resolved(content: Mapping[str, Any], folder: Path | None) -> Table:
     }
     given = _defaults(content.get("defaults", []), [*columns], lists, faults)
     rest["columns"] = {
-        name: {**given[name], **_whole(name, found, given, faults)}
-        if isinstance(column, Mapping)
-        else column
+        name: _whole(name, found, given, faults) if isinstance(column, Mapping) else column
         for name, column in found.items()
     }
     if faults:
@@ -104,7 +102,7 @@ def _with_labels(column: Any) -> Any:
 def _whole(
     name: str, columns: Mapping[str, Any], given: Mapping[str, Table], faults: list[str]
 ) -> Table:
-    """A column's own entries, and those of the columns that it is like, one after the other."""
+    """A column's own entries, those of the columns that it is like, and defaults."""
     chain = [name]
     while isinstance(column := columns.get(chain[-1]), Mapping) and "like" in column:
         other = column["like"]
@@ -122,10 +120,10 @@ def _whole(
         chain.append(other)
     whole: Table = {}
     for one in reversed(chain):
-        entries = {**given[one], **columns[one]} if one != name else columns[one]
+        entries = columns[one]
         prints = _together(whole.get("drafted"), entries.get("drafted"))
         kept = {key: value for key, value in whole.items() if key not in _OF_ONE_COLUMN}
-        whole = {**kept, **entries, **({"drafted": prints} if prints else {})}
+        whole = {**given[one], **kept, **entries, **({"drafted": prints} if prints else {})}
     return {key: value for key, value in whole.items() if key != "like"}
 
 

@@ -201,7 +201,7 @@ class Schema(BaseModel):
             raise SchemaError(
                 f"The schema is not reviewed: confirm that the entries of "
                 f"{', '.join(entries[:5])}{more} come from public knowledge and not from the rows, "
-                f"name their source, and set reviewed = true."
+                f"name their source, and set reviewed = true; `understudy schema review` asks for each."
             )
 
     def released(self) -> Schema:

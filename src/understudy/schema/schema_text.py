@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Self
 
 from understudy.errors import SchemaError
@@ -30,7 +31,7 @@ class SchemaText:
         pieces: what stands before the first table, then each table with what follows it.
     """
 
-    pieces: tuple[str, ...]
+    pieces: tuple[str, ...] = field(repr=False)
 
     @classmethod
     def of(cls, text: str) -> Self:
@@ -69,11 +70,13 @@ class SchemaText:
         for key, value in entries.items():
             text = _with_entry(text, key, value)
         apart = [(*path, key) for key in entries]  # entries that have a table of their own
-        kept = [
-            _trailing(piece) if any(_path(piece)[: len(one)] == one for one in apart) else piece
-            for piece in (*self.pieces[:k], text, *self.pieces[k + 1 :])
-        ]
-        return type(self).of("".join(kept))
+        kept = list(self.pieces[:k])
+        for piece in (text, *self.pieces[k + 1 :]):
+            if any(_path(piece)[: len(one)] == one for one in apart):
+                kept[-1] += _trailing(piece)
+            else:
+                kept.append(piece)
+        return type(self)(tuple(kept))
 
     def with_block(self, path: Sequence[str], text: str) -> Self:
         """The text with another one in the place of a table.
@@ -127,6 +130,7 @@ def _is_whole(text: str) -> bool:
     return True
 
 
+@lru_cache(4096)
 def _path(piece: str) -> tuple[str, ...]:
     """The path in the heading of a piece; () for one of an array, or without a heading."""
     if not (match := _TABLE.match(piece)) or piece[match.end() : match.end() + 1] == "[":

@@ -24,6 +24,7 @@ from understudy.arguments import path_of
 from understudy.errors import SchemaError
 from understudy.schema.diagnosis import all_faults
 from understudy.schema.error_sentences import full_stop
+from understudy.schema.reference_forms import with_references
 from understudy.schema.references import resolved
 from understudy.schema.review import Reviewed
 from understudy.schema.toml_layout import laid_out, with_lists
@@ -255,7 +256,7 @@ def json_schema(model: type[BaseModel], *others: type[BaseModel], title: str) ->
         _explain(content["$defs"][other.__name__], other)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **content,
+        **with_references(content),
         "title": title,
     }
 
