@@ -12,6 +12,7 @@ from understudy.errors import MethodError
 
 _LIBRARIES: Final = {
     "evaluate": ("scikit-learn", "sklearn"),
+    "files": ("pyreadstat", "pyreadstat"),
     "ledger": ("SQLAlchemy", "sqlalchemy"),
     "models": ("statsmodels", "statsmodels"),
     "numpyro": ("NumPyro", "numpyro"),

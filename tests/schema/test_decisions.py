@@ -18,7 +18,7 @@ ROWS = pl.DataFrame(
     {
         "age": pl.Series([int(a) for a in RNG.integers(18, 90, 200)]).replace(20, None),
         "sex": RNG.choice(["f", "m"], 200),
-        "born": RNG.integers(1930, 2000, 200),
+        "since": RNG.integers(1930, 2000, 200),
         "mood": RNG.choice([1, 2, 9], 200),
         "weight": RNG.normal(70, 9, 200).round(3),
     }
@@ -42,7 +42,7 @@ def test_what_is_open_and_what_comes_from_public_sources(review):
     assert review.sourced == (column("sex"),)
     done = review.accepted(*review.sourced)
     assert done.decisions == 1
-    assert done.open == tuple(map(column, ("age", "born", "mood", "weight")))
+    assert done.open == tuple(map(column, ("age", "since", "mood", "weight")))
     assert done.part(column("sex")).reviewed
 
 
@@ -109,7 +109,7 @@ def test_a_form_of_a_convention_is_the_confirmation_of_its_own_values(review):
 
 def test_a_column_that_others_name_is_not_taken_out(review):
     done = review.excluded(column("weight"))
-    assert list(done.schema.declared) == ["age", "sex", "born", "mood"]
+    assert list(done.schema.declared) == ["age", "sex", "since", "mood"]
     assert "# Column 'weight' was taken out" in str(done.text)
     named = f"{DRAFT}\n[[forbidden]]\nwhere = {{ mood = 1, weight = {{ lower = 0, upper = 99 }} }}\n"
     review.place.write_text(named.replace("upper = 99", "upper = 1000"), encoding="utf-8")

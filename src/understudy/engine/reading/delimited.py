@@ -17,8 +17,8 @@ from typing import IO, Final, cast
 
 import numpy as np
 import polars as pl
-from polars.io.plugins import register_io_source
 
+from understudy.engine.reading.streams import streamed
 from understudy.engine.reading.text_records import LONG, Batch, Splitter, cells_of, decoded
 from understudy.errors import DataError
 from understudy.schema import NUMERIC, Column, Date, Schema
@@ -84,22 +84,11 @@ class Delimited:
             DataError: when it is read, if the file breaks off or its compression is damaged.
         """
 
-        def read(
-            names: list[str] | None,
-            predicate: pl.Expr | None,
-            n_rows: int | None,
-            _size: int | None,
-        ) -> Iterator[pl.DataFrame]:
+        def batches(names: list[str]) -> Iterator[pl.DataFrame]:
             for _, batch in self._batches(names or self.columns):
-                cells = self._with_points(batch.cells)
-                if n_rows is not None:
-                    cells = cells.head(n_rows)
-                    n_rows -= cells.height
-                yield cells if predicate is None else cells.filter(predicate)
-                if n_rows == 0:
-                    return
+                yield self._with_points(batch.cells)
 
-        return register_io_source(read, schema=dict.fromkeys(self.columns, pl.String))
+        return streamed(batches, dict.fromkeys(self.columns, pl.String()))
 
     def faults(self, most: int) -> tuple[list[str], int]:
         """What is wrong with the first malformed records, and how many there are. CONFIDENTIAL.

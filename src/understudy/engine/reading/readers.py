@@ -29,8 +29,10 @@ from understudy.engine.reading.frame_columns import (
     pandas_column,
 )
 from understudy.engine.reading.parquet import parquet_batches, plain_columns, scan_parquet
+from understudy.engine.reading.statistical import Statistical
 from understudy.errors import DataError
 from understudy.schema import Schema
+from understudy.schema.file_labels import is_statistical
 
 FrameKind = Literal["pandas", "polars", "arrow"]
 BATCH_ROWS = 250_000
@@ -185,6 +187,11 @@ def _unknown(place: str) -> DataError:
     )
 
 
+def is_parquet(path: str | Path) -> bool:
+    """Whether a path is that of a Parquet file, or a folder of such files."""
+    return Path(path).is_dir() or Path(path).name.lower().endswith((".parquet", ".pq"))
+
+
 def _open_path(path: Path, schema: Schema | None) -> Rows:
     place = f"The file {str(path)!r}"
     try:
@@ -198,12 +205,15 @@ def _open_path(path: Path, schema: Schema | None) -> Rows:
         if not parts:
             raise DataError(f"The folder {str(path)!r} holds no Parquet file (*.parquet).")
         return _open_parquet(parts, f"The folder {str(path)!r}")
-    name = path.name.lower().removesuffix(".gz")
-    if name.endswith((".parquet", ".pq")):
+    if is_parquet(path):
         return _open_parquet([path], place)
     if is_delimited(path):
         file = Delimited.declared(path, schema)
         return Rows(file.lazy(), file.columns, "pandas", place)
+    if is_statistical(path):
+        encoding = schema.file.encoding if schema is not None and schema.file.told else ""
+        statistical = Statistical.opened(path, encoding)
+        return Rows(plain_columns(statistical.lazy()), tuple(statistical.types), "pandas", place)
     raise DataError(
         f"{place} has an ending that is not known; use .csv, .tsv, .txt (also .gz), "
         ".parquet, or a folder of Parquet files."

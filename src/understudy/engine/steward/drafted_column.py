@@ -22,7 +22,7 @@ from understudy.engine.steward.column_profile import Profile, Profiler
 from understudy.schema import Boolean, Categorical, Column, Continuous, Date, Integer, Ordinal
 from understudy.schema.cell_values import EXACT_INTEGER, number_of
 from understudy.schema.columns import DEFAULT_BINS, ONE_BIN_EACH
-from understudy.schema.conventions import proposed
+from understudy.schema.conventions import Form, proposed
 
 MAX_LEVELS = 1000
 MAX_GRADES = 12
@@ -56,17 +56,38 @@ def drafted_column(profile: Profile, profiler: Profiler) -> Column:
     Raises:
         LeftOutError: none can be drafted.
     """
-    if (shape := profile.shape) in ("number", "text", "boolean") and (
-        form := proposed(profile.name, shape)
-    ):
+    if form := _convention(profile):
         column = form.column.model_copy(update={"missing": profile.codes})
-        read = {key: text for key, text in column.fingerprints().items() if key == "missing"}
-        return column.model_copy(update={"drafted": read})
-    column = _read_column(profile, profiler)
-    return column.model_copy(update={"drafted": column.fingerprints()})
+    else:
+        column = read_column(profile, profiler)
+    return marked(column, profile)
 
 
-def _read_column(profile: Profile, profiler: Profiler) -> Column:
+def marked(column: Column, profile: Profile) -> Column:
+    """The column with fingerprints of all entries but those that a convention has proposed."""
+    form = _convention(profile)
+    known = form.column if form and column.source == form.column.source else None
+    read = {
+        key: prints
+        for key, prints in column.fingerprints().items()
+        if known is None or getattr(column, key) != getattr(known, key, None)
+    }
+    return column.model_copy(update={"drafted": read})
+
+
+def _convention(profile: Profile) -> Form | None:
+    shape = profile.shape
+    if shape == "number" or shape == "text" or shape == "boolean":
+        return proposed(profile.name, shape)
+    return None
+
+
+def read_column(profile: Profile, profiler: Profiler) -> Column:
+    """The column that its profile suggests.
+
+    Raises:
+        LeftOutError: none can be drafted.
+    """
     codes = {"missing": profile.codes}
     if profile.shape == "unreadable":
         raise LeftOutError(_UNREADABLE)

@@ -23,6 +23,9 @@ What becomes what of the others:
 - a value that more than a tenth of the rows share, and at least 5, is a spike of a column with
   wide bins;
 - text: categorical;
+- in files of SPSS and Stata, labelled codes are levels, in the file's order; user-missing codes are
+  missing codes; the level of measurement decides between levels in order, levels without one and
+  numbers; what they are called becomes the description and the labels;
 - empty cells, and words such as "NA" or "?" in a column that otherwise holds numbers, dates or
   truth values: missing codes. Infinite values stay out of the domain.
 
@@ -40,7 +43,7 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,13 +56,23 @@ from understudy.engine.reading.delimited import Delimited, is_delimited
 from understudy.engine.reading.frame_columns import is_pandas
 from understudy.engine.reading.parquet import column
 from understudy.engine.reading.plain_types import has_time
-from understudy.engine.reading.readers import Rows, open_rows
+from understudy.engine.reading.readers import Rows, is_parquet, open_rows
 from understudy.engine.reading.text_records import MALFORMED
+from understudy.engine.steward.codebook_draft import (
+    ABSENT,
+    completed,
+    disagreements,
+    without_codes,
+)
 from understudy.engine.steward.column_profile import Profiler
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
+from understudy.engine.steward.labelled_column import labelled_column, without_missing
 from understudy.engine.steward.sniffing import sniffed
-from understudy.errors import DataError
+from understudy.errors import DataError, line
 from understudy.schema import Column, Schema, toml
+from understudy.schema.cell_values import text_of
+from understudy.schema.codebooks.codebook import Codebook, commented
+from understudy.schema.file_labels import Code, VariableLabels, is_statistical, read_file_labels
 from understudy.schema.toml import FileFormat
 
 _HEADING = """\
@@ -80,12 +93,13 @@ reviewed = false
 _FIRST_OF_COLUMNS = re.compile(r"^\[(lists|columns)\.", re.MULTILINE)
 
 
-def draft(data: object, *, title: str = "") -> str:
+def draft(data: object, *, title: str = "", codebook: Codebook | None = None) -> str:
     """Draft a schema from the data.
 
     Args:
         data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
         title: name of the table, for people.
+        codebook: what is publicly known of it; the rows then give only what it lacks.
 
     Returns:
         TOML text that `Schema.loads` reads and `Schema.require_reviewed` refuses. CONFIDENTIAL.
@@ -94,20 +108,44 @@ def draft(data: object, *, title: str = "") -> str:
         DataError: the data cannot be read, or no column can be drafted.
     """
     rows, form = _opened(data)
-    profiler = Profiler(rows, () if is_delimited(data) else with_times_of_day(data))
-    columns: dict[str, Column] = {}
-    left_out: dict[str, str] = {}
+    labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
+    rows, missing = without_missing(rows, labels) if labels else (rows, {})
+    book = codebook or Codebook.nothing()
+    rows, empty = without_codes(rows, book)
+    profiler = Profiler(rows, _timed(data, labels))
+    columns = {name: book.columns[name] for name in rows.columns if name in book.columns}
+    sourced = dict(columns)
+    left_out = {name: book.left_out[name] for name in rows.columns if name in book.left_out}
+    unused: dict[str, Mapping[Code, str]] = {}
     for profile in profiler.profiles():
+        name = profile.name
+        if name in columns or name in left_out:
+            continue
         try:
-            columns[profile.name] = drafted_column(profile, profiler)
+            if name in book.asked:
+                words = tuple(code for code in profile.codes if code)
+                codes = missing.get(name, ("",) * (name in empty) + words)
+                told = replace(profile, codes=codes)
+                columns[name] = completed(book.asked[name], told, profiler)
+                sourced[name] = columns[name]
+            elif name in labels:
+                told = replace(profile, codes=missing[name])
+                labelled = labelled_column(labels[name], told, profiler)
+                columns[name], unused[name] = labelled.column, labelled.unused
+            else:
+                columns[name] = drafted_column(profile, profiler)
         except LeftOutError as reason:
-            left_out[profile.name] = str(reason)
+            left_out[name] = str(reason)
     if not columns:
         raise DataError(
             f"{rows.place} has no column that can be drafted: each one is empty, looks like an "
             "identifier, or has a type that cannot be read; write the schema by hand."
         )
-    return f"{_HEADING}{_left_out_text(left_out)}\n{_text(title, columns, form)}"
+    columns = {name: columns[name] for name in rows.columns if name in columns}
+    left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
+    notes = _left_out_text(left_out) + _unused_text(unused)
+    notes += _book_text(book, disagreements(data, sourced, form))
+    return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form)}"
 
 
 def _opened(data: object) -> tuple[Rows, FileFormat]:
@@ -132,12 +170,48 @@ def _rows(file: Delimited) -> Rows:
     return Rows(file.lazy().filter(fits.fill_null(True)), file.columns, "pandas", place)
 
 
+def _timed(data: object, labels: Mapping[str, VariableLabels]) -> Collection[str]:
+    """Columns of days that have a time of day, which rows of days do not show."""
+    if labels:
+        return [name for name, variable in labels.items() if variable.holds == "moments"]
+    if isinstance(data, str | Path) and not is_parquet(data):  # all text
+        return ()
+    return with_times_of_day(data)
+
+
+def _unused_text(unused: Mapping[str, Mapping[Code, str]]) -> str:
+    """Labelled values that have no state of their own, for the heading."""
+    lines = [
+        f"#   {name!r}: {', '.join(f'{text_of(code)} {label!r}' for code, label in told.items())}."
+        for name, told in unused.items()
+        if told
+    ]
+    if not lines:
+        return ""
+    head = ["#", "# Labelled values of columns of numbers; some may belong into `missing`:"]
+    return "\n".join([*head, *lines, ""])
+
+
 def _left_out_text(left_out: dict[str, str]) -> str:
     if not left_out:
         return ""
     # repr keeps a line break in a name from ending the comment.
     lines = (f"#   {name!r}: {reason}.\n" for name, reason in left_out.items())
     return "#\n# Columns left out of this draft, which will not be released:\n" + "".join(lines)
+
+
+def _book_text(book: Codebook, findings: list[str]) -> str:
+    """What was taken from a codebook, and what in the rows does not agree with it."""
+    if not book.order:
+        return ""
+    told = (
+        f"#\n# From the codebook {book.place!r}: all columns whose `source` names it. What the "
+        "rows\n# gave beside it has fingerprints in `drafted`.\n"
+    )
+    if findings:
+        told += "#\n# CONFIDENTIAL: rows and codebook do not agree here; no entry was changed:\n"
+        told += "".join(f"#   {line(finding)}\n" for finding in findings)
+    return told + commented("Worth knowing", book.notes)
 
 
 def _text(title: str, columns: dict[str, Column], form: FileFormat) -> str:
