@@ -53,9 +53,9 @@ def write_all(file: int, data: bytes) -> None:
 
 
 def replace(place: Path, data: bytes) -> None:
-    """Write a file in the place of another at once: whoever dies meanwhile leaves the one or the other.
+    """Write a file in the place of another at once, with its rights.
 
-    The new one has the rights of the old one.
+    Whoever dies meanwhile leaves the one or the other.
 
     Args:
         place: an existing file; where it is a link, what that leads to is replaced.

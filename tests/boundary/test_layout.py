@@ -40,7 +40,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
 # 1 for what files of SPSS, Stata and SAS say about their variables.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 534, 320, 60
+# 8 for schemas that say nothing twice and their review: layout of TOML, references and their forms,
+# text that is changed entry by entry, conventions, decisions; the command, and what it shows.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 566, 320, 60
 
 
 def code_lines(function):

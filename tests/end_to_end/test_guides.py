@@ -1,9 +1,11 @@
 """README and guides show only what runs and what is there: Python, schemas, commands, links."""
 
+import io
 import json
 import random
 import re
 import shlex
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,6 +58,7 @@ def workplace(tmp_path, monkeypatch):
     """
     bits = random.Random(22)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())  # nobody answers what a review asks
     monkeypatch.setattr(randomness, "os", SimpleNamespace(urandom=bits.randbytes))
     monkeypatch.setattr(synthesis, "secrets", SimpleNamespace(randbits=bits.getrandbits))
     return tmp_path
@@ -77,6 +80,7 @@ def test_the_guides_run_from_top_to_bottom(workplace, capsys):
     run(GUIDES / "ledger.md", {})
     run(GUIDES / "analyst.md", {})
     run(GUIDES / "methods.md", {})
+    run(GUIDES / "schema.md", {})
     shown = capsys.readouterr().out
     assert "CONFIDENTIAL" in shown
     assert "Approximate differential privacy with ε = 1, δ = 0.000001" in shown
@@ -118,6 +122,14 @@ def test_the_schemas_that_are_shown_can_be_read():
     assert (len(whole.derived), len(whole.relations)) == (3, 2)
 
 
+def test_the_schema_that_says_nothing_twice_can_be_read():
+    (text,) = (text for _, text in blocks(GUIDES / "schema.md", "toml"))
+    columns = us.Schema.loads(text).columns
+    assert columns["view_roads"] == columns["view_taxes"]
+    assert columns["view_roads"].value_labels["-9"] == "do not know"
+    assert columns["region"].source == "questionnaire, part B"
+
+
 def test_no_block_that_could_be_run_is_left_out():
     """What a test runs has a language; without one stand commands of make, pip and studies."""
     for page in PAGES:
@@ -127,7 +139,9 @@ def test_no_block_that_could_be_run_is_left_out():
                 assert not re.search(r"^understudy (?!study )", text, re.MULTILINE), (page, text)
     run_here = {
         GUIDES / name
-        for name in ("steward.md", "ledger.md", "analyst.md", "methods.md", "project.md")
+        for name in (
+            *("steward.md", "ledger.md", "analyst.md", "methods.md", "project.md", "schema.md"),
+        )
     } | {README}
     assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here
 

@@ -50,7 +50,9 @@ def schema():
 
 
 def test_from_a_draft_by_its_review_to_a_release(drafted, understudy):
-    first = drafted("?", "v sex in letters", "1", "q", options=["--data", "rows.csv", "--accept-sourced"])
+    first = drafted(
+        "?", "v sex in letters", "1", "q", options=["--data", "rows.csv", "--accept-sourced"]
+    )
     assert first.code == 0
     assert "Accepted at once, 1 from public sources alone:\n  age: convention: ages" in first.out
     assert "CONFIDENTIAL, by the rows: the column holds values that are not among" in first.out
@@ -88,7 +90,9 @@ def test_what_is_kept_as_drafted_makes_the_guarantee_conditional(drafted):
 
 
 def test_columns_are_taken_out_skipped_and_refused(drafted):
-    told = drafted("s", "s", "x", "a", "c", "", "e nonsense", "e mood = 3", "k", "no", "x", "x", "q")
+    told = drafted(
+        "s", "s", "x", "a", "c", "", "e nonsense", "e mood = 3", "k", "no", "x", "x", "q"
+    )
     assert told.code == 0
     assert "levels were read from the rows; confirm them with a source" in told.out
     assert "A confirmation needs a source" in told.out
@@ -102,7 +106,9 @@ def test_nobody_answers(drafted, understudy, monkeypatch):
     before = Path("draft.toml").read_bytes()
     told = drafted()
     assert (told.code, told.err.count("\n")) == (2, 1)
-    assert "nobody answers there: run it in a terminal, or send the answers through a pipe" in told.err
+    assert (
+        "nobody answers there: run it in a terminal, or send the answers through a pipe" in told.err
+    )
     monkeypatch.setattr(sys, "stdin", None)
     assert understudy("schema", "review", "draft.toml").err == told.err
     assert Path("draft.toml").read_bytes() == before

@@ -99,7 +99,9 @@ def test_a_form_of_a_convention_is_the_confirmation_of_its_own_values(review):
     assert (part.levels, part.reviewed, part.source) == (("f", "m"), True, letters.column.source)
     adults = next(form for form in forms_for("age") if "adults" in form.title)
     part = review.chosen(column("age"), adults).part(column("age"))
-    assert (part.lower, part.missing, part.reviewed) == (18, ("",), False), "of absence it is silent"
+    assert (part.lower, part.missing, part.reviewed) == (18, ("",), False), (
+        "of absence it is silent"
+    )
     assert part.left_as_drafted == ("missing",)
     iso = next(form for form in all_forms() if form.title == "sex by ISO 5218")
     part = review.chosen(column("mood"), iso).part(column("mood"))
@@ -111,7 +113,9 @@ def test_a_column_that_others_name_is_not_taken_out(review):
     done = review.excluded(column("weight"))
     assert list(done.schema.declared) == ["age", "sex", "since", "mood"]
     assert "# Column 'weight' was taken out" in str(done.text)
-    named = f"{DRAFT}\n[[forbidden]]\nwhere = {{ mood = 1, weight = {{ lower = 0, upper = 99 }} }}\n"
+    named = (
+        f"{DRAFT}\n[[forbidden]]\nwhere = {{ mood = 1, weight = {{ lower = 0, upper = 99 }} }}\n"
+    )
     review.place.write_text(named.replace("upper = 99", "upper = 1000"), encoding="utf-8")
     with pytest.raises(SchemaError, match="'weight' cannot be taken out"):
         Review.of(review.place).excluded(column("weight"))

@@ -1,9 +1,10 @@
-"""What is said once for many columns: it reads as if it were written out, or is refused by its place.
+"""What is said once for many columns reads as if it were written out, or is refused by its place.
 
 The oracle of the properties writes everything out by hand.
 """
 
 import tomllib
+from contextlib import suppress
 
 import jsonschema
 import pytest
@@ -109,12 +110,18 @@ FAULTS = [
     ("[lists.x]\n" + COLUMN, "list 'x', levels: must be a list of values, or name a file"),
     ('[lists.x]\nlevels = { list = "x" }\n' + COLUMN, "list 'x', levels: must be a list"),
     ("[lists.x]\nlevels = [1]\nlabels = 3\n" + COLUMN, "list 'x', labels: there is no such entry"),
-    ('[lists.yes]\nlevels = [1]\n' + COLUMN + 'levels = { list = "yess" }', "did you mean 'yes'?"),
+    ("[lists.yes]\nlevels = [1]\n" + COLUMN + 'levels = { list = "yess" }', "did you mean 'yes'?"),
     (COLUMN + 'levels = { list = "x" }', "column 'a', levels: there is no list 'x'"),
     (COLUMN + "levels = { lists = 3 }", "column 'a', levels: must be a list of values, or { list"),
-    (COLUMN + 'levels = { file = "x.csv", column = "c" }', "by a schema that is no file of its own"),
+    (
+        COLUMN + 'levels = { file = "x.csv", column = "c" }',
+        "by a schema that is no file of its own",
+    ),
     (COLUMN + 'like = "a"', "the columns 'a' are like one another in a circle"),
-    (COLUMN + 'like = "b"\n[columns.b]\nlike = "c"\n[columns.c]\nlike = "b"', "columns 'b', 'c' are"),
+    (
+        COLUMN + 'like = "b"\n[columns.b]\nlike = "c"\n[columns.c]\nlike = "b"',
+        "columns 'b', 'c' are",
+    ),
     (COLUMN + "like = 3", "column 'a', like: must be the name of another column"),
     (COLUMN + 'like = "ab"\n[columns.abc]\nkind = "boolean"', "did you mean 'abc'?"),
     ("defaults = 3\n" + COLUMN, "defaults: must be tables [[defaults]]"),
@@ -149,7 +156,9 @@ FILES = [
 
 
 @pytest.mark.parametrize(("name", "content", "phrase"), FILES, ids=[one[2] for one in FILES])
-def test_a_file_that_is_no_list_of_codes_is_refused_without_a_value(tmp_path, name, content, phrase):
+def test_a_file_that_is_no_list_of_codes_is_refused_without_a_value(
+    tmp_path, name, content, phrase
+):
     """Claim: rows cannot pass for a code list, and nothing outside the folder is read."""
     folder = tmp_path / "inner"
     folder.mkdir()
@@ -191,7 +200,9 @@ def files(draw):
     """A schema's file with references, and the same written out."""
     found = draw(st.lists(names, min_size=1, unique=True))
     lists = {f"l{k}": [f"v{j}" for j in range(k + 1)] for k in range(3)}
-    patterns = draw(st.lists(st.sampled_from(["*", *found, *(f"{n[0]}*" for n in found)]), max_size=2))
+    patterns = draw(
+        st.lists(st.sampled_from(["*", *found, *(f"{n[0]}*" for n in found)]), max_size=2)
+    )
     defaults = [
         {"columns": [pattern], "source": f"default {k}", "missing": [f"code {k}"]}
         for k, pattern in enumerate(patterns)
@@ -234,8 +245,12 @@ def test_shared_lists_are_read_back(pair):
 
 anything = st.recursive(
     st.booleans() | st.integers() | st.text(max_size=3) | names,
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(st.sampled_from(["levels", "list", "like", "columns", "drafted", "a"]), inner),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["levels", "list", "like", "columns", "drafted", "a"]), inner
+        )
+    ),
     max_leaves=8,
 )
 
@@ -243,7 +258,5 @@ anything = st.recursive(
 @settings(reproducible, max_examples=100)
 @given(st.fixed_dictionaries({"lists": anything, "defaults": anything, "columns": anything}))
 def test_whatever_stands_there_is_resolved_or_refused(content):
-    try:
-        resolved(content, None)
-    except SchemaError as error:
-        assert str(error).endswith(".")
+    with suppress(SchemaError):
+        assert not {"lists", "defaults"} & set(resolved(content, None))

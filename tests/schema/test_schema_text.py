@@ -1,6 +1,7 @@
 """The text of a schema under change: what was asked is changed, and nothing else."""
 
 import tomllib
+from itertools import pairwise
 
 import pytest
 import tomli_w
@@ -87,7 +88,7 @@ def test_a_block_is_taken_out_with_its_tables_and_written_anew():
 
 def test_a_table_without_a_heading_is_told():
     text = SchemaText.of("columns.a.kind = 'boolean'")
-    with pytest.raises(SchemaError, match="no table .columns.a. with a heading of its own"):
+    with pytest.raises(SchemaError, match=r"no table \[columns\.a\] under a heading of its own"):
         text.with_entries(("columns", "a"), {"reviewed": True})
 
 
@@ -119,6 +120,6 @@ def test_lists_fill_their_lines(key, items):
     assert tomllib.loads(text) == {key: items}
     first, *inner = text.rstrip("\n").split("\n")
     assert len(first) <= 100
-    for line, after in zip(inner[:-2], inner[1:-1], strict=True):
+    for line, after in pairwise(inner[:-1]):
         value = tomli_w.dumps({"x": tomllib.loads(f"x = [{after}]")["x"][:1]}).split("\n")[1]
         assert len(line) <= 100 < len(line) + 1 + len(value.strip()), "full, and not too full"

@@ -251,7 +251,9 @@ def _forms(path: Path_, wanted: str) -> tuple[Form, ...]:
     if path == ("file",):
         return ()
     if wanted:
-        titles = {one.title: one for one in all_forms() if wanted.casefold() in one.title.casefold()}
+        titles = {
+            one.title: one for one in all_forms() if wanted.casefold() in one.title.casefold()
+        }
         return tuple(titles.values())
     return forms_for(path[1])
 
@@ -266,7 +268,8 @@ def _in_editor(text: str) -> str:
         place = Path(folder) / "column.toml"
         place.write_text(text, encoding="utf-8")
         try:
-            subprocess.run([*shlex.split(os.environ["EDITOR"]), str(place)], check=True)
-        except (OSError, subprocess.CalledProcessError):
+            command = [*shlex.split(os.environ["EDITOR"]), str(place)]
+            subprocess.run(command, check=True)  # noqa: S603 — the person's own editor
+        except (OSError, ValueError, subprocess.CalledProcessError):
             raise SchemaError("The editor named in EDITOR did not run; nothing changed.") from None
         return file_text(place)

@@ -68,8 +68,12 @@ class _Convention:
     forms: tuple[Form, ...]
 
 
-def proposed(name: str, type_: Type) -> Form | None:
+def proposed(name: str, type_: str) -> Form | None:
     """The form that a convention proposes for a column; None if none does.
+
+    Args:
+        name: of the column.
+        type_: a `Type`, or the word for values that have none of these.
 
     Example:
         >>> proposed("Age", "number").title, proposed("age", "text"), proposed("q7", "number")

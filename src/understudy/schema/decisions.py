@@ -101,7 +101,7 @@ class Review:
 
     @property
     def sourced(self) -> tuple[Path_, ...]:
-        """What is not reviewed, though nothing in it was read from the rows and its source is named."""
+        """What is open though its source is named, and nothing in it was read from the rows."""
         return tuple(
             path
             for path in self.open
@@ -145,7 +145,7 @@ class Review:
         return self._with([path], {**own, "reviewed": True, **said})
 
     def kept(self, path: Path_) -> Review:
-        """Reviewed though entries are left as drafted: releases then have a conditional guarantee."""
+        """Reviewed though entries are left as drafted, so that guarantees are conditional."""
         return self._with([path], {"reviewed": True})
 
     def edited(self, path: Path_, entry: str) -> Review:
@@ -236,8 +236,8 @@ class Review:
             disk.replace(self.place, str(self.text).encode("utf-8"))
         except OSError as error:
             raise SchemaError(
-                f"The schema file {str(self.place)!r} cannot be written: {disk.reason(error)}; this "
-                "decision was not written."
+                f"The schema file {str(self.place)!r} cannot be written: {disk.reason(error)}; "
+                "this decision was not written."
             ) from None
 
     def _with(self, paths: tuple[Path_, ...] | list[Path_], entries: Mapping[str, Any]) -> Review:
@@ -250,8 +250,6 @@ class Review:
         review = replace(self, text=text, decisions=self.decisions + 1)
         assert review.schema
         return review
-
-
 
 
 def _name(path: Path_) -> str:

@@ -5,10 +5,10 @@ they stand for, and so does the schema of a release, which refers to nothing out
 
 - `levels = { list = "yes_no" }` takes `levels`, and what of `value_labels` fits the column, from
   the table `[lists.yes_no]`;
-- `levels = { file = "icd.csv", column = "code", labels = "title" }` takes them from a text file with
-  commas (.tsv: tabs) in UTF-8, whose first line names its columns. It stands in the folder of the
-  schema's file, or below. All its codes are text, and each stands in it once, so that the rows of
-  the table itself cannot pass for a code list;
+- `levels = { file = "icd.csv", column = "code", labels = "title" }` takes them from a text file
+  with commas (.tsv: tabs) in UTF-8, whose first line names its columns. It stands in the folder of
+  the schema's file, or below. All its codes are text, and each stands in it once, so that the rows
+  of the table itself cannot pass for a code list;
 - `[[defaults]]` gives entries to all columns of the names or patterns (`*`, `?`) under `columns`;
 - `like = "other"` takes over the entries of another column but its description, and but what
   confirms single entries of it, since that is said of one column at a time.
@@ -55,7 +55,9 @@ def resolved(content: Mapping[str, Any], folder: Path | None) -> Table:
     faults: list[str] = []
     lists = _Lists(content.get("lists", {}), folder, faults)
     found = {
-        name: lists.with_levels(f"column {name!r}", column) if isinstance(column, Mapping) else column
+        name: lists.with_levels(f"column {name!r}", column)
+        if isinstance(column, Mapping)
+        else column
         for name, column in columns.items()
     }
     given = _defaults(content.get("defaults", []), [*columns], lists, faults)
@@ -114,7 +116,7 @@ def _whole(
         if other in chain:
             circle = ", ".join(repr(one) for one in sorted(chain[chain.index(other) :]))
             faults.append(
-                f"the columns {circle} are like one another in a circle; write out the entries of one"
+                f"the columns {circle} are like one another in a circle; write one of them out"
             )
             break
         chain.append(other)

@@ -199,9 +199,9 @@ class Schema(BaseModel):
         if entries:
             more = f" and {len(entries) - 5} more" if len(entries) > 5 else ""
             raise SchemaError(
-                f"The schema is not reviewed: confirm that the entries of "
-                f"{', '.join(entries[:5])}{more} come from public knowledge and not from the rows, "
-                f"name their source, and set reviewed = true; `understudy schema review` asks for each."
+                f"The schema is not reviewed: confirm that the entries of {', '.join(entries[:5])}"
+                f"{more} come from public knowledge and not from the rows, name their source, and "
+                "set reviewed = true; `understudy schema review` asks for each."
             )
 
     def released(self) -> Schema:

@@ -102,7 +102,8 @@ class SchemaText:
         found = [k for k, piece in enumerate(self.pieces) if k and _path(piece) == tuple(path)]
         if not found:
             raise SchemaError(
-                f"The schema has no table [{'.'.join(path)}] with a heading of its own; write it so."
+                f"The schema has no table [{'.'.join(path)}] under a heading of its own; write it "
+                "so."
             )
         return found[0]
 

@@ -47,11 +47,11 @@ def laid_out(content: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def entry_text(key: str, value: Any) -> str:
-    """One entry of a table as TOML, ending in a line break.
+    r"""One entry of a table as TOML, ending in a line break.
 
     Example:
         >>> entry_text("levels", ("f", "m"))
-        'levels = ["f", "m"]\\n'
+        'levels = ["f", "m"]\n'
     """
     if isinstance(value, Mapping):
         value = _Written(_in_one_line(value))

@@ -31,7 +31,7 @@ x            take the column out of the schema, so that it is not released
 k            keep what was read from the rows unconfirmed: the guarantee is then conditional
 s            skip it for now
 q            quit; all decisions are in the file
-An entry that is changed because of what the rows hold is read from the rows: confirm it all the same."""
+An entry changed because of what the rows hold is read from the rows: it needs a source, too."""
 KEPT = "Releases will have a conditional guarantee that names this column. Type yes to keep it so: "
 
 
@@ -137,5 +137,5 @@ def ended(review: Review) -> None:
 def _unreviewed(schema: Schema) -> list[str]:
     parts = [name for name, part in schema.declared.items() if not part.reviewed]
     parts += ["[file]"] * bool(schema.file.drafted and not schema.file.reviewed)
-    rules = [*schema.forbidden, *schema.relations]
-    return parts + [f"“{rule.text}”" for rule in rules if not rule.reviewed]
+    parts += [f"“{rule.text}”" for rule in schema.forbidden if not rule.reviewed]
+    return parts + [f"“{one.text}”" for one in schema.relations if not one.reviewed]

@@ -76,10 +76,7 @@ def marked(column: Column, profile: Profile) -> Column:
 
 
 def _convention(profile: Profile) -> Form | None:
-    shape = profile.shape
-    if shape == "number" or shape == "text" or shape == "boolean":
-        return proposed(profile.name, shape)
-    return None
+    return proposed(profile.name, profile.shape)
 
 
 def read_column(profile: Profile, profiler: Profiler) -> Column:

@@ -229,7 +229,12 @@ def _text(title: str, columns: dict[str, Column], form: FileFormat) -> str:
 
 def _entries(column: Column) -> dict[str, Any]:
     content = column.model_dump(exclude={"reviewed"})
-    return {key: value for key, value in content.items() if value not in ((), {}, "", None)}
+    usual = {key: field.default for key, field in type(column).model_fields.items()}
+    return {
+        key: value
+        for key, value in content.items()
+        if value not in ((), {}, "", None) and value != usual[key]
+    }
 
 
 def _file_entries(form: FileFormat) -> dict[str, Any]:
