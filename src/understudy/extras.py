@@ -11,6 +11,7 @@ from typing import Final
 from understudy.errors import MethodError
 
 _LIBRARIES: Final = {
+    "database": ("sqlglot", "sqlglot"),
     "evaluate": ("scikit-learn", "sklearn"),
     "files": ("pyreadstat", "pyreadstat"),
     "ledger": ("SQLAlchemy", "sqlalchemy"),

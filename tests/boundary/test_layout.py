@@ -42,7 +42,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 1 for what files of SPSS, Stata and SAS say about their variables.
 # 8 for schemas that say nothing twice and their review: layout of TOML, references and their forms,
 # text that is changed entry by entry, conventions, decisions; the command, and what it shows.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 566, 320, 60
+# 22 for codebooks: ten formats, what they share, what a column becomes of them, and their drafts.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 580, 320, 60
 
 
 def code_lines(function):

@@ -111,6 +111,18 @@ def half_widths(release):
     return dict((frame["upper"] - frame["lower"]) / 2)
 
 
+def test_the_guide_of_codebooks(workplace, capsys):
+    scope: dict = {}
+    run(GUIDES / "codebooks.md", scope)
+    assert scope["book"].columns["age"].left_as_drafted == ("lower", "upper")
+    assert "2 of 4 variables are complete" in " ".join(capsys.readouterr().out.split())
+    text = Path("draft.toml").read_text(encoding="utf-8")
+    assert "Column 'sex' holds values that are not among the levels and codes" in text
+    drafted = us.Schema.loads(text).declared
+    assert drafted["income"].left_as_drafted == ("lower", "upper")
+    assert drafted["sex"].left_as_drafted == ()
+
+
 def test_the_schemas_that_are_shown_can_be_read():
     schema, form, rules, relations = (text for _, text in blocks(GUIDES / "steward.md", "toml"))
     assert us.Schema.loads(f"{schema}\n{form}").file.separator == ";"
@@ -141,6 +153,7 @@ def test_no_block_that_could_be_run_is_left_out():
         GUIDES / name
         for name in (
             *("steward.md", "ledger.md", "analyst.md", "methods.md", "project.md", "schema.md"),
+            "codebooks.md",
         )
     } | {README}
     assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here

@@ -10,6 +10,7 @@ import typer
 from understudy import pipeline
 from understudy.cli.app import Json, Quiet, listed, schema_app
 from understudy.cli.json_output import print_json, write_text
+from understudy.cli.table_argument import SQL, Data, TableName, given_table
 from understudy.cli.terminal import release_text
 from understudy.errors import MethodError
 
@@ -17,25 +18,26 @@ if TYPE_CHECKING:
     from understudy.schema.codebooks import Codebook
 
 
-Table = Annotated[str, typer.Option(help="Which table, if the codebook describes several.")]
-
-
 @schema_app.command("draft")
 def schema_draft(
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    data: Data,
     out: Annotated[Path, typer.Option("-o", "--out", help="Where the draft goes.")],
     title: Annotated[str, typer.Option(help="Title of the table.")] = "",
+    query: SQL = None,
+    table: TableName = None,
     codebook: Annotated[
         Path | None,
         typer.Option(help="Codebook: what it says is taken first, the rows give what it lacks."),
     ] = None,
-    table: Table = "",
+    codebook_table: Annotated[
+        str, typer.Option(help="Which table, if the codebook describes several.")
+    ] = "",
     quiet: Quiet = False,
 ) -> None:
     """Draft a schema from the data. The draft is CONFIDENTIAL until every entry is reviewed."""
     _require_new(out)
-    book = None if codebook is None else _read(codebook, table)
-    text = pipeline.draft(data, title=title, codebook=book)
+    book = None if codebook is None else _read(codebook, codebook_table)
+    text = pipeline.draft(given_table(data, query, table), title=title, codebook=book)
     write_text(out, text)
     if not quiet:
         release_text.drafted(out)
@@ -49,7 +51,9 @@ def schema_from_codebook(
         list[str] | None,
         typer.Option("--columns", help="Only these variables; as age,sex, or repeated."),
     ] = None,
-    table: Table = "",
+    table: Annotated[
+        str, typer.Option(help="Which table, if the codebook describes several.")
+    ] = "",
     quiet: Quiet = False,
 ) -> None:
     """Make a schema of what a codebook says. It is public; no row is read."""
@@ -74,8 +78,10 @@ def _read(path: Path, table: str) -> Codebook:
 
 @schema_app.command("check")
 def schema_check(
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    data: Data,
     schema: Annotated[Path, typer.Argument(help="Schema (TOML).")],
+    query: SQL = None,
+    table: TableName = None,
     counts: Annotated[bool, typer.Option(help="Show how many rows; confidential.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -83,7 +89,7 @@ def schema_check(
     """Report every column that does not fit its schema; exit code 2 if there is one."""
     from understudy.schema import Schema
 
-    report = pipeline.check(data, Schema.load(schema))
+    report = pipeline.check(given_table(data, query, table), Schema.load(schema))
     if as_json:
         print_json({"ok": report.ok, "findings": report.lines(counts=counts)})
     elif not quiet or not report.ok:

@@ -89,8 +89,9 @@ def synthesize(
     """Turn a confidential table into a release.
 
     Args:
-        data: pandas, Polars or Arrow table, a path to CSV or Parquet (file or folder), or a Spark
-            data frame, whose rows are summed where they are.
+        data: pandas, Polars or Arrow table, the path of a file that holds one (docs/guide/files.md
+            has the list), a `Query` of a database, or a Spark data frame, whose rows are summed
+            where they are.
         schema: a reviewed schema, or the path of its file.
         epsilon: ε of the whole release.
         delta: δ of the whole release; 0 for pure differential privacy.

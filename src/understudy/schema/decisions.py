@@ -45,6 +45,8 @@ _LEAKS = {
     "separator": "a single line can decide it",
     "quote": "a single cell can decide it",
     "decimal": "a single number can decide it",
+    "thousands": "a single number can decide it",
+    "sheet": "its name is one of the confidential file",
 }
 
 

@@ -11,7 +11,7 @@ from understudy.engine.steward.schema_draft import draft
 from understudy.engine.steward.sniffing import sniffed
 from understudy.errors import DataError, SchemaError
 from understudy.schema import Schema
-from understudy.schema.toml import FileFormat
+from understudy.schema.file_format import FileFormat
 
 CASES = {
     "as usual": ("a,b\nx,1.5\ny,2.5\n", {}),

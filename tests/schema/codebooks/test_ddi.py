@@ -1,9 +1,12 @@
 """DDI: statistics of the rows are never read; what its parts mean; codes of absence."""
 
+from pathlib import Path
+
 import pytest
 
 import understudy as us
 from made_codebooks import CDI, DDI, LIFECYCLE
+from understudy.demo import demo_schema
 from understudy.errors import SchemaError
 
 
@@ -165,3 +168,15 @@ def test_cdi_as_xml(tmp_path):
 def test_cdi_in_circles_ends(tmp_path):
     text = CDI.replace('"content": {"content": "1"}', '"content": {"@id": "#one"}')
     assert read(tmp_path, text, "a.jsonld").columns["sex"].levels == (2,)
+
+
+def test_a_codebook_made_by_hand_gives_the_schema_of_the_demo():
+    book = us.read_codebook(Path(__file__).with_name("fair.xml"))
+    schema = demo_schema()
+    assert book.title == schema.title
+    for name, column in book.columns.items():
+        known = schema.columns[name]
+        assert (column.kind, column.levels, column.unit) == (known.kind, known.levels, known.unit)
+        assert len(column.value_labels) == len(column.levels)
+    assert book.order == schema.names
+    assert book.asked["affairs"].needed == ("lower", "upper")

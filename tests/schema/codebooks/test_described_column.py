@@ -50,7 +50,7 @@ def test_a_line_takes_labelled_values_as_spikes_and_far_ones_as_absent():
     column = book.columns["x"]
     assert (column.lower, column.upper, column.spikes, column.missing) == (0, 98, (0, 98), (999,))
     assert set(column.value_labels) == {"0", "98", "999"}
-    assert "outside of its range" in book.notes["x"]
+    assert "far from its range" in book.notes["x"]
     few = column_of(lower="0", upper="10", values=coded("0", "10"), on_a_scale=True)
     assert (few.kind, few.spikes, few.value_labels) == ("integer", (), {})
 
@@ -63,6 +63,15 @@ def test_a_range_from_code_to_code_is_that_of_a_list():
 def test_words_beside_a_range_are_codes_of_absence():
     column = column_of(lower="0", upper="5000", values=coded("N"))
     assert (column.kind, column.missing) == ("integer", ("N",))
+
+
+def test_labels_of_codes_that_are_kept_for_absence_are_no_list():
+    book = book_of(values=coded("999997", "999998", "-1"), value_type="integer")
+    assert book.asked["x"].needed == ("lower", "upper")
+    assert book.asked["x"].entries["missing"] == (999997, 999998, -1)
+    assert "by custom" in book.notes["x"]
+    assert column_of(values=coded("1", "2", "99")).levels == (1, 2, 99)
+    assert book_of(values=coded("98", "99")).asked["x"].needed == ("kind",)
 
 
 def test_bare_numbers_are_no_list_and_bare_words_are_marked():

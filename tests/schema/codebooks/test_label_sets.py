@@ -74,6 +74,8 @@ exit
     assert book.columns["b"].value_labels == {"0": "no; never", "1": "yes", "2": "perhaps"}
     assert book.asked["born"].entries["kind"] == "date"
     assert book.asked["income"].entries["decimals"] == 2
+    words = read(tmp_path, 'label define f CN "Form CN"\nlabel values form f\n', "c.do")
+    assert words.columns["form"].levels == ("CN",)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,6 @@ exit
     [
         ("\nlabel variable a x\n", "line 2 .*label variable needs"),
         ('label define yn 1 "a" 2\n', "line 1 .*label define needs"),
-        ('label define yn one "a"\n', "line 1 .*whole numbers"),
         ("label values a* yn\n", "line 1 .*not patterns"),
         ("label values a\n", "line 1 .*label values needs"),
         ('label variable a "x\n', "line 1 .*does not end"),
@@ -128,3 +129,33 @@ def test_the_labels_of_a_file_and_its_ddi_say_the_same(tmp_path):
     (tmp_path / "a.xml").write_text(DDI)
     same = us.read_codebook(tmp_path / "a.xml")
     assert book.columns == {name: same.columns[name] for name in ("sex", "mood")}
+
+
+def test_a_draft_of_the_rows_with_their_labels_says_the_same_and_marks_it(tmp_path):
+    (tmp_path / "a.xml").write_text(DDI)
+    book = us.read_codebook(tmp_path / "a.xml")
+    draft = us.Schema.loads(us.draft(write_sav(tmp_path / "rows.sav", 3))).declared
+    for name in ("sex", "mood"):
+        entries = ("kind", "levels", "missing", "value_labels", "description")
+        said, read = (
+            {key: getattr(c[name], key) for key in entries} for c in (book.columns, draft)
+        )
+        assert said == read
+        assert book.columns[name].left_as_drafted == ()
+        assert "levels" in draft[name].left_as_drafted
+
+
+def test_labels_of_stata_without_rows(tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat", reason="the extra `files` is not installed")
+    path = tmp_path / "labels.dta"
+    frame = pd.DataFrame({"sex": [1, 2], "name": ["a", "b"], "income": [0.5, 1.5]})
+    labels = {"sex": {1: "male", 2: "female"}}
+    said = {"column_labels": {"sex": "Sex"}, "variable_value_labels": labels}
+    pyreadstat.write_dta(frame.head(0), path, **said)
+    book = us.read_codebook(path)
+    assert (book.columns["sex"].levels, book.columns["sex"].description) == ((1, 2), "Sex")
+    assert book.asked["income"].entries["kind"] == "continuous"
+    assert list(book.told) == ["name"]
+    pyreadstat.write_dta(frame, path, **said)
+    with pytest.raises(SchemaError, match="holds rows"):
+        us.read_codebook(path)

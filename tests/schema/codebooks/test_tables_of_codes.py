@@ -39,6 +39,18 @@ def test_constraints_of_frictionless(tmp_path):
     assert not any(column.drafted for column in columns.values())
 
 
+def test_kinds_of_absence_of_frictionless(tmp_path):
+    absent = [
+        {"value": "8", "absence": "not applicable"},
+        {"value": "9", "label": "refused"},
+        {"value": "x", "absence": "out of domain"},
+    ]
+    limits = {"minimum": 0, "maximum": 5}
+    fields = [{"name": "a", "type": "integer", "constraints": limits, "missingValues": absent}]
+    column = read(tmp_path, {"fields": fields}).columns["a"]
+    assert (column.not_applicable, column.missing, column.out_of_domain) == ((8,), (9,), "x")
+
+
 def test_one_resource_of_several(tmp_path):
     package = json.loads(FRICTIONLESS)
     package["resources"].append(

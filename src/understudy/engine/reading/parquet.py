@@ -25,7 +25,7 @@ from understudy.engine.reading.plain_types import (
     plain,
     spelled,
 )
-from understudy.engine.reading.streams import streamed
+from understudy.engine.reading.streamed_rows import streamed
 
 Types = dict[str, tuple[pl.DataType, ...]]
 

@@ -26,7 +26,7 @@ import polars as pl
 from understudy.arrays import Floats
 from understudy.engine.reading.plain_types import FIRST_DAY, LAST_DAY, as_text, plain
 from understudy.engine.reading.python_objects import UNLIKE
-from understudy.engine.reading.streams import streamed
+from understudy.engine.reading.streamed_rows import streamed
 from understudy.schema.cell_values import EXACT_INTEGER
 from understudy.schema.file_labels import (
     BYTES,

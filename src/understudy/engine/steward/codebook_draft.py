@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import polars as pl
 from pydantic import ValidationError
 
 from understudy.engine.reading.parquet import column as named
-from understudy.engine.reading.readers import Rows
+from understudy.engine.reading.table_rows import Rows
 from understudy.engine.steward.check import check
 from understudy.engine.steward.column_profile import Profile, Profiler
 from understudy.engine.steward.drafted_column import LeftOutError, read_column
@@ -27,7 +27,7 @@ from understudy.schema.codebooks.codebook import Codebook
 from understudy.schema.codebooks.described_column import Asked, fingerprints_of
 from understudy.schema.columns import KINDS
 from understudy.schema.error_sentences import worded
-from understudy.schema.toml import FileFormat
+from understudy.schema.file_format import FileFormat
 
 ABSENT = "it stands in the codebook, but not in the data"
 _UNLIKE = "the codebook says that it is {kind}, and its values in the data are not"
@@ -79,7 +79,7 @@ def completed(asked: Asked, profile: Profile, profiler: Profiler) -> Column:
     }
     prints = {**asked.entries.get("drafted", {})}
     try:
-        column: Column = KINDS[entries["kind"]].model_validate({**entries, "drafted": {}})
+        column = KINDS[entries["kind"]].model_validate({**entries, "drafted": {}})
     except ValidationError as error:
         fault = next(iter(worded(error.errors()[0])))
         raise LeftOutError(f"codebook and data do not go together: {fault}") from None
@@ -87,7 +87,7 @@ def completed(asked: Asked, profile: Profile, profiler: Profiler) -> Column:
     prints |= {key: own[key] for key in read if key in own and key not in asked.entries}
     if absent:
         prints["missing"] = fingerprints_of(absent)
-    return column.model_copy(update={"drafted": prints})
+    return cast(Column, column.model_copy(update={"drafted": prints}))
 
 
 def disagreements(data: object, columns: Mapping[str, Column], form: FileFormat) -> list[str]:

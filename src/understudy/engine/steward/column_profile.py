@@ -17,7 +17,7 @@ import polars as pl
 import polars.selectors as cs
 
 from understudy.engine.reading.python_objects import UNLIKE
-from understudy.engine.reading.readers import Rows
+from understudy.engine.reading.table_rows import Rows
 
 Shape = Literal["number", "date", "boolean", "text", "nothing", "unreadable"]
 

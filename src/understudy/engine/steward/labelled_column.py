@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from understudy.engine.reading.parquet import column as named
-from understudy.engine.reading.readers import Rows
+from understudy.engine.reading.table_rows import Rows
 from understudy.engine.steward.column_profile import Profile, Profiler
 from understudy.engine.steward.drafted_column import (
     MAX_LEVELS,

@@ -52,11 +52,15 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
+from understudy.engine.reading.databases.query import Query
 from understudy.engine.reading.delimited import Delimited, is_delimited
 from understudy.engine.reading.frame_columns import is_pandas
+from understudy.engine.reading.json_lines import JsonLines, is_json_lines
 from understudy.engine.reading.parquet import column
 from understudy.engine.reading.plain_types import has_time
-from understudy.engine.reading.readers import Rows, is_parquet, open_rows
+from understudy.engine.reading.readers import open_rows
+from understudy.engine.reading.table_paths import is_parquet
+from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
 from understudy.engine.steward.codebook_draft import (
     ABSENT,
@@ -72,8 +76,8 @@ from understudy.errors import DataError, line
 from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
 from understudy.schema.codebooks.codebook import Codebook, commented
+from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import Code, VariableLabels, is_statistical, read_file_labels
-from understudy.schema.toml import FileFormat
 
 _HEADING = """\
 # CONFIDENTIAL: what the lines `drafted` name was read from confidential rows.
@@ -97,7 +101,7 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     """Draft a schema from the data.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
         title: name of the table, for people.
         codebook: what is publicly known of it; the rows then give only what it lacks.
 
@@ -150,13 +154,15 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
 
 def _opened(data: object) -> tuple[Rows, FileFormat]:
     """The rows to be drafted, and how they are written; lines that do not fit are left out."""
+    if is_json_lines(data) and Path(str(data)).is_file():
+        return _rows(JsonLines.drafted(Path(str(data)))), FileFormat()
     if not is_delimited(data) or not Path(str(data)).is_file():
         return open_rows(data), FileFormat()
     path = Path(str(data))
     form = sniffed(path)
     file = Delimited(path, form)
-    if form.decimal == ",":
-        # A cell such as 1,5 is a number only in a column that holds nothing else.
+    if form.decimal == "," or form.thousands:
+        # A cell such as 1,5 or 1.234 is a number only in a column that holds nothing else.
         profiles = Profiler(_rows(replace(file, numbers=file.columns))).profiles()
         file = replace(
             file, numbers=[profile.name for profile in profiles if profile.shape == "number"]
@@ -164,7 +170,7 @@ def _opened(data: object) -> tuple[Rows, FileFormat]:
     return _rows(file), form
 
 
-def _rows(file: Delimited) -> Rows:
+def _rows(file: Delimited | JsonLines) -> Rows:
     fits = cs.by_name(file.columns[0]) != MALFORMED
     place = f"The file {str(file.path)!r}"
     return Rows(file.lazy().filter(fits.fill_null(True)), file.columns, "pandas", place)
@@ -174,7 +180,7 @@ def _timed(data: object, labels: Mapping[str, VariableLabels]) -> Collection[str
     """Columns of days that have a time of day, which rows of days do not show."""
     if labels:
         return [name for name, variable in labels.items() if variable.holds == "moments"]
-    if isinstance(data, str | Path) and not is_parquet(data):  # all text
+    if isinstance(data, Query) or (isinstance(data, str | Path) and not is_parquet(data)):
         return ()
     return with_times_of_day(data)
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from understudy.schema.codebooks.codebook_file import CodebookFile
-from understudy.schema.codebooks.variable import Absence, CodedValue, ValueType, Variable
+from understudy.schema.codebooks.variable import ABSENCES, Absence, CodedValue, ValueType, Variable
 
 _NAMES: Final[Mapping[str, str]] = {
     **{name: name for name in ("variable", "label", "code", "value", "missing", "type")},
@@ -147,8 +147,8 @@ class _Lines:
 
     def _absence(self, text: str, number: int) -> Absence:
         word = " ".join(text.lower().replace("_", " ").split())
-        if word in {"not applicable", "inapplicable"}:
-            return "not_applicable"
+        if word in ABSENCES:
+            return ABSENCES[word]
         if word and word not in _YES | {"no", "false", "0", "n"}:
             self.file.refuse("`missing` must be yes, no or not applicable", number)
         return "missing" if word in _YES else ""

@@ -14,17 +14,12 @@ from typing import Final
 
 from understudy.schema.cell_values import number_of
 from understudy.schema.codebooks.codebook_file import CodebookFile
-from understudy.schema.codebooks.variable import Absence, CodedValue, ValueType, Variable
+from understudy.schema.codebooks.variable import ABSENCES, Absence, CodedValue, ValueType, Variable
 from understudy.schema.codebooks.xml_tree import Element
 
 STATISTICS: Final = frozenset({"sumStat", "catStat", "catgryGrp", "dataItem", "nCube"})
 """Elements that tell of the rows, and those that describe tables of totals."""
 
-_KINDS_OF_ABSENCE: Final[dict[str, Absence]] = {
-    "inapplicable": "not_applicable",
-    "not applicable": "not_applicable",
-    "out of domain": "out_of_domain",
-}
 _DATES: Final = ("date", "datetime", "time")
 
 
@@ -141,4 +136,4 @@ def _values(one: Element) -> Iterator[CodedValue]:
 def _absence(category: Element) -> Absence:
     if category.get("missing").upper() not in {"Y", "YES", "TRUE", "1"}:
         return ""
-    return _KINDS_OF_ABSENCE.get(category.get("missType").lower(), "missing")
+    return ABSENCES.get(category.get("missType").lower(), "missing")

@@ -6,7 +6,8 @@
 - A number without such a list is integer or continuous. If it lacks a bound, that bound is asked
   for by name. Labelled values of a longer line ("0: none", "90: 90 and above") are spikes if the
   bins are wide, and a labelled value next to the range continues it; labelled values farther off,
-  and words among numbers, are codes of absence, and a note says so.
+  words among numbers, and labels of nothing but -9, 98, 999 and the like, are codes of absence, and
+  a note says so.
 - Values and bounds that may have been read from the rows (a range that a program computed, codes
   that are listed without a label) leave fingerprints, as those of a draft do.
 - Identifiers are left out. So is text without a list, unless the rows give one to a draft.
@@ -17,13 +18,13 @@ from __future__ import annotations
 import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from pydantic import ValidationError
 
 from understudy.errors import line
 from understudy.schema.cell_values import Code, number_of, text_of
-from understudy.schema.codebooks.listed_codes import ListedCodes
+from understudy.schema.codebooks.listed_codes import ListedCodes, is_reserved
 from understudy.schema.codebooks.variable import Variable
 from understudy.schema.columns import KINDS, ONE_BIN_EACH, Categorical, Column, Date, Integer
 from understudy.schema.error_sentences import worded
@@ -151,7 +152,7 @@ def _kind(variable: Variable, codes: ListedCodes) -> str:
     if variable.value_type:
         return _KINDS.get(variable.value_type, variable.value_type)
     numbers = [number_of(text) for text in (variable.lower, variable.upper) if text]
-    if not numbers and not variable.on_a_scale:
+    if not numbers:
         return ""
     whole = all(number is not None and number == int(number) for number in numbers)
     whole &= all(number_of(code) in {None, number_of(text_of(code))} for code in codes.proper)
@@ -182,7 +183,7 @@ def _with_marks(
     ends = dict(bounds)
     for code in codes.proper:
         number = number_of(code)
-        if number is None:
+        if number is None or (not bounds and is_reserved(code)):
             outside.append(code)
         elif len(ends) < 2 or not all(isinstance(end, int | float) for end in ends.values()):
             inside.append(code)
@@ -192,8 +193,8 @@ def _with_marks(
         else:
             outside.append(code)
     note = (
-        "values that it labels outside of its range, or that are no numbers, are taken for codes "
-        "of absence"
+        "values that it labels and that are far from its range, are no numbers, or are kept for "
+        "absence by custom (-9, 98, 999) are taken for codes of absence"
     )
     marked = replace(codes, proper=tuple(inside), missing=(*codes.missing, *outside))
     return marked, ends, (note,) if outside else ()
@@ -213,8 +214,7 @@ def _with_spikes(entries: dict[str, Any], codes: ListedCodes) -> Column:
 
 
 def _column(entries: dict[str, Any]) -> Column:
-    column: Column = KINDS[entries["kind"]].model_validate(entries)
-    return column
+    return cast(Column, KINDS[entries["kind"]].model_validate(entries))
 
 
 def fingerprints_of(values: Sequence[Code]) -> str:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from understudy.schema.codebooks.codebook_file import CodebookFile
 from understudy.schema.codebooks.json_entries import table_of, text_in, written
-from understudy.schema.codebooks.variable import CodedValue, Variable
+from understudy.schema.codebooks.variable import CodedValue, ValueType, Variable
 
 _ENDS: Final = ("min", "max")
 
@@ -73,7 +73,7 @@ def _of_domain(content: Mapping[str, Any], file: CodebookFile) -> Iterator[Varia
         ]
         if one.get("nullable") is True:
             values.append(CodedValue("", "", "missing"))
-        kind = "integer" if one.get("integer") is True else "number"
+        kind: ValueType = "integer" if one.get("integer") is True else "number"
         yield Variable(
             name=name,
             label=text_in(one, "description"),

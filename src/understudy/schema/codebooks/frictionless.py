@@ -20,7 +20,7 @@ from understudy.schema.codebooks.json_entries import (
     text_in,
     written,
 )
-from understudy.schema.codebooks.variable import CodedValue, ValueType, Variable
+from understudy.schema.codebooks.variable import ABSENCES, CodedValue, ValueType, Variable
 
 _TYPES: Final[Mapping[str, ValueType]] = {
     "string": "text",
@@ -58,7 +58,7 @@ def variables(content: Mapping[str, Any], file: CodebookFile, table: str) -> Ite
     Raises:
         SchemaError: several resources and none named, or a schema that is not in this file.
     """
-    schema = content
+    schema: Any = content
     if "fields" not in content:
         resources = listed(content, "resources", file)
         described = {
@@ -69,7 +69,7 @@ def variables(content: Mapping[str, Any], file: CodebookFile, table: str) -> Ite
         schema = chosen(described, table, file).get("schema")
         if isinstance(schema, str):
             file.refuse("the schema of its table stands in another file; give that file")
-        schema = table_of(schema, "schema", file)
+    schema = table_of(schema, "schema", file)
     keys = schema.get("primaryKey", ())
     keys = [keys] if isinstance(keys, str) else keys
     absent = _absent(schema.get("missingValues", [""]))
@@ -136,7 +136,11 @@ def _words(one: Mapping[str, Any]) -> tuple[CodedValue, ...]:
 
 def _absent(codes: Any) -> tuple[CodedValue, ...]:
     return tuple(
-        CodedValue(written(item.get("value")), text_in(item, "label"), "missing")
+        CodedValue(
+            written(item.get("value")),
+            text_in(item, "label"),
+            ABSENCES.get(text_in(item, "absence"), "missing"),
+        )
         if isinstance(item, dict)
         else CodedValue(written(item), "", "missing")
         for item in items(codes)

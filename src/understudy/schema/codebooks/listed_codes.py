@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from understudy.errors import line
 from understudy.schema.cell_values import Code, number_of, text_of
 from understudy.schema.codebooks.variable import CodedValue, Variable
 
+_RESERVED: Final = re.compile(r"-\d{1,6}|9{1,11}[5-9]", re.ASCII)
 _MOST_CODES = 100  # of a range of missing codes that is written out
 
 
@@ -115,6 +117,16 @@ def _written_out(ranges: Iterable[tuple[float, float]]) -> list[Code]:
     ]
 
 
+def is_reserved(code: Code) -> bool:
+    """Whether a code is of those that surveys keep for absence: -9, 97 to 99, 9998 and the like.
+
+    Example:
+        >>> [code for code in (-1, 1, 9, 95, 99, 999_998) if is_reserved(code)]
+        [-1, 95, 99, 999998]
+    """
+    return _RESERVED.fullmatch(text_of(code)) is not None
+
+
 def _are_a_list(variable: Variable, proper: Sequence[tuple[Code, CodedValue]]) -> bool:
     """Whether the listed values are all that there are, and not marks on a longer line."""
     if not proper or variable.value_type == "date":
@@ -122,6 +134,8 @@ def _are_a_list(variable: Variable, proper: Sequence[tuple[Code, CodedValue]]) -
     if variable.value_type in {"text", "categories", "boolean"}:
         return True
     if variable.on_a_scale:
+        return False
+    if all(is_reserved(code) for code, _ in proper):
         return False
     numbers = [number_of(code) for code, _ in proper]
     if 2 * sum(not value.label for _, value in proper) > len(proper):

@@ -33,7 +33,7 @@ def is_sdv(content: Any) -> bool:
         return False
     if "METADATA_SPEC_VERSION" in content:
         return True
-    described = content.get("fields", content.get("tables"))
+    described = content.get("fields", content.get("tables", content.get("columns")))
     return isinstance(described, dict)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from understudy.schema.cell_values import number_of
 from understudy.schema.codebooks.codebook_file import CodebookFile
@@ -207,13 +207,13 @@ class SpssSyntax:
                         f"{words[k]} TO {words[k + 2]} names variables that no earlier command "
                         "does; write their names out",
                     )
-                yield from between or ()
+                yield from between
                 k += 3
             else:
                 yield words[k]
                 k += 1
 
-    def _fault(self, tokens: list[_Token], what: str) -> None:
+    def _fault(self, tokens: list[_Token], what: str) -> NoReturn:
         self._file.refuse(f"{what}; correct it", tokens[0].line if tokens else None)
 
 

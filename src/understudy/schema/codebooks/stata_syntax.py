@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from understudy.schema.cell_values import number_of
 from understudy.schema.codebooks.codebook_file import CodebookFile
@@ -56,6 +56,8 @@ class StataSyntax:
         for name, users in self._uses.items():
             for one in users:
                 one.labels |= self._labels.get(name, {})
+                # Published files label text so, though Stata does not.
+                one.text = any(_is_word(code) for code in one.labels)
 
     def variables(self) -> Iterator[Variable]:
         """The variables, in the order in which they are first named."""
@@ -111,9 +113,6 @@ class StataSyntax:
         known = {} if "replace" in options else self._labels.get(name.text, {})
         said = zip(pairs[::2], pairs[1::2], strict=True)
         self._labels[name.text] = {**known, **{code.text: label.text for code, label in said}}
-        for code in pairs[::2]:
-            if number_of(code.text) is None and not code.text.startswith("."):
-                self._fault("label define needs whole numbers or .a to .z as codes", number)
 
     def _attach(self, words: list[_Word], number: int) -> None:
         ends = [k for k, word in enumerate(words) if word.text == "," and not word.quoted]
@@ -151,7 +150,7 @@ class StataSyntax:
             words.append(_Word(compound or simple or word, quoted=not word))
         return words
 
-    def _fault(self, what: str, number: int) -> None:
+    def _fault(self, what: str, number: int) -> NoReturn:
         self._file.refuse(f"{what}; correct it", number)
 
 
@@ -160,6 +159,11 @@ def _without_comment(found: re.Match[str]) -> str:
         return found.group(1)
     comment = found.group()
     return "\0\n" if comment.startswith("///") else " " + "\n" * comment.count("\n")
+
+
+def _is_word(code: str) -> bool:
+    """Whether a code is no number, nor one of the .a to .z that stand among numbers."""
+    return number_of(code) is None and not code.startswith(".")
 
 
 def _pieces(text: str, mark: str) -> list[str]:

@@ -7,8 +7,9 @@ whether they stand in DDI, in a label set or in a spreadsheet.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 ValueType = Literal["", "integer", "number", "text", "categories", "date", "boolean", "other"]
 """What the values are; "" where a codebook does not say, "other" where no column can hold them.
@@ -16,6 +17,14 @@ ValueType = Literal["", "integer", "number", "text", "categories", "date", "bool
 "categories" are texts or numbers of which there is a list, though the codebook may not give it."""
 
 Absence = Literal["", "missing", "not_applicable", "out_of_domain"]
+
+ABSENCES: Final[Mapping[str, Absence]] = {
+    "missing": "missing",
+    "inapplicable": "not_applicable",
+    "not applicable": "not_applicable",
+    "out of domain": "out_of_domain",
+}
+"""Words for kinds of absence, in codebooks that tell them apart."""
 
 
 @dataclass(frozen=True)
