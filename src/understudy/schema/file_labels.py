@@ -105,8 +105,9 @@ class VariableLabels:
         """Whether a code says that there is no answer."""
         if code in self.missing_codes:
             return True
-        number = isinstance(code, int | float)
-        return number and any(low <= code <= high for low, high in self.missing_ranges)
+        if isinstance(code, str):
+            return False
+        return any(low <= code <= high for low, high in self.missing_ranges)
 
 
 @dataclass(frozen=True)
@@ -156,11 +157,14 @@ def read_file_labels(path: str | Path, encoding: str = "") -> FileLabels:
     variables = {}
     for bare in metadata.column_names:
         name = decoded(bare)
+        if not name or name.encode(used, "replace") != bare.encode(BYTES) or name in variables:
+            raise DataError(
+                f"The file {str(path)!r} has a variable whose name stands there twice, or is no "
+                f"text in {used}; rename it, or save the file anew in UTF-8."
+            )
         variables[name] = _variable(name, bare, metadata, kind, decoded)
-    if len(variables) < len(metadata.column_names):
-        raise DataError(
-            f"The file {str(path)!r} has two variables of one name; rename one of them."
-        )
+    if not variables:
+        raise DataError(f"The file {str(path)!r} has no variable; save it anew with its columns.")
     has_rows = any(len(values) > 0 for values in columns.values())
     return FileLabels(decoded(metadata.file_label), kind, used, has_rows, variables)
 

@@ -282,3 +282,24 @@ def test_other_tables_have_no_form(tmp_path):
     for data in (frame, tmp_path / "a.parquet"):
         assert open_rows(data, NUMBERS).count() == 1
         assert [int(part[0]) for part in Table(data, NUMBERS).coded().expose()][:3] == [3, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("thousands", "decimal", "cells", "plain"),
+    [
+        (".", ",", ["1.234,5", "1.234.567", "1234", "12.34", "-1.000"], None),
+        (",", ".", ["1,234.5", "1,234,567", "1234", "12,34", "-1,000"], None),
+        (" ", ".", ["1 234.5", "1\u00a0234\u202f567", "1234", "12 34", "-1\u2009000"], None),
+        ("'", ".", ["1'234.5", "1'234'567", "1234", "12'34", "-1'000"], None),
+    ],
+)
+def test_marks_between_thousands_are_read_where_they_stand_rightly(
+    thousands, decimal, cells, plain, tmp_path
+):
+    path = tmp_path / "a.csv"
+    path.write_text("n;t\n" + "".join(f"{cell};{cell}\n" for cell in cells), encoding="utf-8")
+    form = FileFormat(separator=";", decimal=decimal, thousands=thousands)
+    rows = Delimited(path, form, ["n"]).lazy().collect()
+    numbers = rows["n"].cast(pl.Float64, strict=False).to_list()
+    assert numbers == [1234.5, 1234567.0, 1234.0, plain, -1000.0]
+    assert rows["t"].to_list() == cells

@@ -10,6 +10,7 @@ import understudy as us
 from made_codebooks import ALL, DDI, FULL, LABELS, PEOPLE
 from understudy import Schema, UnderstudyError
 from understudy.errors import SchemaError
+from understudy.schema.codebooks import codebook
 
 
 @pytest.fixture
@@ -136,6 +137,25 @@ def test_a_hundred_thousand_levels(read):
     lines = "".join(f",{k},label {k}\n" for k in range(10**5))
     column = read("a.csv", f"variable,code,value\nicd,,\n{lines}").columns["icd"]
     assert len(column.levels) == len(column.value_labels) == 10**5
+
+
+def test_one_list_for_many_variables_does_not_grow_without_end(read, monkeypatch):
+    monkeypatch.setattr(codebook, "_MOST_CODES", 10**4)
+    names = " ".join(f"v{k}" for k in range(2000))
+    codes = " ".join(f"{k} 'label {k}'" for k in range(2000))
+    with pytest.raises(SchemaError, match="more than 10,000 codes in all"):
+        read("a.sps", f"VALUE LABELS {names} {codes}.\n")
+    stata = [f'label define l {k} "x", add' for k in range(200)]
+    stata += [f"label values v{k} l" for k in range(200)]
+    with pytest.raises(SchemaError, match="codes in all"):
+        read("a.do", "\n".join(stata))
+    ranges = "".join(f"<range min='{k}' max='{k}'/>" for k in range(200))
+    book = read(
+        "a.xml",
+        f"<codeBook><dataDscr><var name='x'><invalrng>{ranges}</invalrng></var>"
+        "</dataDscr></codeBook>",
+    )
+    assert "more than 100 ranges" in book.left_out["x"]
 
 
 def test_only_some_variables(read):

@@ -78,6 +78,8 @@ def test_bare_numbers_are_no_list_and_bare_words_are_marked():
     seen = tuple(CodedValue(str(k), maybe_observed=True) for k in range(18, 60))
     book = book_of(values=seen, value_type="integer")
     assert book.asked["x"].needed == ("lower", "upper")
+    listed = column_of(values=seen, value_type="integer", in_categories=True)
+    assert (len(listed.levels), listed.left_as_drafted) == (42, ("levels",))
     words = column_of(values=(CodedValue("AL", maybe_observed=True), *coded("NY")))
     assert words.levels == ("AL", "NY")
     assert words.left_as_drafted == ("levels",)

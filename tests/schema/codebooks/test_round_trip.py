@@ -21,6 +21,9 @@ kind = "ordinal"
 levels = ["bad", "so so", "good"]
 out_of_domain = "other"
 value_labels = { bad = "bad mood", "so so" = "so so mood", good = "good mood" }
+[columns.job]
+kind = "categorical"
+levels = [1, 2, 10]
 [columns.works]
 kind = "boolean"
 [columns.age]
@@ -73,4 +76,4 @@ def test_a_schema_comes_back_from_the_ddi_of_its_release(tmp_path):
         name: told(one) for name, one in schema.declared.items()
     }
     marked = {name for name, column in book.columns.items() if column.drafted}
-    assert marked == {"age", "income", "born"}, "bounds in DDI may have been observed"
+    assert marked == {"job", "age", "income", "born"}, "bare codes and bounds may be observed ones"

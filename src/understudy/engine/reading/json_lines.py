@@ -80,7 +80,8 @@ class JsonLines:
         Raises:
             DataError: the file breaks off or its compression is damaged.
         """
-        causes, n_malformed = [], 0
+        causes: list[str] = []
+        n_malformed = 0
         for number, record in self._records():
             if isinstance(record, str):
                 n_malformed += 1

@@ -57,7 +57,7 @@ class Profile:
     n_values: int
     n_texts: int = 0
     n_different: int = 0
-    codes: tuple[str, ...] = ()
+    codes: tuple[int | float | str, ...] = ()
     exact: bool = True
     low: float = 0.0
     high: float = 0.0

@@ -12,6 +12,7 @@ from understudy.schema.codebooks.described_column import Asked, LeftOut, describ
 from understudy.schema.codebooks.variable import Variable
 from understudy.schema.columns import Column
 
+_MOST_CODES = 2 * 10**6  # a short file can point to one long list from many variables
 _HEADING = """\
 # From the codebook {place}. No row was read.
 # Look through every column, add what is asked for, and set reviewed = true.
@@ -60,11 +61,12 @@ class Codebook:
             variables: in the order of the codebook.
 
         Raises:
-            SchemaError: a variable without a name, two of one name, or none at all.
+            SchemaError: a variable without a name, two of one name, or none at all; too many codes.
         """
         title = line(" ".join(title.split()))
         book = replace(cls.nothing(), title=title, place=title or line(name))
         order: dict[str, None] = {}
+        n_codes = 0
         for variable in variables:
             if not variable.name.strip():
                 raise SchemaError(
@@ -77,6 +79,11 @@ class Codebook:
                     "one out, or say by `table` (--table) which table is meant."
                 )
             order[variable.name] = None
+            n_codes += len(variable.values)
+            if n_codes > _MOST_CODES:
+                raise SchemaError(
+                    f"The codebook {name!r} lists more than {_MOST_CODES:,} codes in all; split it."
+                )
             _take(book, variable)
         if not order:
             raise SchemaError(f"The codebook {name!r} describes no variable.")

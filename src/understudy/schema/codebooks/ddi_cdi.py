@@ -138,6 +138,7 @@ class CrossDomain:
             upper=high,
             bounds_maybe_observed=bool(low or high),
             on_a_scale=level in {"Interval", "Ratio", "Continuous"},
+            in_categories=level in {"Nominal", "Ordinal"},
             ordered=level == "Ordinal",
             unit=self._text(node, "simpleUnitOfMeasure"),
         )

@@ -81,6 +81,7 @@ def _variable(one: Element) -> Variable:
             for low in one.all("invalrng", "range")
         ),
         on_a_scale=one.get("intrvl") == "contin" or one.get("nature") in {"interval", "ratio"},
+        in_categories=one.get("nature") in {"nominal", "ordinal"},
         ordered=one.get("nature") == "ordinal",
         decimals=min(int(decimals), 12) if decimals.isdecimal() and len(decimals) < 4 else None,
         unit=one.get("measUnit"),

@@ -98,6 +98,7 @@ class _Items:
             upper=high,
             bounds_maybe_observed=bool(low or high),
             on_a_scale=level in {"Interval", "Ratio", "Continuous"},
+            in_categories=level in {"Nominal", "Ordinal"},
             ordered=level == "Ordinal",
             decimals=int(decimals) if decimals.isdecimal() and len(decimals) < 3 else None,
             unit=unit,

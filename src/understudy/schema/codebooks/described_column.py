@@ -31,6 +31,7 @@ from understudy.schema.error_sentences import worded
 
 _KINDS: Final = {"number": "continuous", "text": "categorical", "categories": "categorical"}
 
+_MOST_RANGES: Final = 100
 _IDENTIFIER: Final = "the codebook says that it is an identifier"
 _FREE_TEXT: Final = (
     "it is text without a list of its values; declare its levels by hand, if they are public"
@@ -96,6 +97,8 @@ def _reason_against(variable: Variable) -> str:
         return variable.why_not
     if variable.names_rows:
         return _IDENTIFIER
+    if len(variable.absent_ranges) > _MOST_RANGES:
+        return f"it names more than {_MOST_RANGES} ranges of missing codes"
     return _OTHER if variable.value_type == "other" else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from understudy.schema.cell_values import number_of
@@ -19,7 +19,8 @@ class Gathered:
         value_type: what its format says.
         decimals: likewise.
         measure: level of measurement, in lower case.
-        labels: code → label; one that is said again replaces the first.
+        lists: code → label, in several parts; what is said again replaces what was said first.
+            Parts are shared, since a short file can give one list to many variables.
         missing: codes of *not known*.
         ranges: ranges of these.
         text: whether a code was written as text.
@@ -30,22 +31,23 @@ class Gathered:
     value_type: ValueType = ""
     decimals: int | None = None
     measure: str = ""
-    labels: dict[str, str] = field(default_factory=dict)
+    lists: list[Mapping[str, str]] = field(default_factory=list)
     missing: dict[str, None] = field(default_factory=dict)
     ranges: list[tuple[str, str]] = field(default_factory=list)
     text: bool = False
 
     def variable(self) -> Variable:
         """The variable."""
-        listed = {**dict.fromkeys(self.missing, ""), **self.labels}
-        tagged = not self.text and any(number_of(code) is not None for code in self.labels)
+        labels = {code: label for part in self.lists for code, label in part.items()}
+        listed = {**labels, **{code: "" for code in self.missing if code not in labels}}
+        tagged = not self.text and any(number_of(code) is not None for code in labels)
         return Variable(
             name=self.name,
             label=self.label,
             value_type=self.value_type or ("text" if self.text else ""),
             values=tuple(
                 CodedValue(code, label, "missing" if self._is_absence(code, tagged) else "")
-                for code, label in {**self.labels, **listed}.items()
+                for code, label in listed.items()
             ),
             absent_ranges=tuple(self.ranges),
             on_a_scale=self.measure == "scale",

@@ -46,7 +46,8 @@ class ListedCodes:
         kinds = [(code, value, _absence(code, value, ranges)) for code, value in values]
         proper = [(code, value) for code, value, absence in kinds if not absence]
         missing = [code for code, _, absence in kinds if absence == "missing"]
-        more = [code for code in _written_out(ranges) if text_of(code) not in map(text_of, missing)]
+        known = set(map(text_of, missing))
+        more = [code for code in _written_out(ranges) if text_of(code) not in known]
         labels = {
             text_of(code): line(" ".join(value.label.split()))
             for code, value in values
@@ -131,7 +132,7 @@ def _are_a_list(variable: Variable, proper: Sequence[tuple[Code, CodedValue]]) -
     """Whether the listed values are all that there are, and not marks on a longer line."""
     if not proper or variable.value_type == "date":
         return False
-    if variable.value_type in {"text", "categories", "boolean"}:
+    if variable.in_categories or variable.value_type in {"text", "categories", "boolean"}:
         return True
     if variable.on_a_scale:
         return False

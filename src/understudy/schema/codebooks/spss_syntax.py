@@ -119,11 +119,12 @@ class SpssSyntax:
         for names, rest in self._groups(_joined(tokens)):
             if not names or len(rest) % 2 or not all(token.quoted for token in rest[1::2]):
                 self._fault(rest or names, "VALUE LABELS needs names, then codes, each with a text")
+            pairs = zip(rest[::2], rest[1::2], strict=True)
+            labels = {code.text: label.text for code, label in pairs}
             for name in self._names(names):
                 one = self._variables[name]
-                for code, label in zip(rest[::2], rest[1::2], strict=True):
-                    one.labels[code.text] = label.text
-                    one.text |= code.quoted
+                one.lists.append(labels)
+                one.text |= any(code.quoted for code in rest[::2])
 
     def _missing_values(self, tokens: list[_Token]) -> None:
         for names, inside in self._in_brackets(tokens, "MISSING VALUES"):

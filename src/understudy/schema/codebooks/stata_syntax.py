@@ -54,10 +54,12 @@ class StataSyntax:
         for number, command in self._commands():
             self._take(command, number)
         for name, users in self._uses.items():
+            labels = self._labels.get(name, {})
+            # Published files label text so, though Stata does not.
+            text = any(_is_word(code) for code in labels)
             for one in users:
-                one.labels |= self._labels.get(name, {})
-                # Published files label text so, though Stata does not.
-                one.text = any(_is_word(code) for code in one.labels)
+                one.lists.append(labels)
+                one.text |= text
 
     def variables(self) -> Iterator[Variable]:
         """The variables, in the order in which they are first named."""
@@ -110,9 +112,11 @@ class StataSyntax:
         name, *pairs = words[: ends[0]] if ends else words
         if not name or len(pairs) % 2 or not all(label.quoted for label in pairs[1::2]):
             self._fault("label define needs a name, then codes, each with a text", number)
-        known = {} if "replace" in options else self._labels.get(name.text, {})
+        if "replace" in options:
+            self._labels.pop(name.text, None)
         said = zip(pairs[::2], pairs[1::2], strict=True)
-        self._labels[name.text] = {**known, **{code.text: label.text for code, label in said}}
+        known = self._labels.setdefault(name.text, {})
+        known |= {code.text: label.text for code, label in said}
 
     def _attach(self, words: list[_Word], number: int) -> None:
         ends = [k for k, word in enumerate(words) if word.text == "," and not word.quoted]

@@ -60,6 +60,8 @@ class Variable:
         absent_ranges: lower and upper end of ranges of codes that all stand for *not known*.
         on_a_scale: the codebook says that its values are measured or counted: codes that it lists
             are single values of a longer line, not the whole list.
+        in_categories: the codebook says that its values are categories: its codes are the whole
+            list, labelled or not.
         ordered: the codebook says that its codes have an order.
         decimals: of its values; None where not named.
         unit: of measurement.
@@ -76,6 +78,7 @@ class Variable:
     bounds_maybe_observed: bool = False
     absent_ranges: tuple[tuple[str, str], ...] = ()
     on_a_scale: bool = False
+    in_categories: bool = False
     ordered: bool = False
     decimals: int | None = None
     unit: str = ""

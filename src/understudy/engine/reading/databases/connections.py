@@ -11,6 +11,7 @@ No message of a database is passed on: it may quote values, or a password.
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,7 +43,9 @@ class Connection(ABC):
     def __init__(self, query: Query) -> None:
         self._query = query
         try:
-            self._open()
+            self._link = self._opened()
+            # When nobody reads any more, and not some time later: a reader keeps writers waiting.
+            weakref.finalize(self, self._link.close)
             self.types, self.unreadable = self._heading()
         except DataError:
             raise
@@ -62,8 +65,8 @@ class Connection(ABC):
     """All columns."""
 
     @abstractmethod
-    def _open(self) -> None:
-        """Connect, and fix which rows all passes see."""
+    def _opened(self) -> Any:
+        """A connection that has fixed which rows all passes see."""
 
     @abstractmethod
     def _heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
@@ -84,16 +87,17 @@ class Connection(ABC):
 
 
 class _SQLite(Connection):
-    def _open(self) -> None:
+    def _opened(self) -> sqlite3.Connection:
         path = Path(self._query.path)
         if not path.is_file():
             raise DataError(f"The database {str(path)!r} does not exist; check the path.")
         address = f"{path.resolve().as_uri()}?mode=ro"
-        self._link = sqlite3.connect(address, uri=True, check_same_thread=False)
-        self._link.isolation_level = None
-        self._link.text_factory = bytes  # a text that is none costs its own cell
-        self._link.execute("BEGIN")
-        self._link.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        link = sqlite3.connect(address, uri=True, check_same_thread=False)
+        link.isolation_level = None
+        link.text_factory = bytes  # a text that is none costs its own cell
+        link.execute("BEGIN")
+        link.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return link
 
     def _heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
         cursor = self._link.execute(self._query.sql)  # computes no row before one is fetched
@@ -147,14 +151,14 @@ class _Arrow(Connection):
 
 
 class _DuckDB(_Arrow):
-    def _open(self) -> None:
+    def _opened(self) -> Any:
         require_extra("database", "A query of DuckDB")
         import duckdb
 
         if not Path(self._query.path).is_file():
             raise DataError(f"The database {self._query.path!r} does not exist; check the path.")
-        settings = {"enable_external_access": "false"}  # other files are no table of it
-        self._link: Any = duckdb.connect(self._query.path, read_only=True, config=settings)
+        settings: dict[str, Any] = {"enable_external_access": False}  # other files are no table of it
+        return duckdb.connect(self._query.path, read_only=True, config=settings)
 
     def _schema(self) -> pa.Schema:
         schema: pa.Schema = self._link.sql(self._query.sql).limit(0).to_arrow_table().schema
@@ -173,13 +177,14 @@ class _DuckDB(_Arrow):
 
 
 class _Postgres(_Arrow):
-    def _open(self) -> None:
+    def _opened(self) -> Any:
         require_extra("database", "A query of PostgreSQL")
         from adbc_driver_postgresql import dbapi
 
-        self._link: Any = dbapi.connect(self._query.uri)
-        with self._link.cursor() as cursor:
+        link = dbapi.connect(self._query.uri)
+        with link.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        return link
 
     def _schema(self) -> pa.Schema:
         with self._link.cursor() as cursor:

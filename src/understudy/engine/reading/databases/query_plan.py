@@ -37,6 +37,7 @@ RELATED: Final = frozenset(
 _WORDS: Final = {
     "joins": "JOIN",
     "group": "GROUP BY",
+    "Group": "GROUP BY",
     "with_": "WITH",
     "windows": "WINDOW",
     "laterals": "LATERAL",
@@ -105,7 +106,7 @@ def stated(related: set[str], unknown: set[str]) -> Premises:
     return Premises(conditions, unproved)
 
 
-def _parsed(query: Query) -> exp.Expression:
+def _parsed(query: Query) -> exp.Query:
     require_extra("database", "A query of a database")
     import sqlglot
     from sqlglot import exp
@@ -127,7 +128,7 @@ def _parsed(query: Query) -> exp.Expression:
     return one
 
 
-def _parts(query: exp.Expression) -> Iterator[str]:
+def _parts(query: exp.Query) -> Iterator[str]:
     """Names of all parts of a query that do not keep to single rows."""
     from sqlglot import exp
 
