@@ -5,6 +5,7 @@ confirms it, the guarantee of whatever is made is conditional and names column a
 fingerprints by which it is recognised never leave with a release.
 """
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -320,6 +321,14 @@ def test_no_fault_shows_a_fingerprint_or_a_drafted_value(prints):
     for shown in (str(caught.value), str(inner.value)):
         assert not [one for one in prints if one in shown]
         assert str(HIGH) not in shown
+
+
+def test_the_longer_fingerprints_of_earlier_drafts_are_recognised():
+    """Claim: a mark that was left with twelve digits holds, now that eight are left."""
+    digest = hashlib.sha256(json.dumps(["value", "17"]).encode()).hexdigest()
+    entries = {"kind": "integer", "lower": 17, "upper": 120, "drafted": {"lower": digest[:12]}}
+    assert Integer(**entries).left_as_drafted == ("lower",)
+    assert Integer(**entries | {"lower": 18}).left_as_drafted == ()
 
 
 def test_a_mark_of_the_older_kind_is_refused_with_the_way_out():

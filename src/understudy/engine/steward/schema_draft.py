@@ -85,7 +85,7 @@ _HEADING = """\
 # knowledge (a codebook, a law, a judgement made without looking at the rows), its `source` is
 # named and `reviewed = true` is set: `understudy schema review` asks column by column. Numbers such
 # as -9 or 999 that stand for "not known" belong into `missing`; the bounds then leave them out.
-# What has a `source` already was proposed by the column's name, whatever the rows hold.
+# What has a `source` already was proposed by a codebook or the column's name, not by the rows.
 """
 _DEFAULTS = """\
 [[defaults]]
