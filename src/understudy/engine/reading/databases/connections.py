@@ -157,9 +157,8 @@ class _DuckDB(_Arrow):
 
         if not Path(self._query.path).is_file():
             raise DataError(f"The database {self._query.path!r} does not exist; check the path.")
-        settings: dict[str, Any] = {
-            "enable_external_access": False
-        }  # other files are no table of it
+        # Other files are no tables of it.
+        settings: dict[str, Any] = {"enable_external_access": False}
         return duckdb.connect(self._query.path, read_only=True, config=settings)
 
     def _schema(self) -> pa.Schema:
