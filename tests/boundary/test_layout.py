@@ -39,6 +39,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # come in parts, 1 for contrasts.
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
+# 8 for schemas that say nothing twice and their review: layout of TOML, references and their forms,
+# text that is changed entry by entry, conventions, decisions; the command, and what it shows.
+# 22 for codebooks: ten formats, what they share, what a column becomes of them, and their drafts.
 # 18 for what people have: files of SPSS, Stata and SAS and what they say of their variables, JSON
 # lines, Arrow, workbooks, texts as lines, rows apart from their readers, databases (5), the table
 # of a command, and drafts by labels.
@@ -50,8 +53,7 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 10 for times and identifiers: columns of both and of numbers, texts of times, alone and at once,
 # their places, how they are released, edges on the calendar; identifiers; numbers of rows. 3 for
 # levels with public branches: the tree, how they are merged, and in which columns.
-# 22 for codebooks: ten formats, what they share, what a column becomes of them, and their drafts.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 611, 320, 60
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 619, 320, 60
 
 
 def code_lines(function):

@@ -116,11 +116,11 @@ def _weighed(fitted: FittedPosterior) -> str:
 def drafted(path: Path) -> None:
     """What to do with a drafted schema."""
     out.print(
-        f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: its levels and "
-        "bounds were read from the rows. Replace each by what is publicly known, name the source, "
-        "and set reviewed = true. What a codebook confirms as it stands is said entry by entry, as "
-        'confirmed = { levels = "codebook, page 12" }; whatever else is left as '
-        "drafted makes the guarantee conditional.",
+        f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: what its lines "
+        "`drafted` name was read from the rows. `understudy schema review` asks column by column: "
+        "replace each entry by what is publicly known, or name what confirms it as it stands, such "
+        'as confirmed = { levels = "codebook, page 12" }; whatever else is left as drafted makes '
+        "the guarantee conditional.",
     )
 
 

@@ -19,7 +19,7 @@ from understudy.engine.reading.parquet import column as named
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.steward.check import check
 from understudy.engine.steward.column_profile import Profile, Profiler
-from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
+from understudy.engine.steward.drafted_column import LeftOutError, read_column
 from understudy.engine.steward.labelled_column import different_values
 from understudy.schema import Column, Schema
 from understudy.schema.cell_values import Code, number_of, text_of
@@ -135,7 +135,7 @@ def _read(asked: Asked, profile: Profile, profiler: Profiler) -> dict[str, Any]:
         if not levels:
             raise LeftOutError(_UNLIKE.format(kind=kind))
         return {"levels": tuple(levels)}
-    drafted = drafted_column(replace(profile, codes=()), profiler)
+    drafted = read_column(replace(profile, codes=()), profiler)
     if kind is None:
         told = drafted.model_dump(exclude={"reviewed", "source", "drafted", "confirmed"})
         return {key: value for key, value in told.items() if value not in ((), {}, "", None)}

@@ -32,6 +32,7 @@ from understudy.schema import (
     Time,
 )
 from understudy.schema.cell_values import EXACT_INTEGER, number_of
+from understudy.schema.conventions import Form, proposed
 from understudy.schema.number_columns import DEFAULT_BINS, ONE_BIN_EACH
 from understudy.schema.time_texts import DAY_SECONDS, span_text
 
@@ -60,7 +61,36 @@ class LeftOutError(Exception):
 
 
 def drafted_column(profile: Profile, profiler: Profiler) -> Column:
-    """The column that a profile suggests.
+    """The column that its name, or else its profile suggests, with fingerprints of what was read.
+
+    Raises:
+        LeftOutError: none can be drafted.
+    """
+    if form := _convention(profile):
+        column = form.column.model_copy(update={"missing": profile.codes})
+    else:
+        column = read_column(profile, profiler)
+    return marked(column, profile)
+
+
+def marked(column: Column, profile: Profile) -> Column:
+    """The column with fingerprints of all entries but those that a convention has proposed."""
+    form = _convention(profile)
+    known = form.column if form and column.source == form.column.source else None
+    read = {
+        key: prints
+        for key, prints in column.fingerprints().items()
+        if known is None or getattr(column, key) != getattr(known, key, None)
+    }
+    return column.model_copy(update={"drafted": read})
+
+
+def _convention(profile: Profile) -> Form | None:
+    return proposed(profile.name, profile.shape)
+
+
+def read_column(profile: Profile, profiler: Profiler) -> Column:
+    """The column that its profile suggests.
 
     Raises:
         LeftOutError: none can be drafted.

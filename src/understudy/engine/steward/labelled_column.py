@@ -18,6 +18,7 @@ from understudy.engine.steward.drafted_column import (
     MAX_LEVELS,
     LeftOutError,
     drafted_column,
+    marked,
 )
 from understudy.schema import Categorical, Column, Continuous, Integer, Ordinal
 from understudy.schema.cell_values import text_of
@@ -63,7 +64,7 @@ def labelled_column(
     labels = {text_of(code): label for code, label in told.items() if text_of(code) in known}
     update = {"description": variable.label, "value_labels": labels}
     unused = {code: label for code, label in told.items() if text_of(code) not in known}
-    return LabelledColumn(column.model_copy(update=update), unused)
+    return LabelledColumn(marked(column.model_copy(update=update), profile), unused)
 
 
 def _measured(variable: VariableLabels, profile: Profile, profiler: Profiler) -> Column:

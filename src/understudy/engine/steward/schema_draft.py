@@ -4,7 +4,10 @@ Reading bounds and levels off the data is the commonest leak in the field: a max
 person's value. So a draft marks each entry as not reviewed, carries a fingerprint by which an entry
 taken over unchanged is recognised later, and cannot be used as it is.
 
-What becomes what:
+Columns of certain names (ages, months, sex) are drafted as conventions have them
+(`understudy.schema.conventions`); of these only the codes of absence are read from the rows.
+
+What becomes what of the others:
 
 - true and false (also as text): boolean; calendar days (also as ISO text): date. Days with a time
   of day: datetime, to the minute; times of day: time, all of them; durations: duration;
@@ -35,7 +38,8 @@ and the heading says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,13 +69,21 @@ from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import Code, is_statistical, read_file_labels
 
 _HEADING = """\
-# CONFIDENTIAL: the levels and bounds below were read from confidential rows, and so was how a text
-# file is written ([file]).
+# CONFIDENTIAL: what the lines `drafted` name was read from confidential rows.
 # Do not publish this file, and do not use it, before every entry is confirmed against public
 # knowledge (a codebook, a law, a judgement made without looking at the rows), its `source` is
-# named and `reviewed = true` is set. Numbers such as -9 or 999 that stand for "not known" belong
-# into `missing`; the bounds then leave them out.
+# named and `reviewed = true` is set: `understudy schema review` asks column by column. Numbers such
+# as -9 or 999 that stand for "not known" belong into `missing`; the bounds then leave them out.
+# What has a `source` already was proposed by a codebook or the column's name, not by the rows.
 """
+_DEFAULTS = """\
+[[defaults]]
+columns = ["*"]
+source = ""
+reviewed = false
+
+"""
+_FIRST_OF_COLUMNS = re.compile(r"^\[(lists|columns)\.", re.MULTILINE)
 
 
 def draft(data: object, *, title: str = "", codebook: Codebook | None = None) -> str:
@@ -126,7 +138,7 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
     notes = _left_out_text(left_out) + _unused_text(unused)
     notes += _book_text(book, disagreements(data, sourced, form))
-    return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form, sourced)}"
+    return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form)}"
 
 
 def _opened(data: object) -> tuple[Rows, FileFormat]:
@@ -188,26 +200,27 @@ def _book_text(book: Codebook, findings: list[str]) -> str:
     return told + commented("Worth knowing", book.notes)
 
 
-def _text(
-    title: str, columns: dict[str, Column], form: FileFormat, sourced: Collection[str]
-) -> str:
-    """The schema with every entry written out that a reviewer has to fill in."""
+def _text(title: str, columns: dict[str, Column], form: FileFormat) -> str:
+    """The schema, with what a reviewer has to fill in once for all columns."""
     schema = Schema(title=title, columns=columns)
-    entries = {
-        name: _entries(column, read=name not in sourced) for name, column in schema.columns.items()
-    }
+    entries = {name: _entries(column) for name, column in schema.columns.items()}
     head = {"format": schema.format, **({"title": title} if title else {}), "rows": schema.rows}
     file = {"file": _file_entries(form)} if form.told else {}
     unit = {"rows_per_unit": schema.unit.rows_per_unit}
-    return toml.dumps({**head, **file, "unit": unit, "columns": entries})
+    text = toml.dumps({**head, **file, "unit": unit, "columns": entries}, lists=True)
+    first = _FIRST_OF_COLUMNS.search(text)
+    assert first is not None
+    return f"{text[: first.start()]}{_DEFAULTS}{text[first.start() :]}"
 
 
-def _entries(column: Column, *, read: bool) -> dict[str, Any]:
-    """Entries of a column; with fingerprints of all, if all were read from the rows."""
-    marked = column.model_copy(update={"drafted": column.fingerprints()}) if read else column
-    content = marked.model_dump()
-    entries = {key: value for key, value in content.items() if value not in ((), {}, "", None)}
-    return {"source": "", **entries}
+def _entries(column: Column) -> dict[str, Any]:
+    content = column.model_dump(exclude={"reviewed"})
+    usual = {key: field.default for key, field in type(column).model_fields.items()}
+    return {
+        key: value
+        for key, value in content.items()
+        if value not in ((), {}, "", None) and value != usual[key]
+    }
 
 
 def _file_entries(form: FileFormat) -> dict[str, Any]:

@@ -141,7 +141,7 @@ class Codebook:
         columns = {name: entries[name] for name in self.order if name in entries}
         title = {"title": self.title} if self.title else {}
         head = {"format": 1, **title, "rows": "private", "unit": {"rows_per_unit": 1}}
-        return f"{self._heading(written)}\n{toml.dumps({**head, 'columns': columns})}"
+        return f"{self._heading(written)}\n{toml.dumps({**head, 'columns': columns}, lists=True)}"
 
     @property
     def told(self) -> dict[str, str]:
