@@ -106,7 +106,6 @@ def test_dates_and_what_is_asked_for():
     ("said", "words"),
     [
         ({"names_rows": True}, "identifier"),
-        ({"value_type": "other"}, "no column can hold"),
         ({"values": coded("1", "1.0"), "value_type": "number"}, "stands twice"),
         ({"lower": "9", "upper": "1", "value_type": "integer"}, "exchanged"),
         ({"lower": "a", "upper": "b", "value_type": "integer"}, "lower"),
@@ -118,6 +117,12 @@ def test_what_holds_no_column_is_left_out_with_a_reason(said, words):
     book = book_of(**said)
     assert words in book.left_out["x"]
     assert book.told == book.left_out
+
+
+def test_kinds_that_are_not_read_are_told_and_left_to_the_rows():
+    book = book_of(value_type="other")
+    assert "declare it by hand" in book.told["x"]
+    assert book.asked["x"].needed == ("kind",)
 
 
 def test_free_text_is_told_and_not_written():

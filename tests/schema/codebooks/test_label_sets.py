@@ -36,6 +36,11 @@ DATA LIST FILE='x.dat' / q1 1-2.
     assert list(book.told) == ["clock"]
 
 
+def test_a_label_that_a_published_file_breaks_is_whole(tmp_path):
+    text = "VALUE LABELS a\n 1 'one of\n two'\n 2 'x'.\n"
+    assert read(tmp_path, text, "a.sps").columns["a"].value_labels == {"1": "one of two", "2": "x"}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

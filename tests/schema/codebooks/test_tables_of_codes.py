@@ -79,7 +79,7 @@ def test_csvw(tmp_path):
 def test_sdv(tmp_path):
     book = read(tmp_path, ALL["sdv.json"])
     needed = {name: one.needed for name, one in book.asked.items()}
-    assert needed == {"sex": ("levels",), "age": ("lower", "upper")}
+    assert needed == {"sex": ("levels",), "age": ("lower", "upper"), "seen": ("kind",)}
     assert book.columns["mood"].levels == ("bad", "good")
     assert book.columns["mood"].kind == "ordinal"
     assert book.columns["works"].kind == "boolean"

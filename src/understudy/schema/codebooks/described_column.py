@@ -38,7 +38,10 @@ _IDENTIFIER: Final = "the codebook says that it is an identifier"
 _FREE_TEXT: Final = (
     "it is text without a list of its values; declare its levels by hand, if they are public"
 )
-_OTHER: Final = "its values are of a kind that no column can hold"
+_OTHER: Final = (
+    "its values are moments, times, places or of another kind that is not taken from codebooks; "
+    "declare it by hand"
+)
 
 
 @dataclass(frozen=True)
@@ -101,7 +104,7 @@ def _reason_against(variable: Variable) -> str:
         return _IDENTIFIER
     if len(variable.absent_ranges) > _MOST_RANGES:
         return f"it names more than {_MOST_RANGES} ranges of missing codes"
-    return _OTHER if variable.value_type == "other" else ""
+    return ""
 
 
 def _listed(variable: Variable, codes: ListedCodes, said: dict[str, str]) -> Column:
@@ -139,8 +142,9 @@ def _on_a_line(
         known = {"kind": kind, **_absences(codes), **said}
         told = _FREE_TEXT if variable.value_type == "text" else ""
         return Asked(known, ("levels",), told), ()
-    if not kind:
-        return Asked({**_absences(codes), **said}, ("kind",)), ()
+    if kind in {"", "other"}:
+        told = _OTHER if kind else ""
+        return Asked({**_absences(codes), **said}, ("kind",), told), ()
     bounds = {"lower": _bound(variable.lower, kind), "upper": _bound(variable.upper, kind)}
     named = {end: value for end, value in bounds.items() if value is not None}
     codes, named, notes = _with_marks(codes, named)

@@ -22,9 +22,6 @@ _TYPES: Final[Mapping[str, ValueType]] = {
     "unknown": "",
 }
 _DETAIL: Final = "the metadata says that it is a personal detail or an identifier"
-_TIME: Final = (
-    "the metadata says that it holds times of day; keep the day alone, or declare it by hand"
-)
 
 
 def is_sdv(content: Any) -> bool:
@@ -65,7 +62,7 @@ def _variable(name: str, form: Mapping[str, Any], *, names_rows: bool) -> Variab
     value_type = _TYPES.get(sdtype, "other")
     why_not = ""
     if sdtype == "datetime":
-        value_type, why_not = "date", _TIME if time else ""
+        value_type = "other" if time else "date"
     elif sdtype not in _TYPES or form.get("pii") is True:
         why_not = _DETAIL
     order = items(form.get("order"))

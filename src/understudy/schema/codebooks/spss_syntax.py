@@ -32,6 +32,7 @@ _COMMENT: Final = re.compile(r"\*|comment\b", re.IGNORECASE)
 _FORMAT: Final = re.compile(r"([A-Z]+)\d*(?:\.(\d{1,2}))?", re.IGNORECASE)
 _DAYS: Final = frozenset({"DATE", "ADATE", "EDATE", "JDATE", "SDATE"})
 _NUMBERS: Final = frozenset({"F", "COMMA", "DOT", "N", "PCT", "DOLLAR", "E"})
+_MOST_LINES = 6  # of a label
 _OPEN: Final = frozenset({"lo", "low", "lowest", "hi", "high", "highest"})
 
 
@@ -92,7 +93,8 @@ class SpssSyntax:
                 rest = [(lines[0][0], first[head.end() :]), *lines[1:]]
                 number, last = rest[-1]
                 rest[-1] = number, last.removesuffix(".")
-                yield command, [one for number, line in rest for one in self._tokens(line, number)]
+                whole = _with_whole_quotes(rest)
+                yield command, [one for number, line in whole for one in self._tokens(line, number)]
 
     def _tokens(self, line: str, number: int) -> Iterator[_Token]:
         for text in _TOKEN.findall(line):
@@ -216,6 +218,25 @@ class SpssSyntax:
 
     def _fault(self, tokens: list[_Token], what: str) -> NoReturn:
         self._file.refuse(f"{what}; correct it", tokens[0].line if tokens else None)
+
+
+def _with_whole_quotes(lines: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The same, lines of which a quote stays open joined with the next; published files have them.
+
+    Args:
+        lines: of a command, each with its number.
+    """
+    whole: list[tuple[int, str]] = []
+    for number, line in lines:
+        if whole and _is_open(whole[-1][1]) and number - whole[-1][0] < _MOST_LINES:
+            whole[-1] = whole[-1][0], f"{whole[-1][1]} {line}"
+        else:
+            whole.append((number, line))
+    return whole
+
+
+def _is_open(line: str) -> bool:
+    return any(text in {"'", '"'} for text in _TOKEN.findall(line))
 
 
 def _joined(tokens: list[_Token]) -> list[_Token]:

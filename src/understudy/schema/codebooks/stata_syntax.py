@@ -109,8 +109,8 @@ class StataSyntax:
     def _define(self, words: list[_Word], number: int) -> None:
         ends = [k for k, word in enumerate(words) if word.text == "," and not word.quoted]
         options = {word.text for word in words[ends[0] :]} if ends else set()
-        name, *pairs = words[: ends[0]] if ends else words
-        if not name or len(pairs) % 2 or not all(label.quoted for label in pairs[1::2]):
+        name, *pairs = (words[: ends[0]] if ends else words) or [_Word("", quoted=False)]
+        if not name.text or len(pairs) % 2 or not all(label.quoted for label in pairs[1::2]):
             self._fault("label define needs a name, then codes, each with a text", number)
         if "replace" in options:
             self._labels.pop(name.text, None)

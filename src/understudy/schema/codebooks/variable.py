@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 ValueType = Literal["", "integer", "number", "text", "categories", "date", "boolean", "other"]
-"""What the values are; "" where a codebook does not say, "other" where no column can hold them.
+"""What the values are; "" where a codebook does not say, "other" for kinds that are not read.
 
 "categories" are texts or numbers of which there is a list, though the codebook may not give it."""
 
