@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from understudy.pipeline.answer_plan import plan_answer
     from understudy.pipeline.planning import Plan, plan
     from understudy.pipeline.regression import regress
+    from understudy.pipeline.sampling import sample
+    from understudy.pipeline.synthesizer import Synthesizer
     from understudy.pipeline.verdict import plan_verdict, verdict
     from understudy.privacy.accounting.guarantee import Guarantee
     from understudy.release import Release
@@ -43,6 +45,7 @@ __all__ = [
     "Plan",
     "Release",
     "Schema",
+    "Synthesizer",
     "UnderstudyError",
     "analyze",
     "answer",
@@ -59,6 +62,7 @@ __all__ = [
     "regress",
     "results_page",
     "risk",
+    "sample",
     "synthesize",
     "tradeoff",
     "verdict",
@@ -104,6 +108,10 @@ def _pipeline_of(name: str) -> ModuleType:
     home: ModuleType
     if name in {"Plan", "plan"}:
         from understudy.pipeline import planning as home
+    elif name == "sample":
+        from understudy.pipeline import sampling as home
+    elif name == "Synthesizer":
+        from understudy.pipeline import synthesizer as home
     elif name == "regress":
         from understudy.pipeline import regression as home
     elif name == "answer":

@@ -27,6 +27,7 @@ _ORDER = (
     "plan",
     "synthesize",
     "show",
+    "sample",
     "analyze",
     "waves",
     "answer",
