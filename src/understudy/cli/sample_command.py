@@ -12,6 +12,7 @@ from understudy.cli.json_output import require_new_file
 from understudy.cli.terminal import release_text
 from understudy.errors import MethodError
 
+
 @app.command()
 def sample(
     release: Annotated[Path, typer.Argument(help="Folder of the release.")],
@@ -23,7 +24,7 @@ def sample(
         list[str] | None,
         typer.Option(
             "--where",
-            help="What they must be, such as \"age >= 30\" or \"sex == 'f'\"; may be repeated, and "
+            help='What they must be, such as "age >= 30" or "sex == \'f\'"; may be repeated, and '
             "all must hold.",
         ),
     ] = None,

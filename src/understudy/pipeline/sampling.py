@@ -27,7 +27,7 @@ from understudy.arguments import require_whole
 from understudy.errors import MethodError
 from understudy.families.measurement_plan import Form
 from understudy.methods.configuration import configure
-from understudy.models import Model, Sample
+from understudy.models import Model
 from understudy.models.given_states import given
 from understudy.models.model import impossible
 from understudy.pipeline.bootstrap import model_of, rebuildable, request_again

@@ -19,7 +19,7 @@ from understudy.schema import Schema
 
 
 class Synthesizer:
-    """Fit once, sample as often as you like; a thin face of `synthesize` and `sample`.
+    r"""Fit once, sample as often as you like; a thin face of `synthesize` and `sample`.
 
     `get_params` and `set_params` are those of scikit-learn, whose `clone` gives a new one that is
     not fitted. One object is fitted once: fitting again would pay again, so it takes a new one.
@@ -41,8 +41,8 @@ class Synthesizer:
 
     Example:
         >>> schema = Schema.loads(
-        ...     "n_rows = 3\\nrows = 'public'\\n[columns.a]\\nkind = 'integer'\\nlower = 0\\n"
-        ...     "upper = 1\\nsource = 'law'\\nreviewed = true\\n"
+        ...     "n_rows = 3\nrows = 'public'\n[columns.a]\nkind = 'integer'\nlower = 0\n"
+        ...     "upper = 1\nsource = 'law'\nreviewed = true\n"
         ... )
         >>> import pandas as pd
         >>> fitted = Synthesizer(schema, epsilon=1, method="independent").fit(
@@ -97,7 +97,7 @@ class Synthesizer:
             setattr(self, name, value)
         return self
 
-    def fit(self, X: object, y: object = None) -> Synthesizer:  # noqa: N803 - scikit-learn's name
+    def fit(self, X: object, y: object = None) -> Synthesizer:
         """Make the release of a confidential table, and pay for it.
 
         Args:

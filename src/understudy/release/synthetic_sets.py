@@ -137,7 +137,9 @@ def write_file(parts: Iterable[pl.DataFrame], place: Path, note: str) -> None:
             (_write_csv if place.suffix == ".csv" else _write_parquet)(parts, file, note)
         unfinished.replace(place)
     except OSError as error:
-        raise ReleaseError(f"The file {str(place)!r} cannot be written: {error.strerror}.") from None
+        raise ReleaseError(
+            f"The file {str(place)!r} cannot be written: {error.strerror}."
+        ) from None
     finally:
         unfinished.unlink(missing_ok=True)
 

@@ -110,4 +110,3 @@ class ConditionalRecords:
 
     def _merged(self, cells: Floats, n_rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
         return drawn(self.model.fit.layout, cells, n_rows, rng)
-

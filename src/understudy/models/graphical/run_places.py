@@ -116,9 +116,7 @@ class RunPlaces:
         sums[sums.sum(axis=1) == 0] = 1.0
         return np.asarray(sums / sums.sum(axis=1, keepdims=True))
 
-    def evened(
-        self, states: NDArray[np.int32], shares: Floats, rng: np.random.Generator
-    ) -> Floats:
+    def evened(self, states: NDArray[np.int32], shares: Floats, rng: np.random.Generator) -> Floats:
         """Where each record stands among those of its run in a whole table, in (0, 1); shape (n,).
 
         Args:
