@@ -39,7 +39,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # come in parts, 1 for contrasts.
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 533, 320, 60
+# 7 for sampling again: evidence in trees, records and models given it, conditions, records drawn
+# from a release, the synthesizer, and the command.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 540, 320, 60
 
 
 def code_lines(function):

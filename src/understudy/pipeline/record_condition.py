@@ -257,7 +257,7 @@ def _equal(name: str, column: Column, value: Any) -> Demand:
 
 
 def _in_state(state: int, cells: Cells) -> Mask:
-    return cells.states == state
+    return np.asarray(cells.states == state)
 
 
 def _between(name: str, column: Column, wanted: tuple[Any, ...]) -> Demand:

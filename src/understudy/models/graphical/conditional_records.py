@@ -105,7 +105,7 @@ class ConditionalRecords:
         expansion = self.model.expansions.get(column)
         if expansion is None:
             return mask.astype(np.float64)
-        fitting = np.bincount(expansion.groups, weights=expansion.shares * mask)
+        fitting: Floats = np.bincount(expansion.groups, expansion.shares * mask).astype(np.float64)
         return (fitting > 0).astype(np.float64) if column in self.model.places else fitting
 
     def _merged(self, cells: Floats, n_rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
