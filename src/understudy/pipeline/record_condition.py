@@ -19,6 +19,7 @@ import ast
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
 from typing import Any, Final
 
@@ -168,17 +169,12 @@ def _expression(text: object, schema: Schema) -> Expression:
     except ValueError as error:
         faults = [str(error)]
     if faults:
-        raise MethodError(f"The condition {text[:80]!r} cannot be used: it {_plain(faults[0])}.")
+        raise MethodError(f"The condition {text[:80]!r} cannot be used: {faults[0]}.")
     if not found.is_truth:
         raise MethodError(f"The condition {text[:80]!r} says neither yes nor no; compare it.")
     if not found.names:
         raise MethodError(f"The condition {text[:80]!r} names no column.")
     return found
-
-
-def _plain(fault: str) -> str:
-    """A fault as it stands behind "it"."""
-    return fault.removeprefix("it ")
 
 
 def _parts(tree: ast.expr) -> Iterator[ast.expr]:
@@ -229,9 +225,12 @@ def _demand(name: str, column: Column, wanted: object) -> Demand:
     """What is wanted of one column."""
     if isinstance(wanted, tuple):
         return _between(name, column, wanted)
-    values = [*wanted] if isinstance(wanted, list | set | frozenset) else [wanted]
+    several = isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes | Mapping)
+    values = [*wanted] if several else [wanted]  # type: ignore[misc]  # an Iterable, as was asked
     if not values:
         raise MethodError(f"where lists no value of {name!r}, so that no record fits; name one.")
+    for value in values:
+        _require_value(name, value)
     each = [_equal(name, column, "" if value is None else value) for value in values]
     return Demand(
         lambda cells: np.logical_or.reduce([one.fits(cells) for one in each]),
@@ -246,6 +245,10 @@ def _equal(name: str, column: Column, value: Any) -> Demand:
         for state, one in enumerate(values, start=first):
             if same_value(one, value):
                 return Demand(partial(_in_state, state), ())
+    if value == "":
+        raise MethodError(
+            f"where asks for an absent value of {name!r}, whose codes do not hold an empty one."
+        )
     if not isinstance(column, NUMERIC):
         known = [text_of(level) for level in levels]
         raise MethodError(
@@ -282,8 +285,18 @@ def _between(name: str, column: Column, wanted: tuple[Any, ...]) -> Demand:
     return Demand(fits, ((low, high),))
 
 
+def _require_value(name: str, value: object) -> None:
+    """Refuse what is no value of any column."""
+    if not (value is None or isinstance(value, bool | int | float | str | date | np.generic)):
+        raise MethodError(
+            f"where must give {name!r} a value, a list of values or a range (first, last), not "
+            f"{kind_of(value)}."
+        )
+
+
 def _place(name: str, column: Column, value: Any) -> float:
     """Place of a value on the number line, or among ordered levels."""
+    _require_value(name, value)
     if isinstance(column, Ordinal):
         for k, level in enumerate(column.levels):
             if same_value(level, value):
