@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from understudy.pipeline.amending import answer
     from understudy.pipeline.answer_plan import plan_answer
     from understudy.pipeline.planning import Plan, plan
+    from understudy.pipeline.queries import Query
     from understudy.pipeline.regression import regress
     from understudy.pipeline.sampling import sample
     from understudy.pipeline.synthesizer import Synthesizer
@@ -43,6 +44,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Guarantee",
     "Plan",
+    "Query",
     "Release",
     "Schema",
     "Synthesizer",
@@ -112,6 +114,8 @@ def _pipeline_of(name: str) -> ModuleType:
         from understudy.pipeline import sampling as home
     elif name == "Synthesizer":
         from understudy.pipeline import synthesizer as home
+    elif name == "Query":
+        from understudy.pipeline import queries as home
     elif name == "regress":
         from understudy.pipeline import regression as home
     elif name == "answer":

@@ -41,7 +41,12 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # kinds, the engine, its session, and a room for these.
 # 7 for sampling again: evidence in trees, records and models given it, conditions, records drawn
 # from a release, the synthesizer, and the command.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 540, 320, 60
+# 18 for what people have: files of SPSS, Stata and SAS and what they say of their variables, JSON
+# lines, Arrow, workbooks, texts as lines, rows apart from their readers, databases (5), the table
+# of a command, and drafts by labels.
+# 11 for audits: bounds, observations, events, releases, lines, probes, a room for these, the
+# command, what it prints; and measuring apart from what stands around it.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 569, 320, 60
 
 
 def code_lines(function):

@@ -38,6 +38,7 @@ _ORDER = (
     "tradeoff",
     "ledger",
     "methods",
+    "audit",
     "demo",
     "study",
 )
