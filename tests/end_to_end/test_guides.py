@@ -128,16 +128,30 @@ def test_the_schemas_that_are_shown_can_be_read():
     assert (len(whole.derived), len(whole.relations)) == (3, 2)
 
 
+def test_the_kinds_that_are_shown_can_be_read():
+    times, identifier, codes = (text for _, text in blocks(GUIDES / "kinds.md", "toml"))
+    schema = us.Schema.loads(times + identifier + codes)
+    schema.require_reviewed()
+    assert list(schema.identifiers) == ["patient"]
+    assert schema.columns["county"].hierarchy.branches(schema.columns["county"].levels) == (
+        ("north", "north", "south", "south"),
+    )
+
+
 def test_no_block_that_could_be_run_is_left_out():
-    """What a test runs has a language; without one stand commands of make, pip and studies."""
+    """What a test runs has a language; without one stand commands of make, pip and studies.
+
+    What is in R is run by `tests/r/test_r_package.py`.
+    """
     for page in PAGES:
         for language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
-            assert language in {"", "python", "console", "toml"}, (page, language)
+            assert language in {"", "python", "console", "toml", "r"}, (page, language)
             if not language:
                 assert not re.search(r"^understudy (?!study )", text, re.MULTILINE), (page, text)
-    names = ("steward", "ledger", "analyst", "methods", "project", "files")
+    names = ("steward", "kinds", "ledger", "analyst", "methods", "project", "files")
     run_here = {GUIDES / f"{name}.md" for name in names} | {README}
     assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here
+    assert {page for page in PAGES if blocks(page, "r")} == {GUIDES / "r.md"}
 
 
 def anchors(page):

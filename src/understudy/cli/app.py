@@ -33,6 +33,7 @@ _ORDER = (
     "answer",
     "regress",
     "verdict",
+    "export",
     "evaluate",
     "risk",
     "tradeoff",

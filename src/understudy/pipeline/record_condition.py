@@ -93,7 +93,7 @@ class Condition:
             return cls(schema, (_expression(where, schema),))
         if isinstance(where, Mapping):
             _require_known([*where], schema)
-            asked = {n: _demand(n, schema.declared[n], wanted) for n, wanted in where.items()}
+            asked = {n: _demand(n, schema.stated[n], wanted) for n, wanted in where.items()}
             return cls(schema, (), asked)
         if isinstance(where, Iterable):
             return cls(schema, tuple(_expression(text, schema) for text in where))
@@ -114,7 +114,7 @@ class Condition:
         Returns:
             Shape (n,).
         """
-        columns = self.schema.declared
+        columns = self.schema.stated
         fit = np.ones(len(next(iter(cells.values())).states), dtype=np.bool_)
         for name, demand in self.demands.items():
             fit &= demand.fits(cells[name])
@@ -150,13 +150,13 @@ class Condition:
                 said = Expression(one.text, part)
                 if isinstance(part, ast.Compare) and len(said.names) == 1:
                     (name,) = said.names
-                    yield name, _compared(name, self.schema.declared[name], part)
+                    yield name, _compared(name, self.schema.stated[name], part)
 
 
 def _require_known(names: list[Any], schema: Schema) -> None:
     for name in names:
-        if name not in schema.declared:
-            close = suggestion(name, schema.declared)
+        if name not in schema.stated:
+            close = suggestion(name, schema.stated)
             raise MethodError(f"where names {name!r}, which is no column{close}.")
 
 
@@ -165,7 +165,7 @@ def _expression(text: object, schema: Schema) -> Expression:
         raise MethodError(f"where must be {_EXAMPLE}, not a list with {kind_of(text)}.")
     try:
         found = Expression.read(text)
-        faults = list(faults_of(found, schema.declared))
+        faults = list(faults_of(found, schema.stated))
     except ValueError as error:
         faults = [str(error)]
     if faults:

@@ -36,6 +36,7 @@ from understudy.pipeline.record_condition import Condition
 from understudy.pipeline.request import Request
 from understudy.release import Release
 from understudy.release.decoding import FrameKind, cells_of, require_frame, to_frame, written
+from understudy.release.fresh_identifiers import identified
 from understudy.release.release import given_release
 from understudy.release.synthetic_sets import PART_ROWS
 from understudy.schema.derived_columns import Cells
@@ -145,7 +146,7 @@ class ReleasedModel:
             cells = self._batch(size, condition, model, rng)
             fitting = np.flatnonzero(condition.holds(cells))
             tried, found = tried + size, found + len(fitting)
-            yield written(_taken(cells, fitting[:left]), schema)
+            yield identified(written(_taken(cells, fitting[:left]), schema), schema, n - left)
             left -= min(left, len(fitting))
             if not left:
                 return

@@ -22,6 +22,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Noise, NoisyTable, Released
 from understudy.release.decoding import decode
+from understudy.release.fresh_identifiers import identified
 from understudy.release.synthetic_sets import PART_ROWS, PartedSets, part_sizes
 from understudy.schema import Schema
 
@@ -109,12 +110,13 @@ def drawn_tables(
         tell: is told how many sets are drawn.
     """
     if n_rows > PART_ROWS:
-        return _parted(models, n_rows, partial(_values, places, schema), chance)
+        return _parted(models, n_rows, partial(_values, places, schema), schema, chance)
     rng, secret = chance
     tables, samples = [], [model.sample(n_rows, rng) for model in models]
     for k, drawn in enumerate(samples, start=1):
         values = _values(places, schema, drawn, rng)
-        tables.append(_in_order(values, secret.permutation(values.height)))
+        ordered = _in_order(values, secret.permutation(values.height))
+        tables.append(identified(ordered, schema))
         tell("Drawing synthetic sets", k, len(samples))
     return tuple(tables)
 
@@ -123,6 +125,7 @@ def _parted(
     models: Sequence[Model],
     n_rows: int,
     valued: Callable[[Sample, np.random.Generator], pl.DataFrame],
+    schema: Schema,
     chance: tuple[np.random.Generator, Randomness],
 ) -> PartedSets:
     """Sets in parts; records of a model that cannot be drawn in parts are drawn now, as states."""
@@ -145,7 +148,7 @@ def _parted(
             else own[k].sample(sizes[i], its)
         )
         order = np.random.default_rng([*mixing, k, i]).permutation(sizes[i])
-        return _in_order(valued(drawn, its), order)
+        return identified(_in_order(valued(drawn, its), order), schema, start)
 
     return PartedSets(len(own), n_rows, part)
 

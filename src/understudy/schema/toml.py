@@ -25,9 +25,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 # What a column is, then its domain, then its codes, then what people say about it.
 _COLUMN_ORDER = (
-    *("kind", "derived", "levels", "lower", "upper", "bins", "spikes", "decimals"),
-    *("not_applicable", "missing", "out_of_domain", "value_labels"),
-    *("description", "unit", "source", "reviewed", "confirmed", "drafted"),
+    *("kind", "pattern", "derived", "levels", "hierarchy", "lower", "upper", "resolution"),
+    *("timezone", "bins", "spikes", "decimals", "not_applicable", "missing", "out_of_domain"),
+    *("value_labels", "description", "unit", "source", "reviewed", "confirmed", "drafted"),
 )
 _FILE_ORDER = (
     *("encoding", "separator", "quote", "decimal", "thousands", "multiline", "sheet"),

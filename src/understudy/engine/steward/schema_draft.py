@@ -7,7 +7,7 @@ taken over unchanged is recognised later, and cannot be used as it is.
 What becomes what:
 
 - true and false (also as text): boolean; calendar days (also as ISO text): date. Days with a time
-  of day are left out, since a date would lose it;
+  of day: datetime, to the minute; times of day: time, all of them; durations: duration;
 - whole numbers, also if stored as real numbers or as text: categorical, if there are at most 12
   different ones, each on 5 rows on average, that look like codes: two of them; 1, 2, 3, … up to 6
   at most; or with a gap among the first five (1, 2, 9). Others, such as counts (0, 1, 2, …) and
@@ -31,31 +31,20 @@ the default goes to the table [file]. Lines that do not fit are left out of the 
 
 Columns that look like identifiers, hold nothing or have a type that cannot be read are left out,
 and the heading says so.
-
-Rows are read by days (`understudy.engine.reading.plain_types`), so which columns hold moments that
-are more than days is asked for drafts alone.
 """
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import polars.selectors as cs
-import pyarrow as pa
 
-from understudy.engine.reading.databases.query import Query
 from understudy.engine.reading.delimited import Delimited, is_delimited
-from understudy.engine.reading.frame_columns import is_pandas
 from understudy.engine.reading.json_lines import JsonLines, is_json_lines
-from understudy.engine.reading.parquet import column
-from understudy.engine.reading.plain_types import has_time
 from understudy.engine.reading.readers import open_rows
-from understudy.engine.reading.table_paths import is_parquet
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
 from understudy.engine.steward.column_profile import Profiler
@@ -66,7 +55,7 @@ from understudy.errors import DataError
 from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
 from understudy.schema.file_format import FileFormat
-from understudy.schema.file_labels import Code, VariableLabels, is_statistical, read_file_labels
+from understudy.schema.file_labels import Code, is_statistical, read_file_labels
 
 _HEADING = """\
 # CONFIDENTIAL: the levels and bounds below were read from confidential rows, and so was how a text
@@ -94,7 +83,7 @@ def draft(data: object, *, title: str = "") -> str:
     rows, form = _opened(data)
     labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
     rows, missing = without_missing(rows, labels) if labels else (rows, {})
-    profiler = Profiler(rows, _timed(data, labels))
+    profiler = Profiler(rows)
     columns: dict[str, Column] = {}
     left_out: dict[str, str] = {}
     unused: dict[str, Mapping[Code, str]] = {}
@@ -142,15 +131,6 @@ def _rows(file: Delimited | JsonLines) -> Rows:
     return Rows(file.lazy().filter(fits.fill_null(True)), file.columns, "pandas", place)
 
 
-def _timed(data: object, labels: Mapping[str, VariableLabels]) -> Collection[str]:
-    """Columns of days that have a time of day, which rows of days do not show."""
-    if labels:
-        return [name for name, variable in labels.items() if variable.holds == "moments"]
-    if isinstance(data, Query) or (isinstance(data, str | Path) and not is_parquet(data)):
-        return ()
-    return with_times_of_day(data)
-
-
 def _unused_text(unused: Mapping[str, Mapping[Code, str]]) -> str:
     """Labelled values that have no state of their own, for the heading."""
     lines = [
@@ -195,53 +175,3 @@ def _file_entries(form: FileFormat) -> dict[str, Any]:
         key: fingerprint for key, fingerprint in form.fingerprints().items() if key in entries
     }
     return {**entries, "source": "", "reviewed": False, "drafted": prints}
-
-
-def with_times_of_day(data: object) -> frozenset[str]:
-    """Names of the columns in which a typed moment is not at midnight, in its own time zone.
-
-    Args:
-        data: a table, or a path to Parquet, that `open_rows` has opened; text files have no types.
-    """
-    if isinstance(data, str | Path):
-        path = Path(data)
-        parts = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
-        return frozenset().union(*(_of_lazy(pl.scan_parquet(part, glob=False)) for part in parts))
-    if isinstance(data, pl.LazyFrame | pl.DataFrame):
-        return _of_lazy(data.lazy())
-    if is_pandas(data):
-        return frozenset(_of_pandas(data))
-    return _of_lazy(_moments(pa.table(data)).lazy())
-
-
-def _of_lazy(lazy: pl.LazyFrame) -> frozenset[str]:
-    types = lazy.collect_schema()
-    asked = {
-        name: has_time(column(name), dtype).any()
-        for name, dtype in types.items()
-        if isinstance(dtype, pl.Datetime)
-    }
-    if not asked:
-        return frozenset()
-    keys = [f"column_{k}" for k in range(len(asked))]
-    named = [test.alias(key) for test, key in zip(asked.values(), keys, strict=True)]
-    flags = lazy.select(named).collect(engine="streaming").row(0)
-    return frozenset(name for name, has in zip(asked, flags, strict=True) if has)
-
-
-def _moments(table: pa.Table) -> pl.DataFrame:
-    names = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
-    return pl.DataFrame(table.select(names)) if names else pl.DataFrame()
-
-
-def _of_pandas(frame: Any) -> Iterator[str]:
-    for k, name in enumerate(frame.columns):
-        values = frame.iloc[:, k]
-        if values.dtype == object:
-            moments = (value for value in values if isinstance(value, datetime.datetime))
-        elif hasattr(values, "dt") and hasattr(values.dt, "normalize"):
-            moments = iter(values[values != values.dt.normalize()].dropna())
-        else:
-            continue
-        if any(moment.time() != datetime.time() for moment in moments if moment == moment):  # noqa: PLR0124
-            yield str(name)
