@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from understudy.arrays import Floats
-from understudy.engine.reading.plain_types import FIRST_DAY, LAST_DAY, as_text, plain
+from understudy.engine.reading.plain_types import as_text, plain
 from understudy.engine.reading.python_objects import UNLIKE
 from understudy.engine.reading.streamed_rows import streamed
 from understudy.schema.cell_values import EXACT_INTEGER
@@ -36,6 +36,7 @@ from understudy.schema.file_labels import (
     parsed,
     read_file_labels,
 )
+from understudy.schema.time_expressions import FIRST_DAY, LAST_DAY
 
 _CELLS_AT_ONCE: Final = 2**21
 _ROWS_AT_ONCE: Final = 250_000
