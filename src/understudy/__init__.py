@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from understudy.pipeline.planning import Plan, plan
     from understudy.pipeline.queries import Query
     from understudy.pipeline.regression import regress
+    from understudy.pipeline.sampling import sample
+    from understudy.pipeline.synthesizer import Synthesizer
     from understudy.pipeline.verdict import plan_verdict, verdict
     from understudy.privacy.accounting.guarantee import Guarantee
     from understudy.release import Release
@@ -46,6 +48,7 @@ __all__ = [
     "Query",
     "Release",
     "Schema",
+    "Synthesizer",
     "UnderstudyError",
     "analyze",
     "answer",
@@ -63,6 +66,7 @@ __all__ = [
     "regress",
     "results_page",
     "risk",
+    "sample",
     "synthesize",
     "tradeoff",
     "verdict",
@@ -110,6 +114,10 @@ def _pipeline_of(name: str) -> ModuleType:
     home: ModuleType
     if name in {"Plan", "plan"}:
         from understudy.pipeline import planning as home
+    elif name == "sample":
+        from understudy.pipeline import sampling as home
+    elif name == "Synthesizer":
+        from understudy.pipeline import synthesizer as home
     elif name == "Query":
         from understudy.pipeline import queries as home
     elif name == "regress":

@@ -42,6 +42,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 8 for schemas that say nothing twice and their review: layout of TOML, references and their forms,
 # text that is changed entry by entry, conventions, decisions; the command, and what it shows.
 # 22 for codebooks: ten formats, what they share, what a column becomes of them, and their drafts.
+# 7 for sampling again: evidence in trees, records and models given it, conditions, records drawn
+# from a release, the synthesizer, and the command.
 # 18 for what people have: files of SPSS, Stata and SAS and what they say of their variables, JSON
 # lines, Arrow, workbooks, texts as lines, rows apart from their readers, databases (5), the table
 # of a command, and drafts by labels.
@@ -53,7 +55,7 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 10 for times and identifiers: columns of both and of numbers, texts of times, alone and at once,
 # their places, how they are released, edges on the calendar; identifiers; numbers of rows. 3 for
 # levels with public branches: the tree, how they are merged, and in which columns.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 619, 320, 60
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 626, 320, 60
 
 
 def code_lines(function):

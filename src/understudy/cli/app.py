@@ -29,6 +29,7 @@ _ORDER = (
     "show",
     "analyze",
     "waves",
+    "sample",
     "answer",
     "regress",
     "verdict",

@@ -43,7 +43,8 @@ def measured(
     prepared = prepared_by(request, gate)
     models = _fitted(request, prepared, gate, n_rows, tell)
     measurements = measurements_of(gate, prepared.schema)
-    places = places_of(measurements, prepared.schema, n_rows, request.method)
+    rows = float(n_rows.value), n_rows.noise.stddev
+    places = places_of(measurements, prepared.schema, rows, request.method)
     tables = drawn_tables(models, n_rows.value, places, prepared.schema, drawing, tell=tell)
     return n_rows, prepared.schema, measurements, tables
 

@@ -124,15 +124,35 @@ def decode(
             bin, and rounded to what the column holds. NaN stands for one that is not given.
     """
     given = values or {}
+    if schema.relations or schema.derived:
+        return written(cells_of(states, schema, rng, given), schema)
+    pairs = zip(schema.columns.items(), states, strict=True)  # each by itself, and then let go
+    return pl.DataFrame(
+        [
+            _series(name, column, _cells(column, codes, rng, given.get(name)))
+            for (name, column), codes in pairs
+        ]
+    )
+
+
+def cells_of(
+    states: Sequence[NDArray[np.integer[Any]]],
+    schema: Schema,
+    rng: np.random.Generator,
+    values: Mapping[str, NDArray[np.float64]],
+) -> dict[str, Cells]:
+    """What `decode` writes, not yet written: all declared columns of some records."""
     pairs = zip(schema.columns.items(), states, strict=True)
-    drawn = ((name, _cells(col, codes, rng, given.get(name))) for (name, col), codes in pairs)
-    if not (schema.relations or schema.derived):  # each column by itself, and then let go
-        return pl.DataFrame([_series(name, schema.columns[name], own) for name, own in drawn])
-    cells = dict(drawn)
+    cells = {name: _cells(col, codes, rng, values.get(name)) for (name, col), codes in pairs}
     if schema.relations:
         cells = put_in_order(cells, schema, rng)
     if schema.derived:
         cells |= computed(schema.stated, cells)
+    return cells
+
+
+def written(cells: Mapping[str, Cells], schema: Schema) -> pl.DataFrame:
+    """Records as a table, from all of their columns."""
     return pl.DataFrame([_series(name, col, cells[name]) for name, col in schema.stated.items()])
 
 

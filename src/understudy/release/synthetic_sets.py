@@ -7,13 +7,17 @@ parts (`parts_of`) needs memory for one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Final, overload
+from typing import IO, Final, overload
 from weakref import WeakValueDictionary
 
 import polars as pl
+
+from understudy.errors import ReleaseError
+from understudy.release.decoding import without_formulas
 
 PART_ROWS: Final = 2**20
 _AT_ONCE: Final = 2
@@ -113,6 +117,48 @@ def write_set(tables: Sequence[pl.DataFrame], k: int, place: Path) -> None:
     place.mkdir()
     names = part_names(len(tables.sizes))
     tables.each(k, lambda i, part: part.write_parquet(place / names[i]))
+
+
+def write_file(parts: Iterable[pl.DataFrame], place: Path, note: str) -> None:
+    """Write records that come in parts into one new file, whole or not at all.
+
+    Args:
+        parts: one after the other, at least one.
+        place: of the file; CSV if it ends in ".csv", with texts guarded as in a release that is
+            saved with `csv`, else Parquet.
+        note: what they are, which the metadata of a Parquet file say under "understudy".
+
+    Raises:
+        ReleaseError: it cannot be written.
+    """
+    unfinished = place.with_name(f".{place.name}.part")
+    try:
+        with unfinished.open("wb") as file:
+            (_write_csv if place.suffix == ".csv" else _write_parquet)(parts, file, note)
+        unfinished.replace(place)
+    except OSError as error:
+        raise ReleaseError(
+            f"The file {str(place)!r} cannot be written: {error.strerror}."
+        ) from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _write_csv(parts: Iterable[pl.DataFrame], file: IO[bytes], _note: str) -> None:
+    for i, part in enumerate(parts):
+        without_formulas(part).write_csv(file, include_header=not i)
+
+
+def _write_parquet(parts: Iterable[pl.DataFrame], file: IO[bytes], note: str) -> None:
+    from pyarrow.parquet import ParquetWriter  # takes long, and few need it
+
+    with ExitStack() as open_file:
+        writer = None
+        for part in parts:
+            table = part.to_arrow().replace_schema_metadata({"understudy": note})
+            if writer is None:
+                writer = open_file.enter_context(ParquetWriter(file, table.schema))
+            writer.write_table(table)
 
 
 def read_sets(places: Sequence[Path], n_rows: int) -> PartedSets:

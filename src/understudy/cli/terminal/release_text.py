@@ -51,6 +51,12 @@ def released(release: Release, folder: Path) -> None:
     )
 
 
+def sampled(note: str, n: int, file: Path) -> None:
+    """Where more records are, and what they are."""
+    records = "record" if n == 1 else "records"
+    out.print(f"{n:,} {records} written to {escape(str(file))}. {escape(note)}", soft_wrap=True)
+
+
 def to_be_checked(data: str, schema: Path) -> None:
     """How to see whether the data fit, which no release says."""
     command = shlex.join(["understudy", "schema", "check", data, str(schema)])

@@ -220,6 +220,16 @@ class Expansion:
         _expand(member, order, (phases, sizes, np.zeros_like(sizes)), self._layout, drawn)
         return drawn
 
+    def at(self, groups: Codes, places: Floats) -> NDArray[np.int32]:
+        """The state at a place in (0, 1) of its group, for each record; shape (n,)."""
+        starts, states, ends = self._layout
+        drawn = np.empty(len(groups), dtype=np.int32)
+        for group, (first, last) in enumerate(pairwise(starts)):
+            rows = np.flatnonzero(groups == group)
+            found = np.searchsorted(ends[first : last - 1], places[rows], side="right")
+            drawn[rows] = states[first + found]
+        return drawn
+
     @cached_property
     def _layout(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
         """Where each group begins, the states by group, and upper ends of their shares."""

@@ -81,12 +81,54 @@ class RunPlaces:
             states: merged ones of all columns, shape (columns, n).
             rng: source of random numbers.
         """
+        return np.argsort(self.along(states, rng), kind="stable")
+
+    def along(self, states: NDArray[np.int32], rng: np.random.Generator) -> Floats:
+        """The place of each record in its run, in (0, 1), before runs are evened out; shape (n,).
+
+        Args:
+            states: as for `order`.
+            rng: source of random numbers; places of records that are in no run are uniform.
+        """
         places = np.asarray(rng.random(states.shape[1]))
         inside = np.flatnonzero(self.ranks[states[self.column]] >= 0)
         for start in range(0, len(inside), _AT_ONCE):
             part = inside[start : start + _AT_ONCE]
             places[part] = _drawn(self._densities(states, part), places[part], rng)
-        return np.argsort(places, kind="stable")
+        return places
+
+    def shares(self, states: NDArray[np.int32]) -> Floats:
+        """Part of the records of each run at each point, before runs are evened out.
+
+        Args:
+            states: of records of a whole table, as for `order`.
+
+        Returns:
+            Shape (runs, `POINTS`), adding up to 1; even for a run without records.
+        """
+        ranks = self.ranks[states[self.column]]
+        sums = np.zeros((len(self.chances[0]), POINTS))
+        inside = np.flatnonzero(ranks >= 0)
+        for start in range(0, len(inside), _AT_ONCE):
+            part = inside[start : start + _AT_ONCE]
+            densities = self._densities(states, part)
+            np.add.at(sums, ranks[part], densities / densities.sum(axis=1, keepdims=True))
+        sums[sums.sum(axis=1) == 0] = 1.0
+        return np.asarray(sums / sums.sum(axis=1, keepdims=True))
+
+    def evened(self, states: NDArray[np.int32], shares: Floats, rng: np.random.Generator) -> Floats:
+        """Where each record stands among those of its run in a whole table, in (0, 1); shape (n,).
+
+        Args:
+            states: as for `order`, of any records.
+            shares: of the whole table.
+            rng: source of random numbers.
+        """
+        along, runs = self.along(states, rng), self.ranks[states[self.column]]
+        points = np.minimum((along * POINTS).astype(np.int64), POINTS - 1)
+        before = np.cumsum(shares, axis=1) - shares
+        stands = before[runs, points] + (along * POINTS - points) * shares[runs, points]
+        return np.where(runs >= 0, stands, along)
 
     def _densities(self, states: NDArray[np.int32], records: Integers) -> Floats:
         """Density at each point for some records that are in runs, shape (records, `POINTS`)."""
