@@ -39,7 +39,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # come in parts, 1 for contrasts.
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 533, 320, 60
+# 3 for drawing: even draws, parts of long sets, and their files in Spark.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 536, 320, 60
 
 
 def code_lines(function):

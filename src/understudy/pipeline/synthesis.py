@@ -18,7 +18,8 @@ from understudy.methods import METHODS
 from understudy.models import Model
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
-from understudy.pipeline.gates import open_gate, summed_rows
+from understudy.pipeline.drawn_parts import Decoder
+from understudy.pipeline.gates import open_gate, part_files, summed_rows
 from understudy.pipeline.interruption import Progress, ending_rounds
 from understudy.pipeline.late_needs import require_late_needs, telling_what_was_spent
 from understudy.pipeline.number_places import places_of
@@ -32,14 +33,14 @@ from understudy.pipeline.release_checks import (
 )
 from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.run_spending import spending
-from understudy.pipeline.set_drawing import drawn_tables, fitted_models, prepared_by
+from understudy.pipeline.set_drawing import Drawing, drawn_tables, fitted_models, prepared_by
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.left_run import remove as remove_checkpoint
 from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Confide, Diagnostic, Internal, misfits
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.noise.randomness import Randomness, randomness_of
+from understudy.privacy.noise.randomness import randomness_of
 from understudy.privacy.released import Released
 from understudy.release import Measurement, Release
 from understudy.release.decoding import FrameKind
@@ -206,7 +207,8 @@ def synthesize(
         gate.listen(spent.note)
         telling.enter_context(telling_what_was_spent(gate))
         rng = np.random.default_rng(entropy)
-        n_rows, schema, measurements, tables = _measured(request, gate, (rng, randomness), tell)
+        drawing = rng, randomness, part_files(rows)
+        n_rows, schema, measurements, tables = _measured(request, gate, drawing, tell)
         _tell_steward(confide, diagnoses)
         facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
         manifest = manifest_of(request, gate, n_rows, facts, expected, seed=seed, secure=secure)
@@ -262,10 +264,7 @@ def _outlay(
 
 
 def _measured(
-    request: Request,
-    gate: Gate,
-    drawing: tuple[np.random.Generator, Randomness],
-    tell: Progress,
+    request: Request, gate: Gate, drawing: Drawing, tell: Progress
 ) -> tuple[Released[int], Schema, tuple[Measurement, ...], Sequence[pl.DataFrame]]:
     """The number of rows, the schema, what was measured and the synthetic tables."""
     n_rows = _bought_once(request, gate)
@@ -273,7 +272,8 @@ def _measured(
     models = _fitted(request, prepared, gate, n_rows, tell)
     measurements = measurements_of(gate, prepared.schema)
     places = places_of(measurements, prepared.schema, n_rows, request.method)
-    tables = drawn_tables(models, n_rows.value, places, prepared.schema, drawing, tell=tell)
+    decoder = Decoder(places, prepared.schema)
+    tables = drawn_tables(models, n_rows.value, decoder, drawing, tell)
     return n_rows, prepared.schema, measurements, tables
 
 

@@ -239,7 +239,7 @@ def drawn_numbers(
     if len(spikes):
         free += np.searchsorted(spikes - np.arange(len(spikes)), free, side="right")
     drawn = fixed[states]
-    return np.where(np.isnan(drawn), free / grid, drawn)
+    return np.asarray(np.where(np.isnan(drawn), free / grid, drawn))
 
 
 def _grid_ends(column: Column, low: float, high: float, grid: float) -> tuple[int, int]:

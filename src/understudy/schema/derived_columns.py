@@ -39,7 +39,7 @@ class Cells:
         numbers: on the number line, NaN where absent; empty for a column with levels.
     """
 
-    states: NDArray[np.int64]
+    states: NDArray[np.integer[Any]]
     numbers: NDArray[np.float64]
 
 

@@ -22,6 +22,7 @@ from understudy.engine.reading.readers import FrameKind, open_rows
 from understudy.engine.spark.cluster import premises_of_cluster
 from understudy.engine.spark.connect_plan import premises_of_relation
 from understudy.engine.spark.jobs import ROOM, Limits, passed
+from understudy.engine.spark.part_files import PartFiles
 from understudy.engine.spark.plan import premises_of_plan
 from understudy.engine.summed_rows import SummedRows
 from understudy.errors import DataError
@@ -80,6 +81,11 @@ class SparkRows(SummedRows):
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("Confidential rows cannot be pickled or copied.")
+
+    @property
+    def part_files(self) -> PartFiles:
+        """What writes synthetic tables in the tasks of the same session."""
+        return PartFiles(self._frame.sparkSession, self._limits)
 
     def recoded(self, schema: Schema) -> SparkRows:
         """The same rows, coded against another schema of the same columns."""

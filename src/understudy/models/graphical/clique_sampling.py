@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats, Integers
+from understudy.arrays import Floats
 from understudy.models.even_draws import dealt, records_by_cell
 from understudy.models.graphical.clique_layout import TreeLayout
 
@@ -86,7 +86,7 @@ def _groups(states: States, given: tuple[tuple[int, int], ...]) -> NDArray[np.in
     if not given:
         return np.zeros(states.shape[1], dtype=np.int32)
     first, *others = given
-    groups = states[first[0]]
+    groups: States = states[first[0]]
     for column, size in others:
         groups = groups * np.int32(size) + states[column]
     return groups
@@ -97,7 +97,7 @@ def _evenly(ends: Floats, groups: NDArray[np.int32], rng: np.random.Generator) -
     n_groups, n_cells = ends.shape
     sizes = np.bincount(groups, minlength=n_groups)
     firsts = np.arange(n_groups + 1) * n_cells
-    counts = records_by_cell(ends.ravel(), firsts, sizes, rng.random(n_groups))
+    counts = records_by_cell(ends.ravel(), firsts, sizes, np.asarray(rng.random(n_groups)))
     queue = np.repeat(np.tile(np.arange(n_cells, dtype=np.int32), n_groups), counts)
     return dealt(groups, sizes, queue, rng)
 
@@ -109,7 +109,8 @@ def _freely(ends: Floats, groups: NDArray[np.int32], rng: np.random.Generator) -
     line = (ends / np.where(whole > 0, whole, 1.0) + np.arange(n_groups)[:, None]).ravel()
     last = (ends < whole).sum(axis=1)  # rounding must not carry a record into an empty cell
     cells = np.searchsorted(line, groups + rng.random(len(groups)), side="right")
-    return np.minimum(cells - groups * np.int64(n_cells), last[groups]).astype(np.int32)
+    own = np.minimum(cells - groups * np.int64(n_cells), last[groups])
+    return np.asarray(own, dtype=np.int32)
 
 
 def _write(states: States, cells: States, new: tuple[tuple[int, int], ...]) -> None:
