@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 import pyarrow as pa
 
-from understudy.engine.spark.jobs import Limits
+from understudy.engine.spark.jobs import Limits, collected
 from understudy.errors import DataError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class PartFiles:
             task = partial(_sent, work, done, version("understudy"))
             parts = self.session.range(0, len(numbers), 1, len(numbers))
             largest = 0
-            for i, content in parts.mapInArrow(task, "i long, content binary").collect():
+            for i, content in collected(parts, task, "i long, content binary"):
                 largest = max(largest, len(content))
                 if content:
                     _write(bytes(content), files[i], unfinished)
