@@ -96,7 +96,7 @@ def collected(frame: DataFrame, task: Task, columns: str) -> list[Any]:
     with warnings.catch_warnings():
         # Of pandas, which plays no part here: tasks get Arrow's batches.
         warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)
-        return frame.mapInArrow(task, columns).collect()
+        return list(frame.mapInArrow(task, columns).collect())
 
 
 def quoted(name: str) -> str:
