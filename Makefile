@@ -8,7 +8,7 @@ DEV := $(VENV)/.dev
 PROJECTS := pyproject.toml studies/pyproject.toml constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo check test faults lint format bench studies studies-install clean
+.PHONY: demo check test faults audit lint format bench studies studies-install clean
 
 demo: $(RUN)
 	$(BIN)/understudy demo
@@ -19,6 +19,10 @@ check: lint
 
 test: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not faults"
+
+# Lower bounds on what releases of every method cost; about an hour.
+audit: $(DEV)
+	$(BIN)/understudy audit
 
 # What can go wrong around a run, by the hundred: kills, full disks, losses of power, servers.
 faults: $(DEV)

@@ -26,9 +26,10 @@ from rich.console import Console
 from rich.table import Table
 
 from counting import PeakMemory
-from understudy.engine.reading.readers import BATCH_ROWS, open_rows
+from understudy.engine.reading.readers import open_rows
+from understudy.engine.reading.table_rows import BATCH_ROWS
 from understudy.schema import Schema
-from understudy.schema.toml import FileFormat
+from understudy.schema.file_format import FileFormat
 
 FORMS = {
     "plain": FileFormat(),

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from understudy.pipeline.amending import answer
     from understudy.pipeline.answer_plan import plan_answer
     from understudy.pipeline.planning import Plan, plan
+    from understudy.pipeline.queries import Query
     from understudy.pipeline.regression import regress
     from understudy.pipeline.verdict import plan_verdict, verdict
     from understudy.privacy.accounting.guarantee import Guarantee
@@ -41,6 +42,7 @@ __version__ = "0.1.0"
 __all__ = [
     "Guarantee",
     "Plan",
+    "Query",
     "Release",
     "Schema",
     "UnderstudyError",
@@ -104,6 +106,8 @@ def _pipeline_of(name: str) -> ModuleType:
     home: ModuleType
     if name in {"Plan", "plan"}:
         from understudy.pipeline import planning as home
+    elif name == "Query":
+        from understudy.pipeline import queries as home
     elif name == "regress":
         from understudy.pipeline import regression as home
     elif name == "answer":

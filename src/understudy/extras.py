@@ -11,7 +11,9 @@ from typing import Final
 from understudy.errors import MethodError
 
 _LIBRARIES: Final = {
+    "database": ("sqlglot", "sqlglot"),
     "evaluate": ("scikit-learn", "sklearn"),
+    "files": ("pyreadstat", "pyreadstat"),
     "ledger": ("SQLAlchemy", "sqlalchemy"),
     "models": ("statsmodels", "statsmodels"),
     "numpyro": ("NumPyro", "numpyro"),

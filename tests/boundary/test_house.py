@@ -31,7 +31,7 @@ ROOMS = [
     ["evaluation"],
     ["report"],
     ["pipeline"],
-    ["risk_utility"],
+    ["audit", "risk_utility"],
     ["demo"],
     ["cli"],
     ["__init__", "__main__"],

@@ -39,8 +39,13 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # come in parts, 1 for contrasts.
 # 10 for Spark: passes, tables as passes, what engines share; the jobs, the cluster, plans of both
 # kinds, the engine, its session, and a room for these.
+# 18 for what people have: files of SPSS, Stata and SAS and what they say of their variables, JSON
+# lines, Arrow, workbooks, texts as lines, rows apart from their readers, databases (5), the table
+# of a command, and drafts by labels.
 # 3 for drawing: even draws, parts of long sets, and their files in Spark.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 536, 320, 60
+# 11 for audits: bounds, observations, events, releases, lines, probes, a room for these, the
+# command, what it prints; and measuring apart from what stands around it.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 565, 320, 60
 
 
 def code_lines(function):

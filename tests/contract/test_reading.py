@@ -7,8 +7,11 @@ them, whatever the row holds and whatever type it gives to the column.
 
 import datetime
 import io
+import math
+import sqlite3
 import warnings
 from collections.abc import Callable
+from contextlib import closing
 from decimal import Decimal
 from functools import cache
 from itertools import product
@@ -22,9 +25,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from made_workbook import day, fault, number, text, truth, write_workbook
 from understudy.engine.bounded_sums import on_lattice
 from understudy.engine.coding import ColumnCoder
 from understudy.engine.reading.column_types import type_fault
+from understudy.engine.reading.databases.query import Query
 from understudy.engine.reading.readers import open_rows
 from understudy.engine.score_products import scored_numbers
 from understudy.features.line_cells import LineCells
@@ -596,3 +601,151 @@ def test_a_type_that_cannot_tell_the_levels_apart_is_refused_whatever_the_rows(l
     kept = pd.DataFrame({"c": text})
     assert fault(kept) is None
     assert fault(kept.astype(object)) is None
+
+
+# --- files of other programs, and databases -------------------------------------------------------
+
+SECONDS = 13_797_216_000.0  # 2020-01-01, as SPSS counts
+WRITERS = {
+    ".sav": "write_sav",
+    ".zsav": "write_sav",
+    ".por": "write_por",
+    ".dta": "write_dta",
+    ".xpt": "write_xport",
+}
+STATISTICAL = {
+    "numbers": ([0.0, 1.0, 0.1, 0.7, 7.0, -9.0, None], {}),
+    "texts": (["0", "1", "0.1", "a", "True", "2020-02-29", ""], {}),
+    "days": ([0.0, 18_321.0, 21_974.0, None], {"dta": "%td", "xpt": "DATE9"}),
+    "moments": ([SECONDS, SECONDS + 37_800, None], {"sav": "DATETIME20", "zsav": "DATETIME20"}),
+    "days of seconds": ([SECONDS, SECONDS + 86_400, None], {"sav": "DATE11", "por": "DATE11"}),
+    "times": ([0.0, 37_800.0, None], {"sav": "TIME8", "xpt": "TIME8"}),
+    "durations": ([0.0, 37_800.0, None], {"sav": "DTIME20"}),
+}
+ODD_NUMBERS = [1.0, None, math.inf, -math.inf, 1e300, -1e300, 5e-324, 2.0**60, -0.5, 1e17]
+ODD_TEXTS = ["x", "", "é", "1", " ", "a ", "\x7f", "x" * 200]
+
+
+def written(path, values, formats):
+    """A file of one column by another program's library; None where it has no such file."""
+    pyreadstat = pytest.importorskip("pyreadstat", reason="the extra files is not installed")
+    dtype = object if any(isinstance(value, str) for value in values) else float
+    frame = pd.DataFrame({"C" if path.suffix == ".por" else "c": pd.Series(values, dtype=dtype)})
+    ending = path.suffix.removeprefix(".")
+    if formats and ending not in formats:
+        return None
+    options = {"variable_format": {frame.columns[0]: formats[ending]}} if formats else {}
+    if ending == "zsav":
+        options["compress"] = True
+    try:
+        getattr(pyreadstat, WRITERS[path.suffix])(frame, str(path), **options)
+    except Exception:  # a text that the format cannot hold
+        return None
+    return path
+
+
+def read_statistical(path):
+    rows = open_rows(path)
+    (name,) = rows.columns
+    return rows.lazy.collect().to_series().alias("c"), rows.types()[name], rows.kind
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+@pytest.mark.parametrize("base", STATISTICAL)
+def test_one_row_more_in_a_file_of_another_program(base, ending, tmp_path):
+    values, formats = STATISTICAL[base]
+    first = written(tmp_path / f"before{ending}", values, formats)
+    if first is None:
+        return
+    n, heads = len(values), Heads(len(values))
+    before = coded(*read_statistical(first))
+    tried = 0
+    for odd in ODD_TEXTS if base == "texts" else ODD_NUMBERS:
+        path = written(tmp_path / f"after{ending}", [*values, odd], formats)
+        if path is not None:
+            tried += 1
+            require_same(before, heads.coded(*read_statistical(path)), n, odd)
+    assert tried >= 5
+
+
+LINES = {
+    "whole numbers": ["0", "1", "7", "-9", "null"],
+    "numbers": ["0.1", "0.70", "7.0", "1e3", "-9"],
+    "texts": ['"0"', '"a"', '"2020-02-29"', '"007"', '""'],
+    "truths": ["true", "false", '"True"'],
+}
+ODD_LINES = [
+    *(b'{"c": 1}', b'{"c": "x"}', b'{"c": [1]}', b'{"c": {"c": 1}}', b'{"c": 1e999}', b"{}"),
+    *(b'{"c": 1, "c": 2}', b'{"c": NaN}', b'{"c": "\\ud800"}', b'{"c": "\\u0000"}', b'{"c": 01}'),
+    *(b"", b"[1]", b"x", b'{"c": 1', b"\xff", b'"c"', b"\xef\xbb\xbf{}", b"[" * 100_000),
+    *(b'{"c": ' + b"9" * 5000 + b"}", b'{"c": "' + b"x" * 2**20 + b'"}', b'{"d": 1}', b"\0"),
+]
+
+
+@pytest.mark.parametrize("base", LINES)
+def test_one_line_more_in_a_file_of_json_lines(base, tmp_path):
+    path = tmp_path / "a.jsonl"
+    body = b"".join(b'{"c": %s}\n' % cell.encode() for cell in LINES[base])
+    path.write_bytes(body)
+    n, heads, before = len(LINES[base]), Heads(len(LINES[base])), codes(path)
+    for odd in ODD_LINES:
+        path.write_bytes(body + odd + b"\n")
+        after = heads.codes(path)
+        require_same(before, after, n, odd[:40])
+        assert read(path)[0].len() == n + 1
+
+
+SHEETS = {
+    "numbers": [number(0), number(1), number("0.1"), number(7), None],
+    "texts": [text("0"), text("a"), text("007"), text("2020-02-29")],
+    "days": [day(43_831), day(43_890), None],
+    "truths": [truth(1), truth(0)],
+}
+ODD_CELLS = [
+    *(text("x"), text("1"), number(1), number("1e300"), number("nan"), number("x"), truth(1)),
+    *(day(43_831), day(-5), day("1e300"), day(99_999_999), fault("#N/A"), fault("#DIV/0!"), None),
+]
+
+
+@pytest.mark.parametrize("base", SHEETS)
+def test_one_row_more_in_a_workbook(base, tmp_path):
+    pytest.importorskip("fastexcel", reason="the extra files is not installed")
+    path, cells = tmp_path / "a.xlsx", [(cell, number(1)) for cell in SHEETS[base]]
+    head = (text("c"), text("d"))
+    write_workbook(path, [head, *cells])
+    before, heads = codes(path), Heads(len(cells))
+    for k, odd in enumerate(ODD_CELLS):
+        write_workbook(path, [head, *cells, (odd, number(2))])
+        require_same(before, heads.codes(path), len(cells), k)
+        assert read(path)[0].len() == len(cells) + 1
+
+
+SQLITE = {
+    "INTEGER": [0, 1, 2, 7, -9, None],
+    "REAL": [0.0, 0.1, 0.7, None],
+    "TEXT": ["0", "1", "a", "007", "", None],
+    "DATE": ["2020-02-29", "1999-12-31"],
+    "": [0, "a", 0.1, None],
+}
+ODD_VALUES = [
+    *("'x'", "''", "x'ff'", "x'61'", "cast(x'ff' as text)", "9007199254740993", "1e999", "0.5"),
+    *("'1' || char(0) || '2'", "-1e999", "null", "7"),
+]
+
+
+@pytest.mark.parametrize("declared", SQLITE)
+def test_one_row_more_in_a_table_of_sqlite(declared, tmp_path):
+    pytest.importorskip("sqlglot", reason="the extra database is not installed")
+    path, values = tmp_path / "a.db", SQLITE[declared]
+    query = Query(f"sqlite:///{path}", "SELECT c FROM t ORDER BY rowid")
+    with closing(sqlite3.connect(path)) as link:
+        link.execute(f"CREATE TABLE t (c {declared})")
+        link.executemany("INSERT INTO t VALUES (?)", [(value,) for value in values])
+        link.commit()
+        before, heads = codes(query), Heads(len(values))
+        for odd in ODD_VALUES:
+            link.execute(f"INSERT INTO t VALUES ({odd})")
+            link.commit()
+            require_same(before, heads.codes(query), len(values), odd)
+            link.execute("DELETE FROM t WHERE rowid = (SELECT max(rowid) FROM t)")
+            link.commit()

@@ -278,7 +278,7 @@ FAULTS = {
     "data missing": (NOTHING, ask(data="none.csv"), ["'none.csv'", "does not exist"]),
     "name of data too long": (NOTHING, ask(data="a" * 300 + ".csv"), ["does not exist"]),
     "name of schema too long": (NOTHING, ask(schema="a" * 300), ["cannot be read"]),
-    "data of no known kind": (write_text("people.xls", "x"), ask(data="people.xls"), [".csv"]),
+    "data of no known kind": (write_text("people.docx", "x"), ask(data="people.docx"), [".csv"]),
     "folder without data": (lambda: Path("parts").mkdir(), ask(data="parts"), ["Parquet"]),
     "data empty": (write_text("people.csv", ""), ask(), ["people.csv", "empty"]),
     "a header with an open quote": (

@@ -84,6 +84,16 @@ def test_the_guides_run_from_top_to_bottom(workplace, capsys):
     assert "multiple-synthesis: Bayesian models" in shown
 
 
+def test_the_guide_to_files_runs(workplace):
+    for library in ("pyreadstat", "sqlglot"):
+        pytest.importorskip(library, reason="an extra is not installed")
+    run(GUIDES / "files.md", scope := {})
+    assert 'value_labels = { 1 = "men", 2 = "women", 9 = "refused" }' in Path(
+        "people.draft.toml"
+    ).read_text(encoding="utf-8")
+    assert us.Schema.loads(scope["text"]).names == ("sex", "age")
+
+
 def test_the_life_of_one_project(workplace, capsys):
     (schema,) = (text for _, text in blocks(GUIDES / "project.md", "toml"))
     Path("residents.toml").write_text(schema, encoding="utf-8")
@@ -125,10 +135,8 @@ def test_no_block_that_could_be_run_is_left_out():
             assert language in {"", "python", "console", "toml"}, (page, language)
             if not language:
                 assert not re.search(r"^understudy (?!study )", text, re.MULTILINE), (page, text)
-    run_here = {
-        GUIDES / name
-        for name in ("steward.md", "ledger.md", "analyst.md", "methods.md", "project.md")
-    } | {README}
+    names = ("steward", "ledger", "analyst", "methods", "project", "files")
+    run_here = {GUIDES / f"{name}.md" for name in names} | {README}
     assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here
 
 

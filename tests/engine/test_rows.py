@@ -6,7 +6,7 @@ import pytest
 
 from understudy.engine import Confidential, Table
 from understudy.engine.coding import Coder
-from understudy.engine.reading.readers import Rows
+from understudy.engine.reading.table_rows import Rows
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

@@ -8,7 +8,7 @@ import pytest
 from understudy.errors import SchemaError
 from understudy.privacy.accounting.guarantee import drafted_leaks, file_conditions, public_inputs
 from understudy.schema import Schema
-from understudy.schema.toml import RECORD_LINES, Encoding, FileFormat
+from understudy.schema.file_format import RECORD_LINES, Encoding, FileFormat
 
 COLUMN = '\n[columns.a]\nkind = "boolean"\nsource = "law"\nreviewed = true\n'
 

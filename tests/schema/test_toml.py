@@ -24,7 +24,7 @@ from understudy.schema import (
     Schema,
     Unit,
 )
-from understudy.schema.toml import FileFormat
+from understudy.schema.file_format import FileFormat
 
 reproducible = settings(derandomize=True, deadline=None)
 VALIDATOR = jsonschema.Draft202012Validator(Schema.json_schema())

@@ -6,6 +6,7 @@ Each file adds its commands to the program as it is imported; `app` holds the or
 from understudy.cli import (
     analyze_command,
     answer_command,
+    audit_command,
     evaluate_commands,
     ledger_commands,
     regress_command,
@@ -22,6 +23,7 @@ __all__ = [
     "analyze_command",
     "answer_command",
     "app",
+    "audit_command",
     "evaluate_commands",
     "ledger_commands",
     "main",

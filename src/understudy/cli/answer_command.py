@@ -11,6 +11,7 @@ import typer
 from understudy.cli import kept_runs
 from understudy.cli.app import By, Json, LedgerUrl, NoiseSeed, Quiet, Resume, Spill, app
 from understudy.cli.json_output import print_json
+from understudy.cli.table_argument import SQL, TABLE, TableName, given_table
 from understudy.cli.terminal import answer_text, progress_bar, release_text, verdict_text
 from understudy.errors import MethodError
 
@@ -25,10 +26,7 @@ if TYPE_CHECKING:
 def answer(
     context: typer.Context,
     question: Annotated[Path, typer.Argument(help="Question file (TOML).")],
-    data: Annotated[
-        Path | None,
-        typer.Argument(help="The confidential table behind the release: CSV or Parquet."),
-    ] = None,
+    data: Annotated[str | None, typer.Argument(help=f"Behind the release. {TABLE}")] = None,
     release: Annotated[
         Path, typer.Option("--release", help="Folder of the release, as it was published.")
     ] = Path("release"),
@@ -51,6 +49,8 @@ def answer(
     ledger: LedgerUrl = None,
     by: By = None,
     spill: Spill = None,
+    query: SQL = None,
+    table: TableName = None,
     insecure_noise_seed: NoiseSeed = None,
     resume: Resume = False,
     as_json: Json = False,
@@ -64,19 +64,20 @@ def answer(
     from understudy.pipeline.answer_plan import plan_answer
 
     asked = question_file(question)
+    rows = None if data is None else given_table(data, query, table)
     spent_on: dict[str, Any] = {"ledger": ledger, "by": by, "spill": spill}
     spent_on["insecure_noise_seed"] = insecure_noise_seed
     if asked.claims:
         if out is not None or resume:
             raise MethodError("Claims make no release; leave out --out and --resume.")
         told = None if as_json else not quiet
-        _judge(asked, None if plan else data, release, epsilon, told=told, yes=yes, **spent_on)
+        _judge(asked, None if plan else rows, release, epsilon, told=told, yes=yes, **spent_on)
         return
     planned = plan_answer(asked, release, epsilon=epsilon)
     if plan:
         _show(planned, as_json=as_json)
         return
-    if data is None or out is None:
+    if rows is None or out is None:
         raise MethodError("An answer needs the confidential table and --out (or --plan alone).")
     if not (as_json or quiet):
         answer_text.planned(planned)
@@ -87,7 +88,7 @@ def answer(
     kept_runs.hold(context, out)
     amended = _measure(
         planned,
-        data,
+        rows,
         release,
         out,
         resume=resume,
@@ -116,7 +117,7 @@ def _require_approved(*, yes: bool) -> None:
 
 def _measure(
     planned: AnswerPlan,
-    data: Path,
+    data: object,
     release: Path,
     out: Path,
     *,
@@ -153,7 +154,7 @@ def _measure(
 
 def _judge(
     asked: QuestionFile,
-    data: Path | None,
+    data: object,
     release: Path,
     epsilon: str | None,
     *,

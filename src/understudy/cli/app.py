@@ -37,6 +37,7 @@ _ORDER = (
     "tradeoff",
     "ledger",
     "methods",
+    "audit",
     "demo",
     "study",
 )

@@ -10,6 +10,7 @@ import typer
 from understudy import pipeline
 from understudy.cli.app import Json, LedgerUrl, Quiet, app, listed
 from understudy.cli.json_output import internal_place, print_json, write_text
+from understudy.cli.table_argument import SQL, Data, TableName, given_table
 from understudy.cli.terminal import progress_bar
 
 Control = Annotated[
@@ -35,7 +36,7 @@ Secrets = Annotated[
 
 @app.command()
 def evaluate(
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    data: Data,
     release: Annotated[Path, typer.Argument(help="Folder of a release.")],
     out: Page = None,
     by: Annotated[str | None, typer.Option(help="Column whose groups are scored.")] = None,
@@ -49,6 +50,8 @@ def evaluate(
     secrets: Secrets = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
     ledger: LedgerUrl = None,
+    query: SQL = None,
+    table: TableName = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -60,7 +63,7 @@ def evaluate(
     loaded = Release.load(release)
     with progress_bar.progress(quiet=quiet or as_json) as tell:
         evaluation = pipeline.evaluate(
-            data,
+            given_table(data, query, table),
             loaded,
             formulas=formula,
             by=by,
@@ -86,7 +89,7 @@ def evaluate(
 
 @app.command()
 def risk(
-    data: Annotated[Path, typer.Argument(help="The rows that the release was made from.")],
+    data: Data,
     release: Annotated[Path, typer.Argument(help="Folder of a release.")],
     out: Page = None,
     control: Control = None,
@@ -95,6 +98,8 @@ def risk(
     targets: Annotated[int, typer.Option(help="Most targets, and most controls.", min=1)] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
     ledger: LedgerUrl = None,
+    query: SQL = None,
+    table: TableName = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -106,7 +111,7 @@ def risk(
     loaded = Release.load(release)
     with progress_bar.progress(quiet=quiet or as_json) as tell:
         risks = pipeline.risk(
-            data,
+            given_table(data, query, table),
             loaded,
             control=control,
             keys=listed(keys, loaded.schema.names),

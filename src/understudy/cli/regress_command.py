@@ -23,6 +23,7 @@ from understudy.cli.app import (
     app,
 )
 from understudy.cli.json_output import print_json
+from understudy.cli.table_argument import SQL, Data, TableName, given_table, shown_table
 from understudy.cli.terminal import progress_bar, release_text
 from understudy.errors import InferenceError, MethodError
 
@@ -36,7 +37,7 @@ USUAL = "sufficient-statistics"
 @app.command()
 def regress(
     context: typer.Context,
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    data: Data,
     schema: Annotated[Path, typer.Argument(help="Reviewed schema (TOML).")],
     formula: Annotated[
         str,
@@ -72,6 +73,8 @@ def regress(
     ledger: LedgerUrl = None,
     by: By = None,
     spill: Spill = None,
+    query: SQL = None,
+    table: TableName = None,
     resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -99,7 +102,7 @@ def regress(
         tell = kept_runs.noting(bar, out, place)
         ask: Any = regression.regress  # which refuses a mechanism that there is not
         found = ask(
-            data,
+            given_table(data, query, table),
             loaded,
             formula,
             **asked,
@@ -120,7 +123,7 @@ def regress(
     with kept_runs.made(out):
         _show(found, mechanism, out, as_json=as_json, quiet=quiet)
         if not (quiet or as_json):
-            release_text.to_be_checked(data, schema)
+            release_text.to_be_checked(shown_table(data), schema)
         for diagnostic in diagnostics:
             release_text.confided(diagnostic)
     if getattr(found, "refused", ""):

@@ -39,6 +39,7 @@ from understudy.cli.app import (
     method_options,
 )
 from understudy.cli.json_output import print_json
+from understudy.cli.table_argument import SQL, Data, TableName, given_table, shown_table
 from understudy.cli.terminal import plan_text, progress_bar, release_text
 
 DEMO_MARK = ".made-by-understudy-demo"
@@ -185,12 +186,7 @@ def plan(
 @app.command()
 def synthesize(
     context: typer.Context,
-    data: Annotated[
-        str,
-        typer.Argument(
-            help="CSV or Parquet (file or folder); with --engine spark a table as well."
-        ),
-    ],
+    data: Data,
     schema: SchemaFile,
     epsilon: Epsilon,
     out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
@@ -215,6 +211,8 @@ def synthesize(
     ledger: LedgerUrl = None,
     by: By = None,
     spill: Spill = None,
+    query: SQL = None,
+    table: TableName = None,
     engine: _Engine = Rows.HERE,
     trusted_cluster: _Trusted = False,
     resume: Resume = False,
@@ -239,12 +237,13 @@ def synthesize(
     request |= {"layer_share": layer_share, "analyses": declared(analysis, analyses)}
     request |= {"priority": listed(priority, loaded.names)}
     place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
+    rows = data if engine is Rows.SPARK else given_table(data, query, table)
     earlier = None if like is None else Release.load(like)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with kept_runs.keeping(place, out), progress_bar.progress(quiet=quiet or as_json) as bar:
         tell = kept_runs.noting(bar, out, place)
         release = pipeline.synthesize(
-            in_spark(data, loaded) if engine is Rows.SPARK else data,
+            in_spark(data, loaded) if engine is Rows.SPARK else rows,
             loaded,
             **request,
             assume_rows=assume_rows,
@@ -274,7 +273,7 @@ def synthesize(
         elif not quiet:
             release_text.released(release, out)
             if engine is Rows.HERE:
-                release_text.to_be_checked(Path(data), schema)
+                release_text.to_be_checked(shown_table(data), schema)
         for diagnostic in diagnostics:
             release_text.confided(diagnostic)
 

@@ -10,12 +10,13 @@ import typer
 from understudy.cli import kept_runs
 from understudy.cli.app import By, Delta, Epsilon, Json, LedgerUrl, NoiseSeed, Quiet, Spill, app
 from understudy.cli.json_output import print_json
+from understudy.cli.table_argument import SQL, Data, TableName, given_table
 from understudy.cli.terminal import progress_bar, verdict_text
 
 
 @app.command()
 def verdict(
-    data: Annotated[Path, typer.Argument(help="CSV or Parquet (file or folder).")],
+    data: Data,
     schema: Annotated[Path, typer.Argument(help="Reviewed schema (TOML).")],
     claim: Annotated[
         str,
@@ -39,6 +40,8 @@ def verdict(
     ledger: LedgerUrl = None,
     by: By = None,
     spill: Spill = None,
+    query: SQL = None,
+    table: TableName = None,
     insecure_noise_seed: NoiseSeed = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -59,7 +62,7 @@ def verdict(
         return
     with kept_runs.keeping(None, None), progress_bar.progress(quiet=quiet or as_json) as tell:
         found = verdicts.verdict(
-            data,
+            given_table(data, query, table),
             schema,
             claim,
             **asked,

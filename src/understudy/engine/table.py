@@ -12,7 +12,8 @@ from understudy.engine.confidential import Confidential
 from understudy.engine.kept_codes import KEEP_BYTES, KeptCodes
 from understudy.engine.passes import CodePass, RowPass, T, group_of, in_groups_of
 from understudy.engine.reading.column_types import require_columns, require_types
-from understudy.engine.reading.readers import FrameKind, Rows, open_rows
+from understudy.engine.reading.readers import open_rows
+from understudy.engine.reading.table_rows import FrameKind, Rows
 from understudy.engine.summed_rows import SummedRows
 from understudy.parallel import require_threads
 from understudy.schema import Schema, private_copy
@@ -27,7 +28,7 @@ class Table(SummedRows):
     encrypted (`understudy.engine.spill`). Without a spill nothing is written to disk.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
         schema: what the rows are coded against.
         keep_bytes: most memory to keep coded rows in.
         spill: folder for a spill.
@@ -54,6 +55,7 @@ class Table(SummedRows):
         first = not isinstance(data, Rows)  # else something may have been paid for already
         self._kept = KeptCodes(keep_bytes, self._spill, required=first)
         self._rows = data if isinstance(data, Rows) else open_rows(data, schema)
+        self.premises = self._rows.premises
         require_columns(self._rows.columns, schema, self._rows.place)
         self._coder = Coder(schema)
         require_types(self._rows, self._coder.columns)

@@ -30,7 +30,7 @@ def check(data: object, schema: Schema | str | Path) -> CheckReport:
     """What in the data does not fit the schema. For the steward; spends nothing, releases nothing.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
         schema: a schema, or the path of its file.
 
     Raises:

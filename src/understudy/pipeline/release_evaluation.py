@@ -38,7 +38,7 @@ def rows_in_memory(data: object, schema: Schema) -> pl.DataFrame:
     """The columns of the schema as they are in the data, in the order of the data. CONFIDENTIAL.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
         schema: names the columns.
 
     Raises:
@@ -93,7 +93,7 @@ def evaluate(
     """Compare a release with the rows it was made from. INTERNAL: outside ε, never to be released.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
         release: a release, or the folder of one; its schema is what the data are read against.
         formulas: regressions to compare, such as "income ~ age + C(region)"; default ones if none.
         by: column whose groups are scored one by one.

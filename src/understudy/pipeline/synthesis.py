@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from understudy.engine import Table
 from understudy.engine.spark.spark_rows import SparkRows
-from understudy.families.method import Facts, Prepared
+from understudy.families.method import Facts
 from understudy.methods import METHODS
-from understudy.models import Model
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
-from understudy.pipeline.describe import inference_facts, manifest_of, measurements_of
-from understudy.pipeline.drawn_parts import Decoder
+from understudy.pipeline.describe import inference_facts, manifest_of
 from understudy.pipeline.gates import open_gate, part_files, summed_rows
 from understudy.pipeline.interruption import Progress, ending_rounds
 from understudy.pipeline.late_needs import require_late_needs, telling_what_was_spent
-from understudy.pipeline.number_places import places_of
+from understudy.pipeline.measuring import measured
 from understudy.pipeline.outlay import Outlay, outlay_of
 from understudy.pipeline.page_set import pages
 from understudy.pipeline.release_checks import (
@@ -33,16 +30,12 @@ from understudy.pipeline.release_checks import (
 )
 from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.run_spending import spending
-from understudy.pipeline.set_drawing import Drawing, drawn_tables, fitted_models, prepared_by
 from understudy.privacy.accounting.budget import Number
 from understudy.privacy.checkpoint.journal import open_journal
 from understudy.privacy.checkpoint.left_run import remove as remove_checkpoint
-from understudy.privacy.gate import Gate
 from understudy.privacy.internal import Confide, Diagnostic, Internal, misfits
-from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.noise.randomness import randomness_of
-from understudy.privacy.released import Released
-from understudy.release import Measurement, Release
+from understudy.release import Release
 from understudy.release.decoding import FrameKind
 from understudy.schema import Schema
 
@@ -90,8 +83,9 @@ def synthesize(
     """Turn a confidential table into a release.
 
     Args:
-        data: pandas, Polars or Arrow table, a path to CSV or Parquet (file or folder), or a Spark
-            data frame, whose rows are summed where they are.
+        data: pandas, Polars or Arrow table, the path of a file that holds one (docs/guide/files.md
+            has the list), a `Query` of a database, or a Spark data frame, whose rows are summed
+            where they are.
         schema: a reviewed schema, or the path of its file.
         epsilon: ε of the whole release.
         delta: δ of the whole release; 0 for pure differential privacy.
@@ -207,7 +201,7 @@ def synthesize(
         gate.listen(spent.note)
         telling.enter_context(telling_what_was_spent(gate))
         drawing = np.random.default_rng(entropy), randomness, part_files(rows)
-        n_rows, schema, measurements, tables = _measured(request, gate, drawing, tell)
+        n_rows, schema, measurements, tables = measured(request, gate, drawing, tell)
         _tell_steward(confide, diagnoses)
         facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
         manifest = manifest_of(request, gate, n_rows, facts, expected, seed=seed, secure=secure)
@@ -262,52 +256,10 @@ def _outlay(
     )
 
 
-def _measured(
-    request: Request, gate: Gate, drawing: Drawing, tell: Progress
-) -> tuple[Released[int], Schema, tuple[Measurement, ...], Sequence[pl.DataFrame]]:
-    """The number of rows, the schema, what was measured and the synthetic tables."""
-    n_rows = _bought_once(request, gate)
-    prepared = prepared_by(request, gate)
-    models = _fitted(request, prepared, gate, n_rows, tell)
-    measurements = measurements_of(gate, prepared.schema)
-    places = places_of(measurements, prepared.schema, n_rows, request.method)
-    decoder = Decoder(places, prepared.schema)
-    tables = drawn_tables(models, n_rows.value, decoder, drawing, tell)
-    return n_rows, prepared.schema, measurements, tables
-
-
-def _bought_once(request: Request, gate: Gate) -> Released[int]:
-    """The number of rows; and number lines and second moments, if answers are to have them."""
-    n_rows = gate.ask(RowCount(), spend=request.rows_spend)
-    if request.lines is not None:
-        gate.ask(request.lines, spend=request.lines_spend)
-    for asked, spend in request.answers:
-        gate.ask(asked, spend=spend)
-    return n_rows
-
-
 def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]) -> None:
     for diagnosis in diagnoses:
         if confide:
             confide(diagnosis)
-
-
-def _fitted(
-    request: Request, prepared: Prepared, gate: Gate, n_rows: Released[int], tell: Progress
-) -> list[Model]:
-    """What each set is drawn from, while it is told how much of the budget is spent."""
-    _tell_spending(gate, tell)
-    gate.listen(lambda _entry: _tell_spending(gate, tell))
-    models = fitted_models(request, prepared, gate, n_rows.value)
-    _tell_spending(gate, tell, done=True)
-    return models
-
-
-def _tell_spending(gate: Gate, tell: Progress, *, done: bool = False) -> None:
-    """How much of the budget is spent; a method that is done may leave some of it."""
-    percent = int(100 * gate.share_spent)
-    stage = f"Measuring with noise, {percent} % of {gate.budget.unit} spent"
-    tell(stage, 100 if done else percent, 100)
 
 
 def _entropy(seed: int | None, insecure_noise_seed: int | None) -> int:

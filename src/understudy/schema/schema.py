@@ -23,12 +23,12 @@ from understudy.schema.coarsening import (
 from understudy.schema.column_base import LevelMap
 from understudy.schema.columns import KINDS, Column
 from understudy.schema.derived_columns import derived_faults
+from understudy.schema.file_format import FileFormat
 from understudy.schema.ledger_binding import LedgerBinding
 from understudy.schema.relation_boxes import Box, rebinned, relation_boxes
 from understudy.schema.relations import Relation
 from understudy.schema.review import Reviewed
 from understudy.schema.structural_zeros import Range, Rule
-from understudy.schema.toml import FileFormat, json_schema
 from understudy.schema.unit import Unit
 
 
@@ -317,4 +317,4 @@ class Schema(BaseModel):
         """JSON Schema (2020-12) of the file format."""
         inner: list[type[BaseModel]] = [Unit, LedgerBinding, FileFormat, Rule, Range, Relation]
         inner += LevelMap, *KINDS.values()
-        return json_schema(cls, *inner, title="Understudy table schema")
+        return toml.json_schema(cls, *inner, title="Understudy table schema")

@@ -2,10 +2,6 @@
 
 The JSON Schema of the format has what the docstrings say about each entry. The docstrings'
 `Attributes:` sections are the one place where entries are explained; editors show them from here.
-
-How a delimited text file is written stands in the `[file]` table: public facts. A text file is read
-line by line, and what becomes of one line is decided by its own bytes and by what stands here, and
-by nothing else: so all of this must be known without looking at the rows.
 """
 
 from __future__ import annotations
@@ -15,121 +11,15 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import tomli_w
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, ValidationError
 
 from understudy.arguments import path_of
 from understudy.errors import SchemaError
 from understudy.schema.diagnosis import all_faults
 from understudy.schema.error_sentences import full_stop
-from understudy.schema.review import Reviewed
-
-LINE_BYTES = 2**20
-"""Most bytes of a line, the line break not counted; a longer one is malformed."""
-
-RECORD_LINES = 100
-"""Most lines of a record where `multiline = true`."""
-
-Encoding = Literal[
-    "utf-8",
-    "latin-1",
-    "windows-1250",
-    "windows-1251",
-    "windows-1252",
-    "windows-1253",
-    "windows-1254",
-    "windows-1255",
-    "windows-1256",
-    "windows-1257",
-    "windows-1258",
-    "iso-8859-2",
-    "iso-8859-3",
-    "iso-8859-4",
-    "iso-8859-5",
-    "iso-8859-6",
-    "iso-8859-7",
-    "iso-8859-8",
-    "iso-8859-9",
-    "iso-8859-10",
-    "iso-8859-11",
-    "iso-8859-13",
-    "iso-8859-14",
-    "iso-8859-15",
-    "iso-8859-16",
-    "koi8-r",
-    "koi8-u",
-    "macintosh",
-    "cp437",
-    "cp850",
-    "cp852",
-    "cp855",
-    "cp858",
-    "cp866",
-]
-"""UTF-8, and encodings of one byte a character that agree with ASCII: a byte 0x0A is a line break
-in each of them, whatever stands before it. UTF-16 is not among them: a line with an odd number of
-bytes would put every later one out of step."""
-
-
-class FileFormat(Reviewed):
-    """The form of a text file with one record a line. Other tables (Parquet, frames) have none.
-
-    Attributes:
-        encoding: how its bytes are read as text. A line that cannot be read so is one record out of
-            domain.
-        separator: the ASCII character between cells; by default a comma, or a tab in files whose
-            name ends in .tsv.
-        quote: the ASCII character around cells that hold a separator (doubled inside them), or ""
-            for none.
-        decimal: the decimal mark of its numbers. With "," a number such as 1.5 is none.
-        multiline: whether a line break inside quotes belongs to the cell, in records of at most 100
-            lines. The guarantee is then conditional, since a stray quote can hide the records that
-            follow it.
-    """
-
-    readable: ClassVar[tuple[str, ...]] = ("encoding", "separator", "quote", "decimal")
-
-    encoding: Encoding = "utf-8"
-    separator: str = Field(default="", max_length=1)
-    quote: str = Field(default='"', max_length=1)
-    decimal: Literal[".", ","] = "."
-    multiline: bool = False
-
-    @model_validator(mode="after")
-    def _marks_fit(self) -> Self:
-        for name in ("separator", "quote"):
-            mark = getattr(self, name)
-            if mark and (not mark.isascii() or mark.isalnum() or mark in "\0\r\n"):
-                raise ValueError(
-                    f"{name} must be one ASCII character that is no letter, digit or line break"
-                )
-        if self.quote == " ":
-            raise ValueError("quote must not be a space")
-        if self.decimal == "," and not self.separator:
-            raise ValueError('decimal = "," needs a separator that is no comma; name it')
-        marks = [mark for mark in (self.separator or ",", self.quote, self.decimal) if mark]
-        if len(set(marks)) < len(marks):
-            raise ValueError("separator, quote and decimal must be different characters")
-        return self
-
-    def separator_in(self, name: str) -> str:
-        """The character between cells in a file of this name."""
-        by_ending = "\t" if name.lower().removesuffix(".gz").endswith(".tsv") else ","
-        return self.separator or by_ending
-
-    @property
-    def told(self) -> str:
-        """The entries that are not the default, in words; "" if all are."""
-        fields = type(self).model_fields
-        entries = (*self.readable, "multiline")
-        return ", ".join(
-            f"{key} {'true' if value is True else repr(value)}"
-            for key in entries
-            if (value := getattr(self, key)) != fields[key].default
-        )
-
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -140,7 +30,7 @@ _COLUMN_ORDER = (
     *("description", "unit", "source", "reviewed", "confirmed", "drafted"),
 )
 _FILE_ORDER = (
-    *("encoding", "separator", "quote", "decimal", "multiline"),
+    *("encoding", "separator", "quote", "decimal", "thousands", "multiline", "sheet"),
     *("source", "reviewed", "confirmed", "drafted"),
 )
 _IN_ONE_LINE = ("value_labels", "confirmed", "drafted")

@@ -8,12 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from understudy.engine import Table
-from understudy.engine.reading import delimited, text_records
+from understudy.engine.reading import delimited, text_lines, text_records
 from understudy.engine.reading.delimited import Delimited, is_delimited
 from understudy.engine.reading.readers import open_rows
 from understudy.engine.reading.text_records import MALFORMED, cells_of, decoded
 from understudy.schema import Schema
-from understudy.schema.toml import RECORD_LINES, FileFormat
+from understudy.schema.file_format import RECORD_LINES, FileFormat
 
 pytestmark = pytest.mark.fuzz
 
@@ -122,7 +122,7 @@ BODIES = st.lists(st.sampled_from(WHOLE), max_size=6) | st.lists(
 @given(BODIES.map(b"".join), st.sampled_from(FORMS), st.sampled_from([1, 3, 16, 2**22]))
 def test_every_record_is_what_a_slow_reader_makes_of_it_alone(tmp_path, body, form, block):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(delimited, "BLOCK_BYTES", block)
+        patch.setattr(text_lines, "BLOCK_BYTES", block)
         patch.setattr(text_records, "_CELLS_AT_ONCE", max(1, block // 8))
         path = tmp_path / "a.csv"
         separator = form.separator or ","
@@ -163,9 +163,9 @@ LONGEST = 40
 )
 def test_lines_that_are_too_long_are_malformed_and_never_held(tmp_path, lines, block, ends):
     with pytest.MonkeyPatch.context() as patch:
-        for module in (delimited, text_records):
+        for module in (text_lines, delimited, text_records):
             patch.setattr(module, "LINE_BYTES", LONGEST)
-        patch.setattr(delimited, "BLOCK_BYTES", block)
+        patch.setattr(text_lines, "BLOCK_BYTES", block)
         body = b"\n".join(lines) + b"\n" * ends
         path = tmp_path / "a.csv"
         path.write_bytes(b"x\n" + body)
@@ -177,9 +177,8 @@ def test_lines_that_are_too_long_are_malformed_and_never_held(tmp_path, lines, b
             for one, text in zip(pieces, short, strict=True)
         ]
         assert [cell for (cell,) in found] == expected
-        file = Delimited(path, FileFormat())
         with path.open("rb") as stream:
-            held = [len(piece) for piece in file._pieces(stream)]
+            held = [len(piece) for piece in text_lines.pieces(path, stream)]
         assert max(held) <= LONGEST + block + 1
 
 
@@ -283,3 +282,24 @@ def test_other_tables_have_no_form(tmp_path):
     for data in (frame, tmp_path / "a.parquet"):
         assert open_rows(data, NUMBERS).count() == 1
         assert [int(part[0]) for part in Table(data, NUMBERS).coded().expose()][:3] == [3, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("thousands", "decimal", "cells", "plain"),
+    [
+        (".", ",", ["1.234,5", "1.234.567", "1234", "12.34", "-1.000"], None),
+        (",", ".", ["1,234.5", "1,234,567", "1234", "12,34", "-1,000"], None),
+        (" ", ".", ["1 234.5", "1\u00a0234\u202f567", "1234", "12 34", "-1\u2009000"], None),
+        ("'", ".", ["1'234.5", "1'234'567", "1234", "12'34", "-1'000"], None),
+    ],
+)
+def test_marks_between_thousands_are_read_where_they_stand_rightly(
+    thousands, decimal, cells, plain, tmp_path
+):
+    path = tmp_path / "a.csv"
+    path.write_text("n;t\n" + "".join(f"{cell};{cell}\n" for cell in cells), encoding="utf-8")
+    form = FileFormat(separator=";", decimal=decimal, thousands=thousands)
+    rows = Delimited(path, form, ["n"]).lazy().collect()
+    numbers = rows["n"].cast(pl.Float64, strict=False).to_list()
+    assert numbers == [1234.5, 1234567.0, 1234.0, plain, -1000.0]
+    assert rows["t"].to_list() == cells

@@ -139,7 +139,7 @@ def write(folder, name, content):
 FAULTY_FILES = {
     "no such file": ("nowhere.csv", None, "does not exist"),
     "empty": ("a.csv", b"", "is empty: it has no header line"),
-    "unknown ending": ("a.xlsx", b"x", "ending that is not known"),
+    "unknown ending": ("a.docx", b"x", "ending that is not known"),
     "two headings": ("a.csv", b"a,b,a\n1,2,3\n", "two columns named 'a'"),
     "blank header": ("a.csv", b"\na,b\n", "is empty: it has no header line"),
     "open quote": ("a.csv", b'a,"b\n' + SECRET.encode() + b",2\n", "its header has a quote that"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from understudy.engine.steward.check import CheckReport, Finding, check
 from understudy.errors import DataError
 from understudy.schema import Schema
-from understudy.schema.toml import FileFormat
+from understudy.schema.file_format import FileFormat
 
 SCHEMA = Schema.loads("""
 [columns.sex]

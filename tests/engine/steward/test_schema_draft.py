@@ -34,7 +34,7 @@ def facts(column):
     content = column.model_dump(
         exclude={"source", "reviewed", "confirmed", "drafted", "description", "unit"}
     )
-    return {key: value for key, value in content.items() if value not in ((), None)}
+    return {key: value for key, value in content.items() if value not in ((), None, {})}
 
 
 MANY = [round(float(x), 3) for x in RANDOM.normal(50, 10, N)]

@@ -11,7 +11,7 @@ from understudy.engine.steward.schema_draft import draft
 from understudy.engine.steward.sniffing import sniffed
 from understudy.errors import DataError, SchemaError
 from understudy.schema import Schema
-from understudy.schema.toml import FileFormat
+from understudy.schema.file_format import FileFormat
 
 CASES = {
     "as usual": ("a,b\nx,1.5\ny,2.5\n", {}),
@@ -137,3 +137,23 @@ def test_malformed_lines_do_not_make_columns_text(tmp_path):
     ]
     (told,) = check(path, schema).lines()
     assert "line 62 has a quote" in told
+
+
+@pytest.mark.parametrize(
+    ("cells", "decimal", "thousands"),
+    [
+        (("1.234,50", "12,25", "3"), ",", "."),
+        (("1,234.50", "12.25", "3"), ".", ","),
+        (("1 234,50", "12,25"), ",", " "),
+        (("1\u00a0234.50", "12\u202f345"), ".", " "),
+        (("1'234.50", "12.25"), ".", "'"),
+        (("1.234.567", "12"), ",", "."),
+        (("1.234", "12.5"), ".", ""),
+        (("1234", "12"), ".", ""),
+    ],
+)
+def test_marks_between_thousands_are_found(cells, decimal, thousands, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a;b\n" + "".join(f"{cell};x\n" for cell in cells), encoding="utf-8")
+    form = sniffed(path)
+    assert (form.decimal, form.thousands) == (decimal, thousands)

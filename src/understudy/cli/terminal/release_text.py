@@ -50,9 +50,9 @@ def released(release: Release, folder: Path) -> None:
     )
 
 
-def to_be_checked(data: Path, schema: Path) -> None:
+def to_be_checked(data: str, schema: Path) -> None:
     """How to see whether the data fit, which no release says."""
-    command = shlex.join(["understudy", "schema", "check", str(data), str(schema)])
+    command = shlex.join(["understudy", "schema", "check", data, str(schema)])
     out.print(
         f"Whether the data fit the schema is confidential, so no release says it; look by: "
         f"{escape(command)}",

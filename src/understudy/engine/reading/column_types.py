@@ -20,7 +20,7 @@ import polars as pl
 
 from understudy.engine.coding import ColumnCoder
 from understudy.engine.reading.named_states import Family
-from understudy.engine.reading.readers import FrameKind, Rows
+from understudy.engine.reading.table_rows import FrameKind, Rows
 from understudy.errors import DataError
 from understudy.schema import Date, Schema
 

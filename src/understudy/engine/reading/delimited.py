@@ -7,31 +7,26 @@ memory can be counted, and no line is held in memory that is longer than the pub
 
 from __future__ import annotations
 
-import gzip
-import zlib
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import IO
 
-import numpy as np
 import polars as pl
-from polars.io.plugins import register_io_source
 
+from understudy.engine.reading.streamed_rows import streamed
+from understudy.engine.reading.text_lines import FAULTS, broken, opened, pieces
 from understudy.engine.reading.text_records import LONG, Batch, Splitter, cells_of, decoded
 from understudy.errors import DataError
 from understudy.schema import NUMERIC, Column, Date, Schema
 from understudy.schema.cell_values import is_number
-from understudy.schema.toml import LINE_BYTES, RECORD_LINES, FileFormat
-
-BLOCK_BYTES: Final = 2**22
+from understudy.schema.file_format import LINE_BYTES, RECORD_LINES, FileFormat, without_compression
 
 _ENDINGS = (".csv", ".tsv", ".txt")
-_GZIP_MARK = b"\x1f\x8b"
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_FAULTS = (OSError, EOFError, zlib.error)
+_BLANKS = r"[ \u2009\u00a0\u202f]"
 _LIKE_A_NUMBER = r"^\s*[+-]?[.,]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*$"
 
 
@@ -39,7 +34,8 @@ def is_delimited(data: object) -> bool:
     """Whether data are the path of a delimited text file, by its ending."""
     if not isinstance(data, str | Path):
         return False
-    return Path(data).name.lower().removesuffix(".gz").endswith(_ENDINGS)
+    name = Path(data).name
+    return without_compression(name).endswith(_ENDINGS) or name.lower().endswith(".zip")
 
 
 @dataclass(frozen=True)
@@ -62,7 +58,7 @@ class Delimited:
     columns: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        with self._opened() as stream:
+        with opened(self.path) as stream:
             object.__setattr__(self, "columns", self._names(self._header(stream)))
 
     @classmethod
@@ -84,22 +80,11 @@ class Delimited:
             DataError: when it is read, if the file breaks off or its compression is damaged.
         """
 
-        def read(
-            names: list[str] | None,
-            predicate: pl.Expr | None,
-            n_rows: int | None,
-            _size: int | None,
-        ) -> Iterator[pl.DataFrame]:
+        def batches(names: list[str]) -> Iterator[pl.DataFrame]:
             for _, batch in self._batches(names or self.columns):
-                cells = self._with_points(batch.cells)
-                if n_rows is not None:
-                    cells = cells.head(n_rows)
-                    n_rows -= cells.height
-                yield cells if predicate is None else cells.filter(predicate)
-                if n_rows == 0:
-                    return
+                yield self._plainly(batch.cells)
 
-        return register_io_source(read, schema=dict.fromkeys(self.columns, pl.String))
+        return streamed(batches, dict.fromkeys(self.columns, pl.String()))
 
     def faults(self, most: int) -> tuple[list[str], int]:
         """What is wrong with the first malformed records, and how many there are. CONFIDENTIAL.
@@ -140,8 +125,8 @@ class Delimited:
         Raises:
             DataError: the file breaks off or its compression is damaged.
         """
-        with self._opened() as stream:
-            yield from self._pieces(stream)
+        with opened(self.path) as stream:
+            yield from pieces(self.path, stream)
 
     # --- the header -----------------------------------------------------------------------------
 
@@ -162,8 +147,8 @@ class Delimited:
                 if header.count(quote) % 2 == 0:
                     break
                 header += stream.readline(LINE_BYTES + 1)
-        except _FAULTS:
-            raise self._broken() from None
+        except FAULTS:
+            raise broken(self.path) from None
         return header
 
     def _names(self, header: bytes) -> tuple[str, ...]:
@@ -205,10 +190,10 @@ class Delimited:
         """Records of some columns, with the text that they were split from."""
         places = {name: self.columns.index(name) for name in names}
         splitter = Splitter(self.form, self._separator, len(self.columns), places)
-        with self._opened() as stream:
+        with opened(self.path) as stream:
             line = 1 + self._header(stream).count(b"\n")
             rest = b""
-            for piece in self._pieces(stream):
+            for piece in pieces(self.path, stream):
                 final = not piece
                 text = rest + decoded(piece, self.form.encoding)
                 after = 0
@@ -218,50 +203,13 @@ class Delimited:
                 line += text.count(b"\n", 0, after)
                 rest = text[after:]
 
-    def _pieces(self, stream: IO[bytes]) -> Iterator[bytes]:
-        """Whole lines, some megabytes at a time, then an empty piece; long lines are replaced.
-
-        No more than a block and the longest line are held at once.
-        """
-        rest, skipping = b"", False
-        while block := self._read(stream):
-            if skipping and b"\n" not in block:
-                continue
-            begin = block.find(b"\n") if skipping else 0
-            block, skipping = rest + block[begin:], False
-            end = block.rfind(b"\n") + 1
-            rest = block[end:]
-            if len(rest) > LINE_BYTES:
-                rest, skipping = LONG, True
-            if end:
-                yield _without_long(block[:end])
-        if rest:
-            yield rest + b"\n"
-        yield b""
-
-    def _read(self, stream: IO[bytes]) -> bytes:
-        try:
-            return stream.read(BLOCK_BYTES)
-        except _FAULTS:
-            raise self._broken() from None
-
-    def _opened(self) -> IO[bytes]:
-        try:
-            with self.path.open("rb") as stream:
-                packed = stream.read(len(_GZIP_MARK)) == _GZIP_MARK
-            return cast("IO[bytes]", (gzip.open if packed else open)(self.path, "rb"))
-        except OSError:
-            raise self._broken() from None
-
-    def _broken(self) -> DataError:
-        return DataError(
-            f"{self._place} cannot be read to the end: it is truncated, damaged, or not what its "
-            "name says; repair it (nothing was spent)."
-        )
-
-    def _with_points(self, cells: pl.DataFrame) -> pl.DataFrame:
-        """Numbers with a decimal point where they have a comma, and the other way round."""
+    def _plainly(self, cells: pl.DataFrame) -> pl.DataFrame:
+        """Numbers as a computer writes them, in place of how people do."""
         names = [name for name in cells.columns if name in self.numbers]
+        if names and self.form.thousands:
+            cells = cells.with_columns(
+                ungrouped(cells.get_column(name), self.form) for name in names
+            )
         if self.form.decimal == "." or not names:
             return cells
         return cells.with_columns(_swapped(cells.get_column(name)) for name in names)
@@ -280,21 +228,25 @@ class _Block:
     line: int
 
 
-def _without_long(block: bytes) -> bytes:
-    """Whole lines, those that are longer than `LINE_BYTES` replaced."""
-    breaks = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
-    edges = np.concatenate([[-1], breaks])
-    if (np.diff(edges) <= LINE_BYTES + 1).all():
-        return block
-    lines = (block[first + 1 : last] for first, last in pairwise(edges.tolist()))
-    return b"".join((LONG if len(line) > LINE_BYTES else line) + b"\n" for line in lines)
-
-
 def _holds_numbers(column: Column) -> bool:
     """Whether any value of a column is declared as a number."""
     if isinstance(column, NUMERIC):
         return not isinstance(column, Date)
     return any(is_number(level) for level in column.levels)
+
+
+def grouped(form: FileFormat) -> str:
+    """The pattern of a number that has marks between its thousands."""
+    mark = _BLANKS if form.thousands == " " else re.escape(form.thousands)
+    decimal = re.escape(form.decimal)
+    return rf"^\s*[+-]?[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+(?:{decimal}[0-9]*)?\s*$"
+
+
+def ungrouped(text: pl.Series, form: FileFormat) -> pl.Series:
+    """The same without the marks, in the cells that are numbers with marks in the right places."""
+    mark = _BLANKS if form.thousands == " " else re.escape(form.thousands)
+    bare = text.str.strip_chars().str.replace_all(mark, "")
+    return bare.zip_with(text.str.contains(grouped(form)).fill_null(False), text)
 
 
 def _swapped(text: pl.Series) -> pl.Series:

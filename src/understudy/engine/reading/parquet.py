@@ -15,7 +15,6 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 import pyarrow.parquet as pq
-from polars.io.plugins import register_io_source
 
 from understudy.engine.reading.frame_columns import arrow_column
 from understudy.engine.reading.plain_types import (
@@ -26,6 +25,7 @@ from understudy.engine.reading.plain_types import (
     plain,
     spelled,
 )
+from understudy.engine.reading.streamed_rows import streamed
 
 Types = dict[str, tuple[pl.DataType, ...]]
 
@@ -87,24 +87,12 @@ def _scan(file: Path) -> pl.LazyFrame:
     lazy = pl.scan_parquet(file, glob=False)
     types = lazy.collect_schema()
 
-    def read(
-        names: list[str] | None,
-        predicate: pl.Expr | None,
-        n_rows: int | None,
-        _size: int | None,
-    ) -> Iterator[pl.DataFrame]:
-        selected = list(types) if names is None else names
-        for batch in _batches(file, lazy, {name: types[name] for name in selected}):
-            rows = batch if n_rows is None else batch.head(n_rows)
-            yield rows if predicate is None else rows.filter(predicate)
-            if n_rows is not None:
-                n_rows -= rows.height
-                if n_rows == 0:
-                    return
+    def batches(names: list[str]) -> Iterator[pl.DataFrame]:
+        return _batches(file, lazy, {name: types[name] for name in names})
 
     if not any(is_text(dtype) for dtype in types.values()):
         return lazy
-    return register_io_source(read, schema=types)
+    return streamed(batches, types)
 
 
 def parquet_batches(files: Sequence[Path], names: Sequence[str]) -> Iterator[pl.DataFrame]:

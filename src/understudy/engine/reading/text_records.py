@@ -32,7 +32,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy.engine.reading.cell_kernels import NULL, Bytes, gather_cells, split_records
-from understudy.schema.toml import LINE_BYTES, RECORD_LINES, FileFormat
+from understudy.schema.file_format import LINE_BYTES, RECORD_LINES, FileFormat
 
 MALFORMED: Final = "\0"
 """Every cell of a record that does not fit; no other cell holds a NUL."""

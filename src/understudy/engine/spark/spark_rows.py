@@ -20,7 +20,8 @@ from understudy.engine.confidential import Confidential, ExactTable, Premises
 from understudy.engine.marginal_counter import in_groups
 from understudy.engine.passes import CodePass, CodingPass, RowPass, T
 from understudy.engine.reading.column_types import require_columns, require_types
-from understudy.engine.reading.readers import FrameKind, open_rows
+from understudy.engine.reading.readers import open_rows
+from understudy.engine.reading.table_rows import FrameKind
 from understudy.engine.spark.cluster import premises_of_cluster
 from understudy.engine.spark.connect_plan import premises_of_relation
 from understudy.engine.spark.jobs import ROOM, Limits, passed

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -19,8 +18,9 @@ from numpy.typing import NDArray
 from understudy.domain.domain import box_contains
 from understudy.engine.coding import ColumnCoder, Reading
 from understudy.engine.reading.column_types import type_fault
-from understudy.engine.reading.delimited import Delimited, is_delimited
-from understudy.engine.reading.readers import Rows, open_rows
+from understudy.engine.reading.readers import open_rows
+from understudy.engine.reading.table_paths import text_file
+from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
 from understudy.engine.steward.rule_tally import RuleTally
 from understudy.schema import NUMERIC, Boolean, Column, Date, Integer, Schema
@@ -89,7 +89,7 @@ def check(data: object, schema: Schema) -> CheckReport:
     """Compare the data with the schema, column by column.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
         schema: what the data should look like.
 
     Raises:
@@ -137,9 +137,10 @@ def _readable(rows: Rows, schema: Schema) -> tuple[list[Finding], list[ColumnCod
 
 def _malformed(data: object, schema: Schema) -> Iterator[Finding]:
     """Lines of a text file that make no record."""
-    if not is_delimited(data):
+    file = text_file(data, schema)
+    if file is None:
         return
-    lines, count = Delimited.declared(Path(str(data)), schema).faults(_LINES_TOLD)
+    lines, count = file.faults(_LINES_TOLD)
     if count:
         which = "; ".join(lines) if count == len(lines) else f"first, {'; '.join(lines)}"
         yield Finding(

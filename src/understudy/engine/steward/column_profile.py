@@ -17,7 +17,7 @@ import polars as pl
 import polars.selectors as cs
 
 from understudy.engine.reading.python_objects import UNLIKE
-from understudy.engine.reading.readers import Rows
+from understudy.engine.reading.table_rows import Rows
 
 Shape = Literal["number", "date", "boolean", "text", "nothing", "unreadable"]
 
@@ -57,7 +57,7 @@ class Profile:
     n_values: int
     n_texts: int = 0
     n_different: int = 0
-    codes: tuple[str, ...] = ()
+    codes: tuple[int | float | str, ...] = ()
     exact: bool = True
     low: float = 0.0
     high: float = 0.0

@@ -14,7 +14,7 @@ import polars as pl
 
 from understudy.engine.coding import ColumnCoder
 from understudy.engine.reading.column_types import type_fault
-from understudy.engine.reading.readers import Rows
+from understudy.engine.reading.table_rows import Rows
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.derived_columns import Cells, follows, sources_of
 from understudy.schema.relation_boxes import breaks

@@ -20,6 +20,9 @@ What becomes what:
 - a value that more than a tenth of the rows share, and at least 5, is a spike of a column with
   wide bins;
 - text: categorical;
+- in files of SPSS and Stata, labelled codes are levels, in the file's order; user-missing codes are
+  missing codes; the level of measurement decides between levels in order, levels without one and
+  numbers; what they are called becomes the description and the labels;
 - empty cells, and words such as "NA" or "?" in a column that otherwise holds numbers, dates or
   truth values: missing codes. Infinite values stay out of the domain.
 
@@ -36,7 +39,7 @@ are more than days is asked for drafts alone.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -45,18 +48,25 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
+from understudy.engine.reading.databases.query import Query
 from understudy.engine.reading.delimited import Delimited, is_delimited
 from understudy.engine.reading.frame_columns import is_pandas
+from understudy.engine.reading.json_lines import JsonLines, is_json_lines
 from understudy.engine.reading.parquet import column
 from understudy.engine.reading.plain_types import has_time
-from understudy.engine.reading.readers import Rows, open_rows
+from understudy.engine.reading.readers import open_rows
+from understudy.engine.reading.table_paths import is_parquet
+from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
 from understudy.engine.steward.column_profile import Profiler
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
+from understudy.engine.steward.labelled_column import labelled_column, without_missing
 from understudy.engine.steward.sniffing import sniffed
 from understudy.errors import DataError
 from understudy.schema import Column, Schema, toml
-from understudy.schema.toml import FileFormat
+from understudy.schema.cell_values import text_of
+from understudy.schema.file_format import FileFormat
+from understudy.schema.file_labels import Code, VariableLabels, is_statistical, read_file_labels
 
 _HEADING = """\
 # CONFIDENTIAL: the levels and bounds below were read from confidential rows, and so was how a text
@@ -72,7 +82,7 @@ def draft(data: object, *, title: str = "") -> str:
     """Draft a schema from the data.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
         title: name of the table, for people.
 
     Returns:
@@ -82,31 +92,43 @@ def draft(data: object, *, title: str = "") -> str:
         DataError: the data cannot be read, or no column can be drafted.
     """
     rows, form = _opened(data)
-    profiler = Profiler(rows, () if is_delimited(data) else with_times_of_day(data))
+    labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
+    rows, missing = without_missing(rows, labels) if labels else (rows, {})
+    profiler = Profiler(rows, _timed(data, labels))
     columns: dict[str, Column] = {}
     left_out: dict[str, str] = {}
+    unused: dict[str, Mapping[Code, str]] = {}
     for profile in profiler.profiles():
+        name = profile.name
         try:
-            columns[profile.name] = drafted_column(profile, profiler)
+            if name in labels:
+                told = replace(profile, codes=missing[name])
+                labelled = labelled_column(labels[name], told, profiler)
+                columns[name], unused[name] = labelled.column, labelled.unused
+            else:
+                columns[name] = drafted_column(profile, profiler)
         except LeftOutError as reason:
-            left_out[profile.name] = str(reason)
+            left_out[name] = str(reason)
     if not columns:
         raise DataError(
             f"{rows.place} has no column that can be drafted: each one is empty, looks like an "
             "identifier, or has a type that cannot be read; write the schema by hand."
         )
-    return f"{_HEADING}{_left_out_text(left_out)}\n{_text(title, columns, form)}"
+    notes = _left_out_text(left_out) + _unused_text(unused)
+    return f"{_HEADING}{notes}\n{_text(title, columns, form)}"
 
 
 def _opened(data: object) -> tuple[Rows, FileFormat]:
     """The rows to be drafted, and how they are written; lines that do not fit are left out."""
+    if is_json_lines(data) and Path(str(data)).is_file():
+        return _rows(JsonLines.drafted(Path(str(data)))), FileFormat()
     if not is_delimited(data) or not Path(str(data)).is_file():
         return open_rows(data), FileFormat()
     path = Path(str(data))
     form = sniffed(path)
     file = Delimited(path, form)
-    if form.decimal == ",":
-        # A cell such as 1,5 is a number only in a column that holds nothing else.
+    if form.decimal == "," or form.thousands:
+        # A cell such as 1,5 or 1.234 is a number only in a column that holds nothing else.
         profiles = Profiler(_rows(replace(file, numbers=file.columns))).profiles()
         file = replace(
             file, numbers=[profile.name for profile in profiles if profile.shape == "number"]
@@ -114,10 +136,32 @@ def _opened(data: object) -> tuple[Rows, FileFormat]:
     return _rows(file), form
 
 
-def _rows(file: Delimited) -> Rows:
+def _rows(file: Delimited | JsonLines) -> Rows:
     fits = cs.by_name(file.columns[0]) != MALFORMED
     place = f"The file {str(file.path)!r}"
     return Rows(file.lazy().filter(fits.fill_null(True)), file.columns, "pandas", place)
+
+
+def _timed(data: object, labels: Mapping[str, VariableLabels]) -> Collection[str]:
+    """Columns of days that have a time of day, which rows of days do not show."""
+    if labels:
+        return [name for name, variable in labels.items() if variable.holds == "moments"]
+    if isinstance(data, Query) or (isinstance(data, str | Path) and not is_parquet(data)):
+        return ()
+    return with_times_of_day(data)
+
+
+def _unused_text(unused: Mapping[str, Mapping[Code, str]]) -> str:
+    """Labelled values that have no state of their own, for the heading."""
+    lines = [
+        f"#   {name!r}: {', '.join(f'{text_of(code)} {label!r}' for code, label in told.items())}."
+        for name, told in unused.items()
+        if told
+    ]
+    if not lines:
+        return ""
+    head = ["#", "# Labelled values of columns of numbers; some may belong into `missing`:"]
+    return "\n".join([*head, *lines, ""])
 
 
 def _left_out_text(left_out: dict[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""How a text file seems to be written: encoding, separator, quote and decimal mark. CONFIDENTIAL.
+"""How a text file seems to be written: encoding, separator, quote and marks. CONFIDENTIAL.
 
 All of it is read from the rows, where a single record can decide it (one byte of Latin-1 makes a
 file windows-1252), so it is for drafts alone, and what is found needs review like a bound.
@@ -7,6 +7,7 @@ file windows-1252), so it is for drafts alone, and what is found needs review li
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,14 +15,21 @@ from typing import Final
 
 import numpy as np
 
-from understudy.engine.reading.delimited import Delimited
+from understudy.engine.reading.delimited import Delimited, grouped
 from understudy.engine.reading.text_records import cells_of, decoded
-from understudy.schema.toml import Encoding, FileFormat
+from understudy.schema.file_format import Encoding, FileFormat
 
 _SEPARATORS: Final = (",", ";", "\t", "|")
 _LINES = 2000
 _ESCAPED = re.compile("[\udc80-\udcff]")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_SURE = {
+    ".": re.compile(r"\s*[+-]?\d{1,3}(?:(?:,\d{3}){2,}|(?:,\d{3})+\.\d+)\s*", re.ASCII),
+    ",": re.compile(r"\s*[+-]?\d{1,3}(?:(?:\.\d{3}){2,}|(?:\.\d{3})+,\d+)\s*", re.ASCII),
+}
+"""Decimal mark → numbers that have the other mark between their thousands, and can have no other
+meaning."""
+
 _NUMBER = {mark: re.compile(rf"\s*[+-]?\d+{re.escape(mark)}\d+\s*", re.ASCII) for mark in ".,"}
 
 
@@ -41,7 +49,14 @@ def sniffed(path: Path) -> FileFormat:
     best = max((_Fit.of(lines, mark) for mark in candidates), key=_Fit.rank)
     decimal = _decimal(best, lines) if best.separator != "," else "."
     stated = best.separator if best.separator != usual or decimal == "," else ""
-    return FileFormat(encoding=encoding, separator=stated, quote=best.quote, decimal=decimal)
+    thousands = _thousands(best, lines, decimal)
+    return FileFormat(
+        encoding=encoding,
+        separator=stated,
+        quote=best.quote,
+        decimal=decimal,
+        thousands=thousands,
+    )
 
 
 def _lines(file: Delimited, encoding: Encoding) -> list[str]:
@@ -96,6 +111,13 @@ class _Fit:
         fits = [isinstance(cells, list) and len(cells) == len(header) for cells in records]
         return cls(separator, quote, len(header), float(np.mean(fits)) if fits else 1.0)
 
+    def cells(self, lines: list[str]) -> Iterator[str]:
+        """Cells behind the header, of the lines that fit."""
+        form = FileFormat(separator=self.separator, quote=self.quote)
+        for line in lines[1:]:
+            found = cells_of(line, self.separator, form)
+            yield from found if isinstance(found, list) else ()
+
     def rank(self) -> tuple[float, float, int]:
         """Several columns come before one, then many lines that fit, then many columns."""
         return self.share * (self.n_cells > 1), self.share, self.n_cells
@@ -115,12 +137,31 @@ def _quote(lines: list[str], separator: str) -> str:
 
 
 def _decimal(fit: _Fit, lines: list[str]) -> str:
-    """A comma, if more cells are numbers with a comma than with a point."""
-    form = FileFormat(separator=fit.separator, quote=fit.quote)
-    counts = dict.fromkeys(_NUMBER, 0)
-    for line in lines[1:]:
-        cells = cells_of(line, fit.separator, form)
-        for cell in cells if isinstance(cells, list) else ():
-            for mark, number in _NUMBER.items():
-                counts[mark] += number.fullmatch(cell) is not None
-    return "," if counts[","] > counts["."] else "."
+    """A comma, if more cells are numbers with a comma than with a point.
+
+    A number that has both, or one of them twice, says which of them stands between thousands.
+    """
+    cells = list(fit.cells(lines))
+    sure = {mark: _many(_SURE[mark], cells) for mark in ".,"}
+    if sure["."] != sure[","]:
+        return "," if sure[","] > sure["."] else "."
+    return "," if _many(_NUMBER[","], cells) > _many(_NUMBER["."], cells) else "."
+
+
+def _thousands(fit: _Fit, lines: list[str], decimal: str) -> str:
+    """The mark between thousands that most numbers have; "" if none has any for sure."""
+    cells = list(fit.cells(lines))
+    found = {}
+    for mark in (" ", "'", "," if decimal == "." else "."):
+        if mark == fit.quote:
+            continue
+        form = FileFormat(separator=fit.separator, decimal=decimal, thousands=mark, quote=fit.quote)
+        found[mark] = _many(re.compile(grouped(form)), cells)
+        if mark in ".," and not _many(_SURE[decimal], cells) and decimal == ".":
+            found[mark] = 0  # 1,234 alone may as well be a little more than one
+    best = max(found, key=lambda mark: found[mark])
+    return best if found[best] else ""
+
+
+def _many(pattern: re.Pattern[str], cells: list[str]) -> int:
+    return sum(pattern.fullmatch(cell) is not None for cell in cells)

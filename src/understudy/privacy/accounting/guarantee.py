@@ -9,8 +9,8 @@ from typing import Any, Literal
 from understudy.privacy.accounting.budget import Neighbours, decimal_up, exact
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.derived_columns import rule_text
+from understudy.schema.file_format import RECORD_LINES
 from understudy.schema.review import Reviewed
-from understudy.schema.toml import RECORD_LINES
 
 Kind = Literal["pure", "approximate", "zcdp", "asymptotic", "conditional", "none"]
 

@@ -1,0 +1,81 @@
+"""Files by their endings: of Arrow, and workbooks."""
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather
+import pytest
+
+from made_workbook import fault, number, text, write_workbook
+from understudy.engine.reading.readers import open_rows
+from understudy.errors import DataError
+from understudy.schema import Schema
+
+FRAME = pl.DataFrame({"a": [1, 2, None], "b": ["x", None, "y"], "c": [None] * 3})
+
+
+def test_files_and_streams_of_arrow_are_read_by_their_types(tmp_path):
+    FRAME.write_ipc(tmp_path / "a.arrow", compression="lz4")
+    FRAME.write_ipc_stream(tmp_path / "b.arrow")
+    pa.feather.write_feather(FRAME.to_arrow(), tmp_path / "c.feather")
+    for name in ("a.arrow", "b.arrow", "c.feather"):
+        rows = open_rows(tmp_path / name)
+        assert rows.lazy.collect().equals(FRAME)
+        assert rows.count() == 3
+        assert (rows.kind, rows.columns) == ("arrow", ("a", "b", "c"))
+
+
+def test_a_damaged_file_of_arrow_is_one_sentence(tmp_path):
+    path = tmp_path / "a.arrow"
+    FRAME.write_ipc(path)
+    whole = path.read_bytes()
+    for part in (b"", b"x", whole[:40], whole[:-20]):
+        path.write_bytes(part)
+        with pytest.raises(DataError, match="truncated, damaged, or not what its name says"):
+            open_rows(path).count()
+
+
+def test_a_column_of_arrow_that_cannot_be_read_is_named(tmp_path):
+    intervals = pa.array([pa.MonthDayNano([1, 2, 3])])
+    table = pa.table({"a": [1], "b": intervals})
+    pa.feather.write_feather(table, tmp_path / "a.feather", compression="uncompressed")
+    rows = open_rows(tmp_path / "a.feather")
+    assert list(rows.unreadable) == ["b"]
+    assert rows.lazy.collect().columns == ["a"]
+
+
+def sheet(name):
+    return Schema.loads(f'[file]\nsheet = "{name}"\n[columns.a]\nkind = "boolean"')
+
+
+def test_a_sheet_is_read_under_its_first_row(tmp_path):
+    pytest.importorskip("fastexcel", reason="the extra files is not installed")
+    path = tmp_path / "a.xlsx"
+    rows = [(text("a"), text("b")), (number(1), None), (None, None), (fault("#N/A"), number("0.5"))]
+    write_workbook(path, rows, ("One", "Two"))
+    for schema in (None, sheet("Two")):
+        assert open_rows(path, schema).lazy.collect().rows() == [("1", None), (None, "0.5")]
+    with pytest.raises(DataError, match=r"has no sheet 'Three'; its sheets are 'One', 'Two'"):
+        open_rows(path, sheet("Three"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "fault_told"),
+    [
+        ([], "has no row that names|is empty"),
+        ([(text("a"), text("a"))], "has two columns named 'a'"),
+        ([(text("a"), None), (number(1), number(2))], "has no name in the first row of column 2"),
+    ],
+)
+def test_a_sheet_without_names_is_refused(rows, fault_told, tmp_path):
+    pytest.importorskip("fastexcel", reason="the extra files is not installed")
+    write_workbook(tmp_path / "a.xlsx", rows)
+    with pytest.raises(DataError, match=fault_told):
+        open_rows(tmp_path / "a.xlsx")
+
+
+def test_what_is_no_workbook_is_one_sentence(tmp_path):
+    pytest.importorskip("fastexcel", reason="the extra files is not installed")
+    for name in ("a.xlsx", "a.xls", "a.ods"):
+        (tmp_path / name).write_bytes(b"PK no")
+        with pytest.raises(DataError, match="locked with a password, or not what its name says"):
+            open_rows(tmp_path / name)
