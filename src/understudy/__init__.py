@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from understudy.report.public.results_page import results_page
     from understudy.risk_utility import tradeoff
     from understudy.schema import Schema
+    from understudy.schema.codebooks import read_codebook
 
 __version__ = "0.1.0"
 
@@ -58,6 +59,7 @@ __all__ = [
     "plan_verdict",
     "plot",
     "pool",
+    "read_codebook",
     "regress",
     "results_page",
     "risk",
@@ -82,6 +84,8 @@ def _home(name: str) -> ModuleType:
     home: ModuleType
     if name == "Schema":
         from understudy import schema as home
+    elif name == "read_codebook":
+        from understudy.schema import codebooks as home
     elif name == "Guarantee":
         from understudy.privacy.accounting import guarantee as home
     elif name == "Release":

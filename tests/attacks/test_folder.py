@@ -641,15 +641,18 @@ def test_texts_of_a_folder_do_not_act_in_a_terminal(folder, capsys, monkeypatch)
 def test_texts_of_a_folder_do_not_act_on_a_page_or_in_a_readme(folder, tmp_path):
     """Claim attacked: pages and the recipient's README show them as texts."""
     from understudy.release.readme import readme
-    from understudy.report import internal_page, public_page
+    from understudy.report import codebook_page, internal_page, public_page
 
     with_evil_texts(folder)
     loaded = us.Release.load(folder)
     pages = {
         "public": public_page(loaded),
         "internal": internal_page(us.evaluate(ROWS, loaded).value),
+        "codebook": codebook_page(loaded),
         "readme": readme(
-            loaded.manifest, loaded.schema, loaded.measurements, csv=True, report=True
+            *(loaded.manifest, loaded.schema, loaded.measurements),
+            formats=("csv", "sav"),
+            pages=("report.html", "codebook.html"),
         ),
     }
     for name, text in pages.items():

@@ -10,7 +10,7 @@ TESTS = Path(__file__).parents[1]
 PACKAGE = Path(understudy.__file__).parent
 ACROSS = {
     *("attacks", "benchmarks", "boundary", "contract", "end_to_end", "faults", "oracles"),
-    "studies",
+    *("r", "studies"),
 }
 """Rooms of tests of the whole, or of what stands beside the package."""
 

@@ -316,7 +316,9 @@ def test_nothing_reaches_the_disk_but_the_release(
     synthesize(secret_input).save(scratch / "out")
     assert {path.split("/")[0] for path in everything_in(scratch)} == {"out"}
     assert {path.name for path in (scratch / "out").iterdir()} == {
-        *("synthetic", "noisy", "schema.toml", "README.md", "report.html", "manifest.json")
+        *("synthetic", "noisy", "schema.toml", "README.md", "report.html", "manifest.json"),
+        *("codebook.html", "codebook.xml", "datapackage.json", "tableschema.json"),
+        "croissant.json",
     }
 
 

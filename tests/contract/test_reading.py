@@ -33,7 +33,18 @@ from understudy.engine.reading.databases.query import Query
 from understudy.engine.reading.readers import open_rows
 from understudy.engine.score_products import scored_numbers
 from understudy.features.line_cells import LineCells
-from understudy.schema import NUMERIC, Boolean, Categorical, Continuous, Date, Integer, Ordinal
+from understudy.schema import (
+    NUMERIC,
+    Boolean,
+    Categorical,
+    Continuous,
+    Date,
+    Datetime,
+    Duration,
+    Integer,
+    Ordinal,
+    Time,
+)
 
 DAY = datetime.date
 COLUMNS = {
@@ -69,9 +80,28 @@ COLUMNS = {
     "day": Date(
         kind="date", lower=DAY(1970, 1, 1), upper=DAY(2020, 12, 31), missing=(-9, DAY(9999, 12, 31))
     ),
+    "moment": Datetime(
+        kind="datetime",
+        lower="1970-01-01T00:00",
+        upper="2020-12-31T23:59",
+        resolution="minute",
+        bins=("1970-01-01T00:00", "2020-02-29T10:30", "2020-12-31T23:59"),
+        missing=(-9, "", DAY(9999, 12, 31)),
+    ),
+    "moment in a zone": Datetime(
+        kind="datetime",
+        lower="1970-01-01T00:00",
+        upper="2020-12-31T23:59",
+        timezone="Asia/Tokyo",
+        bins=("1970-01-01T00:00", "2020-02-29T19:00", "2020-12-31T23:59"),
+        out_of_domain="?",
+    ),
+    "time of day": Time(kind="time", resolution="minute", missing=("x",)),
+    "duration": Duration(kind="duration", lower="-P1D", upper="P3D", bins=9, missing=(1,)),
 }
+TIMES = {"moment", "moment in a zone", "time of day", "duration"}
 CODERS = {name: ColumnCoder(name, column) for name, column in COLUMNS.items()}
-WITH_DAYS = {"text levels", "levels of all kinds", "days as levels", "day"}
+WITH_DAYS = {"text levels", "levels of all kinds", "days as levels", "day", *TIMES}
 REFUSED = "refused"
 
 
@@ -367,6 +397,8 @@ def test_no_value_stops_the_reading_and_each_is_read_alike_beside_all_others(odd
     for base in BASES:
         dtype, beside = enlarged_and_read(concatenated_as_object, base, odd) or (None, None)
         if beside and pd.api.types.is_object_dtype(dtype):
+            if base == "sparse" and odd in ("moment somewhere", "Timestamp elsewhere"):
+                continue  # pandas makes UTC without a zone of it there
             values, _, _ = beside
             assert values.tail(1).to_list() == found.to_list()
 

@@ -31,8 +31,8 @@ def readme(release: Release, *, csv: bool) -> str:
         release.manifest,
         release.schema,
         release.measurements,
-        csv=csv,
-        report=release.pages is not None,
+        formats=("csv",) if csv else (),
+        pages=() if release.pages is None else ("report.html",),
     )
 
 

@@ -1,6 +1,5 @@
 """Schemas as text: exact round trip, order of entries, a sentence per fault, JSON Schema."""
 
-import datetime
 import json
 import tomllib
 from pathlib import Path
@@ -18,12 +17,16 @@ from understudy.schema import (
     Categorical,
     Continuous,
     Date,
+    Datetime,
+    Duration,
     Integer,
     Ordinal,
     Rule,
     Schema,
+    Time,
     Unit,
 )
+from understudy.schema.columns import KINDS
 from understudy.schema.file_format import FileFormat
 
 reproducible = settings(derandomize=True, deadline=None)
@@ -61,7 +64,7 @@ def absence(draw):
 
 @st.composite
 def columns(draw):
-    kind = draw(st.sampled_from([Categorical, Ordinal, Boolean, Integer, Continuous, Date]))
+    kind = draw(st.sampled_from(list(KINDS.values())))
     entries = {"kind": kind.__name__.lower(), **draw(absence())}
     if kind in (Categorical, Ordinal):
         entries["levels"] = tuple(draw(st.lists(values, min_size=1, max_size=6)))
@@ -73,6 +76,15 @@ def columns(draw):
     elif kind is Date:
         entries |= draw(edges(st.dates(), draw))
         entries.pop("spikes", None)
+    elif kind in (Datetime, Time):
+        ends = st.times() if kind is Time else st.datetimes()
+        entries |= draw(edges(ends.map(lambda end: end.replace(microsecond=0)), draw))
+        entries.pop("spikes")
+        entries["resolution"] = draw(st.sampled_from(["second", "minute", "hour"]))
+    elif kind is Duration:
+        lower, upper = sorted(draw(st.tuples(st.integers(-5, 99), st.integers(-5, 99))))
+        entries |= {"lower": f"{'-' * (lower < 0)}P{abs(lower)}D", "bins": 1}
+        entries["upper"] = f"{'-' * (upper < 0)}PT{abs(upper * 24)}H"
     try:
         return kind(**entries)
     except ValidationError:  # levels that are one value, a spike that fills a bin, …
@@ -453,7 +465,7 @@ def test_a_spoilt_schema_is_refused_with_its_fault_and_without_a_crash(schema, d
 
 def as_json(text):
     """A TOML document as JSON has it: dates as ISO text."""
-    return json.loads(json.dumps(tomllib.loads(text), default=datetime.date.isoformat))
+    return json.loads(json.dumps(tomllib.loads(text), default=lambda one: one.isoformat()))
 
 
 GOOD = """

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -29,10 +29,6 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import randomness_of
 from understudy.schema import Schema
-
-if TYPE_CHECKING:
-    from understudy.engine import Table
-
 
 Probe = Callable[[Gate], Observation]
 
@@ -151,7 +147,8 @@ def stated_by(trial: Trial, rows: pl.DataFrame) -> Stated:
         trial: what is done for each release.
         rows: any table.
     """
-    promised = open_gate(_coded(rows, trial.schema), trial.budget, randomness_of(None)).guarantee()
+    engine = coded_rows(rows, trial.schema, _unheard)
+    promised = open_gate(engine, trial.budget, randomness_of(None)).guarantee()
     if promised.mu is not None:
         return Stated("mu", float(promised.mu))
     return Stated("epsilon", float(promised.epsilon or 0), float(promised.delta))
@@ -167,17 +164,13 @@ def observations_of(
         rows: the table.
         seeds: one for each release; None for the operating system's entropy.
     """
-    engine = _coded(rows, trial.schema)
+    engine = coded_rows(rows, trial.schema, _unheard)
     found = []
     for seed in seeds:
         randomness = randomness_of(seed)
         gate = open_gate(engine, trial.budget, randomness)
         found.append(trial.shown(gate, (np.random.default_rng(seed), randomness, None)))
     return found
-
-
-def _coded(rows: pl.DataFrame, schema: Schema) -> Table:
-    return coded_rows(rows, schema, _unheard)
 
 
 def _unheard(_stage: str, _done: int, _total: int) -> None:

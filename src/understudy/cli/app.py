@@ -32,6 +32,7 @@ _ORDER = (
     "answer",
     "regress",
     "verdict",
+    "export",
     "evaluate",
     "risk",
     "tradeoff",
@@ -40,6 +41,11 @@ _ORDER = (
     "audit",
     "demo",
     "study",
+    # of `schema`
+    "draft",
+    "from-codebook",
+    "review",
+    "check",
 )
 
 
@@ -58,7 +64,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-schema_app = typer.Typer(help="Draft and check the public schema of a table.", no_args_is_help=True)
+schema_app = typer.Typer(
+    cls=_Commands,
+    help="Draft, review and check the public schema of a table.",
+    no_args_is_help=True,
+)
 app.add_typer(schema_app, name="schema")
 ledger_app = typer.Typer(
     help="Count what releases of the same people cost together, and refuse what is too much.",

@@ -38,6 +38,7 @@ from understudy.cli.app import (
     listed,
     method_options,
 )
+from understudy.cli.export_command import Also, Csv, CsvRaw
 from understudy.cli.json_output import print_json
 from understudy.cli.table_argument import SQL, Data, TableName, given_table, shown_table
 from understudy.cli.terminal import plan_text, progress_bar, release_text
@@ -51,15 +52,6 @@ _AllowNonprivate = Annotated[
         help="Permit methods without a guarantee; their release is stamped not private.",
     ),
 ]
-_Csv = Annotated[
-    bool,
-    typer.Option(
-        "--csv",
-        help="Write CSV beside Parquet; an apostrophe stands before texts that a spreadsheet would "
-        "run as a formula.",
-    ),
-]
-_CsvRaw = Annotated[bool, typer.Option("--csv-raw", help="Write CSV with all texts as they are.")]
 _AssumeRows = Annotated[
     int | None,
     typer.Option(help="Number of records for which to say how exact answers will be.", min=1),
@@ -206,8 +198,9 @@ def synthesize(
     seed: Seed = None,
     insecure_noise_seed: NoiseSeed = None,
     allow_nonprivate: _AllowNonprivate = False,
-    csv: _Csv = False,
-    csv_raw: _CsvRaw = False,
+    also: Also = None,
+    csv: Csv = False,
+    csv_raw: CsvRaw = False,
     ledger: LedgerUrl = None,
     by: By = None,
     spill: Spill = None,
@@ -227,10 +220,13 @@ def synthesize(
     from understudy.pipeline.gates import in_spark
     from understudy.pipeline.request import request_of
     from understudy.release import Release
+    from understudy.release.exports.row_exports import formats_of, require_formats
     from understudy.schema import Schema
 
     kept_runs.hold(context, out)
     loaded = Schema.load(schema)
+    formats = formats_of(also or (), csv=csv, csv_raw=csv_raw)
+    require_formats(formats, loaded)
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
     request |= {"answers_share": answers_share, "lines_share": lines_share}
@@ -263,7 +259,7 @@ def synthesize(
             confide_misfits=sys.stderr.isatty(),
         )
         tell("Writing the release", 0, 1)
-        release.save(out, csv=csv, csv_raw=csv_raw)
+        release.save(out, also=formats)
         tell("Writing the release", 1, 1)
     if place is not None:
         kept_runs.remove(place)

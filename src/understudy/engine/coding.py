@@ -18,21 +18,19 @@ from numpy.typing import NDArray
 
 from understudy.domain.domain import box_contains
 from understudy.engine.number_states import NOWHERE, NumberStates
+from understudy.engine.reading.calendar_places import places_of_moments, places_of_texts
 from understudy.engine.reading.named_states import (
     Named,
     as_floats,
-    days_of,
     numbers_of,
     truths_of,
 )
 from understudy.engine.reading.plain_types import (
-    FIRST_DAY,
-    LAST_DAY,
     different_texts,
     is_text,
     plain,
 )
-from understudy.schema import NUMERIC, Column, Date, Schema
+from understudy.schema import NUMERIC, Calendar, Column, Schema
 
 Codes = NDArray[np.unsignedinteger]
 _SOME = 10_000
@@ -52,7 +50,8 @@ class Reading:
 
     Attributes:
         states: state of each value; `size` where it fits none.
-        number: place on the number line (dates: days since 1970-01-01), NaN where there is none.
+        number: place on the number line (days and moments: units since 1970-01-01), NaN where
+            there is none.
         absent: null, NaN or empty text.
     """
 
@@ -92,8 +91,9 @@ class ColumnCoder:
 
     A value is the state that has its very text; else the one that it means by its truth value, its
     day or its number (`understudy.engine.reading.named_states`); else, in a numeric column, the bin
-    it lies in after clipping to the bounds. True and "true" are the number 1 as well, a moment is
-    its local day, and a day in a text is that day.
+    it lies in after clipping to the bounds. True and "true" are the number 1 as well; days,
+    moments, times of day and durations have a place on their line
+    (`understudy.engine.reading.calendar_places`).
 
     Attributes:
         name: the column's name, for error messages.
@@ -112,7 +112,7 @@ class ColumnCoder:
 
     def __post_init__(self) -> None:
         named, column = Named(self.column), self.column
-        of_days = isinstance(column, Date)
+        of_days = isinstance(column, Calendar)
         binned = column if isinstance(column, NUMERIC) else None
         numbers = NumberStates(named.exact, named.close, None if of_days else binned)
         days = NumberStates(named.days, column=binned if of_days else None)
@@ -135,7 +135,7 @@ class ColumnCoder:
             states = self._narrow(reading.counted(self.column))
             return states if places is None else np.take(states, places)
         lost = self.column.size - (self.column.out_of_domain is not None)
-        return self._narrow(self._found(*_line(values), lost))
+        return self._narrow(self._found(*_line(values, self.column), lost))
 
     def read(self, values: pl.Series) -> Reading:
         """What `code` does, with what `check` needs to say why a value fits no state."""
@@ -143,9 +143,9 @@ class ColumnCoder:
         if values.dtype == pl.Boolean or is_text(values.dtype):
             reading, places = self._read_words(values)
             return reading if places is None else reading.at(places)
-        line, are_days = _line(values)
+        line, are_days = _line(values, self.column)
         states = self._found(line, are_days, self.column.size)
-        if are_days is not isinstance(self.column, Date):
+        if are_days is not isinstance(self.column, Calendar):
             number = np.full(len(line), np.nan)
         else:
             number = np.where(np.isfinite(line), line, np.nan) if are_days else line
@@ -182,11 +182,11 @@ class ColumnCoder:
 
     def _texts(self, text: pl.Series) -> Reading:
         states, line = self._numbers.find(number := numbers_of(text)), number
-        if isinstance(self.column, Date) or len(self.named.days.numbers):
-            day = days_of(text)
+        if isinstance(self.column, Calendar) or len(self.named.days.numbers):
+            day = places_of_texts(text, self.column)
             found = self._days.find(day)
             states = np.where(found != NOWHERE, found, states)
-            line = day if isinstance(self.column, Date) else number
+            line = day if isinstance(self.column, Calendar) else number
         if self.named.truths:
             truth = truths_of(text)
             for value, state in self.named.truths.items():
@@ -203,15 +203,14 @@ class ColumnCoder:
         return Reading(states, line, absent)
 
 
-def _line(values: pl.Series) -> tuple[NDArray[np.float64], bool]:
-    """Numbers, or days since 1970-01-01, of a column of either; and whether they are days.
+def _line(values: pl.Series, column: Column) -> tuple[NDArray[np.float64], bool]:
+    """Numbers, or places of days and moments, and whether they are the latter.
 
-    NaN stands for null, and infinity for days that cannot be written with four digits.
+    NaN stands for null, and infinity for days and moments that have no place.
     """
-    if values.dtype != pl.Date:
-        return as_floats(values.cast(pl.String) if values.dtype.is_decimal() else values), False
-    day = as_floats(values.to_physical())
-    return np.where((day < FIRST_DAY) | (day > LAST_DAY), np.inf, day), True
+    if values.dtype == pl.Date or isinstance(values.dtype, pl.Datetime):
+        return places_of_moments(values, column), True
+    return as_floats(values.cast(pl.String) if values.dtype.is_decimal() else values), False
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ What one number means depends on that number and on the column's declaration alo
 * Else it is clipped to the bounds, if the column has bins and the number is finite, and lies in the
   first or last of them, or is the spike there.
 
-Columns of whole numbers and of days take whole numbers only.
+Columns of whole numbers and of times take whole numbers only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats, compiled
-from understudy.schema import Continuous, Date, Integer
+from understudy.schema import Calendar, Continuous, Integer
 from understudy.schema.cell_values import CLOSE
 
 States = NDArray[np.int64]
@@ -91,7 +91,7 @@ class NumberStates:
 
     exact: Keys
     close: Keys = field(default_factory=Keys.of)
-    column: Integer | Continuous | Date | None = None
+    column: Integer | Continuous | Calendar | None = None
     _bins: _Bins = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +108,7 @@ class NumberStates:
         return _find_all(values, (self.exact, self.close), self._bins, (absent, lost))
 
 
-def _bins(column: Integer | Continuous | Date | None) -> _Bins:
+def _bins(column: Integer | Continuous | Calendar | None) -> _Bins:
     intervals = [] if column is None else list(enumerate(column.intervals))
     low, high = (np.inf, -np.inf) if column is None else column.bounds
     whole = not isinstance(column, Continuous)

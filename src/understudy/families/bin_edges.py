@@ -8,7 +8,8 @@ are few records. Bins of equal width alone are wrong for most amounts: nearly al
 first of them, or the tail does. So a column gets fine bins, from its public bounds alone:
 
 * each value a bin of its own, if there are few (whole numbers, days, decimals);
-* dates else weeks, months, quarters, years or multiples, as on the calendar;
+* days and moments else minutes, hours, days, weeks, months, quarters, years or multiples, as on
+  the clock and the calendar;
 * else about half of the bins of equal width, and the other half of widths that grow in proportion
   to the distance from 0, or from the bound next to 0 where 0 is out of bounds; narrow ones at the
   bounds keep what was clipped to them together.
@@ -19,7 +20,6 @@ default. All edges of the schema stay edges, so that rules that name whole bins 
 
 from __future__ import annotations
 
-import datetime
 import math
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
@@ -28,13 +28,23 @@ from typing import Any
 import numpy as np
 
 from understudy.errors import MethodError
-from understudy.schema import NUMERIC, Column, Continuous, Date, Integer, Schema
+from understudy.families.calendar_edges import calendar_edges
+from understudy.schema import (
+    NUMERIC,
+    Calendar,
+    Column,
+    Continuous,
+    Date,
+    Datetime,
+    Integer,
+    Schema,
+    Time,
+)
 from understudy.schema.bins import integer_intervals, real_intervals
-from understudy.schema.columns import DEFAULT_BINS
+from understudy.schema.number_columns import DEFAULT_BINS
 from understudy.schema.structural_zeros import Range, Rule
 
 MOST_BINS = 2**20
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
 
 
 def numeric_columns(schema: Schema) -> tuple[str, ...]:
@@ -111,8 +121,8 @@ def declared_bins(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
     if starts[-1] == high:
         return int(high - low) + 1
     whole = [int(edge) for edge in (*starts, high)]
-    if isinstance(column, Date):
-        return tuple(datetime.date.fromordinal(day + _EPOCH) for day in whole)
+    if isinstance(column, Calendar):
+        return tuple(column.entry_at(place) for place in whole)
     return tuple(whole)
 
 
@@ -183,7 +193,6 @@ _EACH = 2  # times as many bins may be, where each value has its own: heaps show
 _SMALLEST = 1e-6  # first width of the growing ones, in parts of the distance that they cover
 _SLOWEST = 1.08  # ratio of their ends: finer ones would hold hardly any record more
 _EDGE = 1 / 16  # width of the bins at the bounds, in parts of an equal one
-_MONTHS = (1, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12_000)
 
 FineBins = dict[str, int | tuple[Any, ...]]
 
@@ -243,8 +252,8 @@ def _starts(column: Column, declared: list[float], most: int) -> list[float]:
     step = _step(column)
     if step and (high - low) / step < _EACH * most:
         places = [low + k * step for k in range(round((high - low) / step) + 1)]
-    elif isinstance(column, Date):
-        places = _calendar(int(low), int(high), most - len(declared))
+    elif isinstance(column, Date | Datetime | Time):
+        places = calendar_edges(column, most - len(declared))
     else:
         places = [*_equal([*declared, high], most // 2), *_growing(low, high, step, most // 2 - 2)]
         margin = (high - low) / most * _EDGE
@@ -300,18 +309,3 @@ def _ratios(reach: float, step: float, number: int, reaches: list[float]) -> Ite
     places = min(number // len(reaches), math.ceil(finest))
     for distance in np.geomspace(first, abs(reach), max(places, 1), endpoint=False):
         yield math.copysign(float(f"{distance:.4g}"), reach)
-
-
-def _calendar(low: int, high: int, most: int) -> list[float]:
-    """Days on which weeks, months or longer periods begin: the shortest that fit."""
-    if (high - low) / 7 < most:
-        monday = low + (7 - datetime.date.fromordinal(low + _EPOCH).weekday()) % 7
-        return [float(day) for day in range(monday, high + 1, 7)]
-    first, last = (_month(datetime.date.fromordinal(day + _EPOCH)) for day in (low, high))
-    months = next((m for m in _MONTHS if (last - first) / m < most), _MONTHS[-1])
-    begin = [k for k in range(first + 1, last + 1) if k % months == 0]
-    return [float(datetime.date(k // 12, k % 12 + 1, 1).toordinal() - _EPOCH) for k in begin]
-
-
-def _month(day: datetime.date) -> int:
-    return day.year * 12 + day.month - 1

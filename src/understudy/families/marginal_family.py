@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import Field
 
 from understudy.arrays import Floats
+from understudy.families.level_branches import has_branches, in_branches
 from understudy.families.measurement_plan import (
     PlannedTable,
     announced,
@@ -231,11 +232,14 @@ def denoised_columns(
         if isinstance(column, NUMERIC):
             masses[name] = merged.masses[name]
         elif name in merged.groups:
-            masses[name] = denoised(
-                np.asarray(one_ways[name].table.counts, dtype=np.float64),
+            counts = np.asarray(one_ways[name].table.counts, dtype=np.float64)
+            order = in_branches(column)
+            masses[name] = np.empty(column.size)
+            masses[name][order] = denoised(
+                counts[order],
                 one_ways[name].stddev,
                 total=n_rows,
-                ordered=is_ordered(column),
+                ordered=is_ordered(column) or has_branches(column),
             )
     return masses
 

@@ -30,10 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
+from understudy.families.level_branches import level_groups
 from understudy.models.graphical.linear_measurement import Observation
 from understudy.models.graphical.merged_state_model import (
     Mask,
-    merged_levels,
     merged_runs,
     numbered,
 )
@@ -255,7 +255,7 @@ def _groups(
             if name in masses:
                 groups = _without_empty(groups, masses[name] > LEAST_HELD, signature, alone)
         else:
-            groups = merged_levels(counts, stddev, signatures=signature)
+            groups = level_groups(column, counts, stddev, signature)
         if len(np.unique(groups)) < column.size:
             merged[name] = tuple(int(group) for group in groups)
     return merged

@@ -18,13 +18,24 @@ from typing import Any, Final
 import numpy as np
 
 from understudy.arrays import Floats, Integers
-from understudy.schema import NUMERIC, Column, Continuous, Date, Integer, Schema
+from understudy.schema import (
+    NUMERIC,
+    Calendar,
+    Column,
+    Continuous,
+    Date,
+    Datetime,
+    Duration,
+    Integer,
+    Schema,
+    Time,
+)
 from understudy.schema.bins import Interval
 from understudy.schema.cell_values import CLOSE
 
 FINE: Final = 64
 SINGLE: Final = 128
-Numeric = Integer | Continuous | Date
+Numeric = Integer | Continuous | Date | Datetime | Time | Duration
 
 
 @dataclass(frozen=True)
@@ -182,9 +193,8 @@ def _real_starts(
 def _as_declared(edges: Sequence[float], column: Numeric) -> tuple[Any, ...]:
     """Edges as a schema declares them."""
     assert all(a < b for a, b in pairwise(edges))
-    if isinstance(column, Date):
-        days = np.array(edges, dtype=np.int64).astype("datetime64[D]")
-        return tuple(str(day) for day in days)
+    if isinstance(column, Calendar):
+        return tuple(column.text_at(int(edge)) for edge in edges)
     return tuple(int(edge) for edge in edges) if isinstance(column, Integer) else tuple(edges)
 
 

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from understudy.arrays import Floats, Integers, compiled
+from understudy.schema.calendar_columns import Calendar
 from understudy.schema.cell_values import CLOSE
-from understudy.schema.columns import Continuous, Date, Integer
+from understudy.schema.number_columns import Continuous, Integer
 
 _FINE = 2.0**-20  # step off a spike where no decimals are declared, in ranges
 _PARTS = 8  # of the guide, per bin
@@ -57,7 +58,7 @@ class Line(NamedTuple):
     per_part: float
 
 
-def line_of(column: Integer | Continuous | Date) -> Line:
+def line_of(column: Integer | Continuous | Calendar) -> Line:
     """A numeric column, in its own bins."""
     low, high = column.bounds
     decimals = column.decimals if isinstance(column, Continuous) else 0
@@ -85,12 +86,12 @@ def line_of(column: Integer | Continuous | Date) -> Line:
     )
 
 
-def reach_of(column: Integer | Continuous | Date, spikes: Floats) -> Floats:
+def reach_of(column: Integer | Continuous | Calendar, spikes: Floats) -> Floats:
     """How near a number means each spike when it is read back; shape (k,)."""
     return CLOSE * np.abs(spikes) * isinstance(column, Continuous)
 
 
-def step_off(column: Integer | Continuous | Date) -> float:
+def step_off(column: Integer | Continuous | Calendar) -> float:
     """How far a number is moved off a spike: by a value of the column, and out of its reach."""
     low, high = column.bounds
     decimals = column.decimals if isinstance(column, Continuous) else 0

@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from understudy.arrays import Floats, Integers
 from understudy.models.share_tree import denoised
 from understudy.models.within_bins import bins_on_line, state_widths
-from understudy.schema import Continuous, Date, Integer
+from understudy.schema import Calendar, Continuous, Integer
 
 FIRM, NEAR = 4.5, 2.0
 """Standard deviations of noise from which on a stretch of states by itself, or beside an open one,
@@ -60,7 +60,7 @@ Mask = NDArray[np.bool_]
 
 
 def held_states(
-    column: Integer | Continuous | Date,
+    column: Integer | Continuous | Calendar,
     counts: Floats,
     stddev: float,
     inside: float,
@@ -83,7 +83,7 @@ def held_states(
 
 
 def estimated_records(
-    column: Integer | Continuous | Date, counts: Floats, stddev: float, total: float, held: Mask
+    column: Integer | Continuous | Calendar, counts: Floats, stddev: float, total: float, held: Mask
 ) -> Floats:
     """Records in each state: smooth between the states that hold any, and at the tails.
 

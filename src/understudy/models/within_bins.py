@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
 from understudy.models.even_draws import dealt
-from understudy.schema import Continuous, Date, Integer
+from understudy.schema import Calendar, Continuous, Integer
 from understudy.schema.cell_values import EXACT_INTEGER
 
 _POINTS = 2**9
@@ -51,7 +51,7 @@ class WithinBins:
         [nan, 8.0, 15.0, nan]
     """
 
-    column: Integer | Continuous | Date
+    column: Integer | Continuous | Calendar
     masses: Floats
 
     def draw(self, states: NDArray[np.integer[Any]], rng: np.random.Generator) -> Floats:
@@ -97,7 +97,7 @@ class WithinBins:
         return _bends(self._line.edges, np.maximum(self.masses[self._line.states], 0.0))
 
 
-def state_widths(column: Integer | Continuous | Date) -> Floats:
+def state_widths(column: Integer | Continuous | Calendar) -> Floats:
     """What records would share alike over the states, if nothing but the bins were known.
 
     Args:
@@ -119,7 +119,7 @@ def state_widths(column: Integer | Continuous | Date) -> Floats:
     return widths
 
 
-def bins_on_line(column: Integer | Continuous | Date) -> tuple[Integers, Floats]:
+def bins_on_line(column: Integer | Continuous | Calendar) -> tuple[Integers, Floats]:
     """The states that are bins of more than a spike, and their edges end to end.
 
     Args:
@@ -212,7 +212,7 @@ class _Line:
         return np.asarray(free / self.grid)
 
 
-def _line_of(column: Integer | Continuous | Date) -> _Line:
+def _line_of(column: Integer | Continuous | Calendar) -> _Line:
     intervals = column.intervals
     states = np.array(
         [k for k, interval in enumerate(intervals) if not interval.spike], dtype=np.int64
@@ -232,7 +232,7 @@ def _line_of(column: Integer | Continuous | Date) -> _Line:
     return _Line(states[wide], np.append(edges[:-1][wide], edges[-1:]), grid, spikes)
 
 
-def _grid(column: Integer | Continuous | Date) -> float | None:
+def _grid(column: Integer | Continuous | Calendar) -> float | None:
     if not isinstance(column, Continuous):
         return 1.0
     if column.decimals is None:

@@ -18,6 +18,7 @@ from understudy.models.model import drawn_in_parts, settled
 from understudy.pipeline.number_places import Places, placed
 from understudy.privacy.noise.randomness import Randomness
 from understudy.release.decoding import decode
+from understudy.release.fresh_identifiers import identified
 from understudy.release.synthetic_sets import part_sizes
 from understudy.schema import Schema
 
@@ -35,7 +36,7 @@ class Decoder:
     schema: Schema
 
     def values(
-        self, drawn: Sample, rng: np.random.Generator, order: NDArray[np.int64]
+        self, drawn: Sample, rng: np.random.Generator, order: NDArray[np.int64], start: int = 0
     ) -> pl.DataFrame:
         """The values of some records, in an order.
 
@@ -43,12 +44,14 @@ class Decoder:
             drawn: the records.
             rng: of numbers within bins.
             order: numbers of the records, shape (n,).
+            start: how many records of the same set come before.
         """
         numbers = placed(self.places, self.schema, drawn, rng)
         values = decode(drawn.states, self.schema, rng, numbers)
         # As Polars takes places, and column by column: there is no second copy of all.
         own = pl.Series(order.astype(np.uint32))
-        return pl.DataFrame([values.drop_in_place(name).gather(own) for name in values.columns])
+        mixed = pl.DataFrame([values.drop_in_place(name).gather(own) for name in values.columns])
+        return identified(mixed, self.schema, start)
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class DrawnParts:
             else self.models[k].sample(size, rng)
         )
         order = np.random.default_rng([*self.mixing, k, i]).permutation(size)
-        return self.decoder.values(drawn, rng, order)
+        return self.decoder.values(drawn, rng, order, start)
 
 
 def _chosen(drawn: Sample, rows: NDArray[np.int64] | slice) -> Sample:

@@ -6,13 +6,14 @@ from understudy.release import Release
 
 
 def pages(release: Release) -> dict[str, str]:
-    """File name → HTML text: the public page, and that of declared or paid answers.
+    """File name → HTML text: the public page, the codebook, and that of declared or paid answers.
 
     Args:
         release: that is saved.
     """
-    from understudy.report import public_page, results_page
+    from understudy.report import codebook_page, public_page, results_page
 
     asked = release.manifest.analyses or release.manifest.amendments
     results = {"results.html": results_page(release)} if asked else {}
-    return {"report.html": public_page(release), **results}
+    codebook = {"codebook.html": codebook_page(release)}
+    return {"report.html": public_page(release), **results, **codebook}

@@ -16,9 +16,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from understudy import disk
+from understudy import disk, strict_json
 from understudy.errors import ReleaseError, UnsavedError
-from understudy.release import strict_json
 from understudy.release.place import MANIFEST, held
 from understudy.release.shape import FORMATS
 
@@ -45,22 +44,48 @@ def publish(
         UnsavedError: it cannot be written.
         ReleaseError: the folder exists and is not empty, or another run holds its place.
     """
+
+    def filled(folder: Path) -> None:
+        fill(folder)
+        _write_manifest(folder, content)
+
+    def entered(folder: Path) -> None:
+        if before_rename is not None:
+            before_rename(hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest())
+
+    try:
+        lay_out(path, filled, entered)
+    except UNWRITTEN as error:
+        raise UnsavedError(path, disk.reason(error)) from None
+    _sync_name(path)
+
+
+def lay_out(
+    path: Path, fill: Callable[[Path], object], before_rename: Callable[[Path], None] | None = None
+) -> None:
+    """Fill a new folder beside its place, and move it there, whole or not at all.
+
+    Args:
+        path: folder that does not exist yet (or is empty).
+        fill: writes the files into the folder that it is given.
+        before_rename: given the folder when all of it is on the disk; an error of it stops that.
+
+    Raises:
+        ReleaseError: the folder exists and is not empty, or another run holds its place.
+        Exception: one of `UNWRITTEN`, if it cannot be written.
+    """
     with held(path) as folder:
         try:
             folder.mkdir()
             fill(folder)
-            _write_manifest(folder, content)
             disk.sync_all(folder)
             if before_rename is not None:
-                before_rename(hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest())
+                before_rename(folder)
             if os.name == "nt" and path.is_dir():  # elsewhere a rename takes an empty one away
                 path.rmdir()
             folder.rename(path)
-        except UNWRITTEN as error:
-            raise UnsavedError(path, disk.reason(error)) from None
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-        _sync_name(path)
 
 
 def _sync_name(path: Path) -> None:
@@ -75,11 +100,15 @@ def _sync_name(path: Path) -> None:
 
 
 def _write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
-    sums = {file.relative_to(folder).as_posix(): digest(file) for file in files}
-    whole = {"format": FORMATS[-1], **content, "files": sums}
+    whole = {"format": FORMATS[-1], **content, "files": checksums(folder)}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
+
+
+def checksums(folder: Path) -> dict[str, str]:
+    """Path of each file of a folder → its checksum, in order."""
+    files = sorted(file for file in folder.rglob("*") if file.is_file())
+    return {file.relative_to(folder).as_posix(): digest(file) for file in files}
 
 
 def digest(file: Path) -> str:
@@ -95,14 +124,14 @@ def open_checked(path: Path) -> dict[str, Any]:
     hidden files of a file manager are left aside and never read.
 
     Returns:
-        Its content, with its `format`, and the names of all `files`.
+        Its content, with its `format`, and the checksums of all `files`.
 
     Raises:
         ReleaseError: not a release, another format version, or a file that was changed.
     """
     content = _manifest(path)
     _check_files(path, content["files"])
-    return content | {"files": list(content["files"])}
+    return content
 
 
 def remove(path: Path) -> None:

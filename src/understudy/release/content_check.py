@@ -22,9 +22,10 @@ from understudy.features.line_cells import LineCells
 from understudy.release.decoding import dtype_of
 from understudy.release.measurement import Measurement, stored_columns
 from understudy.release.measurement_content import Kind
+from understudy.release.places_of_values import place_of
 from understudy.release.score_cells import product_codes
 from understudy.release.shape import Fault, named
-from understudy.schema import NUMERIC, Column, Continuous, Schema
+from understudy.schema import NUMERIC, Calendar, Column, Continuous, Schema
 from understudy.schema.cell_values import Code, number_of, text_of
 
 
@@ -200,12 +201,12 @@ def require_rows(table: pl.DataFrame, schema: Schema, n_rows: int, kept: Schema)
         raise Fault("a synthetic table has other columns than its schema")
     if table.height != n_rows:
         raise Fault("a synthetic table has another number of rows than its manifest")
-    for name, column in schema.declared.items():
+    for name, column in schema.stated.items():
         if table.schema[name] != dtype_of(column):
             raise Fault(f"the column {named(name)} has another type than its schema says")
         if table.get_column(name).null_count() and not _has_empty(column):
             raise Fault(f"the column {named(name)} has empty cells")
-    allowed = {name: _allowed(name, column) for name, column in schema.declared.items()}
+    allowed = {name: _allowed(name, column) for name, column in schema.stated.items()}
     within = table.select(expression.all().alias(name) for name, expression in allowed.items())
     for name in allowed:
         if not within.item(0, name):
@@ -231,12 +232,14 @@ def _allowed(name: str, column: Column) -> pl.Expr:
     if isinstance(column, NUMERIC):
         low, high = column.bounds
         slack = _slack(column)
-        inside = _number(name, column).is_between(low - slack, high + slack)
+        inside = place_of(pl.col(name), dtype, column).is_between(low - slack, high + slack)
         if dtype == pl.String:
             texts = [text_of(code) for code in column.codes if code != ""]
             return inside.fill_null(value=False) | values.is_in(texts)
         codes = values.cast(pl.Float64).is_in(_numbers(column.codes))
-        return inside if dtype == pl.Date else inside | codes
+        if isinstance(column, Calendar):  # one between two units has no place
+            return pl.when(values.is_not_null()).then(inside.fill_null(value=False))
+        return inside | codes
     if dtype == pl.Enum:  # its type has said so
         return pl.lit(value=True)
     if dtype == pl.Boolean:
@@ -249,7 +252,7 @@ def _surely_in(name: str, column: Column, states: frozenset[int]) -> pl.Expr:
     values, dtype = pl.col(name), dtype_of(column)
     if not isinstance(column, NUMERIC):
         return _is_one_of(values, dtype, [(*column.levels, *column.codes)[k] for k in states])
-    number = _number(name, column)
+    number = place_of(pl.col(name), dtype, column)
     surely = pl.lit(value=False)
     for low, high in _runs(column, states):
         surely |= number.is_between(low, high)
@@ -273,21 +276,12 @@ def _is_one_of(values: pl.Expr, dtype: pl.DataType, sought: list[Code]) -> pl.Ex
         matches = values.is_in([text_of(code) for code in named_ones])
     elif dtype == pl.Boolean:
         matches = values.is_in([bool(code) for code in named_ones])
-    elif dtype == pl.Date:
+    elif dtype.is_temporal():
         matches = pl.lit(value=False)
     else:
         matches = values.cast(pl.Float64).is_in(_numbers(named_ones))
     matches = matches.fill_null(value=False)
     return matches | values.is_null() if len(named_ones) < len(sought) else matches
-
-
-def _number(name: str, column: Column) -> pl.Expr:
-    """Numbers of a column (dates: days since 1970-01-01); null for what is none."""
-    values, dtype = pl.col(name), dtype_of(column)
-    if column.kind == "date":
-        days = values.str.to_date("%Y-%m-%d", strict=False) if dtype == pl.String else values
-        return days.cast(pl.Int32).cast(pl.Float64)
-    return values.cast(pl.Float64, strict=dtype != pl.String)
 
 
 def _numbers(values: Iterable[Code]) -> list[float]:

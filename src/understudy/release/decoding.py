@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.release.ordered_numbers import put_in_order
-from understudy.schema import NUMERIC, Column, Continuous, Date, Schema
+from understudy.release.places_of_values import dtype_of_times, values_of
+from understudy.schema import NUMERIC, Calendar, Column, Continuous, Schema
 from understudy.schema.cell_values import Code, is_number, number_of, text_of
 from understudy.schema.derived_columns import Cells, computed
 
@@ -96,8 +97,8 @@ def dtype_of(column: Column) -> pl.DataType:
 
 
 def _numeric_dtype(column: Column, codes: Sequence[Code]) -> pl.DataType:
-    if isinstance(column, Date):
-        return pl.String() if codes else pl.Date()
+    if isinstance(column, Calendar):
+        return pl.String() if codes else dtype_of_times(column)
     if not all(is_number(code) for code in codes):
         return pl.String()
     whole = column.kind == "integer" and all(isinstance(code, int) for code in codes)
@@ -112,7 +113,8 @@ def decode(
 ) -> pl.DataFrame:
     """Values for coded records; numbers that are not given are drawn uniformly within their bin.
 
-    Numbers are put in the order that inequalities declare, and derived columns are computed.
+    Numbers are put in the order that inequalities declare, and derived columns are computed;
+    identifiers are left to `understudy.release.fresh_identifiers`.
 
     Args:
         states: one array of state numbers per column, each of shape (n,).
@@ -130,8 +132,8 @@ def decode(
     if schema.relations:
         cells = put_in_order(cells, schema, rng)
     if schema.derived:
-        cells |= computed(schema.declared, cells)
-    return pl.DataFrame([_series(name, col, cells[name]) for name, col in schema.declared.items()])
+        cells |= computed(schema.stated, cells)
+    return pl.DataFrame([_series(name, col, cells[name]) for name, col in schema.stated.items()])
 
 
 def _cells(
@@ -173,9 +175,9 @@ def _as(value: Code, dtype: pl.DataType) -> Any:
 
 
 def _numbers_as(numbers: NDArray[np.float64], column: Column, dtype: pl.DataType) -> pl.Series:
-    if isinstance(column, Date):
-        values = pl.Series(numbers.astype(np.int32)).cast(pl.Date)
-    elif column.kind == "integer":
+    if isinstance(column, Calendar):
+        return values_of(numbers, column, dtype)
+    if column.kind == "integer":
         values = pl.Series(numbers.astype(np.int64))
     else:
         values = pl.Series(numbers)
@@ -259,7 +261,7 @@ def to_frame(table: pl.DataFrame, schema: Schema, kind: FrameKind) -> Any:
     if kind == "arrow":
         return table.to_arrow()
     frame = table.to_pandas()
-    for name, column in schema.declared.items():
+    for name, column in schema.stated.items():
         nullable = "" in column.codes or "" in getattr(column, "levels", ())
         dtype = table.schema[name]
         if dtype in (pl.Int64, pl.Boolean) and nullable:

@@ -20,10 +20,13 @@ from understudy.release.content_check import (
     require_rows,
     require_stored,
 )
-from understudy.release.decoding import dtype_of
+from understudy.release.exports.metadata_files import METADATA, require_metadata
+from understudy.release.exports.row_exports import possible_files
+from understudy.release.fresh_identifiers import are_fresh
 from understudy.release.manifest import InferenceFacts, Manifest, require_facts
 from understudy.release.measurement import Measurement
 from understudy.release.measurement_content import Kind
+from understudy.release.places_of_values import places_of
 from understudy.release.promise_check import require_promise
 from understudy.release.shape import Fault, named, require_shape
 from understudy.release.synthetic_sets import PART_ROWS, part_names, part_sizes, read_sets
@@ -32,7 +35,7 @@ from understudy.schema.cell_values import Code, number_of, text_of
 from understudy.schema.derived_columns import Cells, follows, sources_of
 from understudy.schema.relation_boxes import breaks
 
-PAGES: Final = ("report.html", "results.html")
+PAGES: Final = ("report.html", "results.html", "codebook.html")
 MALFORMED: Final = (
     *(
         SchemaError,
@@ -83,7 +86,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     entries = content.pop("measurements")
     parted = _require_files(files, content, entries)
     _require_declared(content)
-    schema = Schema.load(folder / "schema.toml")
+    schema = Schema.loads((folder / "schema.toml").read_text(encoding="utf-8"))
     manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
     if not set(manifest.priority) <= set(schema.names):
         raise Fault("it gives priority to columns that its schema does not have")
@@ -94,12 +97,13 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     require_named_later(measurements, behind)
     require_facts(manifest.inference, manifest.sets_kind, behind, schema)
     tables = _tables(folder, schema, manifest, measurements, parted=parted)
+    require_metadata(folder, files, schema, manifest.sets)
     pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
     return Parts(tables, schema, manifest, measurements, pages)
 
 
 def _require_files(
-    files: list[str], content: Mapping[str, Any], entries: list[dict[str, Any]]
+    files: Mapping[str, str], content: Mapping[str, Any], entries: list[dict[str, Any]]
 ) -> bool:
     """Refuse files that no release has, and the lack of one that it must have.
 
@@ -121,7 +125,8 @@ def _require_files(
         *(f"{name}.parquet" for name in synthetic if not parted),
         *(f"noisy/{name}.parquet" for name in names),
     }
-    possible = needed | {*PAGES, *(f"{name}.csv" for name in synthetic)}
+    beside = possible_files(content["sets"], len(parts))
+    possible = needed | {*PAGES, *METADATA, *(f"synthetic/{name}" for name in beside)}
     if lacking := sorted(needed - set(files)):
         raise Fault(f"its manifest does not list {named(lacking[0])}")
     if more := sorted(set(files) - possible):
@@ -168,17 +173,19 @@ def _tables(
 ) -> Sequence[pl.DataFrame]:
     kept = _kept_by_all(schema, measurements)
 
-    def checked(table: pl.DataFrame, n_rows: int) -> pl.DataFrame:
+    def checked(table: pl.DataFrame, n_rows: int, start: int = 0) -> pl.DataFrame:
         require_rows(table, schema, n_rows, kept)
         require_relations(table, schema)
+        if not are_fresh(table, schema, start):
+            raise Fault("a synthetic table has other identifiers than it was given")
         return table
 
     places = [folder / "synthetic" / f"set-{k}" for k in range(1, manifest.sets + 1)]
     if parted:
         sets = read_sets(places, manifest.n_rows)
         for k in range(len(sets)):
-            for part, n_rows in zip(sets.parts(k), sets.sizes, strict=True):
-                checked(part, n_rows)
+            for i, part in enumerate(sets.parts(k)):
+                checked(part, sets.sizes[i], i * PART_ROWS)
         return sets
     files = (place.with_name(f"{place.name}.parquet") for place in places)
     return tuple(
@@ -209,10 +216,10 @@ def require_relations(table: pl.DataFrame, schema: Schema) -> None:
     """
     used = {n for c in schema.derived.values() for n in sources_of(c)} | set(schema.derived)
     used |= {name for one in schema.relations for name in one.columns}
-    columns = {name: column for name, column in schema.declared.items() if name in used}
+    columns = {name: column for name, column in schema.stated.items() if name in used}
     cells = {name: _cells(table.get_column(name), column) for name, column in columns.items()}
     for name in schema.derived:
-        if not follows(name, schema.declared, cells).all():
+        if not follows(name, schema.stated, cells).all():
             raise Fault(f"the column {named(name)} does not follow from others by its rule")
     for one in schema.relations:
         if breaks(one, schema.columns, cells).any():
@@ -224,7 +231,7 @@ def _cells(series: pl.Series, column: Column) -> Cells:
     if not isinstance(column, NUMERIC):
         return Cells(_states(series, (*column.levels, *column.codes)), np.empty(0))
     codes = _states(series, column.codes)
-    numbers = _numbers(series, column)
+    numbers = places_of(series, column)
     numbers[codes >= 0] = np.nan
     states = np.where(codes >= 0, column.n_ordinary + codes, 0)
     return Cells(states.astype(np.int64), numbers)
@@ -241,19 +248,9 @@ def _states(series: pl.Series, values: Sequence[Code]) -> NDArray[np.int64]:
             hit = series.cast(pl.Float64).is_in([] if number is None else [number])
         elif series.dtype == pl.Boolean:
             hit = series.is_in([bool(value)])
-        elif series.dtype == pl.Date:
+        elif series.dtype.is_temporal():
             continue
         else:
             hit = series.cast(pl.String).is_in([text_of(value)])
         found[hit.fill_null(value=False).to_numpy()] = k
     return found
-
-
-def _numbers(series: pl.Series, column: Column) -> NDArray[np.float64]:
-    if column.kind == "date":
-        is_text = dtype_of(column) == pl.String
-        days = series.str.to_date("%Y-%m-%d", strict=False) if is_text else series
-        whole = days.cast(pl.Int32).cast(pl.Float64)
-    else:
-        whole = series.cast(pl.Float64, strict=series.dtype != pl.String)
-    return whole.fill_null(np.nan).to_numpy().copy()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from understudy.errors import line
+from understudy.release.citation import citation
+from understudy.release.exports.csv_export import has_labels
+from understudy.release.exports.row_exports import RAW_CSV
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.measurement_content import Kind
@@ -51,8 +55,8 @@ def readme(
     schema: Schema,
     measurements: tuple[Measurement, ...],
     *,
-    csv: bool,
-    report: bool,
+    formats: Sequence[str] = (),
+    pages: Sequence[str] = (),
     guarded: bool = False,
     parted: bool = False,
 ) -> str:
@@ -62,8 +66,8 @@ def readme(
         manifest: how the release was made.
         schema: what is public.
         measurements: the noisy tables that are released.
-        csv: whether the synthetic tables are also written as CSV.
-        report: whether the folder has a `report.html`.
+        formats: in which the synthetic tables are written beside Parquet (`row_exports`).
+        pages: names of the pages in the folder.
         guarded: whether texts in the CSV got an apostrophe (`formulas`).
         parted: whether the synthetic tables come in parts.
     """
@@ -75,14 +79,18 @@ def readme(
             manifest=manifest,
             schema=schema,
             guarantee=guarantee,
-            csv=csv,
+            csv="csv" in formats or RAW_CSV in formats,
+            formats=formats,
+            labels=has_labels(schema),
             guarded=guarded,
             parted=parted,
             ending="/" if parted else ".parquet",
             private=guarantee.epsilon is not None and manifest.secure,
             kept=kept_columns(measurements),
             rules={name: rule_text(column) for name, column in schema.derived.items()},
-            has_page=report,
+            has_page="report.html" in pages,
+            has_codebook="codebook.html" in pages,
+            citation=citation(manifest, schema),
             stored=[measurement for measurement in measurements if measurement.name],
             kinds={measurement.kind for measurement in measurements},
             facts=manifest.inference,

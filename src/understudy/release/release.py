@@ -6,34 +6,30 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import polars as pl
 from markupsafe import Markup
 
+from understudy import disk
 from understudy.arguments import kind_of, path_of
 from understudy.errors import ReleaseError
 from understudy.parallel import require_threads
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.internal import Internal
 from understudy.release.amendment import before
-from understudy.release.bundle import open_checked, publish
-from understudy.release.decoding import (
-    FrameKind,
-    has_formulas,
-    require_frame,
-    to_frame,
-    without_formulas,
-)
+from understudy.release.bundle import UNWRITTEN, checksums, lay_out, open_checked, publish
+from understudy.release.decoding import FrameKind, require_frame, to_frame
+from understudy.release.exports.metadata_files import metadata_texts, row_files
+from understudy.release.exports.row_exports import FORMATS, formats_of, require_formats, write_rows
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.reading import MALFORMED, PAGES, read_parts
 from understudy.release.shape import Fault
-from understudy.release.synthetic_sets import PartedSets, first_parts, lazy, parts_of, write_set
+from understudy.release.synthetic_sets import PartedSets, first_parts, lazy, write_set
 from understudy.schema import Schema
 from understudy.schema.cell_values import text_of
 
-_Csv = Literal["raw", "guarded"] | None
 _SHOWN_ROWS = 5
 _SHOWN_COLUMNS = 8
 _LONGEST = 40
@@ -125,6 +121,7 @@ class Release:
         self,
         path: str | Path,
         *,
+        also: str | Sequence[str] = (),
         csv: bool = False,
         csv_raw: bool = False,
     ) -> Path:
@@ -134,54 +131,80 @@ class Release:
 
         Args:
             path: folder that does not exist yet (or is empty).
-            csv: write the synthetic tables as CSV beside Parquet; texts that a spreadsheet would
-                take for a formula get an apostrophe (`formulas`).
+            also: formats of the synthetic tables beside Parquet: "csv", "sav" (SPSS), "dta"
+                (Stata); "sav,dta" or several texts.
+            csv: the same as the format "csv"; texts that a spreadsheet would take for a formula
+                get an apostrophe (`formulas`).
             csv_raw: write CSV, and its texts as they are.
 
         Raises:
             UnsavedError: the folder cannot be written; the release itself is unharmed, and can be
                 saved elsewhere as long as this process lives.
-            ReleaseError: the folder exists and is not empty, or another run holds its place.
+            ReleaseError: the folder exists and is not empty, or another run holds its place; a
+                format is not known, or cannot hold the codes that the schema declares.
+            MethodError: a format needs a library that is not installed.
         """
         require_threads()
         place = path_of("The folder of a release", path, ReleaseError)
+        formats = formats_of(also, csv=csv, csv_raw=csv_raw)
+        require_formats(formats, self.schema)
         measurements = [measurement.to_json() for measurement in self.measurements]
         content = {**self.manifest.to_json(), "measurements": measurements}
-        how: _Csv = "raw" if csv_raw else "guarded" if csv else None
-        publish(place, lambda folder: self._fill(folder, csv=how), content, self.entered)
+        publish(place, lambda folder: self._fill(folder, formats), content, self.entered)
         return place
 
-    def _fill(self, folder: Path, *, csv: _Csv) -> None:
+    def export(self, path: str | Path, *, also: str | Sequence[str]) -> list[Path]:
+        """Write the synthetic tables for other programs, to a folder that is no release.
+
+        Args:
+            path: folder that does not exist yet (or is empty).
+            also: formats, as in `save`.
+
+        Returns:
+            The files.
+
+        Raises:
+            ReleaseError: no format is named, or one that is not known or cannot hold the codes that
+                the schema declares; or the folder cannot be written.
+            MethodError: a format needs a library that is not installed.
+        """
+        require_threads()
+        place = path_of("The folder for the files", path, ReleaseError)
+        formats = formats_of(also)
+        if not formats:
+            raise ReleaseError(f"Name a format to write, such as also={FORMATS[1]!r}.")
+        require_formats(formats, self.schema)
+        try:
+            lay_out(place, lambda folder: write_rows(self.tables, self.schema, folder, formats))
+        except UNWRITTEN as error:
+            raise ReleaseError(
+                f"The files cannot be written to {str(place)!r}: {disk.reason(error)}; choose "
+                "another place."
+            ) from None
+        return sorted(place.iterdir())
+
+    def _fill(self, folder: Path, formats: Sequence[str]) -> None:
         from understudy.release.readme import readme  # loads jinja2: only to write
 
+        parted = isinstance(self.tables, PartedSets)
+        (folder / "synthetic").mkdir()
+        for k in range(len(self.tables)):
+            write_set(self.tables, k, folder / "synthetic" / f"set-{k + 1}")
+        described = row_files(checksums(folder))
+        guarded = write_rows(self.tables, self.schema, folder / "synthetic", formats)
         pages = self.pages(self) if self.pages else {}
-        sets = range(len(self.tables))
-        altered = csv == "guarded" and any(
-            has_formulas(part) for k in sets for part in parts_of(self.tables, k)
+        public = self.manifest, self.schema, self.measurements
+        written = readme(
+            *public, formats=formats, guarded=guarded, pages=tuple(pages), parted=parted
         )
         texts = {
             "schema.toml": self.schema.dumps(),
-            "README.md": readme(
-                self.manifest,
-                self.schema,
-                self.measurements,
-                csv=csv is not None,
-                guarded=altered,
-                report=bool(pages),
-                parted=isinstance(self.tables, PartedSets),
-            ),
+            "README.md": written,
+            **metadata_texts(*public, described, parted=parted),
             **{name: pages[name] for name in PAGES if name in pages},
         }
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
-        (folder / "synthetic").mkdir()
-        for k in sets:
-            write_set(self.tables, k, folder / "synthetic" / f"set-{k + 1}")
-            if csv:
-                with (folder / "synthetic" / f"set-{k + 1}.csv").open("wb") as stream:
-                    for i, part in enumerate(parts_of(self.tables, k)):
-                        written = without_formulas(part) if altered else part
-                        written.write_csv(stream, include_header=not i)
         self._fill_noisy(folder / "noisy")
 
     def _fill_noisy(self, folder: Path) -> None:

@@ -4,10 +4,11 @@ from typing import Any
 
 from understudy.report.internal.internal_page import internal_page
 from understudy.report.internal.risk_cards import risk_page
+from understudy.report.public.codebook_page import codebook_page
 from understudy.report.public.public_page import public_page
 from understudy.report.public.results_page import results_page
 
-__all__ = ["internal_page", "plot", "public_page", "results_page", "risk_page"]
+__all__ = ["codebook_page", "internal_page", "plot", "public_page", "results_page", "risk_page"]
 
 
 def __getattr__(name: str) -> Any:

@@ -3,17 +3,11 @@
 from understudy.domain.cell_tree import Partition
 from understudy.domain.domain import Domain
 from understudy.domain.gibbs_keys import GibbsSweep
-from understudy.schema.columns import (
-    NUMERIC,
-    Boolean,
-    Categorical,
-    Column,
-    Continuous,
-    Date,
-    Integer,
-    Ordinal,
-)
+from understudy.schema.calendar_columns import Calendar, Date, Datetime, Duration, Time
+from understudy.schema.columns import NUMERIC, Boolean, Categorical, Column, Ordinal
 from understudy.schema.given_schema import private_copy
+from understudy.schema.identifier_column import Identifier
+from understudy.schema.number_columns import Continuous, Integer
 from understudy.schema.relations import Relation
 from understudy.schema.schema import Schema
 from understudy.schema.structural_zeros import Range, Rule
@@ -22,12 +16,16 @@ from understudy.schema.unit import Unit
 __all__ = [
     "NUMERIC",
     "Boolean",
+    "Calendar",
     "Categorical",
     "Column",
     "Continuous",
     "Date",
+    "Datetime",
     "Domain",
+    "Duration",
     "GibbsSweep",
+    "Identifier",
     "Integer",
     "Ordinal",
     "Partition",
@@ -35,6 +33,7 @@ __all__ = [
     "Relation",
     "Rule",
     "Schema",
+    "Time",
     "Unit",
     "private_copy",
 ]

@@ -43,9 +43,16 @@ def text_of(value: Code) -> str:
     return str(value)
 
 
+def time_as_text(value: object) -> object:
+    """A time of day, or a moment that is not midnight, as its text; other values as they are."""
+    if isinstance(value, datetime.datetime):
+        return value.isoformat() if value.tzinfo or value.time() != datetime.time() else value
+    return value.isoformat() if isinstance(value, datetime.time) else value
+
+
 def number_of(value: Code) -> float | None:
     """The number that a value denotes, or None: 3, 3.0 and "3" all denote 3.0."""
-    if isinstance(value, bool | datetime.date):
+    if isinstance(value, bool | datetime.date | datetime.time):
         return None
     if isinstance(value, str) and not _NUMBER.fullmatch(value.strip()):
         return None

@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     WithJsonSchema,
@@ -16,7 +17,7 @@ from pydantic import (
 )
 
 from understudy.errors import suggestion
-from understudy.schema.cell_values import EXACT_INTEGER, Code, duplicated, text_of
+from understudy.schema.cell_values import EXACT_INTEGER, Code, duplicated, text_of, time_as_text
 from understudy.schema.review import Reviewed
 
 
@@ -34,7 +35,10 @@ def _finite(value: Code) -> Code:
 
 
 Value = Annotated[
-    Code, AfterValidator(_finite), WithJsonSchema({"type": ["string", "number", "boolean"]})
+    Code,
+    BeforeValidator(time_as_text),
+    AfterValidator(_finite),
+    WithJsonSchema({"type": ["string", "number", "boolean"]}),
 ]
 
 

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from understudy.errors import suggestion
 from understudy.schema.cell_values import text_of
 from understudy.schema.column_base import LevelMap
-from understudy.schema.columns import NUMERIC, Boolean, Column, Continuous
+from understudy.schema.columns import NUMERIC, Boolean, Column
 from understudy.schema.expression_values import faults_of, span_of, values_of
 from understudy.schema.expressions import Expression, level_state
+from understudy.schema.number_columns import Continuous
 
 Columns = Mapping[str, Column]
 _SHOWN: Final = 60  # characters of a rule in a message

@@ -39,15 +39,29 @@ _EXPECTED = {
     "missing": f"a list of values (each {_VALUE})",
     "not_applicable": f"a list of values (each {_VALUE})",
     "out_of_domain": f"one value ({_VALUE})",
+    "pattern": 'a text with {} for the number of the record, such as "P{:06}"',
+    "resolution": '"second", "minute" or "hour" (of a duration also "day")',
+    "timezone": "the name of a time zone, such as Europe/Zurich",
     "bins": "a whole number of bins, or the list of edges from lower to upper",
     "spikes": "a list of numbers (whole ones if the column is)",
     "decimals": "a whole number of decimals",
     "where": "a table of columns, each with one value, a list of values, or "
     "{ lower = …, upper = … }",
 }
-_BOUND = {"integer": "a whole number", "continuous": "a number", "date": "a date"}
+_BOUND = {
+    "integer": "a whole number",
+    "continuous": "a number",
+    "date": "a date",
+    "datetime": "a date and time such as 2020-02-29T08:30:00",
+    "time": "a time of day such as 08:30:00",
+    "duration": 'a duration such as "PT90M", "1:30:00" or "P7D"',
+}
+_OF_COLUMNS = {"hierarchy": "a table { prefix = [1, 3] } or { parents = { branch = […] } }"}
 _LIMITS = {"greater_than_equal": ("ge", "at least"), "less_than_equal": ("le", "at most")}
-_KINDS = "kind must be one of categorical, ordinal, boolean, integer, continuous, date"
+_KINDS = (
+    "kind must be one of categorical, ordinal, boolean, integer, continuous, date, datetime, time, "
+    "duration, identifier"
+)
 _WORDING = {
     "extra_forbidden": "there is no such entry; check the spelling, or take it out",
     "missing": "this entry is required; add it",
@@ -111,7 +125,7 @@ def expected(loc: Loc) -> str:
         return (
             _BOUND.get(str(loc[2]), "a value")
             if entry in {"lower", "upper"}
-            else (_EXPECTED.get(entry, "another value"))
+            else {**_EXPECTED, **_OF_COLUMNS}.get(entry, "another value")
         )
     if loc[0] in ("forbidden", "relations") and len(loc) > 1:
         return _EXPECTED.get(str(loc[2]), "another value") if len(loc) > 2 else "a table"

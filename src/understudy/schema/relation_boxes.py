@@ -12,7 +12,6 @@ own: then any cell that is allowed holds numbers that keep to all inequalities.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -20,10 +19,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.schema.calendar_columns import Calendar
 from understudy.schema.cell_values import Code
-from understudy.schema.columns import EPOCH, NUMERIC, Column, Date, Integer, Ordinal
+from understudy.schema.columns import NUMERIC, Column, Ordinal
 from understudy.schema.derived_columns import Cells
 from understudy.schema.expressions import level_state
+from understudy.schema.number_columns import Integer
 from understudy.schema.relations import Relation
 from understudy.schema.value_grid import Grid
 
@@ -181,8 +182,8 @@ def _thresholds(relation: Relation, columns: Mapping[str, Column]) -> tuple[Code
 
 def _written(column: Column, place: float) -> Code:
     """A place on the number line as a schema writes it."""
-    if isinstance(column, Date):
-        return datetime.date.fromordinal(int(place) + EPOCH)
+    if isinstance(column, Calendar):
+        return column.entry_at(int(place))
     if isinstance(column, Ordinal):
         return column.levels[int(place)]
     return int(place) if isinstance(column, Integer) else place

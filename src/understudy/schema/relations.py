@@ -22,9 +22,10 @@ from typing import Final, Self
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from understudy.errors import suggestion
+from understudy.schema.calendar_columns import Calendar
 from understudy.schema.cell_values import text_of
 from understudy.schema.column_base import Value
-from understudy.schema.columns import NUMERIC, Column, Date, Ordinal
+from understudy.schema.columns import NUMERIC, Column, Ordinal
 from understudy.schema.expressions import Expression, level_state
 
 _SHOWN: Final = 'one of two columns, "start <= end" or "start < end"'
@@ -129,10 +130,23 @@ def _order_faults(relation: Relation, left: Column, right: Column) -> Iterator[s
             yield "compares ordinal columns with other levels; give both the same, in one order"
     elif not (isinstance(left, NUMERIC) and isinstance(right, NUMERIC)):
         yield "compares columns that are not both numeric, dates, or ordinal"
-    elif isinstance(left, Date) != isinstance(right, Date):
-        yield "compares a date with a number"
+    elif _line(left) != _line(right):
+        yield _other_lines(left, right)
     elif any(left.position(value) is None for value in relation.at):
         yield "has an entry in `at` that is no number or date; correct it"
+
+
+def _line(column: Column) -> tuple[object, ...]:
+    """What columns share whose places can be compared."""
+    return column.line if isinstance(column, Calendar) else ()
+
+
+def _other_lines(left: Column, right: Column) -> str:
+    kinds = [one.kind if isinstance(one, Calendar) else "number" for one in (left, right)]
+    if kinds[0] == kinds[1]:
+        return "compares columns of another resolution or timezone; give both the same"
+    one, other = sorted(kinds, key=lambda kind: kind == "number")
+    return f"compares a {one} with a {other}"
 
 
 def _fault_within(relation: Relation, child: Column, parent: Column) -> Iterator[str]:

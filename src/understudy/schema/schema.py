@@ -21,13 +21,16 @@ from understudy.schema.coarsening import (
     grouped_rules,
 )
 from understudy.schema.column_base import LevelMap
-from understudy.schema.columns import KINDS, Column
+from understudy.schema.columns import KINDS, AnyColumn, Column
 from understudy.schema.derived_columns import derived_faults
 from understudy.schema.file_format import FileFormat
+from understudy.schema.identifier_column import Identifier
 from understudy.schema.ledger_binding import LedgerBinding
+from understudy.schema.level_tree import LevelTree
 from understudy.schema.relation_boxes import Box, rebinned, relation_boxes
 from understudy.schema.relations import Relation
 from understudy.schema.review import Reviewed
+from understudy.schema.row_numbers import row_faults
 from understudy.schema.structural_zeros import Range, Rule
 from understudy.schema.unit import Unit
 
@@ -42,13 +45,12 @@ class Schema(BaseModel):
             added or removed. "public": it is declared in `n_rows`, neighbouring tables differ by
             one replaced.
         n_rows: the public number of rows, only with rows = "public".
-        row_limit: optional public upper limit of the noisy number of rows, only with
-            rows = "private".
+        row_limit: public upper limit of the noisy number of rows, for private rows only.
         unit: who.
         ledger: of which population the rows are.
         file: how the rows are written, where they come as a delimited text file.
-        columns: name → column, in order. In Python, `declared` are all of them, `columns` those
-            that are measured, and `derived` ones are computed from these.
+        columns: name → column, in order. In Python, `columns` are those that are measured,
+            `declared` are all.
         forbidden: combinations that cannot occur (structural zeros).
         relations: inequalities and hierarchies that hold for everybody.
 
@@ -77,7 +79,7 @@ class Schema(BaseModel):
     unit: Unit = Unit()
     ledger: LedgerBinding = LedgerBinding()
     file: FileFormat = FileFormat()
-    declared: dict[str, Column] = Field(alias="columns", min_length=1)
+    declared: dict[str, AnyColumn] = Field(alias="columns", min_length=1)
     forbidden: tuple[Rule, ...] = ()
     relations: tuple[Relation, ...] = ()
 
@@ -90,25 +92,17 @@ class Schema(BaseModel):
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
-        if faults := (*self._faults_of_rows(), *self._faults_of_rules()):
+        rows = row_faults(self.rows, self.n_rows, self.row_limit)
+        if faults := (*rows, *self._faults_of_rules()):
             raise ValueError("\n".join(faults))
         return self
 
-    def _faults_of_rows(self) -> Iterator[str]:
-        if self.rows == "public" and self.n_rows is None:
-            yield 'rows = "public" needs n_rows, the public number of rows'
-        if self.rows == "private" and self.n_rows is not None:
-            yield (
-                'n_rows is for rows = "public"; with private rows the number is '
-                "bought from the budget (row_limit may bound it)"
-            )
-        if self.rows == "public" and self.row_limit is not None:
-            yield 'row_limit is for rows = "private"; rows = "public" has n_rows'
-
     def _faults_of_rules(self) -> Iterator[str]:
-        if faults := [*derived_faults(self.declared)] if self.derived else []:
+        if faults := [*derived_faults(self.stated)] if self.derived else []:
             yield from faults
             return
+        if not self.columns:
+            yield "every column is an identifier, so that nothing is measured; declare others"
         faults = [fault for rule in self.forbidden for fault in rule.faults(self.columns)]
         faults += [fault for one in self.relations for fault in one.faults(self.columns)]
         yield from faults
@@ -123,18 +117,26 @@ class Schema(BaseModel):
     @cached_property
     def columns(self) -> dict[str, Column]:
         """Columns that are measured: those without a rule by which they are computed."""
-        return {name: column for name, column in self.declared.items() if column.derived is None}
+        return {name: column for name, column in self.stated.items() if column.derived is None}
 
     @cached_property
     def derived(self) -> dict[str, Column]:
         """Columns that are computed from others, name → column, in the order of the release."""
-        return {
-            name: column for name, column in self.declared.items() if column.derived is not None
-        }
+        return {name: one for name, one in self.stated.items() if one.derived is not None}
+
+    @cached_property
+    def stated(self) -> dict[str, Column]:
+        """Columns with states, measured or derived, in the order of the release."""
+        return {n: one for n, one in self.declared.items() if not isinstance(one, Identifier)}
+
+    @cached_property
+    def identifiers(self) -> dict[str, Identifier]:
+        """Columns that each synthetic set has anew, in the order of the release."""
+        return {n: one for n, one in self.declared.items() if isinstance(one, Identifier)}
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns that are measured, in the order of the release."""
+        """Names of the measured columns, in the order of the release."""
         return tuple(self.columns)
 
     @cached_property
@@ -146,10 +148,8 @@ class Schema(BaseModel):
     def domain(self) -> Domain:
         """Cells of the full cross-tabulation, with the structural zeros."""
         index = {name: j for j, name in enumerate(self.columns)}
-        boxes = tuple(
-            {index[name]: states for name, states in box.items()} for _, box in self.boxes
-        )
-        return Domain(self.sizes, boxes)
+        boxes = ({index[name]: states for name, states in box.items()} for _, box in self.boxes)
+        return Domain(self.sizes, tuple(boxes))
 
     @cached_property
     def boxes(self) -> tuple[tuple[str, Box], ...]:
@@ -199,9 +199,9 @@ class Schema(BaseModel):
         if entries:
             more = f" and {len(entries) - 5} more" if len(entries) > 5 else ""
             raise SchemaError(
-                f"The schema is not reviewed: confirm that the entries of "
-                f"{', '.join(entries[:5])}{more} come from public knowledge and not from the rows, "
-                f"name their source, and set reviewed = true."
+                f"The schema is not reviewed: confirm that the entries of {', '.join(entries[:5])}"
+                f"{more} come from public knowledge and not from the rows, name their source, and "
+                "set reviewed = true; `understudy schema review` asks for each."
             )
 
     def released(self) -> Schema:
@@ -261,8 +261,8 @@ class Schema(BaseModel):
         """
         coarse = {name: grouped_column(name, self.columns[name], g) for name, g in groups.items()}
         columns = {**self.columns, **coarse}
-        related = (Rule.of_states(box) for _, box in self._related)
-        rules = grouped_rules((*self.forbidden, *related), self.columns, columns, groups)
+        all_rules = (*self.forbidden, *(Rule.of_states(box) for _, box in self._related))
+        rules = grouped_rules(all_rules, self.columns, columns, groups)
         return self.model_copy(update={"columns": columns, "forbidden": rules, "relations": ()})
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -296,7 +296,7 @@ class Schema(BaseModel):
         Raises:
             SchemaError: the file cannot be read, or its content is no schema.
         """
-        return cls.loads(toml.file_text(path))
+        return toml.loads(toml.file_text(path), cls, Path(path).absolute().parent)
 
     def dumps(self) -> str:
         """The schema as TOML text, defaults left out; `loads` gives back an equal schema."""
@@ -316,5 +316,5 @@ class Schema(BaseModel):
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format."""
         inner: list[type[BaseModel]] = [Unit, LedgerBinding, FileFormat, Rule, Range, Relation]
-        inner += LevelMap, *KINDS.values()
+        inner += LevelMap, LevelTree, *KINDS.values()
         return toml.json_schema(cls, *inner, title="Understudy table schema")

@@ -15,23 +15,29 @@ import datetime
 from collections.abc import Iterator, Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from understudy.errors import SchemaError, suggestion
 from understudy.schema.bins import Interval
-from understudy.schema.cell_values import Code, same_value, text_of
+from understudy.schema.calendar_columns import Calendar, Date, Datetime, Duration, Time
+from understudy.schema.cell_values import Code, same_value, text_of, time_as_text
 from understudy.schema.column_base import Value
-from understudy.schema.columns import NUMERIC, Column, Continuous, Date, Integer
+from understudy.schema.columns import NUMERIC, Column
+from understudy.schema.number_columns import Continuous, Integer
 
+_ENDS = {Date: "dates", Datetime: "dates and times", Time: "times of day", Duration: "durations"}
 _SUBJECT = "A forbidden combination "
 _LONGEST = 80  # of a rule's text in a message
+
+
+End = Annotated[int | float | datetime.date | str, BeforeValidator(time_as_text)]
 
 
 class Range(BaseModel):
     """Values from `lower` to `upper`.
 
-    Whole numbers and dates include `upper`; real numbers do not, unless it is the column's upper
+    Whole numbers and times include `upper`; real numbers do not, unless it is the column's upper
     bound.
 
     Attributes:
@@ -40,8 +46,8 @@ class Range(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    lower: int | float | datetime.date
-    upper: int | float | datetime.date
+    lower: End
+    upper: End
 
 
 class States(BaseModel):
@@ -163,7 +169,7 @@ def _range_states(name: str, column: Column, limits: Range) -> frozenset[int]:
             "list the levels."
         )
     low, high = _place(name, column, limits.lower), _place(name, column, limits.upper)
-    whole = isinstance(column, Integer | Date)
+    whole = isinstance(column, Integer | Calendar)
     inside = set()
     for k, interval in enumerate(column.intervals):
         if _within(interval, low, high, whole=whole, last=column.bounds[1]):
@@ -181,10 +187,10 @@ def _range_states(name: str, column: Column, limits: Range) -> frozenset[int]:
     return frozenset(inside)
 
 
-def _place(name: str, column: Integer | Continuous | Date, end: Code) -> float:
+def _place(name: str, column: Integer | Continuous | Calendar, end: Code) -> float:
     place = column.position(end)
     if place is None:
-        kind = "dates" if isinstance(column, Date) else "numbers"
+        kind = _ENDS.get(type(column), "numbers")
         raise SchemaError(
             f"A forbidden combination gives a range for {name!r} whose ends are not "
             f"{kind}; correct its lower and upper."

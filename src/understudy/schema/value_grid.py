@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy.schema.bins import Interval
-from understudy.schema.columns import NUMERIC, Column, Continuous
+from understudy.schema.columns import NUMERIC, Column
+from understudy.schema.number_columns import Continuous
 
 
 @dataclass(frozen=True, eq=False)

@@ -61,6 +61,14 @@ lower = 2020-01-01
 upper = 2021-12-31
 bins = 4
 reviewed = true
+[columns.seen]
+kind = "datetime"
+lower = 2021-01-02T00:00:00
+upper = 2021-01-20T00:00:00
+resolution = "hour"
+timezone = "Europe/Zurich"
+bins = 2
+reviewed = true
 [columns.money]
 kind = "continuous"
 lower = 0.0
@@ -87,6 +95,7 @@ def rows(n, seed=1):
             "yes": [None if k == 2 else bool(k) for k in rng.integers(0, 3, n)],
             "day": days,
             "moment": moments,
+            "seen": [one + dt.timedelta(minutes=17) for one in moments],
             "money": [Decimal(int(k)) / 4 for k in rng.integers(-3, 50, n)],
             "unread": rng.random(n),
         },

@@ -9,7 +9,9 @@ other rows:
   allows it, and pandas rounds large whole numbers as soon as one cell is empty. Truth values
   ("true" and "True") and days (with and without a time of day) likewise;
 - in Polars tables, numbers for a column of days: Polars makes whole numbers of days as soon as one
-  row holds a number.
+  row holds a number;
+- in Polars tables, moments of another zone than the declared one, which Polars makes of days as
+  soon as one row names a zone.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from understudy.engine.coding import ColumnCoder
 from understudy.engine.reading.named_states import Family
 from understudy.engine.reading.table_rows import FrameKind, Rows
 from understudy.errors import DataError
-from understudy.schema import Date, Schema
+from understudy.schema import Calendar, Datetime, Schema
 
 _LOST = {
     "numbers": "which cannot tell all of its levels and codes apart, such as '03' from '3' or "
@@ -32,6 +34,8 @@ _LOST = {
     "days": "which cannot tell all of its levels and codes apart, such as a day from one with a "
     "time of day",
 }
+CHECK = "`understudy schema check` tells at once all that does not fit."
+"""How whoever meets one fault of a column finds the others."""
 
 
 def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind) -> str | None:
@@ -44,10 +48,17 @@ def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind
     """
     named = coder.named
     for dtype in types:
+        if kind == "polars" and isinstance(coder.column, Datetime):
+            zone, own = getattr(dtype, "time_zone", None), coder.column.timezone
+            if zone and own and zone != own:
+                return (
+                    f"holds moments of the zone {zone}, which Polars also makes of days without "
+                    f'one; bring them to the declared zone with .dt.convert_time_zone("{own}")'
+                )
         family = _family(dtype)
         if family in named.unclear:
             return f"has the type {dtype} in the data, {_LOST[family]}; convert the column to text"
-        days = isinstance(coder.column, Date) or bool(len(named.days.numbers))
+        days = isinstance(coder.column, Calendar) or bool(len(named.days.numbers))
         if family == "numbers" and days and kind == "polars":
             return (
                 f"has the type {dtype} in the data, which Polars also makes of days that stand "
@@ -73,7 +84,7 @@ def require_columns(names: Sequence[str], schema: Schema, place: str) -> None:
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
         raise DataError(
             f"{place} lacks the column {quoted}{more} that the schema declares; "
-            "add it to the data, or take it out of the schema."
+            f"add it to the data, or take it out of the schema. {CHECK}"
         )
 
 
@@ -92,7 +103,7 @@ def require_types(rows: Rows, coders: Iterable[ColumnCoder]) -> None:
         rows.require_readable(coder.name)
         fault = type_fault(coder, types[coder.name], rows.kind)
         if fault is not None:
-            raise DataError(f"Column {coder.name!r} {fault}.")
+            raise DataError(f"Column {coder.name!r} {fault}. {CHECK}")
 
 
 def _family(dtype: pl.DataType) -> Family | None:
@@ -100,4 +111,4 @@ def _family(dtype: pl.DataType) -> Family | None:
         return "numbers"
     if dtype == pl.Boolean:
         return "truth values"
-    return "days" if dtype == pl.Date else None
+    return "days" if dtype == pl.Date or isinstance(dtype, pl.Datetime) else None

@@ -19,7 +19,7 @@ from understudy.engine.reading.streamed_rows import streamed
 from understudy.engine.reading.text_lines import FAULTS, broken, opened, pieces
 from understudy.engine.reading.text_records import LONG, Batch, Splitter, cells_of, decoded
 from understudy.errors import DataError
-from understudy.schema import NUMERIC, Column, Date, Schema
+from understudy.schema import NUMERIC, Calendar, Column, Schema
 from understudy.schema.cell_values import is_number
 from understudy.schema.file_format import LINE_BYTES, RECORD_LINES, FileFormat, without_compression
 
@@ -231,7 +231,7 @@ class _Block:
 def _holds_numbers(column: Column) -> bool:
     """Whether any value of a column is declared as a number."""
     if isinstance(column, NUMERIC):
-        return not isinstance(column, Date)
+        return not isinstance(column, Calendar)
     return any(is_number(level) for level in column.levels)
 
 

@@ -14,13 +14,15 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from understudy.engine.reading.plain_types import FIRST_DAY, LAST_DAY
 from understudy.engine.reading.python_objects import UNLIKE, texts
+from understudy.schema.time_expressions import FIRST_DAY, LAST_DAY
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+_UNITS = (("ns", 1), ("us", 1), ("ms", 1))
+_MS = "datetime64[ms]"
 _FAULTS = (
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException, pa.ArrowException),
     *(ValueError, TypeError, NotImplementedError, ArithmeticError, AttributeError, ImportError),
@@ -82,7 +84,9 @@ def _numpy(values: np.ndarray[Any, Any]) -> pl.Series | None:
         with np.errstate(over="ignore"):  # a long double beyond 64 bits is infinite
             return pl.Series(values.astype(np.float64), nan_to_null=True)
     if kind == "M":
-        return _days(values)
+        return _moments(values)
+    if kind == "m" and np.datetime_data(values.dtype) in _UNITS:
+        return pl.Series(values)
     if kind == "O":
         # Texts and empty cells at one go; any other number among them is a fault.
         plain = set(map(type, values.tolist())) <= {str, type(None), float}
@@ -90,31 +94,33 @@ def _numpy(values: np.ndarray[Any, Any]) -> pl.Series | None:
     return None
 
 
-def _days(moments: np.ndarray[Any, Any]) -> pl.Series:
-    """The day of each moment; those that cannot be written with four digits share one."""
-    days = moments.astype("datetime64[D]")
-    numbers = np.clip(days.astype(np.int64), FIRST_DAY - 1, LAST_DAY + 1).astype(np.int32)
-    dates = pl.Series(numbers).cast(pl.Date)
-    gone = np.isnat(days)
-    return dates.set(pl.Series(gone), None) if gone.any() else dates
+def _moments(moments: np.ndarray[Any, Any]) -> pl.Series:
+    """Moments in a unit of Polars; those that cannot be written with four digits share two."""
+    if np.datetime_data(moments.dtype) in _UNITS:
+        return pl.Series(moments)
+    days = moments.astype("datetime64[D]").astype(np.int64)
+    first, last = (np.datetime64(day, "D") for day in (FIRST_DAY - 1, LAST_DAY + 1))
+    near = np.where(days < FIRST_DAY, first, np.where(days > LAST_DAY, last, moments))
+    return pl.Series(np.where(np.isnat(moments), np.datetime64("NaT"), near).astype(_MS))
 
 
 def _masked(series: pd.Series) -> pl.Series:
     return pl.Series(pl.from_pandas(series))
 
 
-def _local(series: pd.Series) -> pl.Series:
-    return _days(series.dt.tz_localize(None).to_numpy())
+def _aware(series: pd.Series) -> pl.Series | None:
+    """Moments of a zone; None for one that has no name that Polars knows for sure."""
+    zone = series.dt.tz
+    if type(zone).__module__.partition(".")[0] not in ("zoneinfo", "pytz", "datetime"):
+        return None
+    utc = _moments(series.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+    return utc.dt.replace_time_zone("UTC").dt.convert_time_zone(str(zone))
 
 
 def _arrow(series: pd.Series) -> pl.Series | None:
     arrow = series.array.__arrow_array__()
     if pa.types.is_timestamp(arrow.type):
-        return (
-            _local(series)
-            if arrow.type.tz
-            else _days(series.to_numpy(f"datetime64[{arrow.type.unit}]"))
-        )
+        return arrow_column(pa.chunked_array([arrow]))
     known = any(is_type(arrow.type) for is_type in _ARROW_TYPES)
     return pl.Series(arrow) if known else None
 
@@ -148,7 +154,7 @@ def _each(values: Any) -> Iterator[object]:
 _BY_TYPE = {
     "ArrowDtype": _arrow,
     "CategoricalDtype": _category,
-    "DatetimeTZDtype": _local,
+    "DatetimeTZDtype": _aware,
     "SparseDtype": _sparse,
     "StringDtype": _masked,
 }

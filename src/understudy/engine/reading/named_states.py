@@ -6,7 +6,7 @@ number. Every rule is about one value, whatever type its column has.
 **Numbers.** A number is meant if it differs from the declared one by at most 2⁻²³ of it, the
 relative width of 32-bit floats: 0.1 stored in 32 bits is meant as 0.1, also after it was widened to
 64 bits. Of several such states, the nearest has it; of two that are as near, the smaller. Whole
-numbers are compared exactly in columns of whole numbers and days, and where the state was declared
+numbers are compared exactly in columns of whole numbers and times, and where the state was declared
 as text, so that long codes stay apart.
 
 **Texts.** What a text says (a number, a truth value, a day) is read off it alone.
@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats
 from understudy.engine.number_states import Keys
-from understudy.schema import NUMERIC, Column, Date, Integer
+from understudy.engine.reading.calendar_places import places_of_texts
+from understudy.schema import NUMERIC, Calendar, Column, Datetime, Duration, Integer, Time
 from understudy.schema.cell_values import CLOSE, EXACT_INTEGER, Code, text_of
 
 WORDS: Final = {"false": 0, "true": 1}
@@ -39,9 +40,6 @@ _NUMPY: Final = (
 _WORD = pl.col("text").str.strip_chars()
 _NUMBER = _WORD.cast(pl.Float64, strict=False)
 _TRUTH = _WORD.str.to_lowercase().replace_strict(WORDS, default=None, return_dtype=pl.Float64)
-_DAY = _WORD.str.extract(r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$", 1).str.to_date(
-    "%Y-%m-%d", strict=False
-)
 
 
 def numbers_of(text: pl.Series) -> NDArray[np.float64]:
@@ -65,15 +63,6 @@ def truths_of(text: pl.Series) -> NDArray[np.float64]:
     return _own(text.to_frame("text").select(_TRUTH.fill_null(np.nan).alias("truth"))["truth"])
 
 
-def days_of(text: pl.Series) -> NDArray[np.float64]:
-    """Days since 1970-01-01 of each text, NaN where it is no day; shape (n,).
-
-    A day is written YYYY-MM-DD. A time of day is cut off; anything else behind it makes it no day.
-    """
-    number = _DAY.to_physical().cast(pl.Float64).fill_null(np.nan)
-    return _own(text.to_frame("text").select(number.alias("day"))["day"])
-
-
 def as_floats(values: pl.Series) -> NDArray[np.float64]:
     """Numbers in 64 bits, NaN for null; shape (n,), an array of its own."""
     if values.dtype in _NUMPY and not values.null_count():  # in one step
@@ -88,6 +77,7 @@ def _own(numbers: pl.Series) -> NDArray[np.float64]:
 
 Family = Literal["numbers", "truth values", "days"]
 
+_OWN_LINES = (Datetime, Time, Duration)
 _PLAIN_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _PLAIN_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER_WORDS = ("inf", "nan", *WORDS)
@@ -105,7 +95,7 @@ class Named:
         truths: truth value → state.
         exact: states that are a number, and meant by no other.
         close: states that are a number, and meant by those near it.
-        days: states that are a day.
+        days: states that are a day, or a place on the line of a column of times.
         unclear: kinds of values that cannot tell all states apart, because some differ as texts
             only ("03" and "3"): a column of such values has lost what the texts said.
     """
@@ -119,7 +109,7 @@ class Named:
         self.truths = self._single("truth values", _truths(states))
         self.days = Keys.of(self._single("days", self._days(states)).items())
         self.exact, self.close = self._numbers(states)
-        if isinstance(column, NUMERIC) and not isinstance(column, Date):
+        if isinstance(column, NUMERIC) and not isinstance(column, Calendar):
             low, high = column.bounds
             if any(low <= truth <= high for truth in self.truths):
                 self.unclear.add("truth values")  # true is the code "true" and the number 1
@@ -140,14 +130,16 @@ class Named:
 
     def _is_exact(self, number: float, state: int) -> bool:
         as_text = isinstance(self._declared[state], str | bool)
-        whole = as_text or isinstance(self._column, Integer | Date)
+        whole = as_text or isinstance(self._column, Integer | Calendar)
         return not np.isfinite(number) or (whole and number.is_integer())
 
     def _days(self, states: list[tuple[Code, int]]) -> list[tuple[float, Code, int]]:
         """States that are a day; a day with a time of day is a text only."""
         entries = []
-        for (value, state), day in zip(states, _days(states), strict=True):
-            if isinstance(value, str) and not _PLAIN_DAY.fullmatch(value.strip()):
+        has_days = not isinstance(self._column, _OWN_LINES)
+        for (value, state), day in zip(states, _places(self._column, states), strict=True):
+            cut = isinstance(value, str) and not _PLAIN_DAY.fullmatch(value.strip())
+            if has_days and cut:
                 if not np.isnan(day):
                     self.unclear.add("days")
             elif not np.isnan(day):
@@ -169,10 +161,24 @@ class Named:
                 single[place] = sharing[0][1]
                 continue
             self.unclear.add(family)
-            plain = [state for value, state in sharing if text_of(value) == _plain(family, place)]
+            plain = [
+                state for value, state in sharing if text_of(value) == self._plain(family, place)
+            ]
             if plain:
                 single[place] = plain[0]
         return single
+
+    def _plain(self, family: Family, place: float) -> str:
+        """How a place is written plainly."""
+        if family == "truth values":
+            return text_of(bool(place))
+        if family == "days" and isinstance(self._column, _OWN_LINES):
+            return self._column.text_at(int(place))
+        if family == "days":
+            return (
+                text_of(datetime.date.fromordinal(int(place) + _EPOCH)) if place > -_EPOCH else ""
+            )
+        return text_of(place)
 
 
 def _named_states(column: Column) -> list[tuple[Code, int]]:
@@ -196,13 +202,16 @@ def _numbers(states: list[tuple[Code, int]]) -> Floats:
     return numbers
 
 
-def _days(states: list[tuple[Code, int]]) -> Floats:
-    """The day that each state stands for, since 1970-01-01; NaN for none."""
+def _places(column: Column, states: list[tuple[Code, int]]) -> Floats:
+    """The place of each state on the line of days, or on the column's own; NaN for none."""
+    if isinstance(column, _OWN_LINES):
+        found = (column.position(value) for value, _ in states)
+        return np.array([np.nan if place is None else place for place in found], dtype=np.float64)
     days = np.full(len(states), np.nan)
     written = [(k, value) for k, (value, _) in enumerate(states) if _may_be_a_day(value)]
     if written:
         places, texts = zip(*written, strict=True)
-        days[list(places)] = days_of(pl.Series(texts, dtype=pl.String))
+        days[list(places)] = places_of_texts(pl.Series(texts, dtype=pl.String), column)
     for k, (value, _) in enumerate(states):
         if isinstance(value, datetime.date):
             days[k] = float(value.toordinal() - _EPOCH)
@@ -239,12 +248,3 @@ def _truths(states: list[tuple[Code, int]]) -> list[tuple[float, Code, int]]:
         if word in WORDS and isinstance(value, str | bool):
             entries.append((float(WORDS[word]), value, state))
     return entries
-
-
-def _plain(family: Family, place: float) -> str:
-    """How a place is written plainly."""
-    if family == "truth values":
-        return text_of(bool(place))
-    if family == "days":
-        return text_of(datetime.date.fromordinal(int(place) + _EPOCH)) if place > -_EPOCH else ""
-    return text_of(place)

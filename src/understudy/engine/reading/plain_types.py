@@ -1,28 +1,20 @@
 """Column types that are read as they are, and how each other type is turned into one of them.
 
-Truth values, numbers, texts and days are read as they are. A moment is its local day, a time of day
-and bytes are text, and what can be no value of a column (a duration, a list) is a text that no
-level has. Each value is turned by itself; no value stops the reading.
+Truth values, numbers, texts, days and moments are read as they are. Times of day, durations and
+bytes are text, and what can be no value of a column (a list) is a text that no level has.
+Each value is turned by itself; no value stops the reading.
 """
 
 from __future__ import annotations
-
-from typing import Final
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from understudy.engine.reading.python_objects import UNLIKE, texts
+from understudy.schema.time_expressions import FIRST_DAY, LAST_DAY, PER_SECOND
+from understudy.schema.time_texts import DAY_SECONDS
 
-FIRST_DAY: Final = -719_528
-"""The first of January of the year 0, in days since 1970-01-01."""
-
-LAST_DAY: Final = 2_932_896
-"""The last of December of the year 9999."""
-
-_NO_DAY: Final = LAST_DAY + 1  # stands for all days that cannot be written with four digits
-_PER_DAY = {"ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -48,7 +40,7 @@ def different_texts(values: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
 
 def is_plain(dtype: pl.DataType) -> bool:
     """Whether values of a type are read as they are."""
-    known = dtype in (*_TEXT, pl.Boolean, pl.Date, pl.Null)
+    known = dtype in (*_TEXT, pl.Boolean, pl.Date, pl.Null) or isinstance(dtype, pl.Datetime)
     return known or dtype.is_numeric()
 
 
@@ -64,10 +56,10 @@ def as_plain(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """The expression that turns a column of a type into one of a plain type."""
     if is_plain(dtype):
         return column
-    if isinstance(dtype, pl.Datetime):
-        return _day(column, dtype)
     if dtype == pl.Time:
         return column.dt.strftime("%H:%M:%S%.6f").str.strip_suffix(".000000")
+    if isinstance(dtype, pl.Duration):
+        return _span(column, dtype)
     if dtype == pl.Object:
         return column.map_batches(texts, return_dtype=pl.String)
     if dtype == pl.Binary:
@@ -80,8 +72,9 @@ def as_text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype.is_float():
         return column.cast(pl.Float64).fill_nan(None).cast(pl.String)
     if dtype == pl.Date:
-        written = pl.when(_can_be_written(column)).then(column).dt.strftime("%Y-%m-%d")
-        return pl.coalesce(written, pl.when(column.is_not_null()).then(pl.lit(UNLIKE)))
+        return _or_unlike(column, _can_be_written(column), "%Y-%m-%d")
+    if isinstance(dtype, pl.Datetime):
+        return _moment_text(column, dtype)
     return column.cast(pl.String)
 
 
@@ -97,23 +90,30 @@ def _can_be_written(day: pl.Expr) -> pl.Expr:
     return day.to_physical().is_between(FIRST_DAY, LAST_DAY)
 
 
-def has_time(column: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
-    """Whether a moment is not at its local midnight; null far away, and where there is none."""
-    return _local(column, dtype).mod(_PER_DAY[dtype.time_unit]) != 0
+def _or_unlike(column: pl.Expr, written: pl.Expr, form: str) -> pl.Expr:
+    """Text of what can be written with four digits for its year."""
+    text = pl.when(written).then(column).dt.strftime(form)
+    return pl.coalesce(text, pl.when(column.is_not_null()).then(pl.lit(UNLIKE)))
 
 
-def _local(column: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
-    """The local moment as a number; null far away, where Polars itself breaks off."""
-    per_day = _PER_DAY[dtype.time_unit]
-    moment = column.to_physical()
-    low, high = (FIRST_DAY - 2) * per_day, (LAST_DAY + 2) * per_day
-    near = moment.is_not_null() if low < -(2**63) else moment.is_between(low, high)
-    return pl.when(near).then(column).dt.replace_time_zone(None).to_physical()
+def _moment_text(column: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
+    per_day = PER_SECOND[dtype.time_unit] * DAY_SECONDS
+    low, high = (FIRST_DAY + 1) * per_day, LAST_DAY * per_day
+    near = column.is_not_null()
+    if low >= -(2**63):
+        near = column.to_physical().is_between(low, high)
+    zone = "%:z" if dtype.time_zone else ""
+    return _or_unlike(column, near, f"%Y-%m-%dT%H:%M:%S{zone}")
 
 
-def _day(column: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
-    """The local day of a moment."""
-    day = _local(column, dtype).floordiv(_PER_DAY[dtype.time_unit])
-    written = pl.when(day.is_between(FIRST_DAY, LAST_DAY)).then(day)
-    beyond = pl.when(column.is_not_null()).then(pl.lit(_NO_DAY, dtype=pl.Int64))
-    return pl.coalesce(written, beyond).cast(pl.Int32).cast(pl.Date)
+def _span(column: pl.Expr, dtype: pl.Duration) -> pl.Expr:
+    """A duration as its seconds, to the microsecond, as `python_objects` writes one."""
+    per_second = PER_SECOND[dtype.time_unit]
+    micros = column.to_physical()
+    if per_second > 10**6:
+        micros = micros.floordiv(per_second // 10**6)
+    unit = min(per_second, 10**6)
+    size, sign = micros.abs(), pl.when(micros < 0).then(pl.lit("-")).otherwise(pl.lit(""))
+    digits = (size % unit * (10**6 // unit)).cast(pl.String).str.zfill(6)
+    part = pl.when(size % unit == 0).then(pl.lit("")).otherwise(pl.concat_str(pl.lit("."), digits))
+    return pl.concat_str(sign, pl.lit("PT"), (size // unit).cast(pl.String), part, pl.lit("S"))

@@ -2,9 +2,9 @@
 
 A data frame keeps Python objects where its values have no type in common, which one odd value is
 enough for. So each object is written as the text that is read like the value itself would be in a
-column of its own type: True as "true", 3 and 3.0 as "3", a moment as its day, bytes as what they
-spell. Nothing here may stop the reading, and no method that an object could have redefined is asked
-before it is known to be none of the ordinary types.
+column of its own type: True as "true", 3 and 3.0 as "3", a moment as its day and time, bytes as
+what they spell. Nothing here may stop the reading, and no method that an object could have
+redefined is asked before it is known to be none of the ordinary types.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import polars as pl
 from understudy.schema.cell_values import EXACT_INTEGER
 
 UNLIKE: Final = "\ufffd"
-"""Text of what is there and can be no level: a duration, broken text, an unwritable object."""
+"""Text of what is there and can be no level: broken text, an unwritable object."""
 
 _DAY_LENGTH = len("2020-02-29")
 _DIGITS = 400  # a whole number with more of them is infinite in 64 bits
@@ -93,12 +93,33 @@ def _numpy(value: np.generic) -> str | None:
     if np.isnat(value) if isinstance(value, np.datetime64 | np.timedelta64) else False:
         return None
     if isinstance(value, np.datetime64):
-        return _day(str(value.astype("datetime64[D]")))
+        day = _day(str(value.astype("datetime64[D]")))
+        return day if day == UNLIKE else str(value.astype("datetime64[s]"))
     if isinstance(value, np.floating):
         return _float(float(value))  # a long double has no Python type of its own
     if isinstance(value, np.complexfloating):
         return _complex(complex(value))
-    return UNLIKE if isinstance(value, np.timedelta64) else text(value.item())
+    return _numpy_span(value) if isinstance(value, np.timedelta64) else text(value.item())
+
+
+_NANOSECONDS = {"W": 604_800 * 10**9, "D": 86_400 * 10**9, "h": 3_600 * 10**9, "m": 60 * 10**9}
+_NANOSECONDS |= {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+
+def _numpy_span(value: np.timedelta64) -> str:
+    unit, count = np.datetime_data(value.dtype)
+    return _span(int(value.astype(np.int64)) * count * _NANOSECONDS[unit] // 1_000)
+
+
+def _timedelta(value: datetime.timedelta) -> str:
+    return _span((value.days * 86_400 + value.seconds) * 10**6 + value.microseconds)
+
+
+def _span(micros: int) -> str:
+    """A duration as its seconds."""
+    seconds, part = divmod(abs(micros), 10**6)
+    digits = f".{part:06d}" if part else ""
+    return f"{'-' * (micros < 0)}PT{seconds}{digits}S"
 
 
 def _bytes(value: bytes) -> str:
@@ -106,8 +127,13 @@ def _bytes(value: bytes) -> str:
 
 
 def _timestamp(value: Any) -> str:
-    """Its local day; unlike days of Python's own, it may lie beyond the years 1 to 9999."""
-    return _day(f"{value.year:04d}-{value.month:02d}-{value.day:02d}")
+    """A moment; unlike those of Python's own, it may lie beyond the years 1 to 9999."""
+    day = _day(f"{value.year:04d}-{value.month:02d}-{value.day:02d}")
+    return day if day == UNLIKE else str(value.isoformat(timespec="seconds"))
+
+
+def _datetime(value: datetime.datetime) -> str:
+    return datetime.datetime.isoformat(value, timespec="seconds")
 
 
 def _day(written: str) -> str:
@@ -116,16 +142,16 @@ def _day(written: str) -> str:
     return written if plain else UNLIKE
 
 
+def _pandas_span(value: Any) -> str:
+    return _numpy_span(value.to_timedelta64())
+
+
 def _other(value: object) -> str:
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
 def _nothing(_value: object) -> None:
     return None
-
-
-def _unlike(_value: object) -> str:
-    return UNLIKE
 
 
 _READERS: dict[type, Callable[[Any], str | None]] = {
@@ -137,12 +163,14 @@ _READERS: dict[type, Callable[[Any], str | None]] = {
     float: _float,
     np.float64: _float,
     datetime.date: datetime.date.isoformat,
-    datetime.datetime: datetime.date.isoformat,  # its day
+    datetime.datetime: _datetime,
+    datetime.timedelta: _timedelta,
 }
 _PANDAS: dict[str, Callable[[Any], str | None]] = {
     "NaTType": _nothing,
     "NAType": _nothing,
     "Timestamp": _timestamp,
+    "Timedelta": _pandas_span,
 }
 # Text and numbers of numpy first: some of them are Python's, too.
 _BASES: list[tuple[type, Callable[[Any], str | None]]] = [
@@ -155,7 +183,8 @@ _BASES: list[tuple[type, Callable[[Any], str | None]]] = [
     (complex, _complex),
     (np.generic, _numpy),
     (Decimal, _decimal),
+    (datetime.datetime, _datetime),
     (datetime.date, datetime.date.isoformat),
     (datetime.time, datetime.time.isoformat),
-    (datetime.timedelta, _unlike),
+    (datetime.timedelta, _timedelta),
 ]

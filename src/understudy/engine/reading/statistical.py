@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from understudy.arrays import Floats
-from understudy.engine.reading.plain_types import FIRST_DAY, LAST_DAY, as_text, plain
+from understudy.engine.reading.plain_types import as_text, plain
 from understudy.engine.reading.python_objects import UNLIKE
 from understudy.engine.reading.streamed_rows import streamed
 from understudy.schema.cell_values import EXACT_INTEGER
@@ -36,6 +36,7 @@ from understudy.schema.file_labels import (
     parsed,
     read_file_labels,
 )
+from understudy.schema.time_expressions import FIRST_DAY, LAST_DAY
 
 _CELLS_AT_ONCE: Final = 2**21
 _ROWS_AT_ONCE: Final = 250_000
@@ -192,15 +193,11 @@ def _value(number: Floats, holds: Holds, clock: _Clock) -> pl.Series:
 
 def _as_text(typed: pl.Series) -> pl.Series:
     """The same as text that is read alike."""
+    typed = plain(typed)
     if typed.dtype == pl.String:
         return typed
-    if typed.dtype == _TYPES["numbers"]:
-        whole = (typed == typed.floor()) & (typed.abs() <= EXACT_INTEGER)
-        short = typed.set(~whole.fill_null(False), None).cast(pl.Int64).cast(pl.String)
-        return short.zip_with(whole.fill_null(False), typed.cast(pl.String))
-    if typed.dtype != _TYPES["moments"]:
+    if typed.dtype != _TYPES["numbers"]:
         return typed.to_frame("one").select(as_text(pl.col("one"), typed.dtype)).to_series()
-    written = typed.dt.date().to_physical().is_between(FIRST_DAY, LAST_DAY)
-    text = typed.zip_with(written, pl.Series([0]).cast(typed.dtype))
-    shown = text.dt.strftime("%Y-%m-%dT%H:%M:%S%.3f").str.strip_suffix(".000")
-    return shown.zip_with(written, pl.Series([UNLIKE])).set(typed.is_null(), None)
+    whole = (typed == typed.floor()) & (typed.abs() <= EXACT_INTEGER)
+    short = typed.set(~whole.fill_null(False), None).cast(pl.Int64).cast(pl.String)
+    return short.zip_with(whole.fill_null(False), typed.cast(pl.String))

@@ -23,7 +23,18 @@ from understudy.engine.reading.table_paths import text_file
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
 from understudy.engine.steward.rule_tally import RuleTally
-from understudy.schema import NUMERIC, Boolean, Column, Date, Integer, Schema
+from understudy.schema import (
+    NUMERIC,
+    Boolean,
+    Calendar,
+    Column,
+    Date,
+    Datetime,
+    Duration,
+    Integer,
+    Schema,
+    Time,
+)
 
 _CLIPPED = (
     "holds values below lower or above upper, which will be clipped to them; widen the bounds, or "
@@ -247,11 +258,19 @@ def _problem(column: Column, what: str, remedy: str) -> str:
     return f"holds {what}, which will be {fate}; {remedy}"
 
 
+_UNLIKE: dict[type[Calendar], str] = {
+    Date: "no dates (YYYY-MM-DD)",
+    Datetime: "no local dates and times (YYYY-MM-DDThh:mm:ss)",
+    Time: "no times of day (hh:mm:ss)",
+    Duration: "no durations (P1DT2H, 26:00:00)",
+}
+
+
 def _unlike(column: Column) -> str:
     if isinstance(column, Boolean):
         return "not true, false, 0 or 1"
-    if isinstance(column, Date):
-        return "no dates (YYYY-MM-DD)"
+    if isinstance(column, Calendar):
+        return _UNLIKE[type(column)]
     if isinstance(column, NUMERIC):
         return "no numbers"
     return "not among the levels and codes"

@@ -9,17 +9,27 @@ Everything here is CONFIDENTIAL.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import polars as pl
 import polars.selectors as cs
 
 from understudy.engine.reading.python_objects import UNLIKE
 from understudy.engine.reading.table_rows import Rows
+from understudy.schema.time_expressions import (
+    local_seconds,
+    seconds_of_days,
+    seconds_of_moments,
+    seconds_of_spans,
+    seconds_of_times,
+)
+from understudy.schema.time_texts import DAY_SECONDS
 
-Shape = Literal["number", "date", "boolean", "text", "nothing", "unreadable"]
+Shape = Literal[
+    "number", "date", "datetime", "time", "duration", "boolean", "text", "nothing", "unreadable"
+]
 
 # How people write "no value" in a column of numbers or dates, in lower case.
 _NO_VALUE = ["", "na", "n/a", "#n/a", "nan", "null", "none", ".", "?", "-"]
@@ -27,8 +37,9 @@ _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LEADING_ZERO = r"^[+-]?0[0-9]"  # "007" is a code, not the number 7
 _INFINITE = r"^[+-]?inf(inity)?$"
 _DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$"
-_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]*[1-9]"  # any time but 00:00
-_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # years 1 to 9999, in days since 1970-01-01
+_ZONE = r"[T ].*(Z|[+-][0-9:]+)$"
+_FIRST = -719_162 * DAY_SECONDS  # of the year 1, since 1970-01-01
+_TIMES: Final = ("date", "datetime", "time", "duration")
 _TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
 
 
@@ -45,10 +56,10 @@ class Profile:
         n_different: about how many different numbers it holds.
         codes: what stands for an absent value: the empty text for empty cells, and words.
         exact: whether numbers are stored or written as whole ones, so that large ones name things.
-        low: smallest value, on the number line.
+        low: smallest value, on the number line; seconds for times of any kind.
         high: largest value, on the number line.
         whole: whether all numbers are whole.
-        has_times: whether any of the days comes with a time of day other than midnight.
+        timezone: where moments that name a zone are taken to be local.
     """
 
     name: str
@@ -62,7 +73,7 @@ class Profile:
     low: float = 0.0
     high: float = 0.0
     whole: bool = True
-    has_times: bool = False
+    timezone: str = ""
 
 
 class Profiler:
@@ -70,15 +81,13 @@ class Profiler:
 
     Args:
         rows: the table.
-        timed: columns whose moments have a time of day, which the rows do not show.
 
     Raises:
         DataError: the table cannot be read to its end.
     """
 
-    def __init__(self, rows: Rows, timed: Collection[str] = ()) -> None:
+    def __init__(self, rows: Rows) -> None:
         self._rows = rows
-        self._timed = timed
         readable = [name for name in rows.columns if name not in rows.unreadable]
         self._keys = {name: f"column_{k}" for k, name in enumerate(readable)}
         # Names of our own, since Polars takes some names ("*") for patterns.
@@ -120,6 +129,8 @@ class Profiler:
             return Profile(name, key, "unreadable", 0)
         shape, seen = texts.get(key) or (_typed_shape(self._types[key]), {})
         seen = {**seen, **ranges.get(key, {})}
+        if shape == "datetime" and seen.get("whole_days"):
+            shape = "date"
         n_values = seen.get("n_values", 0)
         if shape not in {"unreadable", "text"} and not n_values:
             return Profile(name, key, "nothing", 0)
@@ -137,7 +148,7 @@ class Profiler:
             low=seen.get("low") or 0.0,
             high=seen.get("high") or 0.0,
             whole=bool(seen.get("whole", True)),
-            has_times=shape == "date" and bool(seen.get("n_times") or name in self._timed),
+            timezone=_zone(self._types[key], seen) if shape == "datetime" else "",
         )
 
     def _shapes_of_texts(self) -> dict[str, tuple[Shape, dict[str, Any]]]:
@@ -149,7 +160,7 @@ class Profiler:
         questions = {}
         for key, dtype in self._types.items():
             shape = shapes.get(key) or _typed_shape(dtype)
-            if shape in {"number", "date"}:
+            if shape in ("number", *_TIMES):
                 questions[key] = _range_questions(key, dtype, shape)
             elif shape == "boolean":
                 questions[key] = _boolean_questions(key, dtype)
@@ -177,6 +188,8 @@ def _typed_shape(dtype: pl.DataType) -> Shape:
         return "number"
     if dtype == pl.Date:
         return "date"
+    if isinstance(dtype, pl.Datetime):
+        return "datetime"
     return "nothing" if dtype == pl.Null else "unreadable"
 
 
@@ -194,12 +207,24 @@ def _text_questions(key: str) -> dict[str, pl.Expr]:
         "n_numbers": word.str.contains(_NUMBER).sum(),
         "n_codes": word.str.contains(_LEADING_ZERO).sum(),
         "n_infinite": lower.str.contains(_INFINITE).sum(),
-        "n_days": _day(pl.col(key), pl.String()).is_not_null().sum(),
-        "n_times": word.str.contains(_TIME).sum(),
+        "n_days": seconds_of_days(text).is_not_null().sum(),
+        "n_moments": seconds_of_moments(text, "UTC").is_not_null().sum(),
+        "n_zones": word.str.contains(_ZONE).sum(),
+        "n_times": seconds_of_times(text).is_not_null().sum(),
+        "n_spans": seconds_of_spans(text).is_not_null().sum(),
         "n_truths": lower.is_in(["true", "false"]).sum(),
         "n_texts": text.approx_n_unique(),
         "words": text.filter(absent).unique().implode(),
     }
+
+
+_SHAPES: Final[dict[Shape, str]] = {
+    "datetime": "n_moments",
+    "date": "n_days",
+    "time": "n_times",
+    "duration": "n_spans",
+    "boolean": "n_truths",
+}
 
 
 def _shape(seen: dict[str, Any], dtype: pl.DataType) -> Shape:
@@ -211,10 +236,7 @@ def _shape(seen: dict[str, Any], dtype: pl.DataType) -> Shape:
         numbers = seen["n_numbers"] and seen["n_numbers"] + seen["n_infinite"] == n_values
         if numbers and not seen["n_codes"]:
             return "number"
-        if seen["n_days"] == n_values:
-            return "date"
-        if seen["n_truths"] == n_values:
-            return "boolean"
+        return next((shape for shape, n in _SHAPES.items() if seen[n] == n_values), "text")
     return "text"
 
 
@@ -227,6 +249,8 @@ def _range_questions(key: str, dtype: pl.DataType, shape: Shape) -> dict[str, pl
         "n_different": number.approx_n_unique(),
         "whole": (number == number.floor()).all(),
     }
+    if shape == "datetime":
+        questions["whole_days"] = (number % DAY_SECONDS == 0).all()
     if dtype not in _TEXT_TYPES:
         absent = pl.col(key).is_null()
         questions["n_empty"] = (absent | pl.col(key).is_nan() if dtype.is_float() else absent).sum()
@@ -241,10 +265,10 @@ def _boolean_questions(key: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
 
 
 def _number(key: str, dtype: pl.DataType, shape: Shape) -> pl.Expr:
-    """The values of a column as 64-bit numbers (dates as days), null where there is none."""
+    """The values of a column as 64-bit numbers (times as seconds), null where there is none."""
     column = pl.col(key)
-    if shape == "date":
-        return _day(column, dtype).cast(pl.Int32).cast(pl.Float64)
+    if shape in _TIMES:
+        return _seconds(column, dtype, shape).cast(pl.Float64)
     if dtype in _TEXT_TYPES:
         column = column.cast(pl.String).str.strip_chars()
     elif dtype == pl.Float32:
@@ -253,11 +277,26 @@ def _number(key: str, dtype: pl.DataType, shape: Shape) -> pl.Expr:
     return pl.when(number.is_finite()).then(number)
 
 
-def _day(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """The values of a column as days, null where there is none in the years 1 to 9999."""
-    if dtype in _TEXT_TYPES:
-        text = column.cast(pl.String).str.strip_chars()
-        day = text.str.extract(_DAY, 1).str.to_date("%Y-%m-%d", strict=False)
+def _seconds(column: pl.Expr, dtype: pl.DataType, shape: Shape) -> pl.Expr:
+    """The values of a column of times as seconds, null where there is none."""
+    if dtype not in _TEXT_TYPES:
+        seconds = local_seconds(column, dtype)
+    elif shape == "datetime":
+        seconds = seconds_of_moments(column.cast(pl.String), "UTC")
     else:
-        day = column
-    return pl.when(day.cast(pl.Int32).is_between(_FIRST_DAY, _LAST_DAY)).then(day)
+        return _SECONDS[shape](column.cast(pl.String))
+    return pl.when(seconds >= _FIRST).then(seconds)
+
+
+_SECONDS: Final = {
+    "date": seconds_of_days,
+    "time": seconds_of_times,
+    "duration": seconds_of_spans,
+}
+
+
+def _zone(dtype: pl.DataType, seen: dict[str, Any]) -> str:
+    """The zone of a type; UTC for texts that name one."""
+    if isinstance(dtype, pl.Datetime):
+        return dtype.time_zone or ""
+    return "UTC" if seen.get("n_zones") else ""

@@ -19,9 +19,22 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from understudy.engine.steward.column_profile import Profile, Profiler
-from understudy.schema import Boolean, Categorical, Column, Continuous, Date, Integer, Ordinal
+from understudy.schema import (
+    Boolean,
+    Categorical,
+    Column,
+    Continuous,
+    Date,
+    Datetime,
+    Duration,
+    Integer,
+    Ordinal,
+    Time,
+)
 from understudy.schema.cell_values import EXACT_INTEGER, number_of
-from understudy.schema.columns import DEFAULT_BINS, ONE_BIN_EACH
+from understudy.schema.conventions import Form, proposed
+from understudy.schema.number_columns import DEFAULT_BINS, ONE_BIN_EACH
+from understudy.schema.time_texts import DAY_SECONDS, span_text
 
 MAX_LEVELS = 1000
 MAX_GRADES = 12
@@ -31,16 +44,14 @@ LONG_RUN = 5
 SHORT_LIST = 6
 _ALL_DIFFERENT = 50  # with more values than this, all of them different, they name the rows
 
-_EPOCH = datetime.date(1970, 1, 1).toordinal()
+_START = datetime.datetime(1970, 1, 1)
+_UNITS = {"date": DAY_SECONDS, "datetime": 60, "time": 60, "duration": 1}
 
 _NOTHING = "it holds no value, so nothing can be said about it"
 _UNREADABLE = "its type cannot be read; convert it to numbers, text or dates"
 _IDENTIFIER = (
-    "it looks like an identifier; drop it, or group its values and declare the groups as levels"
-)
-_TIMES = (
-    "it holds times of day, which a date would lose; keep the day alone (or the hour, as a column "
-    "of its own), or declare it as a date by hand, whose time of day is cut off"
+    "it looks like an identifier or free text; leave it out, have fresh ones in the release "
+    '(kind = "identifier"), or group its values and declare the groups as levels'
 )
 _NO_BINS = "its range cannot be cut into bins; declare it by hand"
 
@@ -50,7 +61,36 @@ class LeftOutError(Exception):
 
 
 def drafted_column(profile: Profile, profiler: Profiler) -> Column:
-    """The column that a profile suggests.
+    """The column that its name, or else its profile suggests, with fingerprints of what was read.
+
+    Raises:
+        LeftOutError: none can be drafted.
+    """
+    if form := _convention(profile):
+        column = form.column.model_copy(update={"missing": profile.codes})
+    else:
+        column = read_column(profile, profiler)
+    return marked(column, profile)
+
+
+def marked(column: Column, profile: Profile) -> Column:
+    """The column with fingerprints of all entries but those that a convention has proposed."""
+    form = _convention(profile)
+    known = form.column if form and column.source == form.column.source else None
+    read = {
+        key: prints
+        for key, prints in column.fingerprints().items()
+        if known is None or getattr(column, key) != getattr(known, key, None)
+    }
+    return column.model_copy(update={"drafted": read})
+
+
+def _convention(profile: Profile) -> Form | None:
+    return proposed(profile.name, profile.shape)
+
+
+def read_column(profile: Profile, profiler: Profiler) -> Column:
+    """The column that its profile suggests.
 
     Raises:
         LeftOutError: none can be drafted.
@@ -62,24 +102,27 @@ def drafted_column(profile: Profile, profiler: Profiler) -> Column:
         raise LeftOutError(_NOTHING)
     if profile.shape == "boolean":
         return Boolean(kind="boolean", **codes)
-    if profile.has_times:
-        raise LeftOutError(_TIMES)
-    if profile.shape == "date":
-        return _date(profile, codes)
+    if profile.shape in ("date", "datetime", "time", "duration"):
+        return _calendar(profile, codes)
     if profile.shape == "text":
         return _categorical(profile, profiler, codes)
     return _number(profile, profiler, codes)
 
 
-def _date(profile: Profile, codes: dict[str, Any]) -> Date:
-    lower, upper = int(profile.low), int(profile.high)
-    return Date(
-        kind="date",
-        lower=datetime.date.fromordinal(lower + _EPOCH),
-        upper=datetime.date.fromordinal(upper + _EPOCH),
-        bins=min(DEFAULT_BINS, upper - lower + 1),
-        **codes,
-    )
+def _calendar(profile: Profile, codes: dict[str, Any]) -> Column:
+    """The bounds are read; the resolution is not."""
+    first, last = (_START + datetime.timedelta(seconds=end) for end in (profile.low, profile.high))
+    n_bins = min(DEFAULT_BINS, int(profile.high - profile.low) // _UNITS[profile.shape] + 1)
+    if profile.shape == "date":
+        ends: dict[str, Any] = {"lower": first.date(), "upper": last.date(), "bins": n_bins}
+        return Date(kind="date", **ends, **codes)
+    if profile.shape == "time":
+        return Time(kind="time", resolution="minute", **codes)
+    if profile.shape == "duration":
+        ends = {"lower": span_text(int(profile.low)), "upper": span_text(int(profile.high))}
+        return Duration(kind="duration", **ends, bins=n_bins, **codes)
+    ends = {"lower": first, "upper": last, "resolution": "minute", "bins": n_bins}
+    return Datetime(kind="datetime", **ends, timezone=profile.timezone, **codes)
 
 
 def _categorical(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Categorical:

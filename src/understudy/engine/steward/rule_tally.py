@@ -70,7 +70,7 @@ class RuleTally:
             return
         cells = {coder.name: _cells(coder, batch) for coder in self.coders}
         for name in self.rules:
-            held = follows(name, self.schema.declared, cells, slack=_SLACK)
+            held = follows(name, self.schema.stated, cells, slack=_SLACK)
             self._counts[name] += int((~held).sum())
         for k in self.related:
             off = breaks(self.schema.relations[k], self.schema.columns, cells)

@@ -4,10 +4,13 @@ Reading bounds and levels off the data is the commonest leak in the field: a max
 person's value. So a draft marks each entry as not reviewed, carries a fingerprint by which an entry
 taken over unchanged is recognised later, and cannot be used as it is.
 
-What becomes what:
+Columns of certain names (ages, months, sex) are drafted as conventions have them
+(`understudy.schema.conventions`); of these only the codes of absence are read from the rows.
+
+What becomes what of the others:
 
 - true and false (also as text): boolean; calendar days (also as ISO text): date. Days with a time
-  of day are left out, since a date would lose it;
+  of day: datetime, to the minute; times of day: time, all of them; durations: duration;
 - whole numbers, also if stored as real numbers or as text: categorical, if there are at most 12
   different ones, each on 5 rows on average, that look like codes: two of them; 1, 2, 3, … up to 6
   at most; or with a gap among the first five (1, 2, 9). Others, such as counts (0, 1, 2, …) and
@@ -31,59 +34,65 @@ the default goes to the table [file]. Lines that do not fit are left out of the 
 
 Columns that look like identifiers, hold nothing or have a type that cannot be read are left out,
 and the heading says so.
-
-Rows are read by days (`understudy.engine.reading.plain_types`), so which columns hold moments that
-are more than days is asked for drafts alone.
 """
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Collection, Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import polars.selectors as cs
-import pyarrow as pa
 
-from understudy.engine.reading.databases.query import Query
 from understudy.engine.reading.delimited import Delimited, is_delimited
-from understudy.engine.reading.frame_columns import is_pandas
 from understudy.engine.reading.json_lines import JsonLines, is_json_lines
-from understudy.engine.reading.parquet import column
-from understudy.engine.reading.plain_types import has_time
 from understudy.engine.reading.readers import open_rows
-from understudy.engine.reading.table_paths import is_parquet
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
+from understudy.engine.steward.codebook_draft import (
+    ABSENT,
+    completed,
+    disagreements,
+    without_codes,
+)
 from understudy.engine.steward.column_profile import Profiler
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
 from understudy.engine.steward.labelled_column import labelled_column, without_missing
 from understudy.engine.steward.sniffing import sniffed
-from understudy.errors import DataError
+from understudy.errors import DataError, line
 from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
+from understudy.schema.codebooks.codebook import Codebook, commented
 from understudy.schema.file_format import FileFormat
-from understudy.schema.file_labels import Code, VariableLabels, is_statistical, read_file_labels
+from understudy.schema.file_labels import Code, is_statistical, read_file_labels
 
 _HEADING = """\
-# CONFIDENTIAL: the levels and bounds below were read from confidential rows, and so was how a text
-# file is written ([file]).
+# CONFIDENTIAL: what the lines `drafted` name was read from confidential rows.
 # Do not publish this file, and do not use it, before every entry is confirmed against public
 # knowledge (a codebook, a law, a judgement made without looking at the rows), its `source` is
-# named and `reviewed = true` is set. Numbers such as -9 or 999 that stand for "not known" belong
-# into `missing`; the bounds then leave them out.
+# named and `reviewed = true` is set: `understudy schema review` asks column by column. Numbers such
+# as -9 or 999 that stand for "not known" belong into `missing`; the bounds then leave them out.
+# What has a `source` already was proposed by a codebook or the column's name, not by the rows.
 """
+_DEFAULTS = """\
+[[defaults]]
+columns = ["*"]
+source = ""
+reviewed = false
+
+"""
+_FIRST_OF_COLUMNS = re.compile(r"^\[(lists|columns)\.", re.MULTILINE)
 
 
-def draft(data: object, *, title: str = "") -> str:
+def draft(data: object, *, title: str = "", codebook: Codebook | None = None) -> str:
     """Draft a schema from the data.
 
     Args:
         data: pandas, Polars or Arrow table, a path, or a `Query`.
         title: name of the table, for people.
+        codebook: what is publicly known of it; the rows then give only what it lacks.
 
     Returns:
         TOML text that `Schema.loads` reads and `Schema.require_reviewed` refuses. CONFIDENTIAL.
@@ -94,14 +103,25 @@ def draft(data: object, *, title: str = "") -> str:
     rows, form = _opened(data)
     labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
     rows, missing = without_missing(rows, labels) if labels else (rows, {})
-    profiler = Profiler(rows, _timed(data, labels))
-    columns: dict[str, Column] = {}
-    left_out: dict[str, str] = {}
+    book = codebook or Codebook.nothing()
+    rows, empty = without_codes(rows, book)
+    profiler = Profiler(rows)
+    columns = {name: book.columns[name] for name in rows.columns if name in book.columns}
+    sourced = dict(columns)
+    left_out = {name: book.left_out[name] for name in rows.columns if name in book.left_out}
     unused: dict[str, Mapping[Code, str]] = {}
     for profile in profiler.profiles():
         name = profile.name
+        if name in columns or name in left_out:
+            continue
         try:
-            if name in labels:
+            if name in book.asked:
+                words = tuple(code for code in profile.codes if code)
+                codes = missing.get(name, ("",) * (name in empty) + words)
+                told = replace(profile, codes=codes)
+                columns[name] = completed(book.asked[name], told, profiler)
+                sourced[name] = columns[name]
+            elif name in labels:
                 told = replace(profile, codes=missing[name])
                 labelled = labelled_column(labels[name], told, profiler)
                 columns[name], unused[name] = labelled.column, labelled.unused
@@ -114,8 +134,11 @@ def draft(data: object, *, title: str = "") -> str:
             f"{rows.place} has no column that can be drafted: each one is empty, looks like an "
             "identifier, or has a type that cannot be read; write the schema by hand."
         )
+    columns = {name: columns[name] for name in rows.columns if name in columns}
+    left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
     notes = _left_out_text(left_out) + _unused_text(unused)
-    return f"{_HEADING}{notes}\n{_text(title, columns, form)}"
+    notes += _book_text(book, disagreements(data, sourced, form))
+    return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form)}"
 
 
 def _opened(data: object) -> tuple[Rows, FileFormat]:
@@ -142,15 +165,6 @@ def _rows(file: Delimited | JsonLines) -> Rows:
     return Rows(file.lazy().filter(fits.fill_null(True)), file.columns, "pandas", place)
 
 
-def _timed(data: object, labels: Mapping[str, VariableLabels]) -> Collection[str]:
-    """Columns of days that have a time of day, which rows of days do not show."""
-    if labels:
-        return [name for name, variable in labels.items() if variable.holds == "moments"]
-    if isinstance(data, Query) or (isinstance(data, str | Path) and not is_parquet(data)):
-        return ()
-    return with_times_of_day(data)
-
-
 def _unused_text(unused: Mapping[str, Mapping[Code, str]]) -> str:
     """Labelled values that have no state of their own, for the heading."""
     lines = [
@@ -172,20 +186,41 @@ def _left_out_text(left_out: dict[str, str]) -> str:
     return "#\n# Columns left out of this draft, which will not be released:\n" + "".join(lines)
 
 
+def _book_text(book: Codebook, findings: list[str]) -> str:
+    """What was taken from a codebook, and what in the rows does not agree with it."""
+    if not book.order:
+        return ""
+    told = (
+        f"#\n# From the codebook {book.place!r}: all columns whose `source` names it. What the "
+        "rows\n# gave beside it has fingerprints in `drafted`.\n"
+    )
+    if findings:
+        told += "#\n# CONFIDENTIAL: rows and codebook do not agree here; no entry was changed:\n"
+        told += "".join(f"#   {line(finding)}\n" for finding in findings)
+    return told + commented("Worth knowing", book.notes)
+
+
 def _text(title: str, columns: dict[str, Column], form: FileFormat) -> str:
-    """The schema with every entry written out that a reviewer has to fill in."""
+    """The schema, with what a reviewer has to fill in once for all columns."""
     schema = Schema(title=title, columns=columns)
     entries = {name: _entries(column) for name, column in schema.columns.items()}
     head = {"format": schema.format, **({"title": title} if title else {}), "rows": schema.rows}
     file = {"file": _file_entries(form)} if form.told else {}
     unit = {"rows_per_unit": schema.unit.rows_per_unit}
-    return toml.dumps({**head, **file, "unit": unit, "columns": entries})
+    text = toml.dumps({**head, **file, "unit": unit, "columns": entries}, lists=True)
+    first = _FIRST_OF_COLUMNS.search(text)
+    assert first is not None
+    return f"{text[: first.start()]}{_DEFAULTS}{text[first.start() :]}"
 
 
 def _entries(column: Column) -> dict[str, Any]:
-    content = column.model_copy(update={"drafted": column.fingerprints()}).model_dump()
-    entries = {key: value for key, value in content.items() if value not in ((), {}, "", None)}
-    return {**entries, "source": ""}
+    content = column.model_dump(exclude={"reviewed"})
+    usual = {key: field.default for key, field in type(column).model_fields.items()}
+    return {
+        key: value
+        for key, value in content.items()
+        if value not in ((), {}, "", None) and value != usual[key]
+    }
 
 
 def _file_entries(form: FileFormat) -> dict[str, Any]:
@@ -195,53 +230,3 @@ def _file_entries(form: FileFormat) -> dict[str, Any]:
         key: fingerprint for key, fingerprint in form.fingerprints().items() if key in entries
     }
     return {**entries, "source": "", "reviewed": False, "drafted": prints}
-
-
-def with_times_of_day(data: object) -> frozenset[str]:
-    """Names of the columns in which a typed moment is not at midnight, in its own time zone.
-
-    Args:
-        data: a table, or a path to Parquet, that `open_rows` has opened; text files have no types.
-    """
-    if isinstance(data, str | Path):
-        path = Path(data)
-        parts = sorted(path.glob("**/*.parquet")) if path.is_dir() else [path]
-        return frozenset().union(*(_of_lazy(pl.scan_parquet(part, glob=False)) for part in parts))
-    if isinstance(data, pl.LazyFrame | pl.DataFrame):
-        return _of_lazy(data.lazy())
-    if is_pandas(data):
-        return frozenset(_of_pandas(data))
-    return _of_lazy(_moments(pa.table(data)).lazy())
-
-
-def _of_lazy(lazy: pl.LazyFrame) -> frozenset[str]:
-    types = lazy.collect_schema()
-    asked = {
-        name: has_time(column(name), dtype).any()
-        for name, dtype in types.items()
-        if isinstance(dtype, pl.Datetime)
-    }
-    if not asked:
-        return frozenset()
-    keys = [f"column_{k}" for k in range(len(asked))]
-    named = [test.alias(key) for test, key in zip(asked.values(), keys, strict=True)]
-    flags = lazy.select(named).collect(engine="streaming").row(0)
-    return frozenset(name for name, has in zip(asked, flags, strict=True) if has)
-
-
-def _moments(table: pa.Table) -> pl.DataFrame:
-    names = [field.name for field in table.schema if pa.types.is_timestamp(field.type)]
-    return pl.DataFrame(table.select(names)) if names else pl.DataFrame()
-
-
-def _of_pandas(frame: Any) -> Iterator[str]:
-    for k, name in enumerate(frame.columns):
-        values = frame.iloc[:, k]
-        if values.dtype == object:
-            moments = (value for value in values if isinstance(value, datetime.datetime))
-        elif hasattr(values, "dt") and hasattr(values.dt, "normalize"):
-            moments = iter(values[values != values.dt.normalize()].dropna())
-        else:
-            continue
-        if any(moment.time() != datetime.time() for moment in moments if moment == moment):  # noqa: PLR0124
-            yield str(name)

@@ -20,7 +20,7 @@ from understudy.inference.estimates.analysis_records import (
     is_grouping,
     level_values,
 )
-from understudy.schema import NUMERIC, Boolean, Categorical, Column, Date, Schema
+from understudy.schema import NUMERIC, Boolean, Calendar, Categorical, Column, Schema
 
 NOWHERE = -1
 """Place of a record without a value."""
@@ -42,7 +42,7 @@ class OrderedColumn:
         name: of the column.
         scale: what its values are.
         levels: distinct values of all tables, rising, shape (k,); of levels without numbers their
-            places in the schema, of dates days since 1970-01-01.
+            places in the schema, of days and moments units since 1970-01-01.
         original: place of each original record among the levels, or `NOWHERE`, shape (n,).
         sets: the same for every set.
     """
@@ -106,7 +106,7 @@ def _values(records: Records, name: str) -> Floats:
 
 def _scale(schema: Schema, name: str) -> Scale:
     column = schema.columns[name]
-    if isinstance(column, Date):
+    if isinstance(column, Calendar):
         return Scale.DATE
     if isinstance(column, Boolean) or is_grouping(column):
         return Scale.ORDER

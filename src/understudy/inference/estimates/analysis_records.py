@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
+from understudy.release.places_of_values import places_of
 from understudy.schema import NUMERIC, Boolean, Column, Continuous, Ordinal, Schema
 from understudy.schema.cell_values import Code, is_number, number_of, text_of
 
@@ -263,11 +264,7 @@ def _product(axes: Sequence[tuple[Integers, Floats]]) -> int:
 def _numbers(series: pl.Series, column: Column) -> Floats:
     """Numbers of a released column; every code of absence lies outside the bounds, or is text."""
     assert isinstance(column, NUMERIC)
-    if column.kind == "date" and series.dtype == pl.String:
-        series = series.str.to_date("%Y-%m-%d", strict=False)
-    if series.dtype == pl.Date:
-        series = series.cast(pl.Int32)
-    values = series.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+    values = places_of(series, column)
     low, high = column.bounds
     with np.errstate(invalid="ignore"):
         return np.where((values >= low) & (values <= high), values, np.nan)

@@ -214,7 +214,7 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
         inputs.append(PublicInput(f"number of rows, {schema.n_rows}", "declared in the schema"))
     elif schema.row_limit is not None:
         inputs.append(PublicInput(f"upper limit of rows, {schema.row_limit}", "declared"))
-    for name, column in schema.declared.items():
+    for name, column in schema.stated.items():
         what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
         by = f", computed by the rule {rule_text(column)}" * (column.derived is not None)
         inputs.append(PublicInput(f"{what} of {name}{by}", column.sources, _doubts(column)))

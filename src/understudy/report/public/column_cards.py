@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from markupsafe import Markup
 
 from understudy.release import Release
@@ -188,7 +189,7 @@ class Card:
 def fitting_details(schema: Schema, room: int) -> tuple[Detail, ...]:
     """The finest detail that should fit into so many bytes, and the coarser ones after it."""
     for k, detail in enumerate(DETAILS):
-        sizes = [column.size for column in schema.declared.values()]
+        sizes = [column.size for column in schema.stated.values()]
         shown = [min(size, detail.states) for size in sizes]
         # A guess at the size of a card; should it be too low, the page tries the next detail.
         if sum(1200 + n * (210 + 160 * detail.numbers) for n in shown) < room:
@@ -198,7 +199,7 @@ def fitting_details(schema: Schema, room: int) -> tuple[Detail, ...]:
 
 def card(release: Release, position: int, name: str, detail: Detail) -> Card:
     """Work out and draw one column."""
-    column = release.schema.declared[name]
+    column = release.schema.stated[name]
     noisy = marginal(name, release.measurements, release.schema)
     shares = mean_shares(release.tables, name, column)
     drawn = bars(column, shares, noisy, at_most=detail.states)
@@ -214,7 +215,7 @@ def card(release: Release, position: int, name: str, detail: Detail) -> Card:
 
 def overview(release: Release) -> Iterator[tuple[int, str, Markup]]:
     """Number, name and tiny chart of each column."""
-    for position, (name, column) in enumerate(release.schema.declared.items(), start=1):
+    for position, (name, column) in enumerate(release.schema.stated.items(), start=1):
         noisy = marginal(name, release.measurements, release.schema)
         shares = mean_shares(release.tables, name, column)
         yield position, name, spark(bars(column, shares, noisy, at_most=_SPARKS))
@@ -228,7 +229,7 @@ def _spoken(name: str, drawn: Sequence[Bar]) -> str:
 
 
 def _notes(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[Bar]) -> list[str]:
-    column = release.schema.declared[name]
+    column = release.schema.stated[name]
     notes = [_band_note(release, name, noisy, drawn)]
     spikes = [bar.label for bar in drawn if bar.spike]
     if spikes:
@@ -236,9 +237,25 @@ def _notes(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[
     if len(drawn) < column.size:
         how = "Neighbouring bins" if ordered_as_line(column) else "The rarest states"
         notes.append(f"{how} are pooled; the column has {column.size:,} states.")
+    notes.append(_branch_note(release, name))
     if not any(table.height for table in release.tables):
         notes.append("The synthetic sets have no rows, so there are no bars.")
     return [note for note in notes if note]
+
+
+def _branch_note(release: Release, name: str) -> str:
+    """How finely levels with public branches were crossed with other columns."""
+    column = release.schema.stated[name]
+    crossed = (one.groups[name] for one in release.measurements if name in one.groups)
+    groups = next(crossed, None)
+    if groups is None or getattr(column, "hierarchy", None) is None:
+        return ""
+    sizes = np.bincount(groups)
+    alone, together = int((sizes == 1).sum()), int((sizes > 1).sum())
+    return (
+        f"Measured with other columns as {alone:,} levels by themselves and {together:,} groups of "
+        "rarer ones, of one branch where that has enough records."
+    )
 
 
 def _band_note(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[Bar]) -> str:

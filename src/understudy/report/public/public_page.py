@@ -69,7 +69,7 @@ def _cards(release: Release, room: int) -> tuple[column_cards.Detail, templates.
 
 
 def _drawn(release: Release, detail: column_cards.Detail, room: int) -> templates.Cut:
-    names = tuple(release.schema.declared)
+    names = tuple(release.schema.stated)
     cards = (column_cards.card(release, k, name, detail) for k, name in enumerate(names, start=1))
     return templates.fitted(
         (_macro("card")(card, detail) for card in cards), room, total=len(names)
@@ -92,7 +92,7 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
     relations = release_sections.relations(release)
     answers = Answers(release)
     charted_rows = _charted_rows(charted)
-    many = len(schema.declared) > FEW_COLUMNS
+    many = len(schema.stated) > FEW_COLUMNS
     doubtful_first = sorted(guarantee.public_inputs, key=lambda entry: not entry.note)
     return {
         "manifest": manifest,

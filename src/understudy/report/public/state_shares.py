@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.release.places_of_values import places_of
 from understudy.report.public.count_accuracy import Marginal
-from understudy.schema import NUMERIC, Column, Continuous, Date
+from understudy.schema import NUMERIC, Calendar, Column, Continuous
 from understudy.schema.cell_values import Code, text_of
 
 
@@ -64,7 +65,7 @@ def _code_counts(values: pl.Series, codes: Sequence[Code]) -> NDArray[np.int64]:
 
 def _numeric_counts(values: pl.Series, column: Column) -> NDArray[np.int64]:
     assert isinstance(column, NUMERIC)
-    numbers = _as_numbers(values, column)
+    numbers = places_of(values, column)
     low, high = column.bounds
     inside = (numbers >= low) & (numbers <= high)
     absent = values.filter(pl.Series(~inside, dtype=pl.Boolean))
@@ -72,15 +73,6 @@ def _numeric_counts(values: pl.Series, column: Column) -> NDArray[np.int64]:
     places = _places(numbers[inside], column)
     ordinary += np.bincount(places, minlength=column.n_ordinary)
     return np.concatenate([ordinary, _code_counts(absent, column.codes)])
-
-
-def _as_numbers(values: pl.Series, column: Column) -> NDArray[np.float64]:
-    """Numbers (dates: days since 1970-01-01); NaN for codes in words and for nulls."""
-    if isinstance(column, Date):
-        if values.dtype == pl.String:
-            values = values.str.to_date("%Y-%m-%d", strict=False)
-        values = values.cast(pl.Date).to_physical()
-    return values.cast(pl.Float64, strict=False).fill_null(float("nan")).to_numpy()
 
 
 def _places(numbers: NDArray[np.float64], column: Column) -> NDArray[np.int64]:
@@ -177,7 +169,7 @@ def _bar(
     column: Column, group: list[int], share: float | None, noise: tuple[float | None, float]
 ) -> Bar:
     absent = group[0] >= column.n_ordinary
-    first, last = column.labels[group[0]], column.labels[group[-1]]
+    first, last = _labelled(column, group[0]), _labelled(column, group[-1])
     measured, half = noise
     if isinstance(column, NUMERIC) and not absent:
         low, high = column.intervals[group[0]], column.intervals[group[-1]]
@@ -189,9 +181,16 @@ def _bar(
     return Bar(label, share, measured, half, absent=absent, pooled=len(group) > 1)
 
 
+def _labelled(column: Column, state: int) -> str:
+    """Text of a state, with what it stands for behind it, if that is said."""
+    text = column.labels[state]
+    empty = state >= column.n_ordinary and column.codes[state - column.n_ordinary] == ""
+    return " ".join(filter(None, (text, column.value_labels.get("" if empty else text))))
+
+
 def _number(value: float, column: Column) -> str:
-    if isinstance(column, Date):
-        return str(np.datetime64(0, "D") + int(value))
+    if isinstance(column, Calendar):
+        return column.text_at(int(value))
     if isinstance(column, Continuous) and value != int(value):
         return f"{value:.4g}"
     return f"{value:,.0f}" if 10_000 <= abs(value) < 1e12 else f"{value:.6g}"

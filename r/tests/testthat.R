@@ -1,0 +1,4 @@
+library(testthat)
+library(understudy)
+
+test_check("understudy")

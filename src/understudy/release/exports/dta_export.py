@@ -1,0 +1,190 @@
+"""Synthetic tables as Stata files: labels, dates, and codes of absence as .a to .z.
+
+Stata has no user-missing numbers: a code such as 99 would count as a number in each mean. So each
+code of absence becomes an extended missing value, in the order of the schema, and keeps its words
+as label; a code that is written `.a` already stays what it is. An empty cell is `.`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from string import ascii_lowercase
+from typing import Any, Final
+
+import polars as pl
+
+from understudy.errors import ReleaseError, line
+from understudy.release.exports.adapted_names import NameRules, adapted
+from understudy.release.exports.numbered_values import Numbered, has_numbers, numbered
+from understudy.release.exports.variable_facts import Variable, variables
+from understudy.schema import Identifier, Schema
+
+_WORDS: Final = ("byte", "double", "float", "if", "in", "int", "long", "strl", "using", "with")
+_NAMES: Final = NameRules(32, frozenset([*_WORDS, *(f"str{n}" for n in range(2046))]))
+_LONGEST_LABEL, _LONGEST_TITLE = 80, 80
+_LARGEST = 2_147_483_620  # of a number with a label
+_DAY = 86_400.0
+_EPOCH = 3_653 * _DAY  # seconds from 1960-01-01, where Stata begins, to 1970-01-01
+_FORMATS = {
+    "date": "%tdCCYY-NN-DD",
+    "datetime": "%tc",
+    "time": "%tcHH:MM:SS",
+}
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """How one column is written.
+
+    Attributes:
+        variable: the column.
+        numbers: which numbers stand for its values; None where it is written as text.
+        letters: text of a code of absence → the letter of its missing value.
+    """
+
+    variable: Variable
+    numbers: Numbered | None
+    letters: Mapping[str, str]
+
+    def series(self, table: pl.DataFrame) -> pl.Series:
+        """Numbers, and letters where a value is absent; null for an empty cell."""
+        values = table.get_column(self.variable.name)
+        if self.numbers is None:
+            return values
+        found = self.numbers.series(values)
+        letters = {number: self.letters[one.text] for number, one in self.numbers.absent.items()}
+        moved = _counted(found, self.variable)
+        if not letters:
+            return moved
+        mixed = [
+            letters.get(number, value)
+            for number, value in zip(found.to_list(), moved.to_list(), strict=True)
+        ]
+        return pl.Series(mixed, dtype=pl.Object)
+
+    @property
+    def labels(self) -> dict[Any, str]:
+        """Labels of whole numbers, which are all that Stata labels, and of letters."""
+        if self.numbers is None:
+            return {}
+        absent = self.numbers.absent
+        found: dict[Any, str] = {
+            int(number): text
+            for number, text in self.numbers.labels.items()
+            if number not in absent and number == int(number) and abs(number) <= _LARGEST
+        }
+        told = {self.letters[one.text]: one for one in absent.values()}
+        found |= {
+            letter: one.words
+            for letter, one in told.items()
+            if one.label or one.text != f".{letter}"
+        }
+        return found
+
+
+def require_letters(schema: Schema) -> None:
+    """Refuse more codes of absence than Stata has.
+
+    Raises:
+        ReleaseError: names the column and what to do.
+    """
+    for variable in variables(schema):
+        _letters(variable)
+
+
+def write_dta(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> None:
+    """Write one synthetic table.
+
+    Args:
+        table: of the types that the schema says.
+        schema: of the release.
+        file: to be written.
+        title: of the file, for people.
+    """
+    import pandas as pd
+    import pyreadstat
+
+    columns = [
+        _Variable(variable, _numbered(variable), _letters(variable))
+        for variable in variables(schema)
+    ]
+    names = adapted((one.variable.name for one in columns), _NAMES)
+    by_name = {names[one.variable.name]: one for one in columns}
+    frame = pd.DataFrame({name: _pandas(one.series(table)) for name, one in by_name.items()})
+    pyreadstat.write_dta(
+        frame,
+        file,
+        file_label=_cut(line(title), _LONGEST_TITLE),
+        column_labels={name: _label(one.variable, name) for name, one in by_name.items()},
+        variable_value_labels={name: one.labels for name, one in by_name.items() if one.labels},
+        missing_user_values={
+            name: sorted(one.letters.values()) for name, one in by_name.items() if one.letters
+        },
+        variable_format={
+            name: _FORMATS[one.variable.column.kind]
+            for name, one in by_name.items()
+            if one.variable.column.kind in _FORMATS
+        },
+    )
+
+
+def _counted(seconds: pl.Series, variable: Variable) -> pl.Series:
+    """Days and milliseconds of times, as Stata counts them; of durations seconds."""
+    kind = variable.column.kind
+    if kind == "date":
+        return (seconds + _EPOCH) / _DAY
+    if kind == "datetime":
+        return (seconds + _EPOCH) * 1_000
+    return seconds * 1_000 if kind == "time" else seconds
+
+
+def _pandas(values: pl.Series) -> Any:
+    import pandas as pd
+
+    if values.dtype == pl.Object:
+        return pd.Series(values.to_list(), dtype=object)
+    return values.to_pandas()
+
+
+def _label(variable: Variable, name: str) -> str | None:
+    """Its description; the name as well, where it had to be adapted."""
+    parts = [variable.name] * (name != variable.name) + [variable.description]
+    return _cut(line(": ".join(filter(None, parts))), _LONGEST_LABEL) or None
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+
+
+def _numbered(variable: Variable) -> Numbered | None:
+    """Levels that are no whole numbers, or too large ones, are counted where they have labels."""
+    if isinstance(variable.column, Identifier):
+        return None
+    plain = numbered(variable)
+    labelled = any(one.label for one in variable.levels)
+    if variable.is_numeric or not (labelled and has_numbers(variable)):
+        return plain
+    own = (plain.numbers[one.text] for one in variable.levels if one.text)
+    fit = all(number == int(number) and abs(number) <= _LARGEST for number in own)
+    return plain if fit else numbered(variable, by_place=True)
+
+
+def _letters(variable: Variable) -> dict[str, str]:
+    """The letter of each code of absence: its own, if it is written as one; else the next."""
+    codes = [one.text for one in variable.absent if one.text]
+    own = {text: text[1] for text in codes if _is_letter(text)}
+    free = [letter for letter in ascii_lowercase if letter not in own.values()]
+    rest = [text for text in codes if text not in own]
+    if len(rest) > len(free):
+        raise ReleaseError(
+            f"The column {line(variable.name)!r} has {len(codes)} codes of absence, and Stata "
+            f"knows {len(ascii_lowercase)}; leave dta out of what is written."
+        )
+    own |= dict(zip(rest, free, strict=False))
+    return {text: own[text] for text in codes}
+
+
+def _is_letter(text: str) -> bool:
+    return len(text) == 2 and text[0] == "." and text[1] in ascii_lowercase

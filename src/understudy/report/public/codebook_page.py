@@ -1,0 +1,93 @@
+"""The codebook page: what each column of a release is, and what its values stand for.
+
+It is made from schema and manifest alone and shows no figure of the synthetic tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from understudy.release import Release
+from understudy.release.citation import citation
+from understudy.release.exports.variable_facts import Category, Variable, variables
+from understudy.report import guarantee_text
+from understudy.report import number_text as templates
+from understudy.report.public.public_page import MAX_BYTES
+
+_MOST_VALUES = 60  # of one column
+_LINKS = 60_000  # bytes
+_SPARE = 500
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One column on the page.
+
+    Attributes:
+        number: position of the column, from 1.
+        variable: what is public of it.
+    """
+
+    number: int
+    variable: Variable
+
+    @property
+    def kind(self) -> str:
+        """Kind, bounds and decimals, in words."""
+        column, bounds = self.variable.column, self.variable.bounds
+        parts = [str(column.kind)]
+        if bounds is not None:
+            parts.append(
+                f"{bounds[0]} to {bounds[1]}".replace("-", "−" if column.kind != "date" else "-")
+            )
+        if column.kind == "continuous" and self.variable.decimals is not None:
+            n = self.variable.decimals
+            parts.append(f"{n} decimal{'s' * (n != 1)}")
+        return ", ".join(parts)
+
+    @property
+    def shown(self) -> tuple[Category, ...]:
+        """The first of its levels and labelled values, and all codes of absence."""
+        return (*self.variable.levels[:_MOST_VALUES], *self.variable.absent[:_MOST_VALUES])
+
+    @property
+    def more(self) -> int:
+        """How many values are not shown."""
+        return len(self.variable.categories) - len(self.shown)
+
+
+def codebook_page(release: Release) -> str:
+    """What every column is.
+
+    Args:
+        release: the release; only its schema and its manifest are looked at.
+
+    Returns:
+        HTML text of at most one megabyte, the same for the same release.
+    """
+    page = templates.template("codebook.html.jinja")
+    entries = [Entry(k, one) for k, one in enumerate(variables(release.schema), start=1)]
+    links = templates.rendered(_macro("link"), entries, _LINKS)
+    context = {**_context(release), "n_columns": len(entries), "links": links}
+    frame = page.render(**context, entries=("", 0))
+    room = MAX_BYTES - templates.size(frame) - _SPARE
+    return page.render(**context, entries=templates.rendered(_macro("entry"), entries, room))
+
+
+def _context(release: Release) -> dict[str, Any]:
+    manifest, schema, guarantee = release.manifest, release.schema, release.guarantee
+    return {
+        "title": schema.title or "Synthetic data release",
+        "manifest": manifest,
+        "unit": schema.unit.description,
+        "badge": guarantee_text.badge(guarantee),
+        "private": not guarantee_text.is_not_private(guarantee) and manifest.secure,
+        "citation": citation(manifest, schema),
+        "relations": [relation.text for relation in schema.relations],
+    }
+
+
+def _macro(name: str) -> Callable[..., Any]:
+    return templates.macro(name, "codebook_parts.html.jinja")

@@ -1,0 +1,274 @@
+"""Columns of days, moments, times of day and durations: whole units of time on a line.
+
+A value is cut to a whole unit (its `resolution`), downwards; so are the bounds. Nothing finer is
+measured or released.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from functools import cache
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema, field_validator
+
+from understudy.schema.bins import Interval, integer_intervals
+from understudy.schema.cell_values import Code
+from understudy.schema.number_columns import DEFAULT_BINS, Numeric
+from understudy.schema.time_texts import (
+    DAY_SECONDS,
+    seconds_of_moment,
+    seconds_of_span,
+    seconds_of_time,
+    span_text,
+)
+
+EPOCH: Final = datetime.date(1970, 1, 1).toordinal()
+UNIT_SECONDS: Final = {"second": 1, "minute": 60, "hour": 3600, "day": DAY_SECONDS}
+"""Length of each resolution."""
+
+_START = datetime.datetime(1970, 1, 1)
+
+
+class Calendar(Numeric):
+    """Bounds and bins in whole units of time; values are declared as such, never as numbers."""
+
+    @property
+    def unit_seconds(self) -> int:
+        """Length of a unit of the line."""
+        return UNIT_SECONDS[getattr(self, "resolution", "day")]
+
+    @property
+    def line(self) -> tuple[object, ...]:
+        """What two columns share whose places can be compared."""
+        return type(self), self.unit_seconds, getattr(self, "timezone", "")
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """Lower and upper bound in units of the line."""
+        ends: Any = self
+        return float(self._place(ends.lower)), float(self._place(ends.upper))
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """Bins of whole units."""
+        declared: Any = self
+        bins = declared.bins
+        edges = bins if isinstance(bins, int) else tuple(self._place(edge) for edge in bins)
+        low, high = (int(bound) for bound in self.bounds)
+        return integer_intervals(low, high, edges, (), self._show)
+
+    @property
+    def _usual_bins(self) -> int:
+        low, high = self.bounds
+        return min(DEFAULT_BINS, int(high - low) + 1)
+
+    def position(self, value: Code) -> float | None:
+        """Place of a declared value, also of one written as text; else None."""
+        seconds = self._seconds(value)
+        return None if seconds is None else float(seconds // self.unit_seconds)
+
+    def text_at(self, place: int) -> str:
+        """A place on the line as released text (ISO 8601)."""
+        return self._show(place)
+
+    def entry_at(self, place: int) -> Code:
+        """A place as the schema declares it."""
+        return self._show(place)
+
+    def _place(self, bound: Any) -> int:
+        """Place of a bound or an edge."""
+        return int(self._seconds(bound) or 0) // self.unit_seconds
+
+    def _seconds(self, value: Any) -> int | None:
+        """Seconds on the line, if a value is of this kind."""
+        raise NotImplementedError
+
+    @property
+    def _show(self) -> Callable[[int], str]:
+        """Writes a place: one function for all columns alike, since bins are kept by it."""
+        return _writer(self._written, self.unit_seconds)
+
+    @staticmethod
+    def _written(seconds: int) -> str:
+        """Seconds on the line as text."""
+        raise NotImplementedError
+
+
+@cache
+def _writer(written: Callable[[int], str], unit: int) -> Callable[[int], str]:
+    return lambda place: written(place * unit)
+
+
+class Date(Calendar):
+    """Calendar days from `lower` to `upper`, both included."""
+
+    kind: Literal["date"]
+    lower: datetime.date
+    upper: datetime.date
+    bins: int | tuple[datetime.date, ...] = DEFAULT_BINS
+
+    def entry_at(self, place: int) -> datetime.date:
+        """The day."""
+        return datetime.date.fromordinal(place + EPOCH)
+
+    def _seconds(self, value: Any) -> int | None:
+        if isinstance(value, str):
+            plain = len(value.strip()) == len("2020-02-29")
+            return seconds_of_moment(value) if plain else None
+        if isinstance(value, datetime.date):
+            return (value.toordinal() - EPOCH) * DAY_SECONDS
+        return None
+
+    @staticmethod
+    def _written(seconds: int) -> str:
+        return datetime.date.fromordinal(seconds // DAY_SECONDS + EPOCH).isoformat()
+
+
+def _moment(value: Any) -> Any:
+    """A moment without a zone; what cannot be one is left for its error."""
+    if isinstance(value, int | float):
+        return None
+    if isinstance(value, str):
+        seconds = seconds_of_moment(value)
+        return None if seconds is None else _START + datetime.timedelta(seconds=seconds)
+    if getattr(value, "tzinfo", None) is not None:
+        raise ValueError(
+            "must be a local date and time without an offset; `timezone` says where it is local"
+        )
+    return value
+
+
+def _time(value: Any) -> Any:
+    """A time of day without a zone."""
+    if isinstance(value, str):
+        seconds = seconds_of_time(value)
+        return None if seconds is None else (_START + datetime.timedelta(seconds=seconds)).time()
+    is_time = isinstance(value, datetime.time) and value.tzinfo is None
+    return value if is_time else None
+
+
+def _span(value: Any) -> str | None:
+    """A duration as its text."""
+    if isinstance(value, datetime.timedelta):
+        return span_text(value // datetime.timedelta(seconds=1))
+    seconds = seconds_of_span(value) if isinstance(value, str) else None
+    return None if seconds is None else span_text(seconds)
+
+
+Moment = Annotated[datetime.datetime, BeforeValidator(_moment)]
+TimeOfDay = Annotated[datetime.time, BeforeValidator(_time)]
+Span = Annotated[
+    str,
+    BeforeValidator(_span),
+    PlainSerializer(str),
+    WithJsonSchema({"type": "string", "format": "duration"}),
+]
+Resolution = Literal["second", "minute", "hour"]
+
+
+class Datetime(Calendar):
+    """Moments from `lower` to `upper`, both included: days with a time of day.
+
+    Attributes:
+        resolution: "second", "minute" or "hour"; values, bounds and edges are cut to whole ones.
+        timezone: where the moments are local, such as "Europe/Zurich": values that name a zone are
+            brought there. Without it, each is taken by its own clock.
+    """
+
+    kind: Literal["datetime"]
+    lower: Moment
+    upper: Moment
+    resolution: Resolution = "second"
+    timezone: str = ""
+    bins: int | tuple[Moment, ...] = DEFAULT_BINS
+
+    @field_validator("timezone")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        import polars as pl
+
+        try:
+            pl.Series([0], dtype=pl.Datetime("us", name or "UTC"))
+            known = not name or name[0].isalpha()
+        except pl.exceptions.PolarsError:
+            known = False
+        if not known:
+            raise ValueError(
+                "timezone must be a name of the time zone database, such as Europe/Zurich or UTC"
+            )
+        return name
+
+    def _seconds(self, value: Any) -> int | None:
+        if isinstance(value, str):
+            return seconds_of_moment(value)
+        if isinstance(value, datetime.datetime):
+            return (value - _START) // datetime.timedelta(seconds=1)
+        if isinstance(value, datetime.date):
+            return (value.toordinal() - EPOCH) * DAY_SECONDS
+        return None
+
+    @staticmethod
+    def _written(seconds: int) -> str:
+        return (_START + datetime.timedelta(seconds=seconds)).isoformat()
+
+
+class Time(Calendar):
+    """Times of day from `lower` to `upper`, both included; by default all of them.
+
+    Attributes:
+        resolution: "second", "minute" or "hour"; values, bounds and edges are cut to whole ones.
+        bins: by default one for each hour; else a public number of bins of equal width, or the
+            list of public edges from `lower` to `upper`.
+    """
+
+    kind: Literal["time"]
+    lower: TimeOfDay = datetime.time()
+    upper: TimeOfDay = datetime.time(23, 59, 59)
+    resolution: Resolution = "second"
+    bins: int | tuple[TimeOfDay, ...] | None = None
+
+    @property
+    def intervals(self) -> tuple[Interval, ...]:
+        """Bins of whole units."""
+        if self.bins is not None:
+            return super().intervals
+        low, high = (int(bound) for bound in self.bounds)
+        hour = 3600 // self.unit_seconds
+        hours = range(low - low % hour + hour, high, hour)
+        edges = (low, *hours, high) if low < high and hour > 1 else high - low + 1
+        return integer_intervals(low, high, edges, (), self._show)
+
+    def _seconds(self, value: Any) -> int | None:
+        if isinstance(value, str):
+            return seconds_of_time(value)
+        if isinstance(value, datetime.time):
+            return 3600 * value.hour + 60 * value.minute + value.second
+        return None
+
+    @staticmethod
+    def _written(seconds: int) -> str:
+        return (_START + datetime.timedelta(seconds=seconds)).time().isoformat()
+
+
+class Duration(Calendar):
+    """Lengths of time from `lower` to `upper`, both included, as text: "PT90M" or "1:30:00".
+
+    Attributes:
+        resolution: "second", "minute", "hour" or "day"; values, bounds and edges are cut to whole
+            ones.
+    """
+
+    kind: Literal["duration"]
+    lower: Span
+    upper: Span
+    resolution: Literal["second", "minute", "hour", "day"] = "second"
+    bins: int | tuple[Span, ...] = DEFAULT_BINS
+
+    def _seconds(self, value: Any) -> int | None:
+        return seconds_of_span(value) if isinstance(value, str) else None
+
+    @staticmethod
+    def _written(seconds: int) -> str:
+        return span_text(seconds)
