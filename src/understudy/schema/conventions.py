@@ -27,9 +27,11 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter
 
-from understudy.schema.columns import Column, Continuous, Integer
+from understudy.schema.calendar_columns import Calendar
+from understudy.schema.columns import Column
+from understudy.schema.number_columns import Continuous, Integer
 
-Type = Literal["number", "date", "boolean", "text"]
+Type = Literal["number", "date", "time", "boolean", "text"]
 """What the values of a column are, as far as a data dictionary says it by one word."""
 
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
@@ -103,8 +105,10 @@ def type_of(column: Column) -> Type:
     """The type that a declared column has."""
     if isinstance(column, Integer | Continuous):
         return "number"
-    if column.kind in ("date", "boolean"):
-        return "date" if column.kind == "date" else "boolean"
+    if isinstance(column, Calendar):
+        return "date" if column.kind == "date" else "time"
+    if column.kind == "boolean":
+        return "boolean"
     numbers = all(
         isinstance(level, int | float) and not isinstance(level, bool)
         for level in getattr(column, "levels", ("",))

@@ -23,11 +23,13 @@ from typing import Any, Final, cast
 from pydantic import ValidationError
 
 from understudy.errors import line
+from understudy.schema.calendar_columns import Date
 from understudy.schema.cell_values import Code, number_of, text_of
 from understudy.schema.codebooks.listed_codes import ListedCodes, is_reserved
 from understudy.schema.codebooks.variable import Variable
-from understudy.schema.columns import KINDS, ONE_BIN_EACH, Categorical, Column, Date, Integer
+from understudy.schema.columns import KINDS, Categorical, Column
 from understudy.schema.error_sentences import worded
+from understudy.schema.number_columns import ONE_BIN_EACH, Integer
 
 _KINDS: Final = {"number": "continuous", "text": "categorical", "categories": "categorical"}
 
