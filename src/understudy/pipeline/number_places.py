@@ -27,6 +27,7 @@ from understudy.features.line_cells import Numeric, coarse_states, is_finer
 from understudy.inference.moments.measured_moments import moments_of
 from understudy.inference.noise_aware.full_tables import line_of
 from understudy.models import Sample
+from understudy.models.even_draws import dealt, records_by_cell, upper_ends
 from understudy.release import Measurement
 from understudy.release.decoding import drawn_numbers
 from understudy.schema import NUMERIC, Schema
@@ -63,14 +64,16 @@ class Places:
             Shape (n,), NaN where a record has no number.
         """
         n_bins = int(self.bins.max()) + 1
-        sizes = np.bincount(states[states < n_bins], minlength=n_bins).astype(np.float64)
-        weights = self._tilted(sizes)
-        numbers = np.full(len(states), np.nan)
-        for state in np.flatnonzero(sizes):
-            own, records = np.flatnonzero(self.bins == state), np.flatnonzero(states == state)
-            share = weights[own] / weights[own].sum()
-            cells = own[rng.choice(len(own), size=len(records), p=share)]
-            numbers[records] = drawn_numbers(self.fine, cells, rng)
+        bins = np.minimum(states, n_bins)
+        sizes = np.bincount(bins, minlength=n_bins + 1)
+        order = np.argsort(self.bins, kind="stable").astype(np.int32)
+        firsts = np.searchsorted(self.bins[order], np.arange(n_bins + 1))
+        ends = upper_ends(self._tilted(sizes[:-1].astype(np.float64))[order], firsts)
+        counts = records_by_cell(ends, firsts, sizes[:-1], rng.random(n_bins))
+        none = np.full(sizes[-1], -1, dtype=np.int32)
+        cells = dealt(bins, sizes, np.append(np.repeat(order, counts), none), rng)
+        numbers, records = np.full(len(states), np.nan), np.flatnonzero(cells >= 0)
+        numbers[records] = drawn_numbers(self.fine, cells[records], rng)
         return numbers
 
     def settled(self, states: NDArray[np.integer[Any]]) -> Places:
