@@ -5,6 +5,7 @@
 
 import gc
 import os
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -15,6 +16,11 @@ HERE = Path(__file__).parent
 # Two workers with as many threads each as there are processors wait for each other, busily, over
 # small matrices. Workers and commands inherit it; it has no effect once the library is loaded.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# Releases and checkpoints are synced file by file, for which a disk takes longer than a processor
+# for all the rest. Folders of tests lie in memory, where there is enough; they need far less.
+MEMORY, ENOUGH = Path("/dev/shm"), 4 * 2**30
+if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ENOUGH:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 LONG_ROOMS = {
     "contract": pytest.mark.contract,
     "engine/spark": pytest.mark.whole,

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from understudy.pipeline.planning import Plan, plan
     from understudy.pipeline.queries import Query
     from understudy.pipeline.regression import regress
+    from understudy.pipeline.sampling import sample
+    from understudy.pipeline.synthesizer import Synthesizer
     from understudy.pipeline.verdict import plan_verdict, verdict
     from understudy.privacy.accounting.guarantee import Guarantee
     from understudy.release import Release
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from understudy.report.public.results_page import results_page
     from understudy.risk_utility import tradeoff
     from understudy.schema import Schema
+    from understudy.schema.codebooks import read_codebook
 
 __version__ = "0.1.0"
 
@@ -45,6 +48,7 @@ __all__ = [
     "Query",
     "Release",
     "Schema",
+    "Synthesizer",
     "UnderstudyError",
     "analyze",
     "answer",
@@ -58,9 +62,11 @@ __all__ = [
     "plan_verdict",
     "plot",
     "pool",
+    "read_codebook",
     "regress",
     "results_page",
     "risk",
+    "sample",
     "synthesize",
     "tradeoff",
     "verdict",
@@ -82,6 +88,8 @@ def _home(name: str) -> ModuleType:
     home: ModuleType
     if name == "Schema":
         from understudy import schema as home
+    elif name == "read_codebook":
+        from understudy.schema import codebooks as home
     elif name == "Guarantee":
         from understudy.privacy.accounting import guarantee as home
     elif name == "Release":
@@ -106,6 +114,10 @@ def _pipeline_of(name: str) -> ModuleType:
     home: ModuleType
     if name in {"Plan", "plan"}:
         from understudy.pipeline import planning as home
+    elif name == "sample":
+        from understudy.pipeline import sampling as home
+    elif name == "Synthesizer":
+        from understudy.pipeline import synthesizer as home
     elif name == "Query":
         from understudy.pipeline import queries as home
     elif name == "regress":

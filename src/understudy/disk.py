@@ -52,6 +52,35 @@ def write_all(file: int, data: bytes) -> None:
         data = data[os.write(file, data) :]
 
 
+def replace(place: Path, data: bytes) -> None:
+    """Write a file in the place of another at once, with its rights.
+
+    Whoever dies meanwhile leaves the one or the other.
+
+    Args:
+        place: an existing file; where it is a link, what that leads to is replaced.
+        data: the new content.
+
+    Raises:
+        OSError: it cannot be written; the old one is as it was.
+    """
+    place = place.resolve()
+    new = place.with_name(f".{place.name}.{os.getpid()}.new")
+    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+    try:
+        try:
+            write_all(file, data)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        new.chmod(place.stat().st_mode & 0o7777)
+        new.replace(place)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    sync_folder(place.parent)
+
+
 def sync_folder(folder: Path) -> None:
     """Make sure that the names in a folder survive a loss of power; on Windows they do by journal.
 

@@ -172,7 +172,8 @@ def test_what_was_lost_before_is_refused_from_the_type_alone(attack):
     frame = pd.DataFrame({"x": values})
     for part in (frame, frame.head(0), pl.from_pandas(frame), pa.Table.from_pandas(frame)):
         with pytest.raises(
-            us.UnderstudyError, match=r"^Column 'x' has the type .*; convert the column to text\.$"
+            us.UnderstudyError,
+            match=r"^Column 'x' has the type .*; convert the column to text\. `understudy",
         ):
             us.synthesize(part, against, epsilon=1)
 

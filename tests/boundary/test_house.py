@@ -17,7 +17,7 @@ STUDIES = Path(__file__).parents[2] / "studies" / "src" / "understudy_studies"
 """The other distribution of this repository: one more room, which no other knows of."""
 ROOMS = [
     ["arrays", "errors"],
-    ["arguments", "disk", "extras", "parallel", "signatures"],
+    ["arguments", "disk", "extras", "parallel", "signatures", "strict_json"],
     ["domain"],
     ["schema"],
     ["features", "decision_trees"],

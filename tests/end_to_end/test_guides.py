@@ -1,9 +1,11 @@
 """README and guides show only what runs and what is there: Python, schemas, commands, links."""
 
+import io
 import json
 import random
 import re
 import shlex
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -60,6 +62,7 @@ def workplace(tmp_path, monkeypatch):
     """
     bits = random.Random(22)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())  # nobody answers what a review asks
     monkeypatch.setattr(randomness, "os", SimpleNamespace(urandom=bits.randbytes))
     monkeypatch.setattr(synthesis, "secrets", SimpleNamespace(randbits=bits.getrandbits))
     return tmp_path
@@ -81,6 +84,7 @@ def test_the_guides_run_from_top_to_bottom(workplace, capsys):
     run(GUIDES / "ledger.md", {})
     run(GUIDES / "analyst.md", {})
     run(GUIDES / "methods.md", {})
+    run(GUIDES / "schema.md", {})
     shown = capsys.readouterr().out
     assert "CONFIDENTIAL" in shown
     assert "Approximate differential privacy with ε = 1, δ = 0.000001" in shown
@@ -121,6 +125,18 @@ def half_widths(release):
     return dict((frame["upper"] - frame["lower"]) / 2)
 
 
+def test_the_guide_of_codebooks(workplace, capsys):
+    scope: dict = {}
+    run(GUIDES / "codebooks.md", scope)
+    assert scope["book"].columns["age"].left_as_drafted == ("lower", "upper")
+    assert "2 of 4 variables are complete" in " ".join(capsys.readouterr().out.split())
+    text = Path("draft.toml").read_text(encoding="utf-8")
+    assert "Column 'sex' holds values that are not among the levels and codes" in text
+    drafted = us.Schema.loads(text).declared
+    assert drafted["income"].left_as_drafted == ("lower", "upper")
+    assert drafted["sex"].left_as_drafted == ()
+
+
 def test_the_schemas_that_are_shown_can_be_read():
     schema, form, rules, relations = (text for _, text in blocks(GUIDES / "steward.md", "toml"))
     assert us.Schema.loads(f"{schema}\n{form}").file.separator == ";"
@@ -142,6 +158,14 @@ def test_the_kinds_that_are_shown_can_be_read():
     )
 
 
+def test_the_schema_that_says_nothing_twice_can_be_read():
+    (text,) = (text for _, text in blocks(GUIDES / "schema.md", "toml"))
+    columns = us.Schema.loads(text).columns
+    assert columns["view_roads"] == columns["view_taxes"]
+    assert columns["view_roads"].value_labels["-9"] == "do not know"
+    assert columns["region"].source == "questionnaire, part B"
+
+
 def test_no_block_that_could_be_run_is_left_out():
     """What a test runs has a language; without one stand commands of make, pip and studies.
 
@@ -152,7 +176,10 @@ def test_no_block_that_could_be_run_is_left_out():
             assert language in {"", "python", "console", "toml", "r"}, (page, language)
             if not language:
                 assert not re.search(r"^understudy (?!study )", text, re.MULTILINE), (page, text)
-    names = ("steward", "kinds", "ledger", "analyst", "methods", "project", "files")
+    names = (
+        *("steward", "kinds", "ledger", "analyst", "methods", "project", "files", "schema"),
+        "codebooks",
+    )
     run_here = {GUIDES / f"{name}.md" for name in names} | {README}
     assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here
     assert {page for page in PAGES if blocks(page, "r")} == {GUIDES / "r.md"}

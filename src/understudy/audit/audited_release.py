@@ -24,13 +24,13 @@ from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE, budget_of
 from understudy.pipeline.gates import coded_rows, open_gate
 from understudy.pipeline.measuring import measured
 from understudy.pipeline.request import Request, request_of
+from understudy.pipeline.set_drawing import Drawing
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.noise.randomness import Randomness, randomness_of
+from understudy.privacy.noise.randomness import randomness_of
 from understudy.schema import Schema
 
 Probe = Callable[[Gate], Observation]
-Drawing = tuple[np.random.Generator, Randomness]
 
 
 class Trial(Protocol):
@@ -169,7 +169,7 @@ def observations_of(
     for seed in seeds:
         randomness = randomness_of(seed)
         gate = open_gate(engine, trial.budget, randomness)
-        found.append(trial.shown(gate, (np.random.default_rng(seed), randomness)))
+        found.append(trial.shown(gate, (np.random.default_rng(seed), randomness, None)))
     return found
 
 

@@ -29,6 +29,7 @@ _ORDER = (
     "show",
     "analyze",
     "waves",
+    "sample",
     "answer",
     "regress",
     "verdict",
@@ -42,6 +43,11 @@ _ORDER = (
     "audit",
     "demo",
     "study",
+    # of `schema`
+    "draft",
+    "from-codebook",
+    "review",
+    "check",
 )
 
 
@@ -60,7 +66,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-schema_app = typer.Typer(help="Draft and check the public schema of a table.", no_args_is_help=True)
+schema_app = typer.Typer(
+    cls=_Commands,
+    help="Draft, review and check the public schema of a table.",
+    no_args_is_help=True,
+)
 app.add_typer(schema_app, name="schema")
 ledger_app = typer.Typer(
     help="Count what releases of the same people cost together, and refuse what is too much.",

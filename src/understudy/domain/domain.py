@@ -210,6 +210,14 @@ class Domain:
             result.append(states)
         return result
 
+    def has_weight(self, weights: Sequence[NDArray[np.generic]]) -> bool:
+        """Whether some allowed cell has a weight above 0: the product of those of its states.
+
+        Args:
+            weights: as for `draw`.
+        """
+        return bool(self._live.futures(weights)[0].get(self._live.all_live, 0) > 0)
+
     @cached_property
     def _live(self) -> LiveSets:
         return LiveSets(self.sizes, self.boxes)

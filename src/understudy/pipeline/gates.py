@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, cast
 from understudy.arguments import path_of
 from understudy.engine import Engine, Table
 from understudy.engine.reading.frame_columns import is_spark
+from understudy.engine.spark.part_files import PartFiles
 from understudy.engine.spark.session import opened
 from understudy.engine.spark.spark_rows import SparkRows
 from understudy.errors import DataError, MethodError
@@ -146,3 +147,12 @@ def summed_rows(
     rows = SparkRows(cast("DataFrame", data), schema, trusted_cluster=trusted_cluster)
     tell(stage, 1, 1)
     return rows
+
+
+def part_files(rows: Table | SparkRows) -> PartFiles | None:
+    """What writes long sets beside the rows: the tasks of Spark, if these hold them.
+
+    Args:
+        rows: as `summed_rows` gives them.
+    """
+    return rows.part_files if isinstance(rows, SparkRows) else None

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import polars as pl
 
 from understudy.families.method import Prepared
 from understudy.models import Model
 from understudy.pipeline.describe import measurements_of
+from understudy.pipeline.drawn_parts import Decoder
 from understudy.pipeline.interruption import Progress
 from understudy.pipeline.number_places import places_of
 from understudy.pipeline.request import Request
-from understudy.pipeline.set_drawing import drawn_tables, fitted_models, prepared_by
+from understudy.pipeline.set_drawing import Drawing, drawn_tables, fitted_models, prepared_by
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Released
 from understudy.release import Measurement
 from understudy.schema import Schema
@@ -25,7 +24,7 @@ from understudy.schema import Schema
 def measured(
     request: Request,
     gate: Gate,
-    drawing: tuple[np.random.Generator, Randomness],
+    drawing: Drawing,
     tell: Progress,
 ) -> tuple[Released[int], Schema, tuple[Measurement, ...], Sequence[pl.DataFrame]]:
     """Measure through a gate, and draw.
@@ -33,7 +32,8 @@ def measured(
     Args:
         request: what was asked for.
         gate: that has spent nothing yet.
-        drawing: randomness of sampling after the last paid step, and of the order of records.
+        drawing: randomness of sampling after the last paid step, and of the order of records; and
+            what writes parts of long sets in other processes, if any do.
         tell: who waits.
 
     Returns:
@@ -43,8 +43,10 @@ def measured(
     prepared = prepared_by(request, gate)
     models = _fitted(request, prepared, gate, n_rows, tell)
     measurements = measurements_of(gate, prepared.schema)
-    places = places_of(measurements, prepared.schema, n_rows, request.method)
-    tables = drawn_tables(models, n_rows.value, places, prepared.schema, drawing, tell=tell)
+    rows = float(n_rows.value), n_rows.noise.stddev
+    places = places_of(measurements, prepared.schema, rows, request.method)
+    decoder = Decoder(places, prepared.schema)
+    tables = drawn_tables(models, n_rows.value, decoder, drawing, tell)
     return n_rows, prepared.schema, measurements, tables
 
 

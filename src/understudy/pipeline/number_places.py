@@ -14,7 +14,7 @@ Source: James & Stein (1961), Fourth Berkeley Symposium 1, 361-379, for the fact
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from understudy.features.line_cells import Numeric, coarse_states, is_finer
 from understudy.inference.moments.measured_moments import moments_of
 from understudy.inference.noise_aware.full_tables import line_of
 from understudy.models import Sample
-from understudy.privacy.released import Released
+from understudy.models.even_draws import dealt, records_by_cell, upper_ends
 from understudy.release import Measurement
 from understudy.release.decoding import drawn_numbers
 from understudy.schema import NUMERIC, Schema
@@ -64,15 +64,27 @@ class Places:
             Shape (n,), NaN where a record has no number.
         """
         n_bins = int(self.bins.max()) + 1
-        sizes = np.bincount(states[states < n_bins], minlength=n_bins).astype(np.float64)
-        weights = self._tilted(sizes)
-        numbers = np.full(len(states), np.nan)
-        for state in np.flatnonzero(sizes):
-            own, records = np.flatnonzero(self.bins == state), np.flatnonzero(states == state)
-            share = weights[own] / weights[own].sum()
-            cells = own[rng.choice(len(own), size=len(records), p=share)]
-            numbers[records] = drawn_numbers(self.fine, cells, rng)
+        bins = np.minimum(states, n_bins)
+        sizes = np.bincount(bins, minlength=n_bins + 1)
+        order = np.argsort(self.bins, kind="stable").astype(np.int32)
+        firsts = np.searchsorted(self.bins[order], np.arange(n_bins + 1))
+        ends = upper_ends(self._tilted(sizes[:-1].astype(np.float64))[order], firsts)
+        counts = records_by_cell(ends, firsts, sizes[:-1], rng.random(n_bins))
+        none = np.full(sizes[-1], -1, dtype=np.int32)
+        cells = dealt(bins, sizes, np.append(np.repeat(order, counts), none), rng)
+        numbers, records = np.full(len(states), np.nan), np.flatnonzero(cells >= 0)
+        numbers[records] = drawn_numbers(self.fine, cells[records], rng)
         return numbers
+
+    def settled(self, states: NDArray[np.integer[Any]]) -> Places:
+        """The same for records of which only a whole table has the measured mean.
+
+        Args:
+            states: of the records of such a table, shape (n,).
+        """
+        n_bins = int(self.bins.max()) + 1
+        sizes = np.bincount(states[states < n_bins], minlength=n_bins).astype(np.float64)
+        return replace(self, weights=self._tilted(sizes), mean=None)
 
     def _tilted(self, sizes: Floats) -> Floats:
         """Weights with which the mean of so many records in each bin is near the measured one."""
@@ -109,7 +121,7 @@ class Places:
 def places_of(
     measurements: Sequence[Measurement],
     schema: Schema,
-    rows: Released[int],
+    rows: tuple[float, float],
     method: Method,
 ) -> dict[str, Places]:
     """How numbers are placed, for the columns that have a number line.
@@ -117,10 +129,10 @@ def places_of(
     Args:
         measurements: of the release.
         schema: whose bins are drawn.
-        rows: number of records.
+        rows: number of records, and the standard deviation of its noise.
         method: that drew the bins, and the numbers of columns that it models.
     """
-    found, n = {}, (float(rows.value), rows.noise.stddev)
+    found = {}
     for name, column in schema.columns.items():
         line = line_of(measurements, name)
         if line is None or name in method.modelled(schema) or not isinstance(column, NUMERIC):
@@ -131,7 +143,7 @@ def places_of(
         bins = coarse_states(fine, column)[: fine.n_ordinary]
         even = np.array([_n_values(fine, k) for k in range(fine.n_ordinary)], dtype=np.float64)
         weights = _shrunk(np.asarray(line.counts[: fine.n_ordinary]), bins, even, line.stddev)
-        found[name] = Places(fine, bins, weights, _mean(name, measurements, schema, n))
+        found[name] = Places(fine, bins, weights, _mean(name, measurements, schema, rows))
     return found
 
 

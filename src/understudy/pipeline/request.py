@@ -132,9 +132,9 @@ class Request:
     def least_passes(self) -> int:
         """Passes over the rows that it takes, where each reads them anew; rounds take more.
 
-        The first one counts each column by itself.
+        The first one counts each column by itself, and pairs of few columns.
         """
-        wider = any(len(step.columns) > 1 for step in self.tables())
+        wider = any(len(step.columns) > 2 for step in self.tables())
         return 1 + (self.lines is not None) + len(self.answers) + wider * self.fits
 
     def setup(self) -> tuple[PlannedTable, ...]:

@@ -5,26 +5,25 @@ What a release does, and what a bootstrap replicate of it does again, is this on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from understudy.families.method import Prepared
 from understudy.models import Model, Sample
-from understudy.models.model import drawn_in_parts, settled
+from understudy.pipeline.drawn_parts import Decoder, DrawnParts
 from understudy.pipeline.interruption import Progress
-from understudy.pipeline.number_places import Places, placed
 from understudy.pipeline.request import Request
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Noise, NoisyTable, Released
-from understudy.release.decoding import decode
-from understudy.release.fresh_identifiers import identified
-from understudy.release.synthetic_sets import PART_ROWS, PartedSets, part_sizes
-from understudy.schema import Schema
+from understudy.release.synthetic_sets import PART_ROWS, Elsewhere, PartedSets
+
+Drawing = tuple[np.random.Generator, Randomness, Elsewhere | None]
+"""Chance of records and of their numbers; of their order; and what writes parts in other processes,
+if any do."""
 
 
 def prepared_by(request: Request, gate: Gate) -> Prepared:
@@ -91,10 +90,8 @@ def _tables(measured: Sequence[Released[object]]) -> list[tuple[NoisyTable, Nois
 def drawn_tables(
     models: Sequence[Model],
     n_rows: int,
-    places: Mapping[str, Places],
-    schema: Schema,
-    chance: tuple[np.random.Generator, Randomness],
-    *,
+    decoder: Decoder,
+    drawing: Drawing,
     tell: Progress,
 ) -> Sequence[pl.DataFrame]:
     """The sets, each in another order than the one in which its records were drawn.
@@ -104,68 +101,17 @@ def drawn_tables(
     Args:
         models: what each set is drawn from.
         n_rows: records of each set.
-        places: how numbers lie within their bins, by column.
-        schema: of the release.
-        chance: of records and of numbers within bins, and of the order.
+        decoder: gives them values.
+        drawing: chance, and what writes parts.
         tell: is told how many sets are drawn.
     """
+    rng, secret, elsewhere = drawing
     if n_rows > PART_ROWS:
-        return _parted(models, n_rows, partial(_values, places, schema), schema, chance)
-    rng, secret = chance
+        parts = DrawnParts.of(models, n_rows, decoder, (rng, secret))
+        # Records that are drawn already are not sent around.
+        return PartedSets(len(models), n_rows, parts, elsewhere=None if parts.whole else elsewhere)
     tables, samples = [], [model.sample(n_rows, rng) for model in models]
     for k, drawn in enumerate(samples, start=1):
-        values = _values(places, schema, drawn, rng)
-        ordered = _in_order(values, secret.permutation(values.height))
-        tables.append(identified(ordered, schema))
+        tables.append(decoder.values(drawn, rng, secret.permutation(n_rows)))
         tell("Drawing synthetic sets", k, len(samples))
     return tuple(tables)
-
-
-def _parted(
-    models: Sequence[Model],
-    n_rows: int,
-    valued: Callable[[Sample, np.random.Generator], pl.DataFrame],
-    schema: Schema,
-    chance: tuple[np.random.Generator, Randomness],
-) -> PartedSets:
-    """Sets in parts; records of a model that cannot be drawn in parts are drawn now, as states."""
-    rng, secret = chance
-    own = [settled(model, rng) for model in models]
-    whole = {
-        k: _reordered(model.sample(n_rows, rng), secret.permutation(n_rows))
-        for k, model in enumerate(own)
-        if not drawn_in_parts(model)
-    }
-    drawing, mixing = rng.integers(2**63, size=2).tolist(), secret.words(4).tolist()
-    sizes = part_sizes(n_rows)
-
-    def part(k: int, i: int) -> pl.DataFrame:
-        its = np.random.default_rng([*drawing, k, i])
-        start = i * PART_ROWS
-        drawn = (
-            _reordered(whole[k], slice(start, start + sizes[i]))
-            if k in whole
-            else own[k].sample(sizes[i], its)
-        )
-        order = np.random.default_rng([*mixing, k, i]).permutation(sizes[i])
-        return identified(_in_order(valued(drawn, its), order), schema, start)
-
-    return PartedSets(len(own), n_rows, part)
-
-
-def _values(
-    places: Mapping[str, Places], schema: Schema, drawn: Sample, rng: np.random.Generator
-) -> pl.DataFrame:
-    return decode(drawn.states, schema, rng, placed(places, schema, drawn, rng))
-
-
-def _reordered(drawn: Sample, rows: NDArray[np.int64] | slice) -> Sample:
-    """Some records, in an order."""
-    values = {name: numbers[rows] for name, numbers in drawn.values.items()}
-    return Sample([column[rows] for column in drawn.states], values)
-
-
-def _in_order(values: pl.DataFrame, order: NDArray[np.int64]) -> pl.DataFrame:
-    """The records in an order; column by column, so that there is no second copy of all."""
-    places = pl.Series(order)
-    return pl.DataFrame([values.drop_in_place(name).gather(places) for name in values.columns])

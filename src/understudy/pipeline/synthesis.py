@@ -16,7 +16,7 @@ from understudy.families.method import Facts
 from understudy.methods import METHODS
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.pipeline.describe import inference_facts, manifest_of
-from understudy.pipeline.gates import open_gate, summed_rows
+from understudy.pipeline.gates import open_gate, part_files, summed_rows
 from understudy.pipeline.interruption import Progress, ending_rounds
 from understudy.pipeline.late_needs import require_late_needs, telling_what_was_spent
 from understudy.pipeline.measuring import measured
@@ -200,8 +200,8 @@ def synthesize(
         )
         gate.listen(spent.note)
         telling.enter_context(telling_what_was_spent(gate))
-        rng = np.random.default_rng(entropy)
-        n_rows, schema, measurements, tables = measured(request, gate, (rng, randomness), tell)
+        drawing = np.random.default_rng(entropy), randomness, part_files(rows)
+        n_rows, schema, measurements, tables = measured(request, gate, drawing, tell)
         _tell_steward(confide, diagnoses)
         facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
         manifest = manifest_of(request, gate, n_rows, facts, expected, seed=seed, secure=secure)

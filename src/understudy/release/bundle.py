@@ -16,9 +16,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from understudy import disk
+from understudy import disk, strict_json
 from understudy.errors import ReleaseError, UnsavedError
-from understudy.release import strict_json
 from understudy.release.place import MANIFEST, held
 from understudy.release.release_signature import SIGNATURE, write_signature
 from understudy.release.shape import FORMATS

@@ -124,15 +124,35 @@ def decode(
             bin, and rounded to what the column holds. NaN stands for one that is not given.
     """
     given = values or {}
+    if schema.relations or schema.derived:
+        return written(cells_of(states, schema, rng, given), schema)
+    pairs = zip(schema.columns.items(), states, strict=True)  # each by itself, and then let go
+    return pl.DataFrame(
+        [
+            _series(name, column, _cells(column, codes, rng, given.get(name)))
+            for (name, column), codes in pairs
+        ]
+    )
+
+
+def cells_of(
+    states: Sequence[NDArray[np.integer[Any]]],
+    schema: Schema,
+    rng: np.random.Generator,
+    values: Mapping[str, NDArray[np.float64]],
+) -> dict[str, Cells]:
+    """What `decode` writes, not yet written: all declared columns of some records."""
     pairs = zip(schema.columns.items(), states, strict=True)
-    drawn = ((name, _cells(col, codes, rng, given.get(name))) for (name, col), codes in pairs)
-    if not (schema.relations or schema.derived):  # each column by itself, and then let go
-        return pl.DataFrame([_series(name, schema.columns[name], own) for name, own in drawn])
-    cells = dict(drawn)
+    cells = {name: _cells(col, codes, rng, values.get(name)) for (name, col), codes in pairs}
     if schema.relations:
         cells = put_in_order(cells, schema, rng)
     if schema.derived:
         cells |= computed(schema.stated, cells)
+    return cells
+
+
+def written(cells: Mapping[str, Cells], schema: Schema) -> pl.DataFrame:
+    """Records as a table, from all of their columns."""
     return pl.DataFrame([_series(name, col, cells[name]) for name, col in schema.stated.items()])
 
 
@@ -143,12 +163,9 @@ def _cells(
     given: NDArray[np.float64] | None,
 ) -> Cells:
     """States, and the numbers of those that are bins or spikes; NaN for others."""
-    codes = np.asarray(states, dtype=np.int64)
     if not isinstance(column, NUMERIC):
-        return Cells(codes, np.empty(0))
-    ordinary = codes < column.n_ordinary
-    numbers = _numbers(column, np.where(ordinary, codes, 0), given, rng)
-    return Cells(codes, np.where(ordinary, numbers, np.nan))
+        return Cells(states, np.empty(0))
+    return Cells(states, _numbers(column, states, given, rng))
 
 
 def _series(name: str, column: Column, cells: Cells) -> pl.Series:
@@ -161,9 +178,9 @@ def _series(name: str, column: Column, cells: Cells) -> pl.Series:
         return named.gather(states).alias(name)
     codes = pl.Series([_as(code, dtype) for code in column.codes], dtype=dtype)
     ordinary = states < column.n_ordinary
-    values = _numbers_as(np.where(ordinary, cells.numbers, column.bounds[0]), column, dtype)
     if ordinary.all():
-        return values.alias(name)
+        return _numbers_as(cells.numbers, column, dtype).alias(name)
+    values = _numbers_as(np.where(ordinary, cells.numbers, column.bounds[0]), column, dtype)
     absent = codes.gather(np.where(ordinary, 0, states - column.n_ordinary))
     return values.zip_with(pl.Series(ordinary), absent).alias(name)
 
@@ -193,70 +210,58 @@ def _numbers(
     given: NDArray[np.float64] | None,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """The given numbers, and drawn ones where none is given."""
-    absent = np.ones(len(states), dtype=np.bool_) if given is None else np.isnan(given)
-    if given is not None and not absent.any():
-        return _given_numbers(column, states, given)
-    drawn = drawn_numbers(column, states, rng)
-    if given is None:
-        return drawn
-    chosen = np.where(absent, drawn, given)
-    return np.where(absent, drawn, _given_numbers(column, states, chosen))
+    """The given numbers, and drawn ones where none is given; NaN where a state has none.
 
-
-def _given_numbers(
-    column: Column, states: NDArray[np.integer[Any]], given: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Given numbers, rounded and kept within the bounds; a spike stands where it is the state."""
+    A spike stands where it is the state, whatever is given.
+    """
     assert isinstance(column, NUMERIC)
-    decimals = column.decimals if isinstance(column, Continuous) else 0
-    rounded = given if decimals is None else np.round(given, decimals)
-    inside = np.clip(rounded, *column.bounds)
-    spike = np.array([interval.spike for interval in column.intervals])
-    if not spike.any():
-        return np.asarray(inside)
-    low = np.array([interval.low for interval in column.intervals])
-    return np.where(spike[states], low[states], inside)
+    spikes = np.full(column.size + 1, np.nan)
+    spikes[: column.n_ordinary] = [one.low if one.spike else np.nan for one in column.intervals]
+    numbers = spikes.take(states, mode="clip")
+    ordinary = states < column.n_ordinary
+    if given is not None:
+        decimals = column.decimals if isinstance(column, Continuous) else 0
+        rounded = given if decimals is None else np.round(given, decimals)
+        np.clip(rounded, *column.bounds, out=numbers, where=ordinary & np.isnan(numbers))
+    rows = np.flatnonzero(ordinary & np.isnan(numbers))
+    if len(rows):
+        numbers[rows] = drawn_numbers(column, states[rows], rng)
+    return numbers
 
 
 def drawn_numbers(
     column: Column, states: NDArray[np.integer[Any]], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """A number inside the interval of each record, on the grid of whole numbers or decimals."""
+    """A number inside the interval of each record, on the grid of whole numbers or decimals.
+
+    Args:
+        column: of numbers or dates.
+        states: of bins or spikes, shape (n,).
+        rng: randomness.
+
+    Returns:
+        Shape (n,). Multiples of the grid that are spikes are left out of the bins; the middle
+        stands for a bin that is narrower than the rounding.
+    """
     assert isinstance(column, NUMERIC)
     decimals = column.decimals if isinstance(column, Continuous) else 0
+    lows, highs = np.array([(one.low, one.high) for one in column.intervals]).T
+    uniforms = rng.random(len(states))
     if decimals is None:
-        low = np.array([interval.low for interval in column.intervals])
-        high = np.array([interval.high for interval in column.intervals])
-        return np.asarray(low[states] + rng.random(len(states)) * (high - low)[states])
-    return _draw_on_grid(column, states, 10.0**decimals, rng)
-
-
-def _draw_on_grid(
-    column: Column, states: NDArray[np.integer[Any]], grid: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Multiples of 1/grid inside each interval, those that are spikes left out of the bins."""
-    assert isinstance(column, NUMERIC)
-    result = np.empty(len(states))
-    spikes = np.array(
-        [round(interval.low * grid) for interval in column.intervals if interval.spike]
-    )
-    for k, interval in enumerate(column.intervals):
-        rows = np.flatnonzero(states == k)
-        if interval.spike or interval.low == interval.high or not len(rows):
-            result[rows] = interval.low
-            continue
-        first, last = _grid_ends(column, interval.low, interval.high, grid)
-        holes = np.sort(spikes[(spikes >= first) & (spikes <= last)])
-        n_free = last - first + 1 - len(holes)
-        if n_free < 1:  # a bin narrower than the rounding: its middle stands for it
-            result[rows] = (interval.low + interval.high) / 2
-            continue
-        drawn = rng.integers(first, first + n_free, size=len(rows))
-        for hole in holes:
-            drawn += drawn >= hole
-        result[rows] = drawn / grid
-    return result
+        return np.asarray(lows[states] + uniforms * (highs - lows)[states])
+    grid = 10.0**decimals
+    spikes = np.sort([round(one.low * grid) for one in column.intervals if one.spike])
+    ends = [_grid_ends(column, one.low, one.high, grid) for one in column.intervals]
+    # Places among the values of the grid that are no spikes.
+    limits = np.array(ends, dtype=np.float64) + np.array([0, 1])
+    firsts, afters = (one - np.searchsorted(spikes, one) for one in limits.T)
+    point = np.array([one.spike or one.low == one.high for one in column.intervals])
+    fixed = np.where(point, lows, np.where(afters > firsts, np.nan, (lows + highs) / 2))
+    free = firsts[states] + np.floor(uniforms * (afters - firsts)[states])
+    if len(spikes):
+        free += np.searchsorted(spikes - np.arange(len(spikes)), free, side="right")
+    drawn = fixed[states]
+    return np.asarray(np.where(np.isnan(drawn), free / grid, drawn))
 
 
 def _grid_ends(column: Column, low: float, high: float, grid: float) -> tuple[int, int]:

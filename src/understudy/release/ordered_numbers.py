@@ -25,6 +25,7 @@ from graphlib import TopologicalSorter
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Codes
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.derived_columns import Cells
 from understudy.schema.relations import Relation
@@ -94,9 +95,7 @@ class _Order:
         """Numbers of the records that break an inequality."""
         return np.flatnonzero(np.any([_breaks(step, numbers) for step in self.steps], axis=0))
 
-    def exchange(
-        self, step: Relation, numbers: Numbers, states: Mapping[str, NDArray[np.int64]]
-    ) -> None:
+    def exchange(self, step: Relation, numbers: Numbers, states: Mapping[str, Codes]) -> None:
         """Exchange the two numbers of a record, where they are the wrong way round and may be."""
         small, large = step.columns
         if self.grids[small].scale != self.grids[large].scale:
@@ -108,7 +107,7 @@ class _Order:
         numbers[small][rows[fits]], numbers[large][rows[fits]] = other[fits], one[fits]
 
     def _holds(
-        self, name: str, states: NDArray[np.int64] | None, values: NDArray[np.float64]
+        self, name: str, states: Codes | None, values: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
         """Whether values lie in the bins of these states, or in the bounds of their column."""
         low, high = self.bounds[name]
@@ -117,9 +116,7 @@ class _Order:
         grid = self.grids[name]
         return np.asarray((values >= grid.lows[states]) & (values <= grid.highs[states]))
 
-    def ends(
-        self, states: Mapping[str, NDArray[np.int64]], *, whole: bool
-    ) -> tuple[Numbers, Numbers]:
+    def ends(self, states: Mapping[str, Codes], *, whole: bool) -> tuple[Numbers, Numbers]:
         """Between what each number may lie: in its bin, or in the bounds of its column."""
         lows, highs = {}, {}
         for name in self.names:

@@ -17,9 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from understudy import disk
+from understudy import disk, strict_json
 from understudy.errors import ReleaseError, shown
-from understudy.release import strict_json
 
 MANIFEST: Final = "manifest.json"
 LEAST_SPACE: Final = 10 * 2**20

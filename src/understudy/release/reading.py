@@ -88,7 +88,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     entries = content.pop("measurements")
     parted = _require_files(files, content, entries)
     _require_declared(content)
-    schema = Schema.load(folder / "schema.toml")
+    schema = Schema.loads((folder / "schema.toml").read_text(encoding="utf-8"))
     manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
     if not set(manifest.priority) <= set(schema.names):
         raise Fault("it gives priority to columns that its schema does not have")

@@ -7,19 +7,29 @@ parts (`parts_of`) needs memory for one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
-from typing import Final, overload
+from typing import IO, Final, overload
 from weakref import WeakValueDictionary
 
 import polars as pl
+
+from understudy.errors import ReleaseError
+from understudy.release.decoding import without_formulas
 
 PART_ROWS: Final = 2**20
 _AT_ONCE: Final = 2
 
 Part = Callable[[int, int], pl.DataFrame]
 """Makes a part: of which set, and which part of it, both from 0; the same one each time."""
+
+
+Elsewhere = Callable[[Callable[[int], pl.DataFrame], Sequence[Path]], None]
+"""Writes parts of one table in other processes: what makes a part by its number, and the files. One
+that is missing afterwards is written here."""
 
 
 class PartedSets(Sequence[pl.DataFrame]):
@@ -30,15 +40,21 @@ class PartedSets(Sequence[pl.DataFrame]):
         n_rows: records of each.
         part: makes one part of one of them.
         files: of the parts of each table, if it is made by reading them.
+        elsewhere: writes parts in other processes, if any do.
 
     Attributes:
         sizes: records of each part of a table.
     """
 
     def __init__(
-        self, n_sets: int, n_rows: int, part: Part, files: Sequence[Sequence[Path]] = ()
+        self,
+        n_sets: int,
+        n_rows: int,
+        part: Part,
+        files: Sequence[Sequence[Path]] = (),
+        elsewhere: Elsewhere | None = None,
     ) -> None:
-        self._n_sets = n_sets
+        self._n_sets, self._elsewhere = n_sets, elsewhere
         self.part, self.files = part, files
         self.sizes = part_sizes(n_rows)
         self._firsts: WeakValueDictionary[int, pl.DataFrame] = WeakValueDictionary()
@@ -69,19 +85,21 @@ class PartedSets(Sequence[pl.DataFrame]):
             found = self._firsts[k] = self.part(k, 0)
         return found
 
-    def each(self, k: int, use: Callable[[int, pl.DataFrame], None]) -> None:
-        """Make the parts of one table, a few at once, and do something with each.
+    def write(self, k: int, files: Sequence[Path]) -> None:
+        """Write the parts of one table as Parquet, a few at once.
 
         Args:
             k: of which table.
-            use: is given the number of a part, from 0, and the part; from another thread.
+            files: of its parts, in a folder that exists.
         """
 
-        def made(i: int) -> None:
-            use(i, self.part(k, i))
+        def written(i: int) -> None:
+            self.part(k, i).write_parquet(files[i])
 
+        if self._elsewhere is not None:
+            self._elsewhere(partial(self.part, k), files)
         with ThreadPoolExecutor(_AT_ONCE) as workers:
-            for _ in workers.map(made, range(len(self.sizes))):
+            for _ in workers.map(written, [i for i, file in enumerate(files) if not file.exists()]):
                 pass
 
 
@@ -112,7 +130,49 @@ def write_set(tables: Sequence[pl.DataFrame], k: int, place: Path) -> None:
         return
     place.mkdir()
     names = part_names(len(tables.sizes))
-    tables.each(k, lambda i, part: part.write_parquet(place / names[i]))
+    tables.write(k, [place / name for name in names])
+
+
+def write_file(parts: Iterable[pl.DataFrame], place: Path, note: str) -> None:
+    """Write records that come in parts into one new file, whole or not at all.
+
+    Args:
+        parts: one after the other, at least one.
+        place: of the file; CSV if it ends in ".csv", with texts guarded as in a release that is
+            saved with `csv`, else Parquet.
+        note: what they are, which the metadata of a Parquet file say under "understudy".
+
+    Raises:
+        ReleaseError: it cannot be written.
+    """
+    unfinished = place.with_name(f".{place.name}.part")
+    try:
+        with unfinished.open("wb") as file:
+            (_write_csv if place.suffix == ".csv" else _write_parquet)(parts, file, note)
+        unfinished.replace(place)
+    except OSError as error:
+        raise ReleaseError(
+            f"The file {str(place)!r} cannot be written: {error.strerror}."
+        ) from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _write_csv(parts: Iterable[pl.DataFrame], file: IO[bytes], _note: str) -> None:
+    for i, part in enumerate(parts):
+        without_formulas(part).write_csv(file, include_header=not i)
+
+
+def _write_parquet(parts: Iterable[pl.DataFrame], file: IO[bytes], note: str) -> None:
+    from pyarrow.parquet import ParquetWriter  # takes long, and few need it
+
+    with ExitStack() as open_file:
+        writer = None
+        for part in parts:
+            table = part.to_arrow().replace_schema_metadata({"understudy": note})
+            if writer is None:
+                writer = open_file.enter_context(ParquetWriter(file, table.schema))
+            writer.write_table(table)
 
 
 def read_sets(places: Sequence[Path], n_rows: int) -> PartedSets:

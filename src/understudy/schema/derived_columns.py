@@ -40,7 +40,7 @@ class Cells:
         numbers: on the number line, NaN where absent; empty for a column with levels.
     """
 
-    states: NDArray[np.int64]
+    states: NDArray[np.integer[Any]]
     numbers: NDArray[np.float64]
 
 
@@ -215,7 +215,7 @@ def exact(column: Column, columns: Columns, cells: Mapping[str, Cells]) -> NDArr
         table = np.full(columns[rule.of].size + 1, np.nan)
         for level, values in rule.levels.items():
             table[[level_state(rule.of, columns[rule.of], value) for value in values]] = own[level]
-        return table[cells[rule.of].states]
+        return np.asarray(table[cells[rule.of].states])
     assert rule is not None
     expression = Expression.read(rule)
     numeric = {n for n in expression.names if isinstance(columns[n], NUMERIC)}

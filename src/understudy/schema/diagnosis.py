@@ -26,7 +26,7 @@ from understudy.schema.structural_zeros import Range, Rule
 Tell = Callable[[Loc, str], None]
 """Takes where a fault is, and what it is."""
 
-_ENTRIES = {name: field for kind in KINDS.values() for name, field in kind.model_fields.items()}
+ENTRIES = {name: field for kind in KINDS.values() for name, field in kind.model_fields.items()}
 """Entries that a column of some kind has."""
 
 
@@ -89,7 +89,7 @@ def _column(name: str, column: Any, tell: Tell) -> Any:
         return column
     loc: Loc = ("columns", name)
     fixed = dict(column)
-    said = next((key for key in fixed if key not in _ENTRIES and nearest(key, ["kind"])), None)
+    said = next((key for key in fixed if key not in ENTRIES and nearest(key, ["kind"])), None)
     if said and "kind" not in fixed:
         tell((*loc, "", said), f"there is no such entry{suggestion(said, ['kind'])}")
         fixed["kind"] = fixed.pop(said)
@@ -100,7 +100,7 @@ def _column(name: str, column: Any, tell: Tell) -> Any:
     if not (isinstance(kind, str) and kind in KINDS):
         return fixed
     known = KINDS[kind].model_fields
-    for key in [key for key in fixed if key in _ENTRIES and key not in known]:
+    for key in [key for key in fixed if key in ENTRIES and key not in known]:
         sentence = f"a column of kind {kind} has no such entry; take it out, or correct the kind"
         tell((*loc, kind, key), sentence)
         del fixed[key]
@@ -156,7 +156,7 @@ def all_faults(content: Mapping[str, Any], model: type[BaseModel]) -> str:
             faults |= {line: detail["loc"] for line in worded(detail) if line not in faults}
         rest = _without(rest, details)
     names = list(rest["columns"]) if isinstance(rest.get("columns"), Mapping) else []
-    return _text(sorted(faults, key=lambda line: _order(faults[line], names)))
+    return told_together(sorted(faults, key=lambda line: _order(faults[line], names)))
 
 
 def _first_of_each(details: Sequence[ErrorDetails]) -> Iterator[ErrorDetails]:
@@ -179,7 +179,12 @@ def _order(loc: Loc, names: Sequence[str]) -> tuple[int, int]:
     return 0, 0
 
 
-def _text(faults: Sequence[str]) -> str:
+def told_together(faults: Sequence[str]) -> str:
+    """Faults as a sentence, or a line for each.
+
+    Args:
+        faults: without a full stop, or with one; at least one.
+    """
     if len(faults) == 1:
         return full_stop(f"The schema does not hold together: {faults[0].rstrip('.')}")
     shown = [f"  {full_stop(fault.rstrip('.'))}" for fault in faults[:_MOST]]

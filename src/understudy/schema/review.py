@@ -23,7 +23,7 @@ from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 from understudy.errors import suggestion
 from understudy.schema.cell_values import number_of, text_of
 
-_DIGITS = 12
+_DIGITS = 8  # drafts of earlier versions have 12
 _UNCONFIRMED = "unconfirmed"
 
 
@@ -81,7 +81,7 @@ class Reviewed(BaseModel):
     @property
     def left_as_drafted(self) -> tuple[str, ...]:
         """Entries in which a value still is one that the draft read, and nothing confirms it."""
-        read = set(" ".join(self.drafted.values()).split())
+        read = {one[:_DIGITS] for one in " ".join(self.drafted.values()).split()}
         if not read:
             return ()
         return tuple(

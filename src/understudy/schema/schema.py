@@ -199,9 +199,9 @@ class Schema(BaseModel):
         if entries:
             more = f" and {len(entries) - 5} more" if len(entries) > 5 else ""
             raise SchemaError(
-                f"The schema is not reviewed: confirm that the entries of "
-                f"{', '.join(entries[:5])}{more} come from public knowledge and not from the rows, "
-                f"name their source, and set reviewed = true."
+                f"The schema is not reviewed: confirm that the entries of {', '.join(entries[:5])}"
+                f"{more} come from public knowledge and not from the rows, name their source, and "
+                "set reviewed = true; `understudy schema review` asks for each."
             )
 
     def released(self) -> Schema:
@@ -296,7 +296,7 @@ class Schema(BaseModel):
         Raises:
             SchemaError: the file cannot be read, or its content is no schema.
         """
-        return cls.loads(toml.file_text(path))
+        return toml.loads(toml.file_text(path), cls, Path(path).absolute().parent)
 
     def dumps(self) -> str:
         """The schema as TOML text, defaults left out; `loads` gives back an equal schema."""

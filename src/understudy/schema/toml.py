@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import tomli_w
 from pydantic import BaseModel, ValidationError
@@ -20,12 +20,15 @@ from understudy.arguments import path_of
 from understudy.errors import SchemaError
 from understudy.schema.diagnosis import all_faults
 from understudy.schema.error_sentences import full_stop
+from understudy.schema.reference_forms import with_references
+from understudy.schema.references import resolved
+from understudy.schema.toml_layout import laid_out, with_lists
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 # What a column is, then its domain, then its codes, then what people say about it.
-_COLUMN_ORDER = (
-    *("kind", "pattern", "derived", "levels", "hierarchy", "lower", "upper", "resolution"),
+COLUMN_ORDER = (
+    *("kind", "like", "pattern", "derived", "levels", "hierarchy", "lower", "upper", "resolution"),
     *("timezone", "bins", "spikes", "decimals", "not_applicable", "missing", "out_of_domain"),
     *("value_labels", "description", "unit", "source", "reviewed", "confirmed", "drafted"),
 )
@@ -33,14 +36,17 @@ _FILE_ORDER = (
     *("encoding", "separator", "quote", "decimal", "thousands", "multiline", "sheet"),
     *("source", "reviewed", "confirmed", "drafted"),
 )
-_IN_ONE_LINE = ("value_labels", "confirmed", "drafted")
-_LINE_LENGTH = 100
 _RULE_ORDER = ("where", "source", "reviewed")
 _RELATION_ORDER = ("inequality", "at", "hierarchy", "within", "source", "reviewed")
 
 
-def loads(text: str, model: type[_Model]) -> _Model:
-    """Read TOML text into a pydantic model.
+def loads(text: str, model: type[_Model], folder: Path | None = None) -> _Model:
+    """Read TOML text into a pydantic model; lists, defaults and columns like others are resolved.
+
+    Args:
+        text: of a schema.
+        model: of the whole.
+        folder: where files that it refers to stand; None for a text that refers to none.
 
     Raises:
         SchemaError: not TOML, or not a schema; names every entry that is wrong, and the fix.
@@ -53,6 +59,7 @@ def loads(text: str, model: type[_Model]) -> _Model:
         raise SchemaError("The schema is not valid TOML: it is nested too deeply.") from None
     except ValueError:  # of the language, which reads no number of thousands of digits
         raise SchemaError("The schema is not valid TOML: a number in it is too long.") from None
+    content = resolved(content, folder)
     try:
         return model.model_validate(content)
     except ValidationError:
@@ -97,54 +104,28 @@ def _no_toml(reason: str, text: str) -> str:
     return full_stop(f"The schema is not valid TOML at {place}: {what}{hint}")
 
 
-def dumps(content: Mapping[str, Any]) -> str:
-    """A schema's content as TOML text; columns keep their order, entries get a fixed one."""
-    whole = {k: _compact(v) if isinstance(v, Mapping) else v for k, v in content.items()}
+def dumps(content: Mapping[str, Any], *, lists: bool = False) -> str:
+    """A schema's content as TOML text; columns keep their order, entries get a fixed one.
+
+    Args:
+        content: of the whole schema.
+        lists: whether level lists that several columns share stand once, under `[lists]`.
+    """
+    whole = dict(with_lists(content) if lists else content)
     if "file" in whole:
-        whole |= {"file": _ordered(content["file"], _FILE_ORDER)}
-    whole |= {
-        "columns": {n: _ordered(column, _COLUMN_ORDER) for n, column in content["columns"].items()}
-    }
-    if rules := [_ordered(rule, _RULE_ORDER) for rule in content.get("forbidden", ())]:
+        whole |= {"file": _ordered(whole["file"], _FILE_ORDER)}
+    whole |= {"columns": {n: _ordered(one, COLUMN_ORDER) for n, one in whole["columns"].items()}}
+    if rules := [_ordered(rule, _RULE_ORDER) for rule in whole.get("forbidden", ())]:
         whole |= {"forbidden": rules}
-    if relations := [_ordered(one, _RELATION_ORDER) for one in content.get("relations", ())]:
+    if relations := [_ordered(one, _RELATION_ORDER) for one in whole.get("relations", ())]:
         whole |= {"relations": relations}
-    last = ("columns", "forbidden", "relations")
-    return tomli_w.dumps({key: whole[key] for key in sorted(whole, key=lambda key: key in last)})
+    last = ("lists", "columns", "forbidden", "relations")
+    order = sorted(whole, key=lambda key: last.index(key) if key in last else -1)
+    return tomli_w.dumps(laid_out({key: whole[key] for key in order}))
 
 
 def _ordered(entry: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]:
-    return _compact({key: entry[key] for key in order if key in entry})
-
-
-def _compact(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A table in which small ones take a line each: many labels have a table of their own."""
-    return {k: _in_one_line(k, v) if k in _IN_ONE_LINE and v else v for k, v in entry.items()}
-
-
-def _in_one_line(key: str, table: Mapping[str, str]) -> Any:
-    line = _InOneLine(table)
-    long = key == "value_labels" and len(f"{key} = {line}") > _LINE_LENGTH
-    return table if long else line
-
-
-class _InOneLine(int):
-    """A table as it stands in one line. The writer takes it for a number, and writes its text.
-
-    Args:
-        table: its values are texts.
-    """
-
-    def __new__(cls, table: Mapping[str, str]) -> Self:
-        """The number does not matter."""
-        return super().__new__(cls)
-
-    def __init__(self, table: Mapping[str, str]) -> None:
-        entries = (tomli_w.dumps({key: value}).strip() for key, value in table.items())
-        self._text = f"{{ {', '.join(entries)} }}"
-
-    def __str__(self) -> str:
-        return self._text
+    return {key: entry[key] for key in order if key in entry}
 
 
 _SECTION = re.compile(r"^Attributes:\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
@@ -165,7 +146,7 @@ def json_schema(model: type[BaseModel], *others: type[BaseModel], title: str) ->
         _explain(content["$defs"][other.__name__], other)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **content,
+        **with_references(content),
         "title": title,
     }
 

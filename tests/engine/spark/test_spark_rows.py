@@ -157,7 +157,7 @@ def test_other_bins_and_groups_are_counted_alike(spark, folder):
     size = SCHEMA.columns["b`. c"].size
     groups = {"b`. c": [k // 2 for k in range(size)]}
     coarser = SCHEMA.with_groups(groups)
-    asked = [(1, 2), (2,), (0, 3)]
+    asked = [(1, 2), (2, 1), (2,), (1,), (0, 3), (3, 1, 0)]
     for one, other in (
         (there.recoded(finer), here.recoded(finer)),
         (there.grouped(coarser, groups), here.grouped(coarser, groups)),
@@ -190,9 +190,18 @@ def test_a_table_that_was_counted_is_known_and_long_messages_come_from_few_tasks
     monkeypatch.setattr(spark_rows, "passed", noted)
     there = SparkRows(spark.read.parquet(str(folder)), SCHEMA)
     here = Table(folder, SCHEMA)
-    there.count([(0, 1), (0, 2), (1, 2)])
-    assert same(there.count([(0, 2), (1,)]).expose(), here.count([(0, 2), (1,)]).expose())
+    asked = [(0, 1), (2, 0), (1,)]  # all counted with each column by itself
+    assert same(there.count(asked).expose(), here.count(asked).expose())
+    assert limits == [Limits(4)]
+    asked = [(1, 0, 2), (0, 3)]
+    assert same(there.count(asked).expose(), here.count(asked).expose())
+    assert same(there.count(asked[:1]).expose(), here.count(asked[:1]).expose())
     assert limits == [Limits(4)] * 2
+    monkeypatch.setattr(spark_rows, "MOST_AHEAD", 20)  # of 21 pairs
+    one = SparkRows(there._frame, SCHEMA)
+    assert len(limits) == 3
+    assert same(one.count([(0, 1)]).expose(), here.count([(0, 1)]).expose())
+    assert len(limits) == 4
     frame = there._frame
     monkeypatch.setattr(type(frame), "coalesce", lambda f, n: said.append(n) or f, raising=True)
     counts = partial(CodingPass, partial(TableCounts, SCHEMA.sizes, [(0, 1)]), SCHEMA, {})

@@ -80,7 +80,7 @@ def test_a_file_without_a_header_or_in_utf_16_is_refused(tmp_path):
 TABLE = pd.DataFrame(
     {
         "city": ["K\u00f6ln", "Bonn; Beuel", "Ulm"] * 20,
-        "share": [k / 8 for k in range(60)],
+        "weight": [k / 8 for k in range(60)],
         "grade": [0.5, 1.5, 2.5] * 20,
         "code": ["1,5", "x", "1.5"] * 20,
         "sex": [1, 2, 2] * 20,
@@ -107,7 +107,7 @@ def test_a_draft_of_a_file_of_another_form_has_its_columns_and_says_how_it_is_wr
     assert schema.columns["grade"].levels == (0.5, 1.5, 2.5)
     assert schema.columns["code"].levels == ("1.5", "1,5", "x")
     assert schema.columns["sex"].levels == (1, 2)
-    assert (schema.columns["share"].kind, schema.columns["share"].upper) == ("continuous", 7.4)
+    assert (schema.columns["weight"].kind, schema.columns["weight"].upper) == ("continuous", 7.4)
     report = check(path, schema)
     assert report.ok, report.lines()
 

@@ -12,6 +12,7 @@ import statsmodels.formula.api as smf
 
 import understudy as us
 from understudy.errors import InferenceError
+from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.estimates.estimators import estimate_by, estimate_sets
@@ -385,3 +386,14 @@ def test_coefficients_without_error_have_a_variance_of_zero(released, people):
     assert (found.covariances[:, 1, 1] > 0).all()
     exact = ask(made, "ols", "I(2 * edu) ~ edu")
     assert (exact.covariances == 0).all()
+
+
+@pytest.mark.parametrize("name", ["x", "b", "log", "t"])
+def test_a_plain_column_is_what_its_formula_gives(name):
+    frame = pd.DataFrame({"x": [1.5, -2.0], "b": [True, False], "log": [3.0, 4.0], "t": ["u", "v"]})
+    assert formulas.is_plain(name, frame) == (name != "t")
+    if name != "t":
+        slow = formulas.matrices(formulas.as_formula(name), frame).to_numpy(dtype=float)[:, 0]
+        assert formulas.evaluate(name, frame).tolist() == slow.tolist()
+    with pytest.raises(InferenceError, match="not a finite number"):
+        formulas.evaluate("x", pd.DataFrame({"x": [1.0, np.inf]}))

@@ -97,12 +97,11 @@ def test_children_of_one_parent_are_not_coupled(monkeypatch):
     one = two_children()
     assert coupling(one.draw(5000, np.random.default_rng(0))) < 5
     assert coupling(one.draw(5000, np.random.default_rng(0), systematic=False)) < 5
-    unshuffled = clique_sampling._Chances
-
-    def without_shuffle(order, places):
-        return unshuffled(np.zeros_like(order), places)
-
-    monkeypatch.setattr(clique_sampling, "_Chances", without_shuffle)
+    monkeypatch.setattr(
+        clique_sampling,
+        "dealt",
+        lambda groups, _sizes, queue, _rng: queue[np.argsort(np.argsort(groups, kind="stable"))],
+    )
     assert coupling(one.draw(5000, np.random.default_rng(0))) > 20
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # whoever calls has what is shown; nothing heavy is loaded to
     from understudy.privacy.selection.metropolis import Travelled
     from understudy.release import Release
     from understudy.report.public.results_page import DeclaredResult
+    from understudy.schema.codebooks import Codebook
 if TYPE_CHECKING:
     from understudy.families.method import Facts
     from understudy.methods.configuration import Option
@@ -57,6 +58,12 @@ def signed(folder: Path, public: str) -> None:
         f"another way than the release: {public}",
         soft_wrap=True,
     )
+
+
+def sampled(note: str, n: int, file: Path) -> None:
+    """Where more records are, and what they are."""
+    records = "record" if n == 1 else "records"
+    out.print(f"{n:,} {records} written to {escape(str(file))}. {escape(note)}", soft_wrap=True)
 
 
 def to_be_checked(data: str, schema: Path) -> None:
@@ -124,11 +131,22 @@ def _weighed(fitted: FittedPosterior) -> str:
 def drafted(path: Path) -> None:
     """What to do with a drafted schema."""
     out.print(
-        f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: its levels and "
-        "bounds were read from the rows. Replace each by what is publicly known, name the source, "
-        "and set reviewed = true. What a codebook confirms as it stands is said entry by entry, as "
-        'confirmed = { levels = "codebook, page 12" }; whatever else is left as '
-        "drafted makes the guarantee conditional.",
+        f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: what its lines "
+        "`drafted` name was read from the rows. `understudy schema review` asks column by column: "
+        "replace each entry by what is publicly known, or name what confirms it as it stands, such "
+        'as confirmed = { levels = "codebook, page 12" }; whatever else is left as drafted makes '
+        "the guarantee conditional.",
+    )
+
+
+def from_codebook(path: Path, book: Codebook) -> None:
+    """What became of a codebook, and what is still to be done."""
+    asked = [name for name, one in book.asked.items() if not one.in_words]
+    out.print(
+        f"Schema written to {escape(str(path))}: {len(book.columns)} of {len(book.order)} "
+        f"variables are complete, {len(asked)} lack an entry, {len(book.told)} are left out; its "
+        "heading names them. It holds nothing read from rows. Look through it, and set "
+        "reviewed = true.",
     )
 
 

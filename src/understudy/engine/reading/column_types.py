@@ -34,6 +34,8 @@ _LOST = {
     "days": "which cannot tell all of its levels and codes apart, such as a day from one with a "
     "time of day",
 }
+CHECK = "`understudy schema check` tells at once all that does not fit."
+"""How whoever meets one fault of a column finds the others."""
 
 
 def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind) -> str | None:
@@ -82,7 +84,7 @@ def require_columns(names: Sequence[str], schema: Schema, place: str) -> None:
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
         raise DataError(
             f"{place} lacks the column {quoted}{more} that the schema declares; "
-            "add it to the data, or take it out of the schema."
+            f"add it to the data, or take it out of the schema. {CHECK}"
         )
 
 
@@ -101,7 +103,7 @@ def require_types(rows: Rows, coders: Iterable[ColumnCoder]) -> None:
         rows.require_readable(coder.name)
         fault = type_fault(coder, types[coder.name], rows.kind)
         if fault is not None:
-            raise DataError(f"Column {coder.name!r} {fault}.")
+            raise DataError(f"Column {coder.name!r} {fault}. {CHECK}")
 
 
 def _family(dtype: pl.DataType) -> Family | None:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 BATCH_ROWS: Final = 100_000
 """Rows that are coded at once. Spark sends ten thousand, and each batch has a cost of its own."""
 
+Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+
 ROOM: Final = 2**28
 """Bytes of all sums of a pass together, which padding doubles at most. Spark refuses a result of
 1 GiB if nobody says else."""
@@ -71,10 +73,7 @@ def passed(frame: DataFrame, begun: Callable[[], RowPass[T]], limits: Limits) ->
     chosen = frame.selectExpr(*named).coalesce(tasks)
     task = partial(summed, begun, over.names, version("understudy"))
     try:
-        with warnings.catch_warnings():
-            # Of pandas, which plays no part here: tasks get Arrow's batches.
-            warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)
-            messages = chosen.mapInArrow(task, "sums binary").collect()
+        messages = collected(chosen, task, "sums binary")
     except Exception:  # of Spark, of the virtual machine or of the network: it may quote the data
         raise DataError(
             "The job that reads the Spark data frame failed. Its own message may quote the data "
@@ -84,6 +83,20 @@ def passed(frame: DataFrame, begun: Callable[[], RowPass[T]], limits: Limits) ->
     for (message,) in messages:
         over.merge(unpacked(bytes(message)))
     return over.answer()
+
+
+def collected(frame: DataFrame, task: Task, columns: str) -> list[Any]:
+    """What tasks send.
+
+    Args:
+        frame: whose parts the tasks are given.
+        task: what they do.
+        columns: of their messages, as Spark writes them.
+    """
+    with warnings.catch_warnings():
+        # Of pandas, which plays no part here: tasks get Arrow's batches.
+        warnings.filterwarnings("ignore", message=".*pandas", category=FutureWarning)
+        return list(frame.mapInArrow(task, columns).collect())
 
 
 def quoted(name: str) -> str:

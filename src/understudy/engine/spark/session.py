@@ -21,8 +21,10 @@ CLOSED: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
 }
-"""What a session is opened with. A moment in a file is then the day that it is without Spark."""
+"""What a session is opened with. A moment in a file is then the day that it is without Spark, and
+rows are handed over in batches that are coded at once."""
 
 
 def opened(place: str, schema: Schema) -> DataFrame:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+import numpy as np
 import pyarrow as pa
 
 from understudy.engine.coding import Codes, ColumnCoder, Reading
@@ -23,6 +25,7 @@ from understudy.engine.reading.table_rows import FrameKind
 from understudy.engine.spark.cluster import premises_of_cluster
 from understudy.engine.spark.connect_plan import premises_of_relation
 from understudy.engine.spark.jobs import ROOM, Limits, passed
+from understudy.engine.spark.part_files import PartFiles
 from understudy.engine.spark.plan import premises_of_plan
 from understudy.engine.summed_rows import SummedRows
 from understudy.errors import DataError
@@ -38,6 +41,10 @@ send them, the fewer there are, so that all messages fit into the driver."""
 KEPT_CELLS: Final = 2**25
 """Cells of all tables that the driver remembers; a pass costs more than their memory."""
 
+MOST_AHEAD: Final = 500
+"""Pairs of columns that are counted before anybody asks, with whatever a pass counts. Another pass
+for them would cost much more: reading and coding a row takes as long as hundreds of increments."""
+
 CONNECTED_TASKS: Final = 256
 """Most tasks of a pass where nobody can ask how many run at a time."""
 
@@ -47,7 +54,8 @@ Groups = Mapping[str, Sequence[int]]
 class SparkRows(SummedRows):
     """Rows of a Spark data frame, coded against a schema.
 
-    The first pass codes every row, before any budget is spent, and counts each column by itself.
+    The first pass codes every row, before any budget is spent, and counts each column by itself;
+    with it all pairs of columns, if they are few.
 
     Args:
         frame: classic, or of Spark Connect.
@@ -74,6 +82,7 @@ class SparkRows(SummedRows):
         self._limits = Limits(CONNECTED_TASKS) if connected else _limits(frame)
         _require_readable(frame, self._schema)
         self._known: dict[tuple[int, ...], ExactTable] = {}
+        self._behind = self._known
         self._first_pass()
 
     def __repr__(self) -> str:
@@ -81,6 +90,11 @@ class SparkRows(SummedRows):
 
     def __reduce__(self) -> tuple[object, ...]:
         raise TypeError("Confidential rows cannot be pickled or copied.")
+
+    @property
+    def part_files(self) -> PartFiles:
+        """What writes synthetic tables in the tasks of the same session."""
+        return PartFiles(self._frame.sparkSession, self._limits)
 
     def recoded(self, schema: Schema) -> SparkRows:
         """The same rows, coded against another schema of the same columns."""
@@ -98,6 +112,7 @@ class SparkRows(SummedRows):
         view.__dict__.update(self.__dict__)
         SummedRows.__init__(view, given, schema)
         view._coded_by, view._groups, view._known = coded_by, groups, {}
+        view._behind = self._behind if groups else view._known
         view._n_rows = self._n_rows
         return view
 
@@ -114,8 +129,7 @@ class SparkRows(SummedRows):
 
     def _first_pass(self) -> None:
         columns = [(j,) for j in range(len(self._schema.names))]
-        tables = super()._counted(columns)
-        self._known = dict(zip(columns, tables, strict=True))
+        tables = self._counted(columns)
         self._n_rows = int(tables[0].inside.sum()) + tables[0].outside
         self._require_declared_number()
 
@@ -124,11 +138,13 @@ class SparkRows(SummedRows):
 
         Methods that choose what to measure ask for the chosen table after all candidates.
         """
-        new = [columns for columns in narrow if columns not in self._known]
-        table_of = dict(self._known)
+        known = {columns: self._recalled(columns) for columns in narrow}
+        table_of = {columns: table for columns, table in known.items() if table is not None}
+        new = [columns for columns in known if columns not in table_of]
         # Four bytes a cell.
         fitting = self._limits.room // (4 * self._limits.tasks)
         most = max(LEAST_CELLS, min(MOST_CELLS, fitting))
+        new += self._ahead(new, most)
         for group in in_groups(new, [self._padded(columns) for columns in new], most):
             table_of |= zip(group, super()._counted(group), strict=True)
         room = KEPT_CELLS - sum(table.inside.size for table in self._known.values())
@@ -137,6 +153,28 @@ class SparkRows(SummedRows):
             if room >= 0:
                 self._known[columns] = table_of[columns]
         return [table_of[columns] for columns in narrow]
+
+    def _ahead(self, new: Sequence[tuple[int, ...]], most: int) -> list[tuple[int, ...]]:
+        """Pairs that are counted in the same pass, if they fit into it."""
+        pairs = set(combinations(range(len(self._schema.names)), 2)).difference(new, self._behind)
+        cells = sum(map(self._padded, [*new, *pairs]))
+        return sorted(pairs) if new and len(pairs) <= MOST_AHEAD and cells <= most else []
+
+    def _recalled(self, columns: tuple[int, ...]) -> ExactTable | None:
+        """A table that was counted before: as it is, in another order, or before it was grouped."""
+        ascending = tuple(sorted(columns))
+        counted = self._behind.get(ascending)
+        if columns in self._known or counted is None:
+            return self._known.get(columns)
+        inside = counted.inside.transpose([ascending.index(j) for j in columns])
+        for axis, j in enumerate(columns):
+            groups = self._groups.get(self._schema.names[j])
+            if groups is not None:
+                states = np.moveaxis(inside, axis, 0)
+                merged = np.zeros((max(groups) + 1, *states.shape[1:]), dtype=np.int64)
+                np.add.at(merged, np.asarray(groups), states)
+                inside = np.moveaxis(merged, 0, axis)
+        return ExactTable(np.ascontiguousarray(inside), counted.outside)
 
     def _through_codes(self, begun: Callable[[], CodePass[T]]) -> T:
         coding: Callable[[], RowPass[T]]

@@ -8,17 +8,14 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Iterator
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from understudy.engine.steward.column_profile import Profile, Profiler
+from understudy.engine.steward.round_edges import is_crowded, round_edges, rounded_outward
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -32,6 +29,7 @@ from understudy.schema import (
     Time,
 )
 from understudy.schema.cell_values import EXACT_INTEGER, number_of
+from understudy.schema.conventions import Form, proposed
 from understudy.schema.number_columns import DEFAULT_BINS, ONE_BIN_EACH
 from understudy.schema.time_texts import DAY_SECONDS, span_text
 
@@ -60,7 +58,36 @@ class LeftOutError(Exception):
 
 
 def drafted_column(profile: Profile, profiler: Profiler) -> Column:
-    """The column that a profile suggests.
+    """The column that its name, or else its profile suggests, with fingerprints of what was read.
+
+    Raises:
+        LeftOutError: none can be drafted.
+    """
+    if form := _convention(profile):
+        column = form.column.model_copy(update={"missing": profile.codes})
+    else:
+        column = read_column(profile, profiler)
+    return marked(column, profile)
+
+
+def marked(column: Column, profile: Profile) -> Column:
+    """The column with fingerprints of all entries but those that a convention has proposed."""
+    form = _convention(profile)
+    known = form.column if form and column.source == form.column.source else None
+    read = {
+        key: prints
+        for key, prints in column.fingerprints().items()
+        if known is None or getattr(column, key) != getattr(known, key, None)
+    }
+    return column.model_copy(update={"drafted": read})
+
+
+def _convention(profile: Profile) -> Form | None:
+    return proposed(profile.name, profile.shape)
+
+
+def read_column(profile: Profile, profiler: Profiler) -> Column:
+    """The column that its profile suggests.
 
     Raises:
         LeftOutError: none can be drafted.
@@ -131,7 +158,7 @@ def _number(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Colu
     grades = counts.height <= MAX_GRADES and profile.n_values >= SHARED_ROWS * counts.height
     if counts.height == 1 or grades:
         return Ordinal(kind="ordinal", levels=tuple(counts["value"].to_list()), **codes)
-    bounds = _rounded_outward(profile.low, profile.high)
+    bounds = rounded_outward(profile.low, profile.high)
     spikes = _spikes(counts, profiler.n_rows)
     entries = {"kind": "continuous", "lower": bounds[0], "upper": bounds[1], **codes}
     edges = _edges(counts, spikes, bounds, whole=False)
@@ -211,88 +238,3 @@ def _fitting(
 def _spikes(counts: pl.DataFrame, n_rows: int) -> tuple[float, ...]:
     often = counts.filter(counts["rows"] > max(SPIKE_SHARE * n_rows, SHARED_ROWS - 1))
     return tuple(sorted(often["value"].to_list()))
-
-
-def _rounded_outward(low: float, high: float) -> tuple[float, float]:
-    """Bounds to two digits of the range: 1000.132 and 1000.874 become 1000.13 and 1000.88."""
-    first, last = Decimal(repr(low)), Decimal(repr(high))
-    step = Decimal(1).scaleb((last - first).adjusted() - 1)
-    lower = (first / step).to_integral_value(ROUND_FLOOR) * step
-    upper = (last / step).to_integral_value(ROUND_CEILING) * step
-    return float(lower), float(upper)
-
-
-def is_crowded(values: NDArray[np.float64], rows: NDArray[np.int64]) -> bool:
-    """Whether equal bins would suit numbers badly: most of them lie close together.
-
-    They do if the middle half of the rows lies within an eighth of the range, or the median within
-    the first or last quarter of it. (Of a bell-shaped sample, neither holds up to millions of rows;
-    of incomes, durations and counts of rare things, one does.)
-
-    Args:
-        values: different numbers, ascending, shape (k,).
-        rows: how many rows have each, shape (k,).
-    """
-    width = values[-1] - values[0]
-    first, median, third = _quantiles(values, rows, np.array([0.25, 0.5, 0.75]))
-    place = (median - values[0]) / width
-    return bool(third - first < width / 8 or not 0.25 <= place <= 0.75)
-
-
-def round_edges(
-    values: NDArray[np.float64],
-    rows: NDArray[np.int64],
-    bounds: tuple[float, float],
-    n_bins: int,
-    *,
-    whole: bool,
-) -> tuple[float, ...]:
-    """Edges from bound to bound, near the quantiles, each as round as the space between them lets.
-
-    Args:
-        values: different numbers, ascending, shape (k,).
-        rows: how many rows have each, shape (k,).
-        bounds: first and last edge.
-        n_bins: most bins; there are fewer where quantiles fall together.
-        whole: whether edges must be whole numbers.
-    """
-    quantiles = np.unique(_quantiles(values, rows, np.arange(1, n_bins) / n_bins))
-    inner = quantiles[(quantiles > bounds[0]) & (quantiles < bounds[1])].tolist()
-    marks = [bounds[0], *inner, bounds[1]]
-    middles = [low + (high - low) / 2 for low, high in pairwise(marks)]
-    edges = [
-        _roundest(low, high, near, whole=whole)
-        for (low, high), near in zip(pairwise(middles), inner, strict=True)
-    ]
-    return (bounds[0], *sorted({edge for edge in edges if bounds[0] < edge < bounds[1]}), bounds[1])
-
-
-def _quantiles(
-    values: NDArray[np.float64], rows: NDArray[np.int64], levels: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """The smallest value that has at least a share of the rows at or below it."""
-    places = np.searchsorted(np.cumsum(rows), levels * rows.sum())
-    return np.asarray(values[np.minimum(places, len(values) - 1)])
-
-
-def _roundest(low: float, high: float, near: float, *, whole: bool) -> float:
-    """Of the numbers between two, the one with the fewest digits; of those, the nearest to one."""
-    first, last, centre = (Decimal(repr(number)) for number in (low, high, near))
-    for step in _steps((last - first).adjusted() + 1):
-        if whole and step < 1:
-            break
-        multiples = {
-            (centre / step).to_integral_value(rounding) * step
-            for rounding in (ROUND_FLOOR, ROUND_CEILING)
-        }
-        inside = [multiple for multiple in multiples if first < multiple < last]
-        if inside:
-            return float(min(inside, key=lambda multiple: (abs(multiple - centre), multiple)))
-    return near
-
-
-def _steps(exponent: int) -> Iterator[Decimal]:
-    """10, 5, 2, 1, 0.5, … times a power of ten."""
-    for k in range(exponent, exponent - 5, -1):
-        for digit in (5, 2, 1):
-            yield Decimal(digit).scaleb(k)

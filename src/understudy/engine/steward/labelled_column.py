@@ -18,6 +18,7 @@ from understudy.engine.steward.drafted_column import (
     MAX_LEVELS,
     LeftOutError,
     drafted_column,
+    marked,
 )
 from understudy.schema import Categorical, Column, Continuous, Integer, Ordinal
 from understudy.schema.cell_values import text_of
@@ -63,13 +64,13 @@ def labelled_column(
     labels = {text_of(code): label for code, label in told.items() if text_of(code) in known}
     update = {"description": variable.label, "value_labels": labels}
     unused = {code: label for code, label in told.items() if text_of(code) not in known}
-    return LabelledColumn(column.model_copy(update=update), unused)
+    return LabelledColumn(marked(column.model_copy(update=update), profile), unused)
 
 
 def _measured(variable: VariableLabels, profile: Profile, profiler: Profiler) -> Column:
     absent = {text_of(code) for code in profile.codes}
     levels = [code for code in variable.value_labels if text_of(code) not in absent]
-    values = _different(profile, profiler)
+    values = different_values(profile, profiler)
     if values is not None and (levels or variable.measure in ("nominal", "ordinal")):
         others = [code for code in values if code not in levels]
         coded = variable.measure != "scale" and len(others) <= len(levels)
@@ -84,8 +85,13 @@ def _measured(variable: VariableLabels, profile: Profile, profiler: Profiler) ->
     return column
 
 
-def _different(profile: Profile, profiler: Profiler) -> list[Code] | None:
-    """The values that occur, in order; None where they are too many, or no codes."""
+def different_values(profile: Profile, profiler: Profiler) -> list[Code] | None:
+    """The values that occur, in order; None where they are too many, or no codes.
+
+    Args:
+        profile: of the column.
+        profiler: of its table.
+    """
     if profile.shape == "nothing":
         return []
     if profile.shape not in ("number", "text"):

@@ -4,7 +4,10 @@ Reading bounds and levels off the data is the commonest leak in the field: a max
 person's value. So a draft marks each entry as not reviewed, carries a fingerprint by which an entry
 taken over unchanged is recognised later, and cannot be used as it is.
 
-What becomes what:
+Columns of certain names (ages, months, sex) are drafted as conventions have them
+(`understudy.schema.conventions`); of these only the codes of absence are read from the rows.
+
+What becomes what of the others:
 
 - true and false (also as text): boolean; calendar days (also as ISO text): date. Days with a time
   of day: datetime, to the minute; times of day: time, all of them; durations: duration;
@@ -35,6 +38,7 @@ and the heading says so.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -47,32 +51,48 @@ from understudy.engine.reading.json_lines import JsonLines, is_json_lines
 from understudy.engine.reading.readers import open_rows
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
+from understudy.engine.steward.codebook_draft import (
+    ABSENT,
+    completed,
+    disagreements,
+    without_codes,
+)
 from understudy.engine.steward.column_profile import Profiler
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
 from understudy.engine.steward.labelled_column import labelled_column, without_missing
 from understudy.engine.steward.sniffing import sniffed
-from understudy.errors import DataError
+from understudy.errors import DataError, line
 from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
+from understudy.schema.codebooks.codebook import Codebook, commented
 from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import Code, is_statistical, read_file_labels
 
 _HEADING = """\
-# CONFIDENTIAL: the levels and bounds below were read from confidential rows, and so was how a text
-# file is written ([file]).
+# CONFIDENTIAL: what the lines `drafted` name was read from confidential rows.
 # Do not publish this file, and do not use it, before every entry is confirmed against public
 # knowledge (a codebook, a law, a judgement made without looking at the rows), its `source` is
-# named and `reviewed = true` is set. Numbers such as -9 or 999 that stand for "not known" belong
-# into `missing`; the bounds then leave them out.
+# named and `reviewed = true` is set: `understudy schema review` asks column by column. Numbers such
+# as -9 or 999 that stand for "not known" belong into `missing`; the bounds then leave them out.
+# What has a `source` already was proposed by a codebook or the column's name, not by the rows.
 """
+_DEFAULTS = """\
+[[defaults]]
+columns = ["*"]
+source = ""
+reviewed = false
+
+"""
+_FIRST_OF_COLUMNS = re.compile(r"^\[(lists|columns)\.", re.MULTILINE)
 
 
-def draft(data: object, *, title: str = "") -> str:
+def draft(data: object, *, title: str = "", codebook: Codebook | None = None) -> str:
     """Draft a schema from the data.
 
     Args:
         data: pandas, Polars or Arrow table, a path, or a `Query`.
         title: name of the table, for people.
+        codebook: what is publicly known of it; the rows then give only what it lacks.
 
     Returns:
         TOML text that `Schema.loads` reads and `Schema.require_reviewed` refuses. CONFIDENTIAL.
@@ -83,14 +103,25 @@ def draft(data: object, *, title: str = "") -> str:
     rows, form = _opened(data)
     labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
     rows, missing = without_missing(rows, labels) if labels else (rows, {})
+    book = codebook or Codebook.nothing()
+    rows, empty = without_codes(rows, book)
     profiler = Profiler(rows)
-    columns: dict[str, Column] = {}
-    left_out: dict[str, str] = {}
+    columns = {name: book.columns[name] for name in rows.columns if name in book.columns}
+    sourced = dict(columns)
+    left_out = {name: book.left_out[name] for name in rows.columns if name in book.left_out}
     unused: dict[str, Mapping[Code, str]] = {}
     for profile in profiler.profiles():
         name = profile.name
+        if name in columns or name in left_out:
+            continue
         try:
-            if name in labels:
+            if name in book.asked:
+                words = tuple(code for code in profile.codes if code)
+                codes = missing.get(name, ("",) * (name in empty) + words)
+                told = replace(profile, codes=codes)
+                columns[name] = completed(book.asked[name], told, profiler)
+                sourced[name] = columns[name]
+            elif name in labels:
                 told = replace(profile, codes=missing[name])
                 labelled = labelled_column(labels[name], told, profiler)
                 columns[name], unused[name] = labelled.column, labelled.unused
@@ -103,8 +134,11 @@ def draft(data: object, *, title: str = "") -> str:
             f"{rows.place} has no column that can be drafted: each one is empty, looks like an "
             "identifier, or has a type that cannot be read; write the schema by hand."
         )
+    columns = {name: columns[name] for name in rows.columns if name in columns}
+    left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
     notes = _left_out_text(left_out) + _unused_text(unused)
-    return f"{_HEADING}{notes}\n{_text(title, columns, form)}"
+    notes += _book_text(book, disagreements(data, sourced, form))
+    return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form)}"
 
 
 def _opened(data: object) -> tuple[Rows, FileFormat]:
@@ -152,20 +186,41 @@ def _left_out_text(left_out: dict[str, str]) -> str:
     return "#\n# Columns left out of this draft, which will not be released:\n" + "".join(lines)
 
 
+def _book_text(book: Codebook, findings: list[str]) -> str:
+    """What was taken from a codebook, and what in the rows does not agree with it."""
+    if not book.order:
+        return ""
+    told = (
+        f"#\n# From the codebook {book.place!r}: all columns whose `source` names it. What the "
+        "rows\n# gave beside it has fingerprints in `drafted`.\n"
+    )
+    if findings:
+        told += "#\n# CONFIDENTIAL: rows and codebook do not agree here; no entry was changed:\n"
+        told += "".join(f"#   {line(finding)}\n" for finding in findings)
+    return told + commented("Worth knowing", book.notes)
+
+
 def _text(title: str, columns: dict[str, Column], form: FileFormat) -> str:
-    """The schema with every entry written out that a reviewer has to fill in."""
+    """The schema, with what a reviewer has to fill in once for all columns."""
     schema = Schema(title=title, columns=columns)
     entries = {name: _entries(column) for name, column in schema.columns.items()}
     head = {"format": schema.format, **({"title": title} if title else {}), "rows": schema.rows}
     file = {"file": _file_entries(form)} if form.told else {}
     unit = {"rows_per_unit": schema.unit.rows_per_unit}
-    return toml.dumps({**head, **file, "unit": unit, "columns": entries})
+    text = toml.dumps({**head, **file, "unit": unit, "columns": entries}, lists=True)
+    first = _FIRST_OF_COLUMNS.search(text)
+    assert first is not None
+    return f"{text[: first.start()]}{_DEFAULTS}{text[first.start() :]}"
 
 
 def _entries(column: Column) -> dict[str, Any]:
-    content = column.model_copy(update={"drafted": column.fingerprints()}).model_dump()
-    entries = {key: value for key, value in content.items() if value not in ((), {}, "", None)}
-    return {**entries, "source": ""}
+    content = column.model_dump(exclude={"reviewed"})
+    usual = {key: field.default for key, field in type(column).model_fields.items()}
+    return {
+        key: value
+        for key, value in content.items()
+        if value not in ((), {}, "", None) and value != usual[key]
+    }
 
 
 def _file_entries(form: FileFormat) -> dict[str, Any]:

@@ -213,16 +213,25 @@ def evaluate(expression: str, frame: pd.DataFrame) -> Floats:
     Raises:
         InferenceError: it cannot be computed, is not one number a record, or is not finite.
     """
-    design = matrices(as_formula(expression), frame)
-    if design.shape[1] != 1:
-        raise InferenceError(no_number(expression))
-    values = design.to_numpy(dtype=np.float64)[:, 0]
+    if is_plain(expression, frame):  # itself: a formula would take milliseconds to say so
+        values = frame[expression].to_numpy(dtype=np.float64)
+    else:
+        design = matrices(as_formula(expression), frame)
+        if design.shape[1] != 1:
+            raise InferenceError(no_number(expression))
+        values = design.to_numpy(dtype=np.float64)[:, 0]
     if not np.isfinite(values).all():
         raise InferenceError(
             f"The expression {expression!r} is not a finite number for every complete record; "
             "change it, such as log(income) to log(income + 1)."
         )
     return np.asarray(values)
+
+
+def is_plain(expression: str, frame: pd.DataFrame) -> bool:
+    """Whether an expression is the plain name of a column of numbers or truth values."""
+    named = expression.isidentifier() and expression in frame.columns
+    return named and frame[expression].dtype in (np.float64, np.bool_)
 
 
 def matrices(formula: str, frame: pd.DataFrame) -> pd.DataFrame:

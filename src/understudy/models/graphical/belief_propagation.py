@@ -234,7 +234,7 @@ def _across(layout: TreeLayout, probabilities: Floats, asked: Columns) -> Floats
         top = k == between[0]
         separator = () if top else tree.separators[k]
         if not top:
-            table = _conditional(table, columns, separator)
+            table = conditional(table, columns, separator)
         factors = [(table, columns), *sent.pop(k, [])]
         below = {j for _, axes in factors for j in axes}
         kept = (*separator, *(j for j in asked if j in below and j not in separator))
@@ -256,8 +256,14 @@ def _between(tree: JunctionTree, asked: Columns) -> list[int]:
     return sorted(nodes)
 
 
-def _conditional(table: Floats, columns: Columns, separator: Columns) -> Floats:
-    """Given the separator; 0 where that has probability 0."""
+def conditional(table: Floats, columns: Columns, separator: Columns) -> Floats:
+    """A table given its separator; 0 where that has probability 0.
+
+    Args:
+        table: probabilities, an axis for each column.
+        columns: of the axes.
+        separator: some of them.
+    """
     others = tuple(k for k, j in enumerate(columns) if j not in separator)
     given = table.sum(axis=others, keepdims=True)
     return np.asarray(np.divide(table, given, out=np.zeros_like(table), where=given > 0))

@@ -23,9 +23,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.arrays import Codes, Floats, Integers, compiled
+from understudy.arrays import Codes, Floats, Integers
+from understudy.models.even_draws import dealt, ranked, records_by_cell, upper_ends
 from understudy.models.graphical.max_entropy import MaxEntropy
-from understudy.models.graphical.run_places import RunPlaces
+from understudy.models.graphical.run_places import POINTS, RunPlaces
 from understudy.models.model import Sample, conditioned
 from understudy.models.table_models import projected
 from understudy.models.within_bins import WithinBins
@@ -200,7 +201,7 @@ class Expansion:
     shares: Floats
 
     def draw(
-        self, groups: Codes, rng: np.random.Generator, order: Integers | None = None
+        self, groups: Codes, rng: np.random.Generator, points: Codes | None = None
     ) -> NDArray[np.int32]:
         """A state for each record, given its group.
 
@@ -210,54 +211,36 @@ class Expansion:
         Args:
             groups: of each record, shape (n,).
             rng: source of random numbers.
-            order: all records, those that take the first states of their group first; random if
-                None.
+            points: where in its group each record lies, from 0 to `POINTS` - 1: those further
+                ahead take the first states. Anywhere if None.
         """
-        order = rng.permutation(len(groups)) if order is None else order
-        phases = rng.random(len(self._layout[0]) - 1)
-        member, drawn = groups.astype(np.int64), np.empty(len(groups), dtype=np.int32)
-        sizes = np.bincount(member, minlength=len(phases))
-        _expand(member, order, (phases, sizes, np.zeros_like(sizes)), self._layout, drawn)
+        firsts, states, ends = self._layout
+        sizes = np.bincount(groups, minlength=len(firsts) - 1)
+        counts = records_by_cell(ends, firsts, sizes, rng.random(len(sizes)))
+        queue = np.repeat(states, counts)
+        if points is None:
+            return dealt(groups, sizes, queue, rng)
+        places = groups * np.int32(POINTS) + points
+        ranks = ranked(places, np.bincount(places, minlength=len(sizes) * POINTS), rng)
+        drawn: NDArray[np.int32] = queue[ranks]
+        return drawn
+
+    def at(self, groups: Codes, places: Floats) -> NDArray[np.int32]:
+        """The state at a place in (0, 1) of its group, for each record; shape (n,)."""
+        starts, states, ends = self._layout
+        drawn = np.empty(len(groups), dtype=np.int32)
+        for group, (first, last) in enumerate(pairwise(starts)):
+            rows = np.flatnonzero(groups == group)
+            found = np.searchsorted(ends[first : last - 1], places[rows], side="right")
+            drawn[rows] = states[first + found]
         return drawn
 
     @cached_property
-    def _layout(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    def _layout(self) -> tuple[Integers, NDArray[np.int32], Floats]:
         """Where each group begins, the states by group, and upper ends of their shares."""
         states = np.argsort(self.groups, kind="stable")
-        counts = np.bincount(self.groups)
-        starts = np.concatenate(([0], np.cumsum(counts)))
-        ends = np.empty(len(states))
-        for first, last in pairwise(starts):
-            part = np.cumsum(self.shares[states[first:last]])
-            ends[first:last] = part / part[-1]
-        return starts, states, ends
-
-
-@compiled
-def _expand(
-    groups: NDArray[np.int64],
-    order: NDArray[np.int64],
-    combs: tuple[Floats, NDArray[np.int64], NDArray[np.int64]],
-    layout: tuple[NDArray[np.int64], NDArray[np.int64], Floats],
-    drawn: NDArray[np.int32],
-) -> None:
-    """Walk the records in order; the k-th of a group takes place (k + phase)/n in it.
-
-    `combs` are phase and size of each group, and how many were seen: none yet.
-    """
-    (phases, sizes, seen), (starts, states, ends) = combs, layout
-    for i in order:
-        group = groups[i]
-        place = (seen[group] + phases[group]) / sizes[group]
-        seen[group] += 1
-        low, high = starts[group], starts[group + 1] - 1
-        while low < high:
-            middle = (low + high) >> 1
-            if ends[middle] > place:
-                high = middle
-            else:
-                low = middle + 1
-        drawn[i] = states[low]
+        firsts = np.concatenate(([0], np.cumsum(np.bincount(self.groups))))
+        return firsts, states.astype(np.int32), upper_ends(self.shares[states], firsts)
 
 
 @dataclass(frozen=True)
@@ -304,6 +287,6 @@ class MarginalModel:
         merged = self.fit.draw(n_rows, rng, systematic=systematic)
         states = merged.copy()
         for j, expansion in self.expansions.items():
-            order = self.places[j].order(merged, rng) if j in self.places else None
-            states[j] = expansion.draw(merged[j], rng, order)
+            points = self.places[j].points(merged, rng) if j in self.places else None
+            states[j] = expansion.draw(merged[j], rng, points)
         return states

@@ -9,7 +9,8 @@ with the density
 
     p(t | y₁, y₂, …) ∝ Π_k P(y_k | t),
 
-partners being taken as independent given the place. Only the *order* of places is used afterwards
+partners being taken as independent given the place, even between a few points of the run. Only the
+*order* of places is used afterwards
 (`understudy.models.graphical.merged_state_model.Expansion`): each state keeps its share of the
 run to the record, whatever the partners are. Partners are columns of a measured table with this
 one; everything here is post-processing of the fit.
@@ -33,7 +34,10 @@ POINTS: Final = 8
 LEAST_INFORMATION: Final = 0.005
 """Mutual information, in nats, of a partner; less may be noise, and would hardly move a record."""
 _LEAST_CHANCE: Final = 1e-9
-_AT_ONCE: Final = 2**16
+"""Three of them multiplied are no 0 in single precision."""
+_AT_ONCE: Final = 2**14
+
+Shares = NDArray[np.float32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,27 +78,72 @@ class RunPlaces:
         masses = fit.marginal((column,))[[*runs]]
         return cls(column, ranks, partners, tuple(_log_chances(pairs[k], masses) for k in partners))
 
-    def order(self, states: NDArray[np.int32], rng: np.random.Generator) -> Integers:
-        """All records, those of each run in the order of their places; the others at random.
+    def points(self, states: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
+        """At which point of its run each record lies; 0 for records that are in no run.
 
         Args:
             states: merged ones of all columns, shape (columns, n).
             rng: source of random numbers.
         """
-        places = np.asarray(rng.random(states.shape[1]))
-        inside = np.flatnonzero(self.ranks[states[self.column]] >= 0)
+        points = np.zeros(states.shape[1], dtype=np.int32)
+        ranks = self.ranks[states[self.column]]
+        tables = self._tables()
+        for start in range(0, len(points), _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            sums = self._sums(tables, ranks[part], states[:, part])
+            limits = rng.random(sums.shape[1], dtype=np.float32) * sums[-1]
+            for below in sums[:-1]:
+                points[part] += below <= limits
+        points[ranks < 0] = 0
+        return points
+
+    def shares(self, states: NDArray[np.int32]) -> Floats:
+        """Part of the records of each run at each point, before runs are evened out.
+
+        Args:
+            states: of records of a whole table, as for `points`.
+
+        Returns:
+            Shape (runs, `POINTS`), adding up to 1; even for a run without records.
+        """
+        ranks = self.ranks[states[self.column]]
+        inside = np.flatnonzero(ranks >= 0)
+        found = np.zeros((len(self.chances[0]), POINTS))
+        tables = self._tables()
         for start in range(0, len(inside), _AT_ONCE):
             part = inside[start : start + _AT_ONCE]
-            places[part] = _drawn(self._densities(states, part), places[part], rng)
-        return np.argsort(places, kind="stable")
+            sums = self._sums(tables, ranks[part], states[:, part])
+            np.add.at(found, ranks[part], (np.diff(sums, axis=0, prepend=0) / sums[-1]).T)
+        found[found.sum(axis=1) == 0] = 1.0
+        return np.asarray(found / found.sum(axis=1, keepdims=True))
 
-    def _densities(self, states: NDArray[np.int32], records: Integers) -> Floats:
-        """Density at each point for some records that are in runs, shape (records, `POINTS`)."""
-        ranks = self.ranks[states[self.column, records]]
-        logs = np.zeros((len(records), POINTS))
-        for k, chances in zip(self.partners, self.chances, strict=True):
-            logs += chances[ranks, states[k, records]]
-        return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True)))
+    def evened(self, states: NDArray[np.int32], shares: Floats, rng: np.random.Generator) -> Floats:
+        """Where each record stands among those of its run in a whole table, in (0, 1); shape (n,).
+
+        Args:
+            states: as for `points`, of any records.
+            shares: of the whole table.
+            rng: source of random numbers; places of records that are in no run are uniform.
+        """
+        points, runs = self.points(states, rng), self.ranks[states[self.column]]
+        within = rng.random(len(points))
+        before = np.cumsum(shares, axis=1) - shares
+        stands = before[runs, points] + within * shares[runs, points]
+        return np.where(runs >= 0, stands, within)
+
+    def _tables(self) -> list[Shares]:
+        return [np.exp(chances).astype(np.float32) for chances in self.chances]
+
+    def _sums(self, tables: Sequence[Shares], ranks: Integers, states: NDArray[np.int32]) -> Shares:
+        """Densities up to each point, shape (`POINTS`, records); any, of records in no run."""
+        inside, told = np.maximum(ranks, 0), np.ones((len(ranks), POINTS), dtype=np.float32)
+        for k, table in zip(self.partners, tables, strict=True):
+            cells = inside * table.shape[1] + states[k]
+            told *= table.reshape(-1, POINTS).take(cells, axis=0, mode="clip")
+        sums = np.ascontiguousarray(told.T)
+        for point in range(1, POINTS):  # along the records, as fast as memory is
+            sums[point] += sums[point - 1]
+        return sums
 
 
 def _beside(fit: MaxEntropy, column: int) -> list[int]:
@@ -126,10 +175,3 @@ def _log_chances(pair: Floats, masses: Floats) -> Floats:
     places = starts[:, None] + along * (ends - starts)[:, None]
     chances = np.stack([np.interp(places, middles, shares) for shares in given.T], axis=1)
     return np.asarray(np.log(np.maximum(chances, _LEAST_CHANCE)))
-
-
-def _drawn(densities: Floats, uniforms: Floats, rng: np.random.Generator) -> Floats:
-    """A place for each record, in (0, 1); uniform within its point."""
-    sums = np.cumsum(densities, axis=1)
-    points = (sums < (uniforms * sums[:, -1])[:, None]).sum(axis=1)
-    return np.asarray((np.minimum(points, POINTS - 1) + rng.random(len(points))) / POINTS)

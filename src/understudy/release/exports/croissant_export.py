@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from understudy.release import strict_json
+from understudy import strict_json
 from understudy.release.citation import citation
 from understudy.release.decoding import dtype_of
 from understudy.release.exports.variable_facts import Variable

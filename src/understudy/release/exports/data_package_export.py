@@ -9,7 +9,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from understudy.release import strict_json
+from understudy import strict_json
 from understudy.release.citation import citation
 from understudy.release.exports.variable_facts import Category, Variable
 from understudy.release.manifest import Manifest

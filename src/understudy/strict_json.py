@@ -29,8 +29,9 @@ def parse(text: str) -> Any:
             text, object_pairs_hook=_distinct, parse_constant=_refused, parse_float=_finite
         )
         json.dumps(content, ensure_ascii=False).encode("utf-8")
-    except json.JSONDecodeError:
-        raise ValueError("it is not JSON") from None
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ValueError(f"it is not JSON ({place})") from None
     except UnicodeEncodeError:
         raise ValueError("it holds half of a character") from None
     except RecursionError:

@@ -1,0 +1,76 @@
+"""Metadata of SDV, the Synthetic Data Vault.
+
+Of one table (`SINGLE_TABLE_V1`), of several (`V1`), and of its versions before 1.0 (`fields`). They
+say what a column is, and neither levels nor bounds, so most of a schema is asked for. Identifiers
+and personal details (a `pii` column, or one of a kind such as `email`) are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from understudy.schema.codebooks.codebook_file import CodebookFile
+from understudy.schema.codebooks.json_entries import chosen, items, table_of, text_in, written
+from understudy.schema.codebooks.variable import CodedValue, ValueType, Variable
+
+_TYPES: Final[Mapping[str, ValueType]] = {
+    "numerical": "number",
+    "categorical": "categories",
+    "boolean": "boolean",
+    "datetime": "other",
+    "unknown": "",
+}
+_DETAIL: Final = "the metadata says that it is a personal detail or an identifier"
+
+
+def is_sdv(content: Any) -> bool:
+    """Whether JSON is SDV's."""
+    if not isinstance(content, dict):
+        return False
+    if "METADATA_SPEC_VERSION" in content:
+        return True
+    described = content.get("fields", content.get("tables", content.get("columns")))
+    return isinstance(described, dict)
+
+
+def variables(content: Mapping[str, Any], file: CodebookFile, table: str) -> Iterator[Variable]:
+    """Variables of a table.
+
+    Args:
+        content: of the file.
+        file: of the codebook.
+        table: its name; "" for the only one.
+
+    Raises:
+        SchemaError: several tables and none named, or no columns.
+    """
+    one = content
+    if "tables" in content:
+        one = chosen(table_of(content["tables"], "tables", file), table, file)
+    columns = table_of(one.get("columns", one.get("fields")), "columns", file)
+    for name, column in columns.items():
+        form = table_of(column, name, file)
+        yield _variable(name, form, names_rows=name == one.get("primary_key"))
+
+
+def _variable(name: str, form: Mapping[str, Any], *, names_rows: bool) -> Variable:
+    sdtype = text_in(form, "sdtype") or text_in(form, "type")
+    whole = text_in(form, "computer_representation").startswith(("Int", "UInt"))
+    whole |= text_in(form, "subtype") == "integer"
+    time = "%H" in text_in(form, "datetime_format") or "%I" in text_in(form, "datetime_format")
+    value_type = _TYPES.get(sdtype, "other")
+    why_not = ""
+    if sdtype == "datetime":
+        value_type = "other" if time else "date"
+    elif sdtype not in _TYPES or form.get("pii") is True:
+        why_not = _DETAIL
+    order = items(form.get("order"))
+    return Variable(
+        name=name,
+        values=tuple(CodedValue(written(level), written(level)) for level in order),
+        value_type="integer" if sdtype == "numerical" and whole else value_type,
+        ordered=bool(order),
+        names_rows=names_rows or sdtype == "id",
+        why_not=why_not,
+    )

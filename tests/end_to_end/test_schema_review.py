@@ -1,0 +1,171 @@
+"""A draft, its review through a pipe, and the release that comes of it, by the command line."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import understudy as us
+from understudy import pipeline
+from understudy.engine.steward import check as check_file
+from understudy.pipeline import drafting
+from understudy.schema import Schema
+
+SECRET = "SECRET-VALUE-77"
+
+
+@pytest.fixture
+def drafted(monkeypatch, understudy, tmp_path):
+    """An empty folder with rows and their draft, and a function that reviews it by some answers."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(4)
+    rows = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, 300),
+            "sex": rng.choice(["f", "m"], 300),
+            "job": rng.choice(["none", "some", SECRET], 300, p=[0.5, 0.49, 0.01]),
+            "mood": rng.choice([1, 2, 9], 300),
+            "joy": rng.choice([1, 2, 9], 300),
+        }
+    )
+    rows.to_csv("rows.csv", index=False)
+    assert understudy("schema", "draft", "rows.csv", "-o", "draft.toml").code == 0
+
+    def review(*answers, options=()):
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{one}\n" for one in answers)))
+        return understudy("schema", "review", "draft.toml", *options)
+
+    return review
+
+
+def schema():
+    return Schema.load("draft.toml")
+
+
+def test_from_a_draft_by_its_review_to_a_release(drafted, understudy):
+    first = drafted(
+        "?", "v sex in letters", "1", "q", options=["--data", "rows.csv", "--accept-sourced"]
+    )
+    assert first.code == 0
+    assert "Accepted at once, 1 from public sources alone:\n  age: convention: ages" in first.out
+    assert "CONFIDENTIAL, by the rows: the column holds values that are not among" in first.out
+    assert "1  sex in letters: f, m" in first.out
+    assert "c SOURCE" in first.out
+    assert "2 decisions, 3 left as drafted." in first.out
+    assert "Not reviewed: job, mood, joy." in first.out
+    assert schema().columns["sex"].levels == ("f", "m")
+
+    second = drafted('e levels = ["none", "some", "else"]', "c list of jobs", "c codebook", "=")
+    assert "3 decisions are open" in second.out
+    assert "4 decisions, 0 left as drafted." in second.out
+    assert "The schema is reviewed. `understudy schema check` says" in second.out
+    assert schema().columns["joy"].confirmed == {"levels": "codebook"}
+    assert schema().columns["job"].source == "list of jobs"
+    third = drafted()
+    assert "0 decisions, 0 left as drafted." in third.out
+
+    made = understudy(
+        *("synthesize", "rows.csv", "--schema", "draft.toml", "-e", "1", "--out", "release"),
+        *("--method", "independent", "--quiet"),
+    )
+    assert made.code == 0
+    assert us.Release.load("release").guarantee.kind == "pure"
+    assert "lists" not in Path("release/schema.toml").read_text(encoding="utf-8")
+
+
+def test_what_is_kept_as_drafted_makes_the_guarantee_conditional(drafted):
+    told = drafted("k", "no", "k", "yes", options=["--accept-sourced"])
+    assert "conditional guarantee" in told.out
+    assert "2 decisions, 3 left as drafted.\nNot reviewed: mood, joy." in told.out
+    kept = schema().columns["job"]
+    assert kept.reviewed
+    assert kept.left_as_drafted == ("levels",)
+
+
+def test_columns_are_taken_out_skipped_and_refused(drafted):
+    told = drafted(
+        "s", "s", "x", "a", "c", "", "e nonsense", "e mood = 3", "k", "no", "x", "x", "q"
+    )
+    assert told.code == 0
+    assert "levels were read from the rows; confirm them with a source" in told.out
+    assert "A confirmation needs a source" in told.out
+    assert "'nonsense' is no entry" in told.out
+    assert "there is no such entry" in told.out
+    assert "'joy' cannot be taken out" not in told.out
+    assert list(schema().columns) == ["age", "sex"]
+
+
+def test_nobody_answers(drafted, understudy, monkeypatch):
+    before = Path("draft.toml").read_bytes()
+    told = drafted()
+    assert (told.code, told.err.count("\n")) == (2, 1)
+    assert (
+        "nobody answers there: run it in a terminal, or send the answers through a pipe" in told.err
+    )
+    monkeypatch.setattr(sys, "stdin", None)
+    assert understudy("schema", "review", "draft.toml").err == told.err
+    assert Path("draft.toml").read_bytes() == before
+
+
+def test_several_entries_are_changed_together(drafted):
+    told = drafted("e", "lower = 18", "bins = [18, 40, 120]", "", "a questionnaire", "q")
+    assert told.code == 0
+    age = schema().columns["age"]
+    assert (age.lower, age.bins, age.source) == (18, (18, 40, 120), "questionnaire")
+    assert age.reviewed
+
+
+def test_no_count_is_shown_and_no_value_that_the_schema_does_not_declare(drafted):
+    """Claim: by the rows it is said that something misfits, not what nor how often."""
+    text = Path("draft.toml").read_text(encoding="utf-8").replace(f', "{SECRET}"', "")
+    text = text.replace(f'"{SECRET}", ', "")
+    Path("draft.toml").write_text(text, encoding="utf-8")
+    told = drafted("s", "s", "s", "s", "s", options=["--data", "rows.csv"])
+    findings = [line for line in told.out.split("\n") if "CONFIDENTIAL" in line]
+    assert len(findings) == 2
+    assert not any(char.isdigit() for line in findings for char in line)
+    assert SECRET not in told.out
+
+
+def test_a_review_that_is_killed_has_lost_no_decision(drafted):
+    command = [sys.executable, "-m", "understudy", "schema", "review", "draft.toml"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        process.stdin.write("a\nx\nc codebook\n")
+        process.stdin.flush()
+        deadline = time.monotonic() + 60
+        while not schema().columns.get("job", schema().columns["age"]).confirmed:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        process.send_signal(signal.SIGKILL)
+    assert [name for name, one in schema().columns.items() if one.reviewed] == ["age", "job"]
+    assert sorted(os.listdir()) == ["draft.toml", "rows.csv"]
+
+
+def test_no_release_asks_what_a_check_finds(drafted, monkeypatch):
+    """Claim: `synthesize` never runs the check, and rows that misfit release like any others."""
+
+    def never(*_, **__):
+        raise AssertionError("a release has run the check")
+
+    wrong = pd.read_csv("rows.csv").assign(sex="neither", age=-1)
+    declared = schema()
+    columns = {
+        name: one.model_copy(update={"reviewed": True}) for name, one in declared.columns.items()
+    }
+    declared = declared.model_copy(update={"columns": columns})
+    assert not pipeline.check(wrong, declared).ok
+    monkeypatch.setattr(check_file, "check", never)
+    monkeypatch.setattr(drafting, "check_rows", never)
+    made = us.synthesize(wrong, declared, epsilon=1, method="independent")
+    right = us.synthesize("rows.csv", declared, epsilon=1, method="independent")
+    assert made.guarantee.statement == right.guarantee.statement
+    assert made.manifest.ledger == right.manifest.ledger
