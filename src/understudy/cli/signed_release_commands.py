@@ -9,7 +9,7 @@ import typer
 
 from understudy.cli.app import Json, Quiet, app
 from understudy.cli.json_output import print_json
-from understudy.cli.terminal import release_text
+from understudy.cli.terminal import escape, out, release_text
 
 _Signer = Annotated[
     str | None, typer.Option(help="Public key, in hex, of whoever must have signed it.")
@@ -48,4 +48,8 @@ def sign_release(
     Release.load(release)  # nobody signs what does not fit itself
     public = write_signature(release, key)
     if not quiet:
-        release_text.signed(release, public)
+        out.print(
+            f"{escape(str(release))}/ is signed; give this public key to those who receive it, in "
+            f"another way than the release: {public}",
+            soft_wrap=True,
+        )

@@ -12,9 +12,8 @@ import os
 from pathlib import Path
 from typing import Final
 
-from understudy import disk
+from understudy import disk, strict_json
 from understudy.errors import ReleaseError, SignatureError, UnsavedError
-from understudy.release import strict_json
 from understudy.release.place import MANIFEST
 from understudy.signatures import Signature, sign
 

@@ -51,15 +51,6 @@ def released(release: Release, folder: Path) -> None:
     )
 
 
-def signed(folder: Path, public: str) -> None:
-    """Who signed a release, and how others check that."""
-    out.print(
-        f"{escape(str(folder))}/ is signed; give this public key to those who receive it, in "
-        f"another way than the release: {public}",
-        soft_wrap=True,
-    )
-
-
 def sampled(note: str, n: int, file: Path) -> None:
     """Where more records are, and what they are."""
     records = "record" if n == 1 else "records"
