@@ -8,7 +8,7 @@ DEV := $(VENV)/.dev
 PROJECTS := pyproject.toml studies/pyproject.toml constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo check test faults audit lint format bench studies studies-install clean
+.PHONY: demo check test faults audit verify lint format bench studies studies-install clean
 
 demo: $(RUN)
 	$(BIN)/understudy demo
@@ -27,6 +27,10 @@ audit: $(DEV)
 # What can go wrong around a run, by the hundred: kills, full disks, losses of power, servers.
 faults: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal -m faults
+
+# Ten thousand altered releases, which loading and the independent checker must both refuse.
+verify: $(DEV)
+	$(BIN)/python benchmarks/check_altered.py
 
 lint: $(DEV)
 	$(BIN)/ruff check .

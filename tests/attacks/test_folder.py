@@ -5,6 +5,7 @@
 
 import contextlib
 import copy
+import html
 import io
 import json
 import os
@@ -346,7 +347,7 @@ ALTERED = {
             set_at("measurements", 1, "law", value="truncated_laplace")(folder),
             in_cells(lambda t: t.with_columns(count=pl.lit(-1, pl.Int64)))(folder),
         ),
-        "negative counts",
+        "not what its price buys",
     ),
     "step more than the budget": (
         lambda folder: (
@@ -595,8 +596,9 @@ def with_evil_texts(folder):
     manifest["method"] = manifest["reason"] = manifest["rows_obtained"] = EVIL
     for entry in manifest["ledger"]:
         entry.update(mechanism=EVIL, query=EVIL, noise=EVIL, sensitivity=EVIL)
-    manifest["guarantee"]["conditions"] = manifest["guarantee"]["leaks"] = [EVIL]
-    manifest["guarantee"]["kind"] = "conditional"
+    guarantee = manifest["guarantee"]
+    guarantee["conditions"] = guarantee["leaks"] = [EVIL]
+    guarantee |= {"kind": "none", "epsilon": None, "rho": None, "mu": None}  # it knows no mechanism
     for public in manifest["guarantee"]["public_inputs"]:
         public.update(what=EVIL, source=EVIL, note=EVIL)
     promise = Guarantee.from_json(manifest["guarantee"])
@@ -607,6 +609,10 @@ def with_evil_texts(folder):
     put(folder, manifest)
     schema = us.Schema.load(folder / "schema.toml").model_copy(update={"title": EVIL})
     schema.save(folder / "schema.toml")
+    told = f"{manifest['sets']} synthetic tables of {manifest['n_rows']:,} rows “{EVIL}”"
+    told += f" This release is NOT private {promise.statement}"
+    for name, text in (("README.md", told), ("report.html", html.escape(told))):
+        (folder / name).write_text(text, encoding="utf-8")
     remade(folder)
 
 

@@ -56,7 +56,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 10 for times and identifiers: columns of both and of numbers, texts of times, alone and at once,
 # their places, how they are released, edges on the calendar; identifiers; numbers of rows. 3 for
 # levels with public branches: the tree, how they are merged, and in which columns.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 630, 320, 60
+# 7 for what others can check of a release: steps as they are stated, what their prices buy, noise,
+# pages, the signature, and its commands; and what a notebook shows.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 637, 320, 60
 
 
 def code_lines(function):

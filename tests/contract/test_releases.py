@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import understudy as us
+from understudy_verify import verify
 
 POLARS = {
     "sex": pl.Enum(["f", "m"]),
@@ -88,6 +89,11 @@ def test_every_kind_of_release_is_read_as_it_was(case, released, saved):
     """What loading refuses of a folder that was altered, no method's own release has. Pages say
     what a release holds, and are not read: `test_every_kind_of_page_is_written` looks at them."""
     require_same(released(case), us.Release.load(saved(case), frame="polars"))
+
+
+def test_every_kind_of_release_is_accepted_by_the_independent_checker(case, saved):
+    """The folder that was just read, by a program that knows nothing but its specification."""
+    assert [said for said in verify(saved(case)) if said[1] == "broken"] == []
 
 
 def require_same(release, again):

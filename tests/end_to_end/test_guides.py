@@ -19,6 +19,7 @@ from understudy.methods import METHODS
 from understudy.pipeline import synthesis
 from understudy.populations.population_ledger import PopulationLedger
 from understudy.privacy.noise import randomness
+from understudy_verify import verify
 
 pytestmark = pytest.mark.whole
 
@@ -43,6 +44,9 @@ def run(page, scope):
         elif language == "console":
             for command in text.splitlines():
                 program, *arguments = shlex.split(command)
+                if program == "understudy-verify":
+                    assert "broken" not in {said[1] for said in verify(Path(arguments[0]))}
+                    continue
                 assert program == "understudy"
                 assert not app(arguments, standalone_mode=False), command
         elif not Path("people.toml").exists():

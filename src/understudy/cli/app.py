@@ -37,6 +37,7 @@ _ORDER = (
     "evaluate",
     "risk",
     "tradeoff",
+    "sign",
     "ledger",
     "methods",
     "audit",

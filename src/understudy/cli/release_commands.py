@@ -1,4 +1,4 @@
-"""Commands that plan, make and show releases."""
+"""Commands that plan and make releases."""
 
 from __future__ import annotations
 
@@ -51,6 +51,10 @@ _AllowNonprivate = Annotated[
         "--allow-nonprivate",
         help="Permit methods without a guarantee; their release is stamped not private.",
     ),
+]
+_Sign = Annotated[
+    Path | None,
+    typer.Option(help="Private key that signs the release; understudy ledger key makes one."),
 ]
 _AssumeRows = Annotated[
     int | None,
@@ -201,6 +205,7 @@ def synthesize(
     also: Also = None,
     csv: Csv = False,
     csv_raw: CsvRaw = False,
+    sign: _Sign = None,
     ledger: LedgerUrl = None,
     by: By = None,
     spill: Spill = None,
@@ -221,8 +226,11 @@ def synthesize(
     from understudy.pipeline.request import request_of
     from understudy.release import Release
     from understudy.release.exports.row_exports import formats_of, require_formats
+    from understudy.release.release_signature import require_key
     from understudy.schema import Schema
 
+    if sign is not None:
+        require_key(sign)
     kept_runs.hold(context, out)
     loaded = Schema.load(schema)
     formats = formats_of(also or (), csv=csv, csv_raw=csv_raw)
@@ -259,7 +267,7 @@ def synthesize(
             confide_misfits=sys.stderr.isatty(),
         )
         tell("Writing the release", 0, 1)
-        release.save(out, also=formats)
+        release.save(out, also=formats, sign=sign)
         tell("Writing the release", 1, 1)
     if place is not None:
         kept_runs.remove(place)
@@ -295,17 +303,3 @@ def methods(
         print_json([vars(facts) for facts in pipeline.list_methods()])
     else:
         release_text.methods(pipeline.list_methods())
-
-
-@app.command("show")
-def show_release(
-    release: Annotated[Path, typer.Argument(help="Folder of a release.")], as_json: Json = False
-) -> None:
-    """Show what a release promises and holds, after checking its files."""
-    from understudy.release import Release
-
-    loaded = Release.load(release)
-    if as_json:
-        print_json(loaded.manifest.to_json())
-    else:
-        release_text.release(loaded)

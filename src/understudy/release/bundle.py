@@ -19,6 +19,7 @@ import polars as pl
 from understudy import disk, strict_json
 from understudy.errors import ReleaseError, UnsavedError
 from understudy.release.place import MANIFEST, held
+from understudy.release.release_signature import SIGNATURE, write_signature
 from understudy.release.shape import FORMATS
 
 UNWRITTEN: Final = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException)
@@ -30,6 +31,7 @@ def publish(
     fill: Callable[[Path], None],
     content: Mapping[str, Any],
     before_rename: Callable[[str], None] | None = None,
+    key: Path | None = None,
 ) -> None:
     """Fill a new folder, write its manifest, and move it to its place.
 
@@ -39,8 +41,10 @@ def publish(
         content: plain data for the manifest; format version and checksums are added.
         before_rename: told the SHA-256 of the manifest's bytes (hex) when the whole folder is on
             the disk, and before it stands at its place; an error of it stops that.
+        key: file of the private key that signs it; None leaves it unsigned.
 
     Raises:
+        SignatureError: the key is none, or others can read it.
         UnsavedError: it cannot be written.
         ReleaseError: the folder exists and is not empty, or another run holds its place.
     """
@@ -48,6 +52,8 @@ def publish(
     def filled(folder: Path) -> None:
         fill(folder)
         _write_manifest(folder, content)
+        if key is not None:
+            write_signature(folder, key)
 
     def entered(folder: Path) -> None:
         if before_rename is not None:
@@ -120,8 +126,8 @@ def digest(file: Path) -> str:
 def open_checked(path: Path) -> dict[str, Any]:
     """The manifest of a folder, after checking its version, its files and every checksum.
 
-    Nothing but what the manifest lists may lie in the folder, and nothing there may lead out of it;
-    hidden files of a file manager are left aside and never read.
+    Nothing but what the manifest lists may lie in the folder, beside its signature, and nothing
+    there may lead out of it; hidden files of a file manager are left aside and never read.
 
     Returns:
         Its content, with its `format`, and the checksums of all `files`.
@@ -188,7 +194,7 @@ def _check_files(path: Path, files: dict[str, str]) -> None:
 
 
 def _files_below(path: Path) -> set[str]:
-    """Names of the regular files of a folder, its manifest and hidden ones left aside.
+    """Names of the regular files of a folder; manifest, signature and hidden ones are left aside.
 
     Raises:
         ReleaseError: a link, or something that is neither file nor folder.
@@ -210,4 +216,4 @@ def _files_below(path: Path) -> set[str]:
                         f"The release {str(path)!r} holds {entry.name[:100]!r}, which is not a "
                         "file of its own but leads elsewhere; ask its publisher for a new copy."
                     )
-    return files - {MANIFEST}
+    return files - {MANIFEST, SIGNATURE}

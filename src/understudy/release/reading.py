@@ -26,6 +26,8 @@ from understudy.release.fresh_identifiers import are_fresh
 from understudy.release.manifest import InferenceFacts, Manifest, require_facts
 from understudy.release.measurement import Measurement
 from understudy.release.measurement_content import Kind
+from understudy.release.noise_check import require_noise
+from understudy.release.page_check import require_pages
 from understudy.release.places_of_values import places_of
 from understudy.release.promise_check import require_promise
 from understudy.release.shape import Fault, named, require_shape
@@ -92,6 +94,8 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
         raise Fault("it gives priority to columns that its schema does not have")
     stated = {k: v for k, v in content["guarantee"].items() if version > 1 or k != "statement"}
     require_promise(manifest, stated, [entry["ledger_entry"] for entry in entries], schema)
+    if version > 1:
+        require_noise(manifest, entries, schema)
     measurements = tuple(_measurement(folder, data, schema) for data in entries)
     behind = before(measurements, manifest.amendments)
     require_named_later(measurements, behind)
@@ -99,6 +103,8 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     tables = _tables(folder, schema, manifest, measurements, parted=parted)
     require_metadata(folder, files, schema, manifest.sets)
     pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
+    if version > 1:
+        require_pages(manifest, (folder / "README.md").read_text(encoding="utf-8"), pages)
     return Parts(tables, schema, manifest, measurements, pages)
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from markupsafe import Markup
 
 from understudy import disk
 from understudy.arguments import kind_of, path_of
@@ -24,16 +23,12 @@ from understudy.release.exports.metadata_files import metadata_texts, row_files
 from understudy.release.exports.row_exports import FORMATS, formats_of, require_formats, write_rows
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
+from understudy.release.notebook_view import in_notebook
 from understudy.release.reading import MALFORMED, PAGES, read_parts
+from understudy.release.release_signature import require_key, signer_of
 from understudy.release.shape import Fault
 from understudy.release.synthetic_sets import PartedSets, first_parts, lazy, write_set
 from understudy.schema import Schema
-from understudy.schema.cell_values import text_of
-
-_SHOWN_ROWS = 5
-_SHOWN_COLUMNS = 8
-_LONGEST = 40
-_REPORT = "For the report: release.save(“folder”), then open folder/report.html in a browser."
 
 
 @dataclass(frozen=True)
@@ -51,6 +46,8 @@ class Release:
             stands below this one, so the pipeline hands it in.
         entered: enters the checksum of the release in the ledger of its population, when it is
             saved and before it appears under its name.
+        signed_by: public key, in hex, of whoever signed the folder that it was read from; "" where
+            nobody did.
     """
 
     tables: Sequence[pl.DataFrame]
@@ -62,6 +59,7 @@ class Release:
         default=None, compare=False, repr=False
     )
     entered: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
+    signed_by: str = field(default="", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what was computed from the rows without noise, and drop a draft's fingerprints."""
@@ -86,7 +84,7 @@ class Release:
             "Guarantee": seeded + self.guarantee.statement,
             "Size": self.size_words,
         }
-        return _html(title, facts, first_parts(self.tables))
+        return in_notebook(title, facts, first_parts(self.tables))
 
     @property
     def size_words(self) -> str:
@@ -124,6 +122,7 @@ class Release:
         also: str | Sequence[str] = (),
         csv: bool = False,
         csv_raw: bool = False,
+        sign: str | Path | None = None,
     ) -> Path:
         """Write the release to a new folder, whole or not at all.
 
@@ -136,8 +135,10 @@ class Release:
             csv: the same as the format "csv"; texts that a spreadsheet would take for a formula
                 get an apostrophe (`formulas`).
             csv_raw: write CSV, and its texts as they are.
+            sign: file of the private key that signs it (`understudy ledger key` makes one).
 
         Raises:
+            SignatureError: the key cannot be read, or others can read it as well.
             UnsavedError: the folder cannot be written; the release itself is unharmed, and can be
                 saved elsewhere as long as this process lives.
             ReleaseError: the folder exists and is not empty, or another run holds its place; a
@@ -150,7 +151,10 @@ class Release:
         require_formats(formats, self.schema)
         measurements = [measurement.to_json() for measurement in self.measurements]
         content = {**self.manifest.to_json(), "measurements": measurements}
-        publish(place, lambda folder: self._fill(folder, formats), content, self.entered)
+        key = None if sign is None else path_of("The file of a key", sign, ReleaseError)
+        if key is not None:
+            require_key(key)
+        publish(place, lambda folder: self._fill(folder, formats), content, self.entered, key)
         return place
 
     def export(self, path: str | Path, *, also: str | Sequence[str]) -> list[Path]:
@@ -219,22 +223,30 @@ class Release:
                 measurement.frame(self.schema).write_parquet(file)
 
     @classmethod
-    def load(cls, path: str | Path, *, frame: FrameKind = "pandas") -> Release:
+    def load(
+        cls, path: str | Path, *, frame: FrameKind = "pandas", signer: str | None = None
+    ) -> Release:
         """Read a release folder, after checking that it is one.
 
-        Version and checksums are checked first; then whether manifest, schema, rows, measurements,
-        ledger and guarantee fit each other, since checksums can be redone (`content_check`,
-        `ledger_check`). Nothing is read that the manifest does not list.
+        First version, checksums and signature; then whether all parts fit each other, since
+        checksums can be redone (`content_check`, `promise_check`, `noise_check`, `page_check`).
+
+        Args:
+            path: folder of the release; nothing is read there that its manifest does not list.
+            frame: kind of data frame that `sets` gives out.
+            signer: public key, in hex, of whoever must have signed it.
 
         Raises:
-            ReleaseError: not a release, another format version, a file that was changed, or a
-                folder that contradicts itself.
+            ReleaseError: not a release, or of another format; a file that was changed, a folder
+                that contradicts itself, or a signature that does not hold.
         """
         require_threads()
         folder = path_of("The folder of a release", path, ReleaseError)
         require_frame(frame)
         try:
-            parts = read_parts(folder, open_checked(folder))
+            content = open_checked(folder)
+            signed_by = signer_of(folder, signer)
+            parts = read_parts(folder, content)
         except Fault as fault:
             raise ReleaseError(
                 f"The release {str(path)!r} does not fit itself, although its checksums fit: "
@@ -252,6 +264,7 @@ class Release:
             parts.measurements,
             frame,
             pages=lambda _: parts.pages,
+            signed_by=signed_by,
         )
 
 
@@ -269,42 +282,3 @@ def given_release(release: object) -> Release:
     raise ReleaseError(
         f"The release must be a Release, or the path of its folder, not {kind_of(release)}."
     )
-
-
-def _html(title: str, facts: Mapping[str, str], tables: Sequence[pl.DataFrame]) -> str:
-    """What a release is, and its first rows, as HTML for a notebook; every text escaped.
-
-    Args:
-        title: of the table.
-        facts: heading → text, such as method and guarantee.
-        tables: the synthetic tables; rows of the first are shown.
-    """
-    rows = Markup("").join(
-        Markup('<tr><th scope="row">{}</th><td style="text-align:left">{}</td></tr>').format(*fact)
-        for fact in facts.items()
-    )
-    head = Markup("<table><caption>{}</caption>{}</table>").format(title, rows)
-    return head + _first_rows(tables) + Markup("<p>{}</p>").format(_REPORT)
-
-
-def _first_rows(tables: Sequence[pl.DataFrame]) -> Markup:
-    """The first rows of the first set, without the columns beyond the first few."""
-    table = tables[0]
-    names = table.columns[:_SHOWN_COLUMNS]
-    more = ["…"] * (len(table.columns) > _SHOWN_COLUMNS)
-    rows = table.select(names).head(_SHOWN_ROWS).rows()
-    lines = [_line("td", [*map(_short, row), *more]) for row in rows]
-    caption = f"First {len(rows)} synthetic rows" + " of the first set" * (len(tables) > 1)
-    return Markup("<table><caption>{}</caption>{}{}</table>").format(
-        caption, _line("th", [*names, *more]), Markup("").join(lines)
-    )
-
-
-def _line(tag: str, texts: Sequence[str]) -> Markup:
-    cell = Markup("<{0}>{1}</{0}>")
-    return Markup("<tr>{}</tr>").format(Markup("").join(cell.format(tag, text) for text in texts))
-
-
-def _short(value: object) -> str:
-    text = "" if value is None else text_of(value) if isinstance(value, bool) else str(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -236,6 +236,8 @@ def release(loaded: Release) -> None:
         f"{escape(manifest.rows_obtained)}"
     )
     out.print(f"\n{escape(promise.statement)}\n")
+    if loaded.signed_by:
+        out.print(f"Signed by the public key {loaded.signed_by}\n", soft_wrap=True)
     ledger = Table(title="Ledger: every step that touched the rows")
     for heading in ("step", "mechanism", "asked", "cost", "noise"):
         ledger.add_column(heading, overflow="fold")

@@ -1,0 +1,275 @@
+"""The checker that stands by itself: small, of no code of ours, in step with the specification."""
+
+import ast
+import inspect
+import json
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+import understudy_verify
+from altered_releases import base
+from understudy.errors import ReleaseError, SignatureError
+from understudy.privacy.mechanisms import MECHANISMS
+from understudy.privacy.mechanisms.sums.linear_regression import MECHANISMS as REGRESSIONS
+from understudy.privacy.not_dp import WITHOUT_EPSILON
+from understudy.release.measurement_content import Kind
+from understudy.release.shape import _SHAPES, FORMATS
+from understudy.schema.columns import KINDS
+from understudy.signatures import make_key
+from understudy_verify import COUNTS, DRAWS, LAWS, RULES, SHAPE, STORED, main, misfit, verify
+
+ROOT = Path(__file__).parents[1]
+SOURCE = Path(inspect.getfile(understudy_verify)).read_text(encoding="utf-8")
+SPECIFICATION = (ROOT / "docs" / "release-format.md").read_text(encoding="utf-8")
+MOST_LINES = 600
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("made")
+    base("gaussian", place)
+    return place / "gaussian"
+
+
+def run(monkeypatch, capsys, *arguments):
+    monkeypatch.setattr("sys.argv", ["understudy-verify", *map(str, arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code, capsys.readouterr().out
+
+
+def test_it_is_short_and_imports_nothing_of_ours():
+    assert len(SOURCE.splitlines()) <= MOST_LINES
+    imports = [
+        node
+        for node in ast.walk(ast.parse(SOURCE))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    names = {
+        name.split(".")[0]
+        for node in imports
+        for name in (
+            [node.module] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names]
+        )
+    }
+    assert names <= set(sys.stdlib_module_names) | {"pyarrow", "cryptography"}
+
+
+def entries(model, path=""):
+    """Entries of the shape of a manifest by path, those that may lack with a sign behind."""
+    found = {}
+    names = {name + "!" * field.is_required() for name, field in model.model_fields.items()}
+    found[path] = names
+    for name, field in model.model_fields.items():
+        inner = [
+            one
+            for one in re.findall(r"shape\.(_\w+)", str(field.annotation))
+            if hasattr(sys.modules[model.__module__], one)
+        ]
+        for one in inner:
+            found |= entries(getattr(sys.modules[model.__module__], one), f"{path}.{name}")
+    return found
+
+
+def listed_entries():
+    """What the checker lists, by path."""
+    lines = SHAPE.strip().replace("\n ", " ").split("\n")
+    return {line.split(":")[0]: set(line.split(":")[1].split()) for line in lines}
+
+
+def test_its_entries_are_those_of_the_manifest():
+    """A manifest that gets another entry gets it there and in the specification."""
+    ours, theirs = entries(_SHAPES[FORMATS[-1]]), listed_entries()
+    theirs[""] -= {"format!", "files!"}
+    assert {path: ours[path] for path in theirs} == theirs
+
+
+def test_an_entry_too_many_is_seen_on_every_level():
+    assert misfit({"more": 1}, ".budget")
+    assert misfit({"epsilon": 1, "delta": 0, "unit": 1, "amount": 1}, ".budget") == ""
+
+
+@pytest.mark.parametrize("path", listed_entries())
+def test_the_specification_names_every_entry(path):
+    assert [
+        name for name in listed_entries()[path] if f"`{name.rstrip('!')}`" not in SPECIFICATION
+    ] == []
+
+
+def test_the_specification_names_every_word_that_a_folder_may_use():
+    names = {kind.name for kind in (*MECHANISMS, *WITHOUT_EPSILON)} - {
+        "random order",
+        "votes on a claim",
+    }
+    words = {
+        *names - {"linear regression"},
+        *REGRESSIONS.values(),
+        *(kind.value for kind in Kind),
+        *RULES,
+        *KINDS,
+    }
+    assert [word for word in sorted(words) if f"`{word}`" not in SPECIFICATION] == []
+
+
+def test_what_has_a_price_is_known_to_it():
+    """A mechanism that joins has a rule there, or the contract tests refuse its releases."""
+    known = {"noisy score moments", "noisy moment", "noisy successes", "exponential mechanism"}
+    priced = {kind.name for kind in MECHANISMS} - {
+        "random order",
+        "votes on a claim",
+        "linear regression",
+    }
+    assert {name for name in priced if not re.fullmatch(COUNTS, name)} <= DRAWS | known
+    assert {kind.value for kind in Kind if kind.has_cells} == STORED
+    assert set(LAWS.values()) >= {"discrete_gaussian", "discrete_laplace", "lattice_laplace"}
+
+
+def test_the_command_says_a_line_for_each_rule(folder, monkeypatch, capsys):
+    code, out = run(monkeypatch, capsys, folder)
+    assert code == 0
+    assert [line[13:].split()[0] for line in out.splitlines()] == list(RULES)
+    code, out = run(monkeypatch, capsys, folder, "--json")
+    assert [one["rule"] for one in json.loads(out)] == list(RULES)
+    code, out = run(monkeypatch, capsys, folder, "--key", "00" * 32)
+    assert code == 2
+    assert "broken       signature" in out
+
+
+def test_no_folder_makes_it_fail(tmp_path, monkeypatch, capsys):
+    for text in ("", "[]", "{", '{"format": 2}', "[" * 10_000):
+        (tmp_path / "manifest.json").write_text(text, encoding="utf-8")
+        assert run(monkeypatch, capsys, tmp_path)[0] == 2
+    assert run(monkeypatch, capsys, tmp_path / "nowhere")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("lacking", "rules"),
+    [
+        ("pyarrow.parquet", {"cells", "sets"}),
+        ("cryptography.hazmat.primitives.asymmetric.ed25519", {"signature"}),
+    ],
+)
+def test_without_a_library_it_says_what_it_did_not_check(
+    folder, tmp_path, monkeypatch, lacking, rules
+):
+    make_key(tmp_path / "key.pem")
+    us.Release.load(folder).save(tmp_path / "signed", sign=tmp_path / "key.pem")
+    monkeypatch.setitem(sys.modules, lacking, None)
+    found = {rule: (state, why) for rule, state, why in verify(tmp_path / "signed")}
+    unchecked = {rule for rule, (state, _) in found.items() if state == "not checked"}
+    assert unchecked == rules
+    assert all("is not installed" in found[rule][1] for rule in rules)
+
+
+# --- signatures ----------------------------------------------------------------------------------
+
+
+def test_a_signed_release_says_by_whom(folder, tmp_path):
+    """Both programs check it, with the key that was given in another way and without."""
+    key, other = make_key(tmp_path / "key.pem"), make_key(tmp_path / "other.pem")
+    place = us.Release.load(folder).save(tmp_path / "signed", sign=tmp_path / "key.pem")
+    assert us.Release.load(place).signed_by == us.Release.load(place, signer=key).signed_by == key
+    assert us.Release.load(folder).signed_by == ""
+    states = {
+        named: {r: s for r, s, _ in verify(place, named)}["signature"]
+        for named in (None, key, other)
+    }
+    assert states == {None: "ok", key: "ok", other: "broken"}
+    with pytest.raises(ReleaseError, match="signed by another key"):
+        us.Release.load(place, signer=other)
+    with pytest.raises(ReleaseError, match="is not signed"):
+        us.Release.load(folder, signer=key)
+
+
+def test_a_signature_is_of_the_whole_folder(folder, tmp_path):
+    """Claim attacked: nothing of a signed release can be altered, checksums redone or not."""
+    make_key(tmp_path / "key.pem")
+    place = us.Release.load(folder).save(tmp_path / "signed", sign=tmp_path / "key.pem")
+    manifest = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
+    (place / "manifest.json").write_text(json.dumps(manifest, ensure_ascii=False), encoding="utf-8")
+    with pytest.raises(ReleaseError, match="not of this text"):
+        us.Release.load(place)
+    assert {rule: state for rule, state, _ in verify(place)}["signature"] == "broken"
+    (place / "manifest.sig").write_text("{}", encoding="utf-8")
+    with pytest.raises(ReleaseError, match="does not hold"):
+        us.Release.load(place)
+
+
+def test_the_command_signs_a_release_and_shows_who_did(folder, tmp_path, monkeypatch, capsys):
+    from understudy.cli import main as program
+
+    def command(*arguments):
+        monkeypatch.setattr("sys.argv", ["understudy", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            program()
+        return ended.value.code or 0, capsys.readouterr()
+
+    place = us.Release.load(folder).save(tmp_path / "r")
+    key = make_key(tmp_path / "key.pem")
+    code, said = command("sign", place, tmp_path / "key.pem")
+    assert code == 0
+    assert key in said.out
+    assert command("show", place, "--signer", key)[1].out.count(key) == 1
+    assert json.loads(command("show", place, "--json")[1].out)["signed_by"] == key
+    code, said = command("show", place, "--signer", "00" * 32)
+    assert (code, said.err.count("\n")) == (2, 1)
+
+
+def test_a_key_that_cannot_sign_is_refused_before_anything_is_spent(tmp_path, monkeypatch, capsys):
+    from understudy.cli import main as program
+
+    pl.DataFrame({"x": [True] * 9}).write_csv(tmp_path / "rows.csv")
+    schema = '[columns.x]\nkind = "boolean"\nsource = "s"\nreviewed = true'
+    (tmp_path / "schema.toml").write_text(schema, encoding="utf-8")
+    (tmp_path / "key.pem").write_text("no key", encoding="utf-8")
+    (tmp_path / "key.pem").chmod(0o600)
+    asked = ["synthesize", tmp_path / "rows.csv", "--schema", tmp_path / "schema.toml", "-e", 1]
+    asked += ["--out", tmp_path / "out", "--sign", tmp_path / "key.pem"]
+    monkeypatch.setattr("sys.argv", ["understudy", *map(str, asked)])
+    with pytest.raises(SystemExit) as ended:
+        program()
+    assert ended.value.code == 2
+    assert "no private key of Ed25519" in capsys.readouterr().err
+    assert {one.name for one in tmp_path.iterdir()} == {"rows.csv", "schema.toml", "key.pem"}
+    release = us.synthesize(pl.DataFrame({"x": [True] * 9}), us.Schema.loads(schema), epsilon=1)
+    with pytest.raises(SignatureError):
+        release.save(tmp_path / "out", sign=tmp_path / "key.pem")
+    assert not (tmp_path / "out").exists()
+
+
+# --- numerics ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("unit", ["rho", "half_mu_squared"])
+def test_its_numerics_agree_with_ours(unit):
+    """Budgets from next to nothing to next to no privacy; noise at prices of any size."""
+    from fractions import Fraction
+
+    from understudy.privacy.accounting.budget import Budget, pure_within
+    from understudy.privacy.noise.calibration import gaussian_variance
+
+    accounting = "gdp" if unit == "half_mu_squared" else "zcdp"
+    for epsilon in ("0.001", "0.5", "3", "40", "2000"):
+        for delta in ("0.2", "1e-6", "1e-30", "1e-290"):
+            budget = Budget.of(epsilon, delta, accounting)
+            log = np.log(float(budget.delta))
+            sides = [
+                understudy_verify.log_delta(unit, float(budget.amount) * (1 + side), float(epsilon))
+                for side in (-1e-8, 1e-8)
+            ]
+            assert sides[0] <= log <= sides[1], (epsilon, delta)
+    for price in (Fraction(1, 10**6), Fraction(1, 9), Fraction(1, 7), Fraction(3), Fraction(900)):
+        ours = pure_within(price, accounting)
+        assert float(understudy_verify.pure_epsilon(price, unit) / ours) == pytest.approx(
+            1, rel=2e-11
+        )
+        for squared in (1, 2):
+            ours = gaussian_variance(price, accounting=accounting, squared=squared)
+            theirs = understudy_verify.gaussian_variance(price, unit, Fraction(squared))
+            assert float(theirs / ours) == pytest.approx(1, rel=2e-11)
