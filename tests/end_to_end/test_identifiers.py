@@ -9,7 +9,8 @@ import pytest
 import understudy as us
 from schemas import PEOPLE, column
 from understudy.errors import ReleaseError, SchemaError
-from understudy.release import synthetic_sets
+from understudy.pipeline import set_drawing
+from understudy.release import reading, synthetic_sets
 
 PATIENT = column("patient", "identifier", pattern="P{:04}", description="fresh")
 SCHEMA = f"{PEOPLE}{PATIENT}"
@@ -44,7 +45,7 @@ def test_the_rows_may_lack_the_column():
 
 
 def test_long_sets_number_through_their_parts(monkeypatch, tmp_path):
-    for module in (synthetic_sets, us.pipeline.set_drawing, us.release.reading):
+    for module in (synthetic_sets, set_drawing, reading):
         monkeypatch.setattr(module, "PART_ROWS", 100)
     made = release()
     numbers = made.tables[0]["patient"].to_list()

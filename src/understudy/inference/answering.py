@@ -16,6 +16,7 @@ from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.choice import beyond_bounds, caveats, out_of_domain
 from understudy.inference.choice.advice import RefusedError, advise, unmeasured
 from understudy.inference.choice.declarations import helped
+from understudy.inference.choice.expected_widths import PLAINLY
 from understudy.inference.choice.release_facts import Facts, facts_of
 from understudy.inference.choice.rule_table import (
     choose,
@@ -126,7 +127,8 @@ def _answered(release: Release, question: Question, *, anyway: bool, level: floa
             raise unmeasured(release, facts)
     if choose(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
-        return _from_counts(release, question.asked, facts, level=level)
+        counted = _from_counts(release, question.asked, facts, level=level)
+        return _narrower_by_moments(release, question.asked, facts, counted) or counted
     _require_allowed(release, facts, anyway=anyway)
     answer = set_answer(question, release, facts)
     said = (
@@ -158,6 +160,28 @@ def _from_measured(
     if answer is None:
         return None
     return _valid(estimand, answer.pooled, answer.reason, answer.dropped, level)
+
+
+def _narrower_by_moments(
+    release: Release, estimand: Estimand, facts: Facts, counted: Analysis
+) -> Analysis | None:
+    """What second moments answer about levels, where their noise is plainly less than of counts.
+
+    Nearly all of both widths is known before the noise is: a choice between widths that are far
+    apart says nothing about the errors.
+    """
+    if is_numeric(estimand, release.schema):
+        return None
+    try:
+        answer = measured_answer(estimand, release, facts)
+    except LostInNoiseError:
+        return None
+    if answer is None or answer.pooled.names != counted.pooled.names:
+        return None
+    wide = np.nanmedian(counted.pooled.stderr)
+    if not np.nanmedian(answer.pooled.stderr) < PLAINLY * wide:
+        return None
+    return _valid(estimand, answer.pooled, answer.reason, answer.dropped, counted.level)
 
 
 def _from_line(release: Release, estimand: Estimand, *, level: float) -> Analysis | None:

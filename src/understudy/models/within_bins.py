@@ -48,7 +48,7 @@ class WithinBins:
         >>> column = Integer(kind="integer", lower=0, upper=99, bins=(0, 10, 99), spikes=(0,))
         >>> within = WithinBins(column, np.array([500.0, 90.0, 10.0]))
         >>> within.draw(np.array([0, 1, 2, 3]), np.random.default_rng(1)).round().tolist()
-        [nan, 8.0, 15.0, nan]
+        [nan, 4.0, 72.0, nan]
     """
 
     column: Integer | Continuous | Calendar

@@ -76,7 +76,8 @@ def wilson(mean: float, n: float) -> Interval:
     spread = _Z**2 / n
     middle = (mean + spread / 2) / (1 + spread)
     half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    # The share lies inside; rounding must not put one of 0 or 1 beside its interval.
+    return max(0.0, min(middle - half, mean)), min(1.0, max(middle + half, mean))
 
 
 def mean_error(values: Values) -> Figure | None:

@@ -47,6 +47,8 @@ ASSUMED = (
 )
 _Z_95 = 1.959963984540054
 _RANGE = "% of the range"
+PLAINLY = 0.8
+"""Second moments answer for levels where their width is below this part of that of counts."""
 
 
 class ExpectedWidths:
@@ -135,13 +137,16 @@ class ExpectedWidths:
     def _of_cells(self, each: Iterable[tuple[str, ...]]) -> Answerable:
         found: dict[tuple[str, ...], float | None] = {}
         for columns in each:
-            noise = self._table_noise(columns)
-            if noise is None:
-                noise = self._cell_noise(columns)
-            if noise is not None:
-                cells = math.prod(self._groups(name) for name in columns)
-                own = (1 - 1 / cells) * (1 / cells / self._n + noise / self._n**2)
-                found[columns] = _Z_95 * math.sqrt(own)
+            cells = math.prod(self._groups(name) for name in columns)
+            by_tables, by_moments = (
+                None
+                if noise is None
+                else _Z_95 * math.sqrt((1 - 1 / cells) * (1 / cells + noise / self._n) / self._n)
+                for noise in (self._table_noise(columns), self._cell_noise(columns))
+            )
+            found[columns] = by_tables
+            if by_tables is None or (by_moments and by_moments < PLAINLY * by_tables):
+                found[columns] = by_moments
         return answerable(found)
 
     def _of_moments(

@@ -1,0 +1,237 @@
+"""How a person goes through a drafted schema in the terminal, column by column."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from understudy import pipeline
+from understudy.cli.terminal import review_text
+from understudy.errors import DataError, MethodError, SchemaError
+from understudy.schema.conventions import Form, all_forms, forms_for
+from understudy.schema.decisions import Path_, Review
+from understudy.schema.toml import file_text
+
+
+class _EndOfInputError(Exception):
+    """Nobody answers any more."""
+
+
+def _answer(prompt: str) -> str:
+    """A line that somebody typed, or a pipe sends.
+
+    Raises:
+        _EndOfInputError: there is none.
+    """
+    review_text.prompt(prompt)
+    line = sys.stdin.readline() if sys.stdin is not None else ""
+    if not line:
+        raise _EndOfInputError
+    return line.strip()
+
+
+class Session:
+    """A review in the terminal.
+
+    Args:
+        place: the schema's file.
+        data: the rows; None where nothing is to be said of them.
+    """
+
+    def __init__(self, place: Path, data: Path | None) -> None:
+        self.review = Review.of(place)
+        self._before = file_text(place)
+        self._data = data
+        self._findings: dict[str, list[str]] = {}
+        if data is not None:
+            for found in pipeline.check(data, self.review.schema).findings:
+                self._findings.setdefault(found.column or "", []).append(found.problem)
+        self._last_source = ""
+        self._skipped: set[Path_] = set()
+
+    def accept_sourced(self) -> None:
+        """One decision about all that comes from public sources, and is not told to misfit."""
+        paths = [path for path in self.review.sourced if path[-1] not in self._findings]
+        if paths:
+            self._decide(self.review.accepted(*paths))
+        review_text.accepted_at_once(self.review, paths)
+
+    def ask_all(self) -> None:
+        """Ask about what is open until all is decided, or nobody answers any more.
+
+        Raises:
+            MethodError: nobody answers at all.
+        """
+        answered = self.review.decisions > 0
+        review_text.began(self.review, self._findings.get("", []))
+        while left := [path for path in self.review.open if path not in self._skipped]:
+            try:
+                if not self._ask(left[0], len(left)):
+                    return
+                answered = True
+            except _EndOfInputError:
+                if not answered:
+                    raise MethodError(
+                        "The review asks in the terminal, and nobody answers there: run it in a "
+                        "terminal, or send the answers through a pipe, a line each."
+                    ) from None
+                return
+
+    def _ask(self, path: Path_, left: int) -> bool:
+        """Show one column, and do as is said; whether to go on."""
+        review_text.shown(self.review, path, left, self._findings.get(path[-1], []))
+        while True:
+            key, _, rest = _answer("> ").partition(" ")
+            if key == "q":
+                return False
+            if key == "s":
+                self._skipped.add(path)
+                return True
+            if key not in _DECISIONS:
+                review_text.help_of_keys()
+                continue
+            try:
+                decided = _DECISIONS[key](self, path, rest.strip())
+            except SchemaError as error:
+                review_text.refused(error)
+                continue
+            if decided is not None:
+                self._decide(decided)
+                if key in "ev":
+                    self._look_again(path)
+                return True
+
+    def _decide(self, decided: Review) -> None:
+        decided.saved(self._before)
+        self.review, self._before = decided, str(decided.text)
+
+    def _look_again(self, path: Path_) -> None:
+        """See whether the rows fit a column that was changed."""
+        column = self.review.schema.columns.get(path[-1])
+        if self._data is None or path == ("file",) or column is None:
+            return
+        alone = self.review.schema.part([path[-1]])
+        try:
+            found = pipeline.check(self._data, alone).findings
+        except DataError:
+            return
+        self._findings[path[-1]] = [one.problem for one in found if one.column == path[-1]]
+
+    def accept(self, path: Path_, source: str) -> Review:
+        """As it stands; asks for a source where none is named."""
+        part = self.review.part(path)
+        if not source and not part.source.strip() and not part.left_as_drafted:
+            source = self._source()
+        return self.review.accepted(path, source=source)
+
+    def confirm(self, path: Path_, source: str) -> Review:
+        """With a source; asks for it if it was not said."""
+        source = source or self._source()
+        decided = self.review.confirmed(path, source)
+        self._last_source = source
+        return decided
+
+    def confirm_as_before(self, path: Path_, _rest: str) -> Review:
+        """With the source of the confirmation before.
+
+        Raises:
+            SchemaError: there was none.
+        """
+        if not self._last_source:
+            raise SchemaError("No source was named yet; confirm with c and the source.")
+        return self.confirm(path, self._last_source)
+
+    def _source(self) -> str:
+        source = _answer("Source (a codebook and page, a law, a judgement): ")
+        return self._last_source if source == "=" else source
+
+    def edit(self, path: Path_, entry: str) -> Review:
+        """An entry in one line, several until an empty line, or the block in an editor."""
+        if entry:
+            return self.review.edited(path, entry)
+        if sys.stdin.isatty() and os.environ.get("EDITOR"):
+            return self.review.rewritten(path, _in_editor(self.review.text.block(*path)))
+        lines = []
+        while line := _answer("entry (an empty line ends): "):
+            lines.append(line)
+        return self.review.edited(path, "\n".join(lines))
+
+    def keep(self, path: Path_, _rest: str) -> Review | None:
+        """Left as drafted, if that is really meant."""
+        if _answer(review_text.KEPT) != "yes":
+            return None
+        self._skipped.add(path)
+        return self.review.kept(path)
+
+    def exclude(self, path: Path_, _rest: str) -> Review:
+        """Taken out of the schema.
+
+        Raises:
+            SchemaError: it is no column.
+        """
+        if path == ("file",):
+            raise SchemaError("How the file is written cannot be taken out; change or confirm it.")
+        return self.review.excluded(path)
+
+    def choose(self, path: Path_, wanted: str) -> Review | None:
+        """A form of a convention: those for the column's name, or all whose title has a word.
+
+        Raises:
+            SchemaError: there is none.
+        """
+        forms = _forms(path, wanted)
+        if not forms:
+            raise SchemaError(
+                "No convention is known for this name; v and a word, such as v scale, looks "
+                "through all of them."
+            )
+        review_text.forms(forms)
+        number = _answer("number (nothing for none): ")
+        if not number:
+            return None
+        if not number.isdecimal() or not 1 <= int(number) <= len(forms):
+            raise SchemaError(f"{number!r} is no number from 1 to {len(forms)}.")
+        return self.review.chosen(path, forms[int(number) - 1])
+
+
+_DECISIONS = {
+    "a": Session.accept,
+    "c": Session.confirm,
+    "=": Session.confirm_as_before,
+    "e": Session.edit,
+    "v": Session.choose,
+    "k": Session.keep,
+    "x": Session.exclude,
+}
+
+
+def _forms(path: Path_, wanted: str) -> tuple[Form, ...]:
+    if path == ("file",):
+        return ()
+    if wanted:
+        titles = {
+            one.title: one for one in all_forms() if wanted.casefold() in one.title.casefold()
+        }
+        return tuple(titles.values())
+    return forms_for(path[1])
+
+
+def _in_editor(text: str) -> str:
+    """A text as somebody left it in the editor of the machine.
+
+    Raises:
+        SchemaError: the editor does not run.
+    """
+    with tempfile.TemporaryDirectory() as folder:  # for the person's eyes alone
+        place = Path(folder) / "column.toml"
+        place.write_text(text, encoding="utf-8")
+        try:
+            command = [*shlex.split(os.environ["EDITOR"]), str(place)]
+            subprocess.run(command, check=True)  # noqa: S603 — the person's own editor
+        except (OSError, ValueError, subprocess.CalledProcessError):
+            raise SchemaError("The editor named in EDITOR did not run; nothing changed.") from None
+        return file_text(place)
