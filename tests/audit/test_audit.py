@@ -23,11 +23,18 @@ def test_every_method_with_a_guarantee_has_a_line():
     assert unaudited() == ()
 
 
-@pytest.mark.parametrize("line", [WORST[0], WORST[2]], ids=str)
-def test_the_worst_case_shows_most_of_what_is_stated(line):
-    found = audit(line, releases=4_000, seed=1)
+@pytest.mark.parametrize(
+    ("line", "n", "least"),
+    [
+        (WORST[0], 1_600, 0.6),
+        *(pytest.param(line, 20_000, 0.7, marks=pytest.mark.audit) for line in WORST),
+    ],
+    ids=str,
+)
+def test_the_worst_case_shows_most_of_what_is_stated(line, n, least):
+    found = audit(line, releases=n, seed=1)
     assert not found.alarm
-    assert found.share > 0.7
+    assert found.share > least
 
 
 @pytest.mark.parametrize("line", DEFAULT, ids=lambda line: line.method)
