@@ -1,4 +1,4 @@
-"""From a file of SPSS to a release and back, by the commands: labels, order and missing codes stay."""
+"""From a file of SPSS to a release and back, by the commands: labels and missing codes stay."""
 
 import numpy as np
 import pandas as pd

@@ -102,6 +102,38 @@ def test_tables_of_duckdb_are_read_by_their_types(tmp_path):
     assert rows.premises.conditions == ()
 
 
+@pytest.mark.parametrize(
+    ("condition", "converts"),
+    [
+        ("b IN (1, 2)", True),
+        ("b = a", True),
+        ("a > 0", False),
+        ("a IN (1, 2, 3)", False),
+        ("d > '2019-01-01' AND b LIKE '%'", False),
+        ("UPPER(b) <> 'CAST'", False),
+    ],
+)
+def test_a_conversion_that_one_row_may_fail_is_a_condition(condition, converts, tmp_path):
+    """DuckDB turns texts into numbers to compare them, and says which one it could not turn."""
+    duckdb = pytest.importorskip("duckdb", reason="the extra database is not installed")
+    path = tmp_path / "a.duckdb"
+    with duckdb.connect(str(path)) as link:
+        link.execute("CREATE TABLE t AS SELECT 1 a, '1' b, DATE '2020-02-29' d")
+    query = Query(f"duckdb:///{path}", f"SELECT a FROM t WHERE {condition}")
+    rows = open_rows(query)
+    assert rows.count() == 1
+    assert ("a conversion of types" in " ".join(rows.premises.unproved)) == converts
+    del rows
+    with duckdb.connect(str(path)) as link:
+        link.execute("INSERT INTO t VALUES (2, 'secret', NULL)")
+    if converts:
+        with pytest.raises(DataError, match="cannot be read to the end") as fault:
+            open_rows(query).count()
+        assert "secret" not in str(fault.value)
+    else:
+        assert open_rows(query).count() >= 1
+
+
 def test_a_server_of_postgresql():
     if programs() is None:
         pytest.skip("PostgreSQL is not installed")

@@ -10,6 +10,7 @@ No message of a database is passed on: it may quote values, or a password.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import weakref
 from abc import ABC, abstractmethod
@@ -27,6 +28,8 @@ from understudy.errors import DataError
 from understudy.extras import require_extra
 
 ROWS_AT_ONCE: Final = 50_000
+_CONVERSION: Final = re.compile(r"CAST\((?![-'\d]|NULL\b|true\b|false\b)(?!.{1,300}? AS VARCHAR\))")
+"""Of a plan of DuckDB: anything but a constant into anything but text."""
 
 
 class Connection(ABC):
@@ -75,6 +78,11 @@ class Connection(ABC):
     @abstractmethod
     def batches(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Rows of some columns, from the first one on. CONFIDENTIAL."""
+
+    @property
+    def converts(self) -> bool:
+        """Whether the query turns values of a column into another type, which one row may fail."""
+        return False
 
     @abstractmethod
     def is_plain_table(self, schema: str, name: str) -> bool:
@@ -164,6 +172,13 @@ class _DuckDB(_Arrow):
     def _schema(self) -> pa.Schema:
         schema: pa.Schema = self._link.sql(self._query.sql).limit(0).to_arrow_table().schema
         return schema
+
+    @property
+    def converts(self) -> bool:
+        # As it is written down, before it is made faster: that would look at the rows.
+        self._link.execute("PRAGMA explain_output = 'all'")
+        plans = dict(self._link.execute(f"EXPLAIN (FORMAT json) {self._query.sql}").fetchall())
+        return _CONVERSION.search(plans["logical_plan"]) is not None
 
     def _rows(self) -> Iterator[pa.RecordBatch]:
         yield from self._link.cursor().sql(self._query.sql).to_arrow_reader(ROWS_AT_ONCE)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+
+import polars as pl
+
 from understudy.engine.confidential import Premises
 from understudy.engine.reading.databases.connections import Connection, connected
 from understudy.engine.reading.databases.query import Query
@@ -13,6 +17,7 @@ from understudy.engine.reading.databases.query_plan import (
 from understudy.engine.reading.parquet import plain_columns
 from understudy.engine.reading.streamed_rows import streamed
 from understudy.engine.reading.table_rows import Rows
+from understudy.errors import DataError
 
 
 def open_query(query: Query) -> Rows:
@@ -25,7 +30,8 @@ def open_query(query: Query) -> Rows:
     premises = premises_of_query(query)
     connection = connected(query)
     views = _premises_of_views(query, connection)
-    lazy = plain_columns(streamed(connection.batches, connection.types))
+    converting = stated(set(), {"a conversion of types"} if connection.converts else set())
+    lazy = plain_columns(streamed(_told(query, connection), connection.types))
     return Rows(
         lazy,
         connection.names,
@@ -33,9 +39,27 @@ def open_query(query: Query) -> Rows:
         query.place,
         connection.unreadable,
         premises=Premises(
-            premises.conditions + views.conditions, premises.unproved + views.unproved
+            premises.conditions + views.conditions + converting.conditions,
+            premises.unproved + views.unproved + converting.unproved,
         ),
     )
+
+
+def _told(
+    query: Query, connection: Connection
+) -> Callable[[Sequence[str]], Iterator[pl.DataFrame]]:
+    """The rows, without what a database says of one that it fails at: it quotes values."""
+
+    def batches(names: Sequence[str]) -> Iterator[pl.DataFrame]:
+        try:
+            yield from connection.batches(names)
+        except Exception:  # of whatever class the database's library has
+            raise DataError(
+                f"{query.place} cannot be read to the end: the connection broke off, or the "
+                "database cannot compute the query for a row; ask for columns as they are stored."
+            ) from None
+
+    return batches
 
 
 def _premises_of_views(query: Query, connection: Connection) -> Premises:
