@@ -15,6 +15,7 @@ from understudy.release.exports.variable_facts import Category, Variable, variab
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
 from understudy.report.public.public_page import MAX_BYTES
+from understudy.schema.calendar_columns import Calendar
 
 _MOST_VALUES = 60  # of one column
 _LINKS = 60_000  # bytes
@@ -39,23 +40,29 @@ class Entry:
         column, bounds = self.variable.column, self.variable.bounds
         parts = [str(column.kind)]
         if bounds is not None:
-            parts.append(
-                f"{bounds[0]} to {bounds[1]}".replace("-", "−" if column.kind != "date" else "-")
-            )
+            text = f"{bounds[0]} to {bounds[1]}"
+            parts.append(text if isinstance(column, Calendar) else text.replace("-", "−"))
         if column.kind == "continuous" and self.variable.decimals is not None:
             n = self.variable.decimals
             parts.append(f"{n} decimal{'s' * (n != 1)}")
         return ", ".join(parts)
 
     @property
-    def shown(self) -> tuple[Category, ...]:
-        """The first of its levels and labelled values, and all codes of absence."""
-        return (*self.variable.levels[:_MOST_VALUES], *self.variable.absent[:_MOST_VALUES])
+    def listed(self) -> tuple[Category, ...]:
+        """The first of its levels, where none of them has a label: they say what they stand for."""
+        levels = self.variable.levels
+        return () if any(level.label for level in levels) else levels[:_MOST_VALUES]
+
+    @property
+    def told(self) -> tuple[Category, ...]:
+        """The first of its levels where they have labels, and of its codes of absence."""
+        levels = () if self.listed else self.variable.levels[:_MOST_VALUES]
+        return (*levels, *self.variable.absent[:_MOST_VALUES])
 
     @property
     def more(self) -> int:
         """How many values are not shown."""
-        return len(self.variable.categories) - len(self.shown)
+        return len(self.variable.categories) - len(self.listed) - len(self.told)
 
 
 def codebook_page(release: Release) -> str:
