@@ -386,6 +386,8 @@ class Release:
         if not price or price < 0:
             unpaid = price == 0 and words == "none: unpaid" and leaks
             return bool(unpaid or (price is None and re.fullmatch(UNBOUNDED, mechanism)))
+        if words == "none known: the run ended before it had a result":
+            return entry["number"] not in {one["ledger_entry"] for one in self.measured}
         if mechanism in DRAWS or (mechanism == "exponential mechanism" and not words):
             return not (self.public and change.endswith(", monotone"))
         match = ((law, re.fullmatch(one, words)) for one, law in LAWS.items())
@@ -430,10 +432,8 @@ class Release:
         size, delta = (_decimal_up(Fraction(budget[name])) for name in ("epsilon", "delta"))
         rho, limit = budget["amount"] if self.unit == "rho" else None, 2 * self.amounts[-1]
         fits = (mu is not None) == (self.unit == "half_mu_squared") and p["delta"] == delta
-        fits = (
-            fits and told == [size, rho] and (not mu or abs(Fraction(mu) ** 2 / limit - 1) < TINY)
-        )
-        require(fits, "it is not that of its budget")
+        near = not mu or abs(Fraction(mu) ** 2 / limit - 1) < TINY
+        require(fits and told == [size, rho] and near, "it is not that of its budget")
         many, word = delta != "0", "Zero-concentrated" if kind == "zcdp" else kind.capitalize()
         one = "replaced by another (the number of records is public)"
         words = f"{word} differential privacy with{' nominal' * bool(leaks)} ε = {size}"

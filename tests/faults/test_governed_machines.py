@@ -25,6 +25,7 @@ from understudy.populations.population import Caps, Population
 from understudy.populations.population_ledger import PopulationLedger
 from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint import left_run
+from understudy_verify import verify
 
 pytestmark = pytest.mark.skipif(
     not (hasattr(os, "O_DSYNC") and os.path.isdir("/proc/self/fd")), reason="reads /proc"
@@ -235,6 +236,8 @@ def test_a_full_disk_under_the_ledger_ends_a_run_before_it_computes(machine, cas
             void(PopulationLedger.open(place))
     assert refused
     assert followed(machine, folder, COMMANDS["release"]) in {"made", "made before"}
+    us.Release.load(folder / "out")
+    assert [found for found in verify(folder / "out") if found[1] == "broken"] == []
 
 
 @pytest.mark.faults

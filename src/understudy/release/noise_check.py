@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from understudy.errors import UnderstudyError
+from understudy.privacy.checkpoint.replay import LOST
 from understudy.release.manifest import Manifest
 from understudy.release.promise_check import stated_budget
 from understudy.release.shape import Fault
@@ -44,7 +45,9 @@ def require_noise(
         if exact is None:
             continue  # what has no finite cost promises nothing
         price = Fraction(exact)
-        if price == 0:
+        if entry["noise"] == LOST:  # charged by a run that ended before it had a result
+            fits = measured is None
+        elif price == 0:
             fits = entry["noise"] == "none: unpaid" and bool(leaks)
         else:
             step = StatedStep(entry, price, budget, schema, manifest.n_rows, leaks, measured)
