@@ -32,8 +32,8 @@ from understudy.models import ProductModel
 from understudy.pipeline.interruption import NOTICE
 from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint import left_run
-from understudy.privacy.checkpoint.replay import LOST
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
+from understudy.privacy.noise_record import LOST
 
 pytestmark = pytest.mark.whole
 

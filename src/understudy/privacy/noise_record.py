@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
+
+LOST: Final = "none known: the run ended before it had a result"
+"""Noise, in words, of a step that was charged and of which nothing came."""
 
 
 class NoiseFamily(StrEnum):

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from understudy.errors import UnderstudyError
-from understudy.privacy.checkpoint.replay import LOST
+from understudy.privacy.noise_record import LOST
 from understudy.release.manifest import Manifest
 from understudy.release.promise_check import stated_budget
 from understudy.release.shape import Fault

@@ -29,7 +29,7 @@ from understudy.privacy.checkpoint import journal as journals
 from understudy.privacy.checkpoint import left_run
 from understudy.privacy.checkpoint.journal import FILE, Journal
 from understudy.privacy.checkpoint.json_values import pack, unpack
-from understudy.privacy.checkpoint.replay import LOST, Replay
+from understudy.privacy.checkpoint.replay import Replay
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanism import Charge, Mechanism, answer
 from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns, RandomOrder
@@ -38,6 +38,7 @@ from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCou
 from understudy.privacy.mechanisms.counts.number_lines import NumberLines
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.privacy.noise_record import LOST
 from understudy.privacy.released import NO_NOISE, Choice, Noise, NoisyTable, Released
 from understudy.privacy.selection.scores import CellCount
 from understudy.schema import Partition, Schema

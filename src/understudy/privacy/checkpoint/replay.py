@@ -48,9 +48,9 @@ from understudy.privacy.checkpoint.json_values import fingerprint, pack, unpack
 from understudy.privacy.earlier_runs import Unrecorded
 from understudy.privacy.mechanism import A, Charge, Mechanism, Outcome
 from understudy.privacy.noise.randomness import Randomness, SeededRandomness
+from understudy.privacy.noise_record import LOST
 from understudy.privacy.terms import View
 
-LOST = "none known: the run ended before it had a result"
 _LOOK = "stopping"
 
 
