@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from understudy.audit.observation import Observation
@@ -23,11 +21,10 @@ def opposite_scores(gate: Gate) -> Observation:
     first is chosen seldom: the probability of that then grows by nearly e^ε. With μ, by which the
     odds are to be even, it is chosen as often as the other.
     """
-    odds = 0.0 if gate.budget.delta else _ODDS
-    size = float(gate.budget.amount) if not gate.budget.delta else 1.0
     records = 8.0
-    apart = 2 * odds / size  # of the scores, whose difference counts by ε/2 for each record
+    # Of the scores, whose difference counts by ε/2 for each record.
+    apart = 0.0 if gate.budget.delta else 2 * _ODDS / float(gate.budget.amount)
     estimates = np.array([records, 0.0, records + apart, 1.0])
     score = DistanceFromModel(gate.schema, _PAIR, estimates, (1, 1), np.zeros(2))
     chosen = gate.ask(CandidateColumns(candidates=_PAIR, score=score), spend=gate.budget.amount)
-    return {"the first is chosen": float(chosen.value == _PAIR[0]), "all": math.pi}
+    return {"the first is chosen": float(chosen.value == _PAIR[0])}

@@ -83,21 +83,14 @@ def stated(related: set[str], unknown: set[str]) -> Premises:
         related: those of which several rows may rest on one.
         unknown: those that nobody can promise to give the same rows again.
     """
-    conditions: tuple[str, ...] = ()
-    unproved: tuple[str, ...] = ()
-    if related | unknown:
-        what = ", ".join(sorted(related | unknown))
-        conditions = (
-            "The guarantee is about rows of the Spark data frame as it was handed in. Its plan "
-            f"({what}) may make several of them from one row of a table behind it.",
-        )
-    if unknown:
-        what = ", ".join(sorted(unknown))
-        unproved = (
-            "The Spark data frame had the same rows in each pass over it; its plan does not say so "
-            f"({what}).",
-        )
-    return Premises(conditions, unproved)
+    return Premises.of_parts(
+        related,
+        unknown,
+        condition="The guarantee is about rows of the Spark data frame as it was handed in. Its "
+        "plan ({}) may make several of them from one row of a table behind it.",
+        unproved="The Spark data frame had the same rows in each pass over it; its plan does not "
+        "say so ({}).",
+    )
 
 
 def refused(what: str) -> DataError:

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from understudy.engine.coding import Codes, ColumnCoder, Reading
-from understudy.engine.confidential import Confidential, ExactTable, Premises
+from understudy.engine.confidential import Confidential, ExactTable
 from understudy.engine.marginal_counter import in_groups
 from understudy.engine.passes import CodePass, CodingPass, RowPass, T
 from understudy.engine.reading.column_types import require_columns, require_types
@@ -76,7 +76,7 @@ class SparkRows(SummedRows):
         connected = is_connected(frame)
         plan = premises_of_relation(frame) if connected else premises_of_plan(frame)
         cluster = premises_of_cluster(frame, connected=connected, trusted=trusted_cluster)
-        self.premises = Premises(cluster.conditions + plan.conditions, plan.unproved)
+        self.premises = cluster + plan
         self._frame, self._coded_by = frame, self._schema
         self._groups: Groups = {}
         self._limits = Limits(CONNECTED_TASKS) if connected else _limits(frame)

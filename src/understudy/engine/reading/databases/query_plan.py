@@ -89,21 +89,14 @@ def stated(related: set[str], unknown: set[str]) -> Premises:
         related: those of which several rows may rest on one.
         unknown: those that nobody can promise to give the same rows again, each by itself.
     """
-    conditions: tuple[str, ...] = ()
-    unproved: tuple[str, ...] = ()
-    if related | unknown:
-        what = ", ".join(sorted(related | unknown))
-        conditions = (
-            "The guarantee is about rows of the query as it was handed in. It "
-            f"({what}) may make several of them from one row of a table behind it.",
-        )
-    if unknown:
-        what = ", ".join(sorted(unknown))
-        unproved = (
-            "The query had the same rows in each pass over it, and each of them whatever the "
-            f"others were; its text does not say so ({what}).",
-        )
-    return Premises(conditions, unproved)
+    return Premises.of_parts(
+        related,
+        unknown,
+        condition="The guarantee is about rows of the query as it was handed in. It ({}) may make "
+        "several of them from one row of a table behind it.",
+        unproved="The query had the same rows in each pass over it, and each of them whatever the "
+        "others were; its text does not say so ({}).",
+    )
 
 
 def _parsed(query: Query) -> exp.Query:

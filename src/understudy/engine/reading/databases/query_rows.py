@@ -38,10 +38,7 @@ def open_query(query: Query) -> Rows:
         "arrow",
         query.place,
         connection.unreadable,
-        premises=Premises(
-            premises.conditions + views.conditions + converting.conditions,
-            premises.unproved + views.unproved + converting.unproved,
-        ),
+        premises=premises + views + converting,
     )
 
 
