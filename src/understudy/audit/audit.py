@@ -75,7 +75,7 @@ class Verdict:
             "reach": round(self.reach, 4),
             "event": self.shown.event,
             "times": list(self.shown.times),
-            "releases": 4 * (self.shown.n // 2),
+            "releases": 2 * self.shown.n,
             "alarm": self.alarm,
         }
 
