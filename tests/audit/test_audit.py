@@ -104,4 +104,5 @@ def test_rows_of_a_line_are_neighbours():
 
 def test_a_line_says_what_it_is_about():
     line = replace(WORST[0], epsilon="3")
-    assert str(line) == "laplace, noise=geometric, a record added, ε = 3"
+    assert str(line) == "laplace, noise=geometric, a record added, 8 × 1, ε = 3"
+    assert len({str(line) for line in LINES}) == len(LINES)

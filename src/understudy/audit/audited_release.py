@@ -110,8 +110,13 @@ class Line:
 
     def __str__(self) -> str:
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        return ", ".join(filter(None, (self.method, options, self._tables, self._stated)))
+
+    @property
+    def _tables(self) -> str:
         kind = "replaced" if len(self.rows) == len(self.neighbour) else "added"
-        return ", ".join(filter(None, (self.method, options, f"a record {kind}", self._stated)))
+        records, columns = len(self.rows), len(self.rows[0])
+        return f"a record {kind}, {records} × {columns}"
 
     @property
     def _stated(self) -> str:

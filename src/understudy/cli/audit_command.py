@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -24,6 +25,15 @@ _Releases = Annotated[
 _Jobs = Annotated[
     int | None, typer.Option(help="Number of processes; by default one per processor.", min=1)
 ]
+_Results = Annotated[
+    Path | None,
+    typer.Option(
+        "--results",
+        help="File to which each result is added as soon as it is there; lines that have one are "
+        "not audited again.",
+        dir_okay=False,
+    ),
+]
 
 
 @app.command()
@@ -31,6 +41,7 @@ def audit(
     methods: _Methods = None,
     releases: _Releases = None,
     jobs: _Jobs = None,
+    kept: _Results = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -40,10 +51,12 @@ def audit(
     """
     from understudy.audit import audit as audited
     from understudy.audit import lines_about
+    from understudy.audit.results_file import add_result, lines_left, results
     from understudy.parallel import processors
 
     found = []
-    for line in lines_about(methods or ()):
+    lines = lines_about(methods or ())
+    for line in lines if kept is None else lines_left(lines, kept, releases):
         with progress_bar.progress(quiet=quiet or as_json) as tell:
             stage = str(line)
             found.append(
@@ -54,9 +67,12 @@ def audit(
                     progress=lambda done, total, stage=stage, tell=tell: tell(stage, done, total),  # type: ignore[misc]
                 )
             )
+        if kept is not None:
+            add_result(kept, found[-1])
     if as_json:
         print_json([verdict.to_json() for verdict in found])
-    elif not quiet or any(verdict.alarm for verdict in found):
+    elif found and (not quiet or any(verdict.alarm for verdict in found)):
         audit_text.audited(found)
-    if any(verdict.alarm for verdict in found):
+    earlier = [] if kept is None else [result["alarm"] for result in results(kept)]
+    if any([*earlier, *(verdict.alarm for verdict in found)]):
         raise typer.Exit(2)
