@@ -9,8 +9,8 @@ import understudy
 TESTS = Path(__file__).parents[1]
 PACKAGE = Path(understudy.__file__).parent
 ACROSS = {
-    *("attacks", "benchmarks", "boundary", "contract", "end_to_end", "faults", "oracles"),
-    *("r", "studies"),
+    *("attacks", "benchmarks", "boundary", "contract", "end_to_end", "faults"),
+    *("lemmas", "oracles", "r", "studies"),
 }
 """Rooms of tests of the whole, or of what stands beside the package."""
 
