@@ -11,6 +11,7 @@ import pytest
 import understudy as us
 from understudy.errors import InferenceError
 from understudy.inference.choice.advice import RefusedError
+from understudy.inference.estimates.estimands import parse
 
 SCHEMA = us.Schema.loads(
     '[columns.age]\nkind = "integer"\nlower = 0\nupper = 9\nreviewed = true\n'
@@ -91,3 +92,10 @@ def test_columns_of_an_attack_that_are_no_names_are_refused_with_a_sentence(keys
     """Numbers for names ended in a traceback."""
     with pytest.raises(us.UnderstudyError, match="keys must be"):
         us.risk("rows.csv", release(50), keys=keys)
+
+
+@pytest.mark.parametrize("kind", ["ols", "correlation"])
+def test_brackets_that_do_not_fit_are_a_sentence(kind):
+    """Found by a search: the parser of formulas broke at a half bracket within another."""
+    with pytest.raises(InferenceError, match="brackets do not fit together"):
+        parse(kind, "age ~ grade (]" if kind == "ols" else "age (] + grade", SCHEMA)

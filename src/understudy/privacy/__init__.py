@@ -21,6 +21,8 @@ claim: a price follows from public facts; a schema that somebody altered never m
 claim: costs add up under adaptive composition, whichever thread or process asks
     proof: accounting/ledger.py accounting/gaussian_dp.py process.py
     test: attacks/test_ledger.py privacy/accounting/test_gaussian_dp.py
+        lemmas/test_discrete_gaussian.py lemmas/test_choice_with_rest.py
+        lemmas/test_bounded_range.py
 claim: ε and δ follow from what the ledger sums
     proof: accounting/budget.py accounting/gaussian_dp.py
     test: privacy/accounting/test_budget.py privacy/accounting/test_gdp_accounting.py
@@ -40,6 +42,7 @@ claim: a record moves a table by 1 in one cell, or in two if it is replaced
 claim: noise that is kept inside bounds, or put on a lattice, is calibrated for that
     proof: noise/truncated_laplace.py noise/lattice_rounding.py noise/perturbation.py
     test: privacy/noise/test_truncated_laplace.py privacy/noise/test_lattice_rounding.py
+        lemmas/test_truncation.py
 claim: rows become states record by record
     proof: ../engine/coding.py
     test: oracles/test_counting.py contract/test_reading.py
@@ -58,66 +61,74 @@ claim: each named score has the sensitivity that it states
 
 MECHANISMS, each to be read alone
 
-claim: noisy tables, and the number of rows
+claim: a table with noise in every cell, and the number of rows, cost what their noise costs at
+    L1 = L2 = 1, or L1 = 2 and L2 = √2 if a record is replaced
     proof: mechanisms/counts/noisy_table.py
     test: privacy/test_sensitivity.py privacy/test_gate.py
-claim: noisy counts over finer cells of numbers, and beyond their bounds
+claim: counts on a number line, beyond its bounds too, change as a table of one column does
     proof: mechanisms/counts/number_lines.py ../engine/line_counts.py ../features/line_cells.py
     test: privacy/mechanisms/counts/test_number_lines.py features/test_line_cells.py
-claim: a number of successes
+claim: a number of successes changes by at most 1, also if a record is replaced
     proof: mechanisms/counts/binomial_count.py
     test: privacy/mechanisms/counts/test_binomial_count.py
-claim: votes of random subsets on a claim
+claim: the number of random subsets that say yes to a claim changes by at most 1
     proof: mechanisms/counts/votes.py mechanisms/counts/subset_estimates.py
         ../features/record_terms.py
     test: privacy/mechanisms/counts/test_votes.py
         privacy/mechanisms/counts/test_subset_estimates.py
-claim: ranges of one column
+claim: the ranges of one layer change as a table of one column does, and layers add up
     proof: mechanisms/counts/hierarchy_layer.py
     test: privacy/mechanisms/counts/test_range_counts.py
-claim: layers of a tree of cells, and its leaves that are not written out
+claim: a layer of a tree of cells changes as a table does; leaves that are not written out are
+    drawn as if they were, at the cost of one layer
     proof: mechanisms/counts/hierarchy_layer.py mechanisms/counts/lazy_leaves.py
     test: privacy/mechanisms/counts/test_hierarchy_layer.py
-claim: huge tables, by their large cells or by records alone
+claim: of a huge table, its cells above a threshold, or records from it, have the law of the table
+    with noise in every cell, and its cost
     proof: mechanisms/counts/threshold_table.py mechanisms/counts/lazy_table.py
         noise/binomial_sampling.py noise/large_counts.py
     test: oracles/test_empty_cells.py privacy/noise/test_binomial_sampling.py
         privacy/noise/test_large_counts.py
-claim: sums of bounded numbers, and scatters
+claim: a sum of numbers R wide changes by at most R/2, by R if a record is replaced, and a scatter by
+    no more than is stated from the schema, cells and lattice included
     proof: mechanisms/sums/moments.py mechanisms/sums/moment_noise.py
         mechanisms/sums/scatter.py
     test: privacy/mechanisms/sums/test_moments.py
-claim: sums of scores, and of their products
+claim: sums of scores and of products of two change in L2 and L1 by no more than is stated from
+    the schema alone
     proof: mechanisms/sums/score_moments.py mechanisms/sums/score_sensitivity.py
         ../engine/score_products.py
     test: privacy/mechanisms/sums/test_score_moments.py engine/test_score_products.py
-claim: linear regressions
+claim: normal equations change by no more than (d + 1)(d + 4)/2 in L1, 2 in L∞, of d predictors
     proof: mechanisms/sums/linear_regression.py mechanisms/sums/normal_equations.py
         mechanisms/sums/k_norm.py
     test: privacy/mechanisms/sums/test_linear_regression.py
         privacy/mechanisms/sums/test_normal_equations.py
-claim: one of some candidates
+claim: the choice of a candidate is the exponential mechanism at its price
     proof: mechanisms/choices/candidate.py
     test: privacy/test_gate.py attacks/test_selection.py
-claim: the columns that divide a tree
+claim: the columns that divide a layer cost one choice, as each record is in one of its nodes
     proof: mechanisms/choices/tree_split.py
     test: privacy/mechanisms/choices/test_tree_split.py
-claim: parameters of a generator, from a list or by a walk
+claim: parameters of a generator cost one choice; found by a walk, under a stated condition
     proof: mechanisms/choices/parameters.py mechanisms/choices/censored_likelihood.py
         mechanisms/choices/censored_column_likelihood.py selection/metropolis.py
     test: privacy/mechanisms/choices/test_censored_likelihood.py
         privacy/mechanisms/choices/test_censored_column_likelihood.py
         privacy/selection/test_metropolis.py
-claim: empirical distributions
+claim: an empirical distribution is one choice, by a score that changes by at most 1
     proof: mechanisms/choices/empirical_distribution.py mechanisms/choices/distribution_bands.py
     test: privacy/mechanisms/choices/test_empirical_distribution.py
-claim: a random order, which looks at no row
+claim: a random order looks at no row and costs nothing
     proof: mechanisms/choices/candidate.py
     test: privacy/checkpoint/test_journal.py
-claim: records from an urn
+claim: ñ records from an urn are ε-private if a cell has a prior weight of ñ/(e^ε − 1), or of
+    1/(e^(ε/ñ) − 1) without reinforcement
     proof: mechanisms/records/urn.py mechanisms/records/urn_sampling.py
     test: privacy/mechanisms/records/test_urn.py privacy/mechanisms/records/test_urn_sampling.py
-claim: records by perturbed Gibbs sampling, each step or each block paid for
+        lemmas/test_urn.py
+claim: a perturbed Gibbs step is ε-private if each state has a weight of 1/(e^ε − 1), and steps, or
+    the steps of a block that one record reaches, add up
     proof: mechanisms/records/perturbed_gibbs.py mechanisms/records/perturbed_gibbs_reset.py
         mechanisms/records/gibbs_chain.py mechanisms/records/key_counts.py
         mechanisms/records/state_weights.py
@@ -125,10 +136,10 @@ claim: records by perturbed Gibbs sampling, each step or each block paid for
         privacy/mechanisms/records/test_state_weights.py
         privacy/mechanisms/records/test_perturbed_gibbs_reset.py
         privacy/mechanisms/records/test_key_counts.py
-claim: records by Gibbs sampling through noisy tables
+claim: records swept through noisy tables, drawn as they are visited, cost those tables
     proof: mechanisms/records/lazy_gibbs.py mechanisms/records/noisy_rows.py
     test: privacy/mechanisms/records/test_lazy_gibbs.py
-claim: records by perturbed imputation
+claim: a perturbed imputation pays for each of its draws alike, whatever the regression says
     proof: mechanisms/records/imputation_draws.py mechanisms/records/imputers.py
         mechanisms/records/elastic_net.py
     test: privacy/mechanisms/records/test_imputation_draws.py

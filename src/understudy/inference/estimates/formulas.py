@@ -29,6 +29,8 @@ _BUILTINS = {"abs", "bool", "float", "int", "max", "min", "round"}
 _FUNCTIONS = _BUILTINS | set(TRANSFORMS)
 # In lower layers a faulty formula ends in one of these, depending on where the fault is.
 _FAULTS = (FormulaicError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueError)
+_LOST = (AttributeError, RecursionError)
+"""What the library ends in where brackets lack their other half, or nest without end."""
 
 
 @lru_cache(maxsize=256)  # replicates ask the same of one set after another
@@ -40,7 +42,7 @@ def parse(formula: str) -> Formula:
     """
     try:
         return Formula(formula)
-    except _FAULTS as error:
+    except (*_FAULTS, *_LOST) as error:
         raise InferenceError(
             f"The formula {_shown(formula)!r} cannot be read: {_first_line(error)}; expected "
             "something like 'income ~ age + C(region)', or 'income > 0' in braces within a formula."
@@ -302,6 +304,8 @@ def _terms(part: Formula) -> list[Any]:
 
 def _first_line(error: Exception) -> str:
     """What a library says of a fault, in a line and without colours."""
+    if isinstance(error, _LOST):
+        return "its brackets do not fit together"
     text = str(error.args[0] if error.args else error)
     plain = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", text)
     return plain.strip().splitlines()[0].rstrip(".") if plain.strip() else type(error).__name__
