@@ -8,7 +8,7 @@ import math
 import re
 import sys
 import tomllib
-from datetime import date
+from datetime import date, datetime, time, timedelta
 from decimal import ROUND_CEILING, Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise, product
@@ -29,13 +29,19 @@ SHAPE = """
  ledger_entry! totals! bins!
 .inference: posterior_rule! swept! shrunk! independent! modelled! network! prior_weight!
  leaves_only! rows_stddev"""
-PART, TINY, EPOCH = 2**20, 2**-35, date(1970, 1, 1).toordinal()
+PART, TINY, START = 2**20, 2**-35, datetime(1970, 1, 1)
 UNITS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
 COUNTS = "(noisy|(filtered|lazy) noisy|lazy leaf) (table|count|number line|layer|ranges|rows)"
 UNBOUNDED = "exact (table|moment)|(pseudo )?posterior|as they stand|diverse rows"
 DRAWS = {"urn draws", "perturbed sweeps", "blocks with reset", "perturbed imputation"}
-LEVELS, NUMBERS = {"categorical", "ordinal", "boolean"}, {"integer", "continuous", "date"}
-LATER = {"datetime", "time", "duration", "identifier"}  # of which no states are known here
+LEVELS, TIMES = {"categorical", "ordinal", "boolean"}, {"datetime", "time", "duration", "date"}
+NUMBERS = {"integer", "continuous", *TIMES}
+SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+SPAN = r"(-?)P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?"
+NAME, KEPT = (
+    "identifier",
+    {"date": "date32[day]", "datetime": "timestamp[us]", "time": "time64[", "duration": "dur"},
+)
 BESIDE = r"(report|results|codebook)\.html|codebook\.xml|(datapackage|tableschema|croissant)\.json"
 WHOLE = {"table", "sums", "means", "distribution", "line"}
 STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products"}
@@ -46,6 +52,7 @@ LAWS = {
     rf"Laplace, scale ([^\s,]+){LATTICE}": "lattice_laplace",
     r"Laplace in floating point, scale ([^\s;,]+)(?:[;,] .*)?": "laplace",
     r"exp\(−distance / ([^\s)]+)\), the largest error of .*": "exponential_mechanism",
+    rf"density ∝ exp\(−‖v‖∞/s\), s = ([^\s,]+), in \d+ dimensions{LATTICE}": "cube",
     rf"[^,]*Laplace[^,]*,? scale ([^\s,]+){LATTICE}, redrawn .* that": "truncated",
 }
 
@@ -146,15 +153,26 @@ def _text_of(value: Any) -> str:
     return text.lower() if isinstance(value, bool) else text
 
 
-def place_of(value: Any) -> float:
-    """Place on the number line; of a day, days since 1970-01-01; NaN if there is none."""
-    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value, re.ASCII):
-        value = date.fromisoformat(value)
-    if isinstance(value, date):
-        return float(value.toordinal() - EPOCH)
-    number = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
-    plain = isinstance(value, str) and re.fullmatch(number, value, re.ASCII)
-    return float(value) if plain or type(value) in (int, float) else math.nan
+def place_of(value: Any, kind: str = "") -> float:
+    """Place on the number line; of a time, seconds since 1970 or midnight; NaN if there is none."""
+    if kind not in TIMES:
+        number = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
+        plain = isinstance(value, str) and re.fullmatch(number, value, re.ASCII)
+        return float(value) if plain or type(value) in (int, float) else math.nan
+    if isinstance(value, str) and kind == "duration":
+        span = re.fullmatch(SPAN, value, re.ASCII)
+        sizes = zip(span.groups()[1:], (86400, 3600, 60, 1), strict=True) if span else [("nan", 1)]
+        return sum(float(n or 0) * size for n, size in sizes) * (-1 if span and span[1] else 1)
+    if isinstance(value, str):
+        plain = re.fullmatch(r"(\d{4}-\d\d-\d\d)?([T ]?\d\d:\d\d(:\d\d)?)?", value, re.ASCII)
+        read = time.fromisoformat if kind == "time" else datetime.fromisoformat
+        value = read(value) if plain and value else None
+    if isinstance(value, time):
+        value = datetime.combine(START, value)
+    if type(value) is date:
+        value = datetime.combine(value, time())
+    span = value - START if isinstance(value, datetime) else value
+    return span / timedelta(seconds=1) if isinstance(span, timedelta) else math.nan
 
 
 def _noted(field: Any, labels: list[str]) -> bool:
@@ -171,7 +189,10 @@ class Column:
         codes = [*entry.get("not_applicable", ()), *entry.get("missing", ()), *out]
         levels = [False, True] if self.kind == "boolean" else [*entry.get("levels", ())]
         self.numeric, digits = not levels, entry.get("decimals")
-        self.low, self.high = (place_of(entry.get(end, 0)) for end in ("lower", "upper"))
+        day = "day" if self.kind == "date" else "second"
+        self.unit = SECONDS[entry.get("resolution", day)] if self.kind in TIMES else 0
+        ends = {"lower": time(), "upper": time(23, 59, 59)} if self.kind == "time" else {}
+        self.low, self.high = (self.place(entry.get(e, ends.get(e, 0))) for e in ("lower", "upper"))
         self.cells = self._cells(entry, bins or entry.get("bins")) if self.numeric else []
         self.slack = 1e-9 * max(self.high - self.low, abs(self.low), abs(self.high)) * self.real
         self.margin = self.slack + (0 if digits is None else 0.5 * 10.0**-digits)
@@ -180,16 +201,24 @@ class Column:
         require(len({*texts}) == len(texts), "a column declares a value twice")
         self.labels = [*(cell[2] for cell in self.cells), *texts]
 
+    def place(self, value: Any) -> float:
+        """Place of a declared value, in whole units of time if there are such."""
+        found = place_of(value, self.kind)
+        return found // self.unit if self.unit else found
+
     def _cells(self, entry: dict[str, Any], bins: Any) -> list[tuple[float, float, str, bool]]:
         """Bins and spikes in order: first and last number, label, and whether it is a spike."""
         low, high, many = self.low, self.high, self.high - self.low + 1
         if isinstance(bins, list):
-            starts = [place_of(edge) for edge in bins]
+            starts = [self.place(edge) for edge in bins]
             rise = all(a < b for a, b in pairwise(starts)) and starts[0] == low
             require(rise and starts.pop() == high, "edges do not rise from bound to bound")
+        elif self.kind == "time" and bins is None and self.unit < 3600:
+            hour = 3600 // self.unit
+            starts = [low, *(k for k in range(0, int(high), hour) if k > low)]
         else:
             most = 50 if self.kind == "integer" and many <= 50 else 20
-            n = int(bins or (20 if self.real else min(many, most)))
+            n = int(bins or (20 if self.real else min(many, 24 if self.kind == "time" else most)))
             require(1 <= n <= (10**7 if self.real else many), "a column has too many bins")
             starts = [
                 low + (k * (high - low) / n if self.real else many * k // n) for k in range(n)
@@ -207,15 +236,25 @@ class Column:
 
     def shown(self, place: float) -> str:
         """A place on the number line as text."""
-        number = f"{place + 0.0:.12g}" if self.real else str(int(place))
-        return date.fromordinal(int(place) + EPOCH).isoformat() if self.kind == "date" else number
+        if not self.unit:
+            return f"{place + 0.0:.12g}" if self.real else str(int(place))
+        seconds = int(place) * self.unit
+        if self.kind != "duration":
+            moment = START + timedelta(seconds=seconds)
+            parts = {"date": moment.date(), "time": moment.time()}
+            return parts.get(self.kind, moment).isoformat()
+        days, rest = divmod(abs(seconds), 86400)
+        sizes = zip((rest // 3600, rest // 60 % 60, rest % 60), "HMS", strict=True)
+        clock = "".join(f"{n}{letter}" for n, letter in sizes if n)
+        sign = "-" * (seconds < 0)
+        return f"{sign}P{f'{days}D' * (days > 0)}{'T' * bool(clock)}{clock}" if seconds else "PT0S"
 
     @property
     def stored(self) -> str:
         """The type that its values are stored in."""
         kinds = {type(value) for value in self.values if value != ""}
-        if self.kind == "date":
-            return "string" if kinds else "date32[day]"
+        if self.unit:
+            return "string" if kinds else KEPT[self.kind]
         if kinds - {int, float} and kinds != {bool}:
             return "string" if self.numeric else "dictionary"
         whole = "bool" if kinds == {bool} and not self.numeric else "int64"
@@ -228,7 +267,7 @@ class Column:
             alike = value == (place_of(code) if numeric else _text_of(code)) or value is code
             if value is None if code == "" else alike:
                 return {k}
-        x = place_of(value) if self.numeric else math.nan
+        x = place_of(value, self.kind) / (self.unit or 1) if self.numeric else math.nan
         if not self.low - self.slack <= x <= self.high + self.slack or (x % 1 and not self.real):
             return set()
         x = min(max(x, self.low), self.high)
@@ -243,7 +282,7 @@ class Column:
             each = [self.states(one) for one in (chosen if isinstance(chosen, list) else [chosen])]
             single = {k for k, cell in enumerate(self.cells) if cell[0] < cell[1]}
             return set().union(*each) - single if all(one - single for one in each) else set()
-        low, high = place_of(chosen["lower"]), place_of(chosen["upper"])
+        low, high = self.place(chosen["lower"]), self.place(chosen["upper"])
         inside, touched = set(), set()
         for k, (a, b, _, spike) in enumerate(self.cells):
             upto = (a < high or a == high == self.high) if spike and self.real else b <= high
@@ -315,23 +354,24 @@ class Release:
 
     def _schema(self) -> str:
         d = tomllib.loads((self.folder / "schema.toml").read_text(encoding="utf-8"))
-        self.public, self.entries = {"private": False, "public": True}[d["rows"]], d["columns"]
+        self.public = {"private": False, "public": True}[d["rows"]]
         own = d.get("n_rows") == self.n_rows if self.public else "n_rows" not in d
         fits = d["format"] == 1 and (own or self.promise["epsilon"] is None)
         require(fits, "it is of another format, or states another number of rows")
         self.rules, self.related = d.get("forbidden", []), bool(d.get("relations"))
+        named = {n: e.get("pattern", "{}") for n, e in d["columns"].items() if e["kind"] == NAME}
+        self.identifiers, self.order = named, [*d["columns"]]
+        self.entries = {n: e for n, e in d["columns"].items() if n not in named}
         self.names = [n for n, one in self.entries.items() if "derived" not in one]
         kinds = {one["kind"] for one in self.entries.values()}
-        require(kinds <= LEVELS | NUMBERS | LATER, "a column is of no known kind")
-        self.later = min(kinds & LATER, default="")
-        self.columns = {n: Column(e) for n, e in self.entries.items() if e["kind"] not in LATER}
-        self.rules = [one for one in self.rules if {*one["where"]} <= {*self.columns}]
+        require(kinds <= LEVELS | NUMBERS, "a column is of no known kind")
+        self.columns = {n: Column(e) for n, e in self.entries.items()}
         fits = all(c.kind in (NUMBERS if c.numeric else LEVELS) for c in self.columns.values())
         whole = all(all(box.values()) for box in self._boxes(self.columns))
         require(fits and whole, "a rule fits no states, or a column has none")
-        drafted = any(one.get("drafted") for one in (*self.entries.values(), d.get("file", {})))
+        drafted = any(e.get("drafted") for e in (*d["columns"].values(), d.get("file", {})))
         require(not drafted or self.promise["leaks"], "entries stand as drafted; no leak says so")
-        return f"{len(self.entries)} columns, {len(self.rules)} forbidden combinations"
+        return f"{len(self.order)} columns, {len(self.rules)} forbidden combinations"
 
     def _boxes(self, columns: dict[str, Column]) -> list[dict[str, set[int]]]:
         return [{n: columns[n].named(v) for n, v in one["where"].items()} for one in self.rules]
@@ -340,11 +380,8 @@ class Release:
         self.amended, self.amounts = self.content.get("amendments", []), [Fraction(0)]
         last = self.content["budget"]
         for stated in (*(one["budget"] for one in self.amended), last):
-            epsilon, delta, unit = (
-                Fraction(stated["epsilon"]),
-                Fraction(stated["delta"]),
-                stated["unit"],
-            )
+            unit = stated["unit"]
+            epsilon, delta = Fraction(stated["epsilon"]), Fraction(stated["delta"])
             amount = epsilon if unit == "epsilon" else Fraction(stated["amount"])
             fits = unit in UNITS and epsilon > 0 and (delta == 0) == (unit == "epsilon")
             fits = fits and (unit, delta) == (last["unit"], Fraction(last["delta"]))
@@ -486,8 +523,6 @@ class Release:
         return labels, [box for box in boxes if all(box.values())]
 
     def _parquet(self, name: str) -> Any:
-        if self.later:
-            raise Fault("not checked", f"it has columns of the kind {self.later}")
         try:
             from pyarrow.parquet import ParquetFile
         except ImportError:
@@ -538,8 +573,13 @@ class Release:
         kept = [b for b in self._boxes(self.columns) if all({*b} in map(set, g) for g in grids)]
         for name, n_rows in self.parts.items():
             table = self._parquet(name)
-            fits = table.column_names == [*self.columns] and table.num_rows == n_rows
+            fits = table.column_names == self.order and table.num_rows == n_rows
             require(fits, f"{name} has other columns, or another number of rows")
+            start = PART * (int(name.rpartition("-")[2].partition(".")[0]) - 1) * ("/part-" in name)
+            for own, pattern in self.identifiers.items():
+                fresh = [pattern.format(start + k) for k in range(1, n_rows + 1)]
+                require(table[own].to_pylist() == fresh, f"{name} has other identifiers")
+            table = table.select([*self.columns])
             coded: dict[str, list[set[int]]] = {}
             for field, values in zip(table.schema, table.columns, strict=True):
                 column, kind = self.columns[field.name], str(field.type).removeprefix("large_")
