@@ -8,8 +8,8 @@ import math
 import re
 import sys
 import tomllib
-from datetime import date, datetime, time, timedelta
-from decimal import ROUND_CEILING, Decimal, localcontext
+from datetime import date, time, timedelta
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
@@ -29,19 +29,20 @@ SHAPE = """
  ledger_entry! totals! bins!
 .inference: posterior_rule! swept! shrunk! independent! modelled! network! prior_weight!
  leaves_only! rows_stddev"""
-PART, TINY, START = 2**20, 2**-35, datetime(1970, 1, 1)
+PART, TINY, EPOCH = 2**20, 2**-35, date(1970, 1, 1).toordinal()
 UNITS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
 COUNTS = "(noisy|(filtered|lazy) noisy|lazy leaf) (table|count|number line|layer|ranges|rows)"
 UNBOUNDED = "exact (table|moment)|(pseudo )?posterior|as they stand|diverse rows"
 DRAWS = {"urn draws", "perturbed sweeps", "blocks with reset", "perturbed imputation"}
-LEVELS, TIMES = {"categorical", "ordinal", "boolean"}, {"datetime", "time", "duration", "date"}
-NUMBERS = {"integer", "continuous", *TIMES}
-SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
-SPAN = r"(-?)P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?"
-NAME, KEPT = (
-    "identifier",
-    {"date": "date32[day]", "datetime": "timestamp[us]", "time": "time64[", "duration": "dur"},
+LEVELS, NUMBERS = {"categorical", "ordinal", "boolean"}, {"integer", "continuous"}
+DAY, CLOCK = r"(\d{4}-\d\d-\d\d)", r"(\d\d):(\d\d)(?::(\d\d))?"
+SPAN = r"-?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?"  # four parts, as in the others
+TIMES = {"date": f"{DAY}()()()", "datetime": f"{DAY}(?:[T ]{CLOCK})?", "time": f"(){CLOCK}"}
+TIMES, SECONDS = (
+    TIMES | {"duration": SPAN},
+    {"date": 86400, "minute": 60, "hour": 3600, "day": 86400},
 )
+KEPT = {"date": "date32[day]", "datetime": "timestamp[us]", "time": "time64[", "duration": "dur"}
 BESIDE = r"(report|results|codebook)\.html|codebook\.xml|(datapackage|tableschema|croissant)\.json"
 WHOLE = {"table", "sums", "means", "distribution", "line"}
 STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products"}
@@ -94,9 +95,8 @@ def strict_json(file: Path) -> Any:
 
 
 def _decimal_up(value: Fraction) -> str:
-    with localcontext() as context:
-        context.prec, context.rounding = 12, ROUND_CEILING
-        text = format(Decimal(value.numerator) / Decimal(value.denominator), "f")
+    parts = Decimal(value.numerator), Decimal(value.denominator)
+    text = format(Context(12, ROUND_CEILING).divide(*parts), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
@@ -159,20 +159,16 @@ def place_of(value: Any, kind: str = "") -> float:
         number = r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*"
         plain = isinstance(value, str) and re.fullmatch(number, value, re.ASCII)
         return float(value) if plain or type(value) in (int, float) else math.nan
-    if isinstance(value, str) and kind == "duration":
-        span = re.fullmatch(SPAN, value, re.ASCII)
-        sizes = zip(span.groups()[1:], (86400, 3600, 60, 1), strict=True) if span else [("nan", 1)]
-        return sum(float(n or 0) * size for n, size in sizes) * (-1 if span and span[1] else 1)
-    if isinstance(value, str):
-        plain = re.fullmatch(r"(\d{4}-\d\d-\d\d)?([T ]?\d\d:\d\d(:\d\d)?)?", value, re.ASCII)
-        read = time.fromisoformat if kind == "time" else datetime.fromisoformat
-        value = read(value) if plain and value else None
-    if isinstance(value, time):
-        value = datetime.combine(START, value)
-    if type(value) is date:
-        value = datetime.combine(value, time())
-    span = value - START if isinstance(value, datetime) else value
-    return span / timedelta(seconds=1) if isinstance(span, timedelta) else math.nan
+    if isinstance(value, timedelta):
+        return value / timedelta(seconds=1)
+    text = value.isoformat() if isinstance(value, date | time) else value
+    found = isinstance(text, str) and re.fullmatch(TIMES[kind], text, re.ASCII)
+    if not found:
+        return math.nan
+    day, *clock = found.groups("")
+    days = date.fromisoformat(day).toordinal() - EPOCH if "-" in day else day
+    parts = zip((days, *clock), (86400, 3600, 60, 1), strict=True)
+    return float(sum(int(n or 0) * size for n, size in parts) * (-1) ** (text[0] == "-"))
 
 
 def _noted(field: Any, labels: list[str]) -> bool:
@@ -189,10 +185,9 @@ class Column:
         codes = [*entry.get("not_applicable", ()), *entry.get("missing", ()), *out]
         levels = [False, True] if self.kind == "boolean" else [*entry.get("levels", ())]
         self.numeric, digits = not levels, entry.get("decimals")
-        day = "day" if self.kind == "date" else "second"
-        self.unit = SECONDS[entry.get("resolution", day)] if self.kind in TIMES else 0
-        ends = {"lower": time(), "upper": time(23, 59, 59)} if self.kind == "time" else {}
-        self.low, self.high = (self.place(entry.get(e, ends.get(e, 0))) for e in ("lower", "upper"))
+        self.unit = SECONDS.get(entry.get("resolution", self.kind), 1) * (self.kind in TIMES)
+        ends = (("lower", "00:00"), ("upper", "23:59:59"))  # of times of day; others state theirs
+        self.low, self.high = (self.place(entry.get(*end)) for end in ends)
         self.cells = self._cells(entry, bins or entry.get("bins")) if self.numeric else []
         self.slack = 1e-9 * max(self.high - self.low, abs(self.low), abs(self.high)) * self.real
         self.margin = self.slack + (0 if digits is None else 0.5 * 10.0**-digits)
@@ -220,9 +215,8 @@ class Column:
             most = 50 if self.kind == "integer" and many <= 50 else 20
             n = int(bins or (20 if self.real else min(many, 24 if self.kind == "time" else most)))
             require(1 <= n <= (10**7 if self.real else many), "a column has too many bins")
-            starts = [
-                low + (k * (high - low) / n if self.real else many * k // n) for k in range(n)
-            ]
+            size = (high - low) / n
+            starts = [low + (k * size if self.real else many * k // n) for k in range(n)]
         spikes = [float(spike) for spike in entry.get("spikes", ())]
         require(all(low <= spike <= high for spike in spikes), "a spike lies outside the bounds")
         found = [(spike, spike, self.shown(spike), True) for spike in spikes]
@@ -238,16 +232,13 @@ class Column:
         """A place on the number line as text."""
         if not self.unit:
             return f"{place + 0.0:.12g}" if self.real else str(int(place))
-        seconds = int(place) * self.unit
-        if self.kind != "duration":
-            moment = START + timedelta(seconds=seconds)
-            parts = {"date": moment.date(), "time": moment.time()}
-            return parts.get(self.kind, moment).isoformat()
-        days, rest = divmod(abs(seconds), 86400)
-        sizes = zip((rest // 3600, rest // 60 % 60, rest % 60), "HMS", strict=True)
-        clock = "".join(f"{n}{letter}" for n, letter in sizes if n)
-        sign = "-" * (seconds < 0)
-        return f"{sign}P{f'{days}D' * (days > 0)}{'T' * bool(clock)}{clock}" if seconds else "PT0S"
+        seconds = abs(int(place)) * self.unit if self.kind == "duration" else int(place) * self.unit
+        days, *clock = (seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60, seconds % 60)
+        if self.kind == "duration":
+            text = re.sub(r"(?<!\d)0[DHMS]", "", "P{}DT{}H{}M{}S".format(days, *clock))
+            return "-" * (place < 0) + text.rstrip("T") if seconds else "PT0S"
+        day, hour = date.fromordinal(days + EPOCH).isoformat(), "{:02}:{:02}:{:02}".format(*clock)
+        return {"date": day, "time": hour}.get(self.kind, f"{day}T{hour}")
 
     @property
     def stored(self) -> str:
@@ -343,10 +334,8 @@ class Release:
         require(signed["algorithm"] == "ed25519" and len(signed) == 3, "it is not of Ed25519")
         require(key in (None, signed["public_key"]), "it was signed by another key")
         digest = hashlib.sha256((self.folder / "manifest.json").read_bytes()).hexdigest()
-        try:
-            from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-        except ImportError:
-            raise Fault("not checked", "cryptography is not installed") from None
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signed["public_key"]))
         text = f"understudy release sha256:{digest}".encode()
         public.verify(bytes.fromhex(signed["signature"]), text)  # raises what makes it broken
@@ -359,17 +348,17 @@ class Release:
         fits = d["format"] == 1 and (own or self.promise["epsilon"] is None)
         require(fits, "it is of another format, or states another number of rows")
         self.rules, self.related = d.get("forbidden", []), bool(d.get("relations"))
-        named = {n: e.get("pattern", "{}") for n, e in d["columns"].items() if e["kind"] == NAME}
-        self.identifiers, self.order = named, [*d["columns"]]
-        self.entries = {n: e for n, e in d["columns"].items() if n not in named}
+        every, name = d["columns"], "identifier"
+        self.fresh = {n: e.get("pattern", "{}") for n, e in every.items() if e["kind"] == name}
+        self.order, self.entries = [*every], {n: every[n] for n in every if n not in self.fresh}
         self.names = [n for n, one in self.entries.items() if "derived" not in one]
         kinds = {one["kind"] for one in self.entries.values()}
-        require(kinds <= LEVELS | NUMBERS, "a column is of no known kind")
+        require(kinds <= LEVELS | NUMBERS | {*TIMES}, "a column is of no known kind")
         self.columns = {n: Column(e) for n, e in self.entries.items()}
-        fits = all(c.kind in (NUMBERS if c.numeric else LEVELS) for c in self.columns.values())
+        fits = all((c.kind in LEVELS) != c.numeric for c in self.columns.values())
         whole = all(all(box.values()) for box in self._boxes(self.columns))
         require(fits and whole, "a rule fits no states, or a column has none")
-        drafted = any(e.get("drafted") for e in (*d["columns"].values(), d.get("file", {})))
+        drafted = any(e.get("drafted") for e in (*every.values(), d.get("file", {})))
         require(not drafted or self.promise["leaks"], "entries stand as drafted; no leak says so")
         return f"{len(self.order)} columns, {len(self.rules)} forbidden combinations"
 
@@ -523,10 +512,8 @@ class Release:
         return labels, [box for box in boxes if all(box.values())]
 
     def _parquet(self, name: str) -> Any:
-        try:
-            from pyarrow.parquet import ParquetFile
-        except ImportError:
-            raise Fault("not checked", "pyarrow is not installed") from None
+        from pyarrow.parquet import ParquetFile
+
         return ParquetFile(self.folder / name).read()
 
     def _cells(self) -> str:
@@ -568,7 +555,6 @@ class Release:
         return len({*codes}) == len(codes) and (kind != "nodes" or entry["cells"] == len(codes) + 1)
 
     def _sets(self) -> str:
-        self._parquet(next(iter(self.parts)))
         grids = [self._grid(one)[1] for one in self.measured if one["bins"] or one.get("groups")]
         kept = [b for b in self._boxes(self.columns) if all({*b} in map(set, g) for g in grids)]
         for name, n_rows in self.parts.items():
@@ -576,7 +562,7 @@ class Release:
             fits = table.column_names == self.order and table.num_rows == n_rows
             require(fits, f"{name} has other columns, or another number of rows")
             start = PART * (int(name.rpartition("-")[2].partition(".")[0]) - 1) * ("/part-" in name)
-            for own, pattern in self.identifiers.items():
+            for own, pattern in self.fresh.items():
                 fresh = [pattern.format(start + k) for k in range(1, n_rows + 1)]
                 require(table[own].to_pylist() == fresh, f"{name} has other identifiers")
             table = table.select([*self.columns])
@@ -620,6 +606,8 @@ def verify(folder: Path, key: str | None = None) -> list[tuple[str, str, str]]:
             if lost:
                 raise Fault("not checked", f"it rests on the rule {lost}")
             found.append((rule, "ok", getattr(release, f"_{rule}")()))
+        except ImportError as lacking:
+            found.append((rule, "not checked", f"{lacking.name} is not installed"))
         except Exception as fault:  # a folder may hold anything
             found.append((rule, *(fault.args if type(fault) is Fault else ("broken", "malformed"))))
             lost = lost or rule * (rule in RULES[:7] and rule != "signature")
