@@ -36,12 +36,9 @@ UNBOUNDED = "exact (table|moment)|(pseudo )?posterior|as they stand|diverse rows
 DRAWS = {"urn draws", "perturbed sweeps", "blocks with reset", "perturbed imputation"}
 LEVELS, NUMBERS = {"categorical", "ordinal", "boolean"}, {"integer", "continuous"}
 DAY, CLOCK = r"(\d{4}-\d\d-\d\d)", r"(\d\d):(\d\d)(?::(\d\d))?"
-SPAN = r"-?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?"  # four parts, as in the others
 TIMES = {"date": f"{DAY}()()()", "datetime": f"{DAY}(?:[T ]{CLOCK})?", "time": f"(){CLOCK}"}
-TIMES, SECONDS = (
-    TIMES | {"duration": SPAN},
-    {"date": 86400, "minute": 60, "hour": 3600, "day": 86400},
-)
+TIMES["duration"] = r"-?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?"  # four parts each
+SECONDS = {"date": 86400, "day": 86400, "hour": 3600, "minute": 60}
 KEPT = {"date": "date32[day]", "datetime": "timestamp[us]", "time": "time64[", "duration": "dur"}
 BESIDE = r"(report|results|codebook)\.html|codebook\.xml|(datapackage|tableschema|croissant)\.json"
 WHOLE = {"table", "sums", "means", "distribution", "line"}

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, time, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,43 @@ where = {{ age = {{ lower = 0, upper = 29 }}, income = {{ lower = 50, upper = 10
 source = "law"
 reviewed = true
 """
+_TIMES = """
+rows = "private"
+[columns.city]
+kind = "categorical"
+levels = ["Aa", "Bb", "Cc"]
+source = "codebook"
+reviewed = true
+[columns.patient]
+kind = "identifier"
+pattern = "P{:03}"
+source = "none needed"
+reviewed = true
+[columns.admitted]
+kind = "datetime"
+lower = 2021-01-01T00:00:00
+upper = 2021-12-31T23:00:00
+resolution = "hour"
+bins = 6
+source = "codebook"
+reviewed = true
+[columns.arrived]
+kind = "time"
+resolution = "minute"
+source = "codebook"
+reviewed = true
+[columns.stay]
+kind = "duration"
+lower = "PT0S"
+upper = "P30D"
+resolution = "hour"
+source = "codebook"
+reviewed = true
+[[forbidden]]
+where = { arrived = { lower = 00:00:00, upper = 05:59:00 }, city = "Cc" }
+source = "law"
+reviewed = true
+"""
 BASES: dict[str, dict[str, Any]] = {
     "pure": {"epsilon": 3, "method": "independent"},
     "gaussian": {"epsilon": 3, "delta": "1e-6", "method": "independent", "lines_share": "0.2"},
@@ -59,6 +97,7 @@ BASES: dict[str, dict[str, Any]] = {
     "filtered": {"epsilon": 3, "method": "laplace", "options": {"form": "filtered"}},
     "dense": {"epsilon": 3, "method": "laplace", "options": {"form": "dense"}},
     "replaced": {"epsilon": 2, "method": "marginals", "rows": "public"},
+    "times": {"epsilon": 3, "method": "independent", "schema": _TIMES},
 }
 """What the releases that are altered were asked for."""
 
@@ -88,6 +127,11 @@ class Folder:
         names = (one for one in place.rglob("*") if one.is_file())
         files = {one.relative_to(place).as_posix(): one.read_bytes() for one in names}
         return cls(files, json.loads(files.pop("manifest.json")))
+
+    @property
+    def has_times(self) -> bool:
+        """Whether it is of the schema of times."""
+        return b"[columns.stay]" in self.files["schema.toml"]
 
     def copy(self) -> Folder:
         return Folder(dict(self.files), json.loads(json.dumps(self.manifest)))
@@ -127,20 +171,26 @@ class Folder:
 def base(name: str, place: Path) -> Folder:
     """A genuine release of few columns."""
     asked = dict(BASES[name])
-    rows = asked.pop("rows", "private")
-    rng = np.random.default_rng(7)
+    rows, text = asked.pop("rows", "private"), asked.pop("schema", SCHEMA)
+    rng, hour = np.random.default_rng(7), timedelta(hours=1)
     frame = pl.DataFrame(
         {
             "city": rng.choice(["Aa", "Bb", "Cc"], 200),
             "age": rng.integers(30, 90, 200),
             "income": np.round(rng.uniform(0, 100, 200), 1),
+            "admitted": [_YEAR + hour * int(k) for k in rng.integers(0, 8760, 200)],
+            "arrived": [(_YEAR + hour / 60 * int(k)).time() for k in rng.integers(360, 1440, 200)],
+            "stay": [hour * int(k) for k in rng.integers(0, 720, 200)],
         }
     )
+    frame = frame.select(name for name in frame.columns if f"[columns.{name}]" in text)
     n_rows = "n_rows = 200" if rows == "public" else ""
-    schema = us.Schema.loads(SCHEMA.format(rows=rows, n_rows=n_rows))
+    filled = text.format(rows=rows, n_rows=n_rows) if text is SCHEMA else text
+    schema = us.Schema.loads(filled)
     return Folder.read(us.synthesize(frame, schema, **asked).save(place / name))
 
 
+_YEAR = datetime(2021, 1, 1)
 Rng = np.random.Generator
 ALTERATIONS: dict[str, Callable[[Folder, Rng], None]] = {}
 
@@ -563,7 +613,7 @@ def sets_have_other_rows_or_columns(folder: Folder, rng: Rng) -> None:
     changes: list[Callable[[pl.DataFrame], pl.DataFrame]] = [
         lambda t: t.head(t.height - 1),
         lambda t: pl.concat([t, t]),
-        lambda t: t.drop("age"),
+        lambda t: t.drop(t.columns[1]),
         lambda t: t.with_columns(more=1),
         lambda t: t.select(t.columns[::-1]),
         lambda t: t.rename({"city": "town"}),
@@ -573,7 +623,10 @@ def sets_have_other_rows_or_columns(folder: Folder, rng: Rng) -> None:
 
 @alteration
 def sets_have_other_types(folder: Folder, rng: Rng) -> None:
-    name, kind = one_of([("age", pl.Float64), ("age", pl.String), ("income", pl.Float32)], rng)
+    kinds = [("age", pl.Float64), ("age", pl.String), ("income", pl.Float32)]
+    if folder.has_times:
+        kinds = [("admitted", pl.Date), ("stay", pl.Int64), ("arrived", pl.String)]
+    name, kind = one_of(kinds, rng)
     folder.table(SET, lambda t: t.cast({name: kind}))
 
 
@@ -581,6 +634,10 @@ def sets_have_other_types(folder: Folder, rng: Rng) -> None:
 def sets_have_values_that_no_column_has(folder: Folder, rng: Rng) -> None:
     wrong = [("age", 90), ("age", -1), ("income", 100.1), ("income", -2.0), ("income", None)]
     wrong += [("income", float("nan")), ("income", float("inf")), ("city", "Dd"), ("city", None)]
+    if folder.has_times:
+        wrong = [("admitted", _YEAR - timedelta(hours=1)), ("stay", timedelta(days=31))]
+        wrong += [("admitted", _YEAR + timedelta(minutes=5)), ("stay", timedelta(minutes=90))]
+        wrong += [("arrived", time(10, 0, 1)), ("patient", "P000"), ("patient", None)]
     name, value = one_of(wrong, rng)
 
     def change(table: pl.DataFrame) -> pl.DataFrame:
@@ -600,6 +657,12 @@ def sets_have_rows_that_cannot_be(folder: Folder, rng: Rng) -> None:
 
     def change(table: pl.DataFrame) -> pl.DataFrame:
         here = pl.int_range(pl.len()) == at % table.height
+        if folder.has_times:
+            early, last = pl.lit(time(3), pl.Time), pl.lit("Cc", table.schema["city"])
+            return table.with_columns(
+                arrived=pl.when(here).then(early).otherwise(pl.col("arrived")),
+                city=pl.when(here).then(last).otherwise(pl.col("city")),
+            )
         young, rich = pl.lit(12, pl.Int64), pl.lit(80.0)
         return table.with_columns(
             age=pl.when(here).then(young).otherwise(pl.col("age")),
@@ -607,6 +670,13 @@ def sets_have_rows_that_cannot_be(folder: Folder, rng: Rng) -> None:
         )
 
     folder.table(SET, change)
+
+
+@alteration
+def sets_have_identifiers_in_another_order(folder: Folder, rng: Rng) -> None:
+    if not folder.has_times:
+        raise Absent
+    folder.table(SET, lambda table: table.with_columns(pl.col("patient").reverse()))
 
 
 @alteration
