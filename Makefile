@@ -8,7 +8,7 @@ DEV := $(VENV)/.dev
 PROJECTS := pyproject.toml studies/pyproject.toml constraints.txt
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo check test faults audit verify lint format bench studies studies-install clean
+.PHONY: demo check test faults audit fuzz verify lint format bench studies studies-install clean
 
 demo: $(RUN)
 	$(BIN)/understudy demo
@@ -29,6 +29,10 @@ audit: $(DEV)
 # What can go wrong around a run, by the hundred: kills, full disks, losses of power, servers.
 faults: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal -m faults
+
+# Files that a reader breaks at, searched for a minute each; by coverage where atheris is installed.
+fuzz: $(DEV)
+	$(BIN)/python benchmarks/fuzz.py
 
 # Ten thousand altered releases, which loading and the independent checker must both refuse.
 verify: $(DEV)

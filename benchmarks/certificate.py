@@ -1,14 +1,16 @@
-"""Writes `docs/certificate.md`: each claim that a guarantee rests on, and what was done to refute it.
+"""Writes `docs/certificate.md`: the claims of a guarantee, and what was done to refute them.
 
     python benchmarks/certificate.py
     python benchmarks/certificate.py --ran "make verify" "10,000 altered releases, none accepted"
 
-Claims, proofs and tests are those of the map of proofs (the docstring of `understudy.privacy`), which
-mechanisms a method asks for is seen by making one release of each line of an audit, and what audits
-found stands in `docs/audits.jsonl` (`understudy audit --results docs/audits.jsonl`). What whoever ran
-a longer check saw is noted by the second form, in `docs/checks.jsonl`. A test compares the page with
-what is written here.
+Claims, proofs and tests are those of the map of proofs (the docstring of `understudy.privacy`),
+which mechanisms a method asks for is seen by making one release of each line of an audit, and what
+audits found stands in `docs/audits.jsonl` (`understudy audit --results docs/audits.jsonl`). What
+whoever ran a longer check saw is noted by the second form, in `docs/checks.jsonl`. A test compares
+the page with what is written here.
 """
+
+# ruff: noqa: E501  (rows of a page stand in one line each)
 
 from __future__ import annotations
 
@@ -59,11 +61,12 @@ all” is no grid. Where a range has no end, the proof stands alone beyond what 
 """
 AUDITED = """## Audits
 
-Releases of two neighbouring tables, {range} of each; an event learned on one half of them and counted
-on the other bounds ε or μ from below (95 %). An alarm is a bound above what is stated at a confidence
-of 1 − 10⁻⁶. *Reach* is what as many releases would show of the hardest mechanism that keeps the promise.
-In a worst case no other pair of tables is easier to tell apart; elsewhere a budget is split, and its
-parts hide each other, so a smaller share is no sign of a loose promise, nor of none.
+Releases of two neighbouring tables, {range} of each; an event learned on one half of them and
+counted on the other bounds ε or μ from below (95 %). An alarm is a bound above what is stated at a
+confidence of 1 − 10⁻⁶. *Reach* is what as many releases would show of the hardest mechanism that
+keeps the promise. In a worst case no other pair of tables is easier to tell apart; elsewhere a
+budget is split, and its parts hide each other, so a smaller share is no sign of a loose promise,
+nor of none.
 
 | Line | Stated | Shown | Share | Reach | Releases | Alarm | Day |
 |---|---:|---:|---:|---:|---:|---|---|
@@ -135,7 +138,9 @@ def _audited(line: Line, result: dict[str, Any] | None) -> str:
     if result is None:
         return f"| {name} | | | | | not run | | |"
     unit = {"mu": "μ", "epsilon": "ε"}[result["unit"]]
-    stated = f"{unit} = {result['stated']:.3g}" + f", δ = {result['delta']:g}" * bool(result["delta"])
+    stated = f"{unit} = {result['stated']:.3g}" + f", δ = {result['delta']:g}" * bool(
+        result["delta"]
+    )
     share = f"{result['shown'] / result['stated']:.2f}"
     alarm = "**ALARM**" if result["alarm"] else "no"
     numbers = f"{result['shown']:.2f} | {share} | {result['reach']:.2f}"
@@ -146,7 +151,9 @@ def _checks() -> str:
     lines = CHECKS.read_text(encoding="utf-8").splitlines() if CHECKS.exists() else []
     last = {one["ran"]: one for one in map(json.loads, lines)}
     rows = (f"| `{ran}` | {one['found']} | {one['day']} |" for ran, one in last.items())
-    return "\n".join(["## Longer checks, last run\n", "| Command | Found | Day |", "|---|---|---|", *rows, ""])
+    return "\n".join(
+        ["## Longer checks, last run\n", "| Command | Found | Day |", "|---|---|---|", *rows, ""]
+    )
 
 
 def _claim(
@@ -170,8 +177,9 @@ def _claim(
         days = max((result["day"] for result in done), default="")
         lines.append(
             f"\nAudit: {len(done)} of {len(mine)} lines through it run, {alarms} alarms, at most "
-            f"{most:.2f} of the promise seen; last on {days}." if done else
-            f"\nAudit: {len(mine)} lines through it, none run."
+            f"{most:.2f} of the promise seen; last on {days}."
+            if done
+            else f"\nAudit: {len(mine)} lines through it, none run."
         )
     return "\n".join(lines) + "\n"
 

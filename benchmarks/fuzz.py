@@ -58,7 +58,11 @@ def guided(name: str, seconds: int, keep: Path) -> int:
         words = Path(folder).with_suffix(".words")
         hexed = ("".join(rf"\x{byte:02x}" for byte in token) for token in TOKENS if token)
         words.write_text("\n".join(f'"{token}"' for token in hexed), encoding="ascii")
-        options = [f"-max_total_time={seconds}", f"-artifact_prefix={keep}/{name}-", "-rss_limit_mb=0"]
+        options = [
+            f"-max_total_time={seconds}",
+            f"-artifact_prefix={keep}/{name}-",
+            "-rss_limit_mb=0",
+        ]
         options += [f"-dict={words}", "-max_len=20000", "-timeout=60", "-print_final_stats=1"]
         atheris.Setup([sys.argv[0], *options, folder], target.run)
         atheris.Fuzz()

@@ -50,7 +50,7 @@ LAWS = {
     rf"Laplace, scale ([^\s,]+){LATTICE}": "lattice_laplace",
     r"Laplace in floating point, scale ([^\s;,]+)(?:[;,] .*)?": "laplace",
     r"exp\(−distance / ([^\s)]+)\), the largest error of .*": "exponential_mechanism",
-    rf"density ∝ exp\(−‖v‖∞/s\), s = ([^\s,]+), in \d+ dimensions{LATTICE}": "cube",
+    rf"density ∝ exp\(−‖v‖∞/s\), s = ([^\s,]+), in \d+ \w+{LATTICE}": "discrete_cube_laplace",
     rf"[^,]*Laplace[^,]*,? scale ([^\s,]+){LATTICE}, redrawn .* that": "truncated",
 }
 
@@ -489,6 +489,9 @@ class Release:
             if law in ("discrete_laplace", "lattice_laplace", "truncated"):
                 half = math.exp(-float(step / scale) / 2)
                 wide = float(step) * math.sqrt(2) * half / (1 - half**2)
+            if law == "discrete_cube_laplace":
+                m, radius = self.steps[number - 1][0]["cells"], float(scale / step)
+                wide = float(step) * math.sqrt(((m + 1) * (m + 2) * radius**2 - 0.25) / 3)
             rough = law in ("none", "exponential_mechanism") or (law[-3:] == "ian" and wide < step)
             same = same and (rough or abs(one["stddev"] / wide - 1) < 1e-6)
             require(same, f"what step {number} measured states another noise")

@@ -1,8 +1,8 @@
 """Places where a file from outside comes in, each as a function of bytes, with files to begin from.
 
-Whatever the bytes are, a target ends quietly: with a result, or with an error of the package that is
-one sentence. Anything else that is raised is a fault. `tests/attacks/test_fuzzed_files.py` tries
-some hundred changes of each, `benchmarks/fuzz.py` as many as there is time for.
+Whatever the bytes are, a target ends quietly: with a result, or with an error of the package that
+is one sentence. Anything else that is raised is a fault. `tests/attacks/test_fuzzed_files.py`
+tries some hundred changes of each, `benchmarks/fuzz.py` as many as there is time for.
 """
 
 from __future__ import annotations
@@ -79,7 +79,9 @@ asked_by = "somebody"
 claims = ["mean income > 300 where age < 30"]
 """
 ROWS = b"age,job,income,since\n17,a,3.5,2020-03-01T10:00:00\n-9,b,1e2,\n,x,,2020-13-01\n"
-LINES = b'{"age": 17, "job": "a", "income": 3.5}\n{"age": null, "job": "b", "since": "2020-03-01"}\n'
+LINES = (
+    b'{"age": 17, "job": "a", "income": 3.5}\n{"age": null, "job": "b", "since": "2020-03-01"}\n'
+)
 
 
 @dataclass(frozen=True)
@@ -111,11 +113,12 @@ _HELD: list[tempfile.TemporaryDirectory[str]] = []
 @contextlib.contextmanager
 def _refusing() -> Iterator[None]:
     """Errors of the package end a target, if each is a sentence."""
+    said = "an error"
     try:
         yield
     except UnderstudyError as error:
-        assert str(error).strip(), "an error says nothing"
-        assert len(str(error)) < 5_000, "an error is longer than a page"
+        said = str(error).strip()
+    assert 0 < len(said) < 5_000, "an error says nothing, or more than a page"
 
 
 def schemas(data: bytes) -> None:
@@ -229,7 +232,7 @@ def targets() -> dict[str, Target]:
 
 
 TOKENS = tuple(
-    b'" \' < > { } [ ] ( ) , ; : = ~ + - . / \\ 0 1 9 -1 1e999 nan null true 2020-13-40 '
+    b"\" ' < > { } [ ] ( ) , ; : = ~ + - . / \\ 0 1 9 -1 1e999 nan null true 2020-13-40 "
     b"\x00 \xff \xef\xbb\xbf \r \n \t \xc2\xa0 \xe2\x80\xa8 \xf0\x9f\x92\xa9 [[ ]] ]]> <!-- &lt; _ "
     b"99999999999999999999 0x1f inf log( where".split(b" ")
 )
@@ -237,7 +240,8 @@ TOKENS = tuple(
 
 
 def spliced(target: Target) -> st.SearchStrategy[bytes]:
-    """Files to begin from with up to four places changed: cut, filled, or repeated from elsewhere."""
+    """Files to begin from with up to four places changed: cut, filled, or repeated from
+    elsewhere."""
     place = st.floats(0, 1, exclude_max=True)
     edit = st.tuples(place, st.integers(0, 40), st.sampled_from(TOKENS) | st.none(), place)
 

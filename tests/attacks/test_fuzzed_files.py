@@ -1,11 +1,10 @@
-"""Attacks by changed files of every kind that comes in from outside; `make fuzz` goes on for longer.
+"""Attacks by changed files of every kind that comes in from outside; `make fuzz` goes on.
 
 The claim: whatever is in a file, there is a result or an error of one sentence, never a traceback.
 """
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from fuzz_targets import spliced, targets
 

@@ -1,8 +1,8 @@
 """`docs/certificate.md` says what the map of proofs, the mechanisms and the audits say."""
 
-import certificate
 import pytest
 
+import certificate
 from understudy.audit import LINES
 from understudy.privacy.mechanisms import MECHANISMS
 

@@ -1,8 +1,8 @@
 """Inequalities over whole boxes, by interval arithmetic (Arb), so that “for all” is not a grid.
 
 A box is one interval for each variable. A claim is a function of intervals that encloses a number
-which must be above 0 everywhere in them: if its enclosure is above 0, the claim holds in the box. If
-not, the box is halved, until all parts are shown or there are too many.
+which must be above 0 everywhere in them: if its enclosure is above 0, the claim holds in the box.
+If not, the box is halved, until all parts are shown or there are too many.
 """
 
 import pytest
@@ -53,9 +53,3 @@ def holds_everywhere(claim, box, *, most=200_000):
         middle = (low + high) / 2
         left += [[*part[:k], half, *part[k + 1 :]] for half in ((low, middle), (middle, high))]
     return shown
-
-
-def test_a_claim_that_fails_somewhere_is_not_shown():
-    assert holds_everywhere(lambda x: x * x - x + arb("0.26"), [(0.0, 1.0)]) > 1
-    with pytest.raises(AssertionError, match="not shown"):
-        holds_everywhere(lambda x: x * x - x + arb("0.24"), [(0.0, 1.0)])

@@ -5,8 +5,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lemmas.intervals import ROOT2, arb, density, holds_everywhere, upper
 
+from lemmas.intervals import ROOT2, arb, density, holds_everywhere, upper
 from understudy.privacy.accounting.gaussian_dp import amount_of_pure, pure_within
 from understudy.privacy.selection.exponential_mechanism import gdp_cost, zcdp_cost
 
@@ -17,8 +17,8 @@ def test_two_points_are_hardest_to_tell_apart_in_the_middle():
     """g'(z) = Φ(z)Φ(-z)/φ(z) falls for all z > 0, that is zΦ(z)Φ(-z) < φ(z)(2Φ(z) - 1).
 
     Divided by z and below 1/2, where (2Φ(z) - 1)/z, a mean of 2φ over [0, z], is at least 2φ(z):
-    2φ(z)² > Φ(z)Φ(-z). From there to 10 as it stands. Beyond 10, Φ(-z) ≤ φ(z)(1/z - 1/z³ + 3/z⁵), so
-    the claim follows from Φ(-z) < (1/z² - 3/z⁴)Φ(z); at 10 the left side is below 10⁻²³ and the
+    2φ(z)² > Φ(z)Φ(-z). From there to 10 as it stands. Beyond 10, Φ(-z) ≤ φ(z)(1/z - 1/z³ + 3/z⁵),
+    so the claim follows from Φ(-z) < (1/z² - 3/z⁴)Φ(z); at 10 the left side is below 10⁻²³ and the
     right one above 0.009, and z²Φ(-z) falls.
     """
     holds_everywhere(lambda z: 2 * density(z) ** 2 - upper(-z) * upper(z), [(0.0, 0.5)])
@@ -48,7 +48,9 @@ def test_costs_are_rounded_up_and_what_they_buy_down(epsilon):
     exact = exact_amount(epsilon)
     assert arb(amount_of_pure(epsilon)) >= exact
     assert arb(amount_of_pure(epsilon)) <= exact * (1 + arb("1e-9"))
-    assert exact_amount(pure_within(amount_of_pure(epsilon) / (1 + 1e-12))) <= exact * (1 + arb("1e-11"))
+    assert exact_amount(pure_within(amount_of_pure(epsilon) / (1 + 1e-12))) <= exact * (
+        1 + arb("1e-11")
+    )
 
 
 @given(spent=st.floats(1e-8, 50))

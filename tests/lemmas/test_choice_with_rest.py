@@ -1,21 +1,22 @@
 """A choice that leaves a rest of the budget: (2) of `accounting.gaussian_dp`.
 
-In units of μ, the standard deviation of what the rest loses, the two losses of the choice lie κ = ε/μ
-apart, and r < m is κ < 2. The density of the whole loss is h = qφ(x) + (1 - q)φ(x + κ) up to a shift,
-and M = 1/√(1 - κ²/4).
+In units of μ, the standard deviation of what the rest loses, the two losses of the choice lie κ =
+ε/μ apart, and r < m is κ < 2. The density of the whole loss is h = qφ(x) + (1 - q)φ(x + κ) up to a
+shift, and M = 1/√(1 - κ²/4).
 """
 
 import pytest
+
 from lemmas.intervals import density, flint, holds_everywhere, quantile_above, upper
 
 FAR = 3.0
 
 
 def excess(x, q, kappa):
-    """How far h lies above the wider normal density where both have equal mass above, in units of μ.
+    """How far h lies above the wider normal density at equal masses above, in units of μ.
 
-    T' ≤ 1 in the proof of the lemma is h(T(l)) ≥ h₀(l), and h₀ is φ(z)/M at its quantile z. x counts
-    from the middle between the two normal densities.
+    T' ≤ 1 in the proof of the lemma is h(T(l)) ≥ h₀(l), and h₀ is φ(z)/M at its quantile z. x
+    counts from the middle between the two normal densities.
     """
     near, far, narrow = x - kappa / 2, x + kappa / 2, (1 - kappa * kappa / 4).sqrt()
     above, above_far, at, at_far = upper(near), upper(far), density(near), density(far)

@@ -2,12 +2,13 @@
 
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lemmas.intervals import arb, density, flint, holds_everywhere, quantile_above, upper
 
+from lemmas.intervals import arb, density, flint, holds_everywhere, quantile_above, upper
 from understudy.privacy.accounting.gaussian_dp import unit_variance
 
 ORDER = 30
@@ -53,11 +54,11 @@ def shortfall():
 def test_the_polynomial_is_below_for_every_mu_up_to_a_half():
     """N(y) > 0 for 0 < y ≤ 1/4, by its series, exact but for a bound on its rest.
 
-    Its terms below y³ vanish, and that of y³ is above all that follow together. From y³⁰ on they are
-    bounded by Cauchy's estimate on the disc |y| ≤ 2: a mass over μ is a mean of e^(-yu²/2), u² ≤ 9/4,
-    over an interval of length 1, so at most e^(9/4) there, and the exponential at most e^(7/6). A
-    term c_n y^n is then at most that bound times 8^-n, and terms over y³ add up to less than twice
-    the first.
+    Its terms below y³ vanish, and that of y³ is above all that follow together. From y³⁰ on they
+    are bounded by Cauchy's estimate on the disc |y| ≤ 2: a mass over μ is a mean of e^(-yu²/2), u²
+    ≤ 9/4, over an interval of length 1, so at most e^(9/4) there, and the exponential at most
+    e^(7/6). A term c_n y^n is then at most that bound times 8^-n, and terms over y³ add up to less
+    than twice the first.
     """
     terms = [Fraction(int(c.p), int(c.q)) for c in shortfall().coeffs()]
     assert terms[:3] == [0, 0, 0]
@@ -106,7 +107,7 @@ def widest(mu):
     faster = -slope * variance**2
     places = list(vertices(variance))
     steps = [(2 * places[0][0], 2 * places[0][1])]  # F(-1) = 1 - F(0)
-    steps += [(b[0] - a[0], b[1] - a[1]) for a, b in zip(places, places[1:], strict=False)]
+    steps += [(b[0] - a[0], b[1] - a[1]) for a, b in pairwise(places)]
     return [(mu - step, 1 - moved * faster) for step, moved in steps]
 
 

@@ -1,9 +1,9 @@
 """Truncated noise: what `noise.truncated_laplace` says of log Z, for every width, place and change.
 
-In units of the scale. X = e^-s, D = e^-d and R = e^-(w - s - d), each in [0, 1] (q to these powers on
-the integers), name a statistic s, a change d, and what is left of the width w. Each inequality is
-an identity between polynomials, checked exactly, whose one side is a sum of products of numbers that
-are not negative.
+In units of the scale. X = e^-s, D = e^-d and R = e^-(w - s - d), each in [0, 1] (q to these powers
+on the integers), name a statistic s, a change d, and what is left of the width w. Each inequality
+is an identity between polynomials, checked exactly, whose one side is a sum of products of numbers
+that are not negative.
 """
 
 from fractions import Fraction
@@ -11,8 +11,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lemmas.intervals import arb, flint
 
+from lemmas.intervals import arb, flint
 from understudy.privacy.noise.truncated_laplace import calibrated_scale, realised_epsilon
 
 X, D, R, Q = flint.fmpq_mpoly_ctx.get(("X", "D", "R", "q"), "lex").gens()
@@ -59,7 +59,9 @@ def exact_epsilon(scale, sensitivity, width, coordinates, discrete):
     """Δ/b + c(log Z(Δ/c) - log Z(0)), as the module states it."""
     change, q = exact(min(sensitivity / coordinates, width)), (-1 / exact(scale)).exp()
     if discrete:
-        start, moved = (1 + q - q ** (s + 1) - q ** (exact(width) - s + 1) for s in (arb(0), change))
+        start, moved = (
+            1 + q - q ** (s + 1) - q ** (exact(width) - s + 1) for s in (arb(0), change)
+        )
     else:
         start, moved = (2 - q**s - q ** (exact(width) - s) for s in (arb(0), change))
     return coordinates * (change / exact(scale) + (moved / start).log())

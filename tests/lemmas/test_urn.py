@@ -1,8 +1,8 @@
 """Records from an urn: the theorem of `mechanisms.records.urn`.
 
-With c = ñ/α, u = α/a, v = a/N and w = y_j/ñ, all of u, v, w in [0, 1], the factors by which an added
-record multiplies a probability are A = 1 + wuc and B = 1/(1 + uvc). Independent draws are the same
-with ñ = 1 and w = 1, draw by draw.
+With c = ñ/α, u = α/a, v = a/N and w = y_j/ñ, all of u, v, w in [0, 1], the factors by which an
+added record multiplies a probability are A = 1 + wuc and B = 1/(1 + uvc). Independent draws are
+the same with ñ = 1 and w = 1, draw by draw.
 """
 
 from fractions import Fraction
@@ -10,8 +10,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lemmas.intervals import arb, ctx, flint
 
+from lemmas.intervals import arb, ctx, flint
 from understudy.privacy.mechanisms.records.urn import prior_weight
 
 NAMES = ("u", "v", "w", "c")

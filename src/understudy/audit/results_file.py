@@ -1,7 +1,7 @@
 """What audits found, kept in a file: a line of JSON for each line that was audited.
 
-A full audit takes hours. Each result is written as soon as it is there, so an audit that ended early
-goes on with what is left, and several processes may divide methods among themselves.
+A full audit takes hours. Each result is written as soon as it is there, so an audit that ended
+early goes on with what is left, and several processes may divide methods among themselves.
 """
 
 from __future__ import annotations

@@ -89,7 +89,8 @@ claim: of a huge table, its cells above a threshold, or records from it, have th
         noise/binomial_sampling.py noise/large_counts.py
     test: oracles/test_empty_cells.py privacy/noise/test_binomial_sampling.py
         privacy/noise/test_large_counts.py
-claim: a sum of numbers R wide changes by at most R/2, by R if a record is replaced, and a scatter by
+claim: a sum of numbers R wide changes by at most R/2, by R if a record is replaced, and a scatter
+by
     no more than is stated from the schema, cells and lattice included
     proof: mechanisms/sums/moments.py mechanisms/sums/moment_noise.py
         mechanisms/sums/scatter.py
