@@ -11,10 +11,15 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+import numpy as np
+
 from understudy.audit.audited_release import Line
-from understudy.audit.probes import opposite_scores
+from understudy.audit.observation import Observation
 from understudy.errors import MethodError, suggestion
 from understudy.methods import METHODS
+from understudy.privacy.gate import Gate
+from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
+from understudy.privacy.selection.scores import DistanceFromModel
 
 _LEVELS = """
 [columns.{name}]
@@ -76,6 +81,29 @@ _SMALL_DELTA: Final[dict[str, Any]] = {"epsilon": "4", "delta": "0.000001"}
 
 MANY = 100_000
 """Releases of methods of one measurement, which take a millisecond each."""
+
+
+_CANDIDATES = (("a",), ("b",))
+_ODDS = 3.5
+"""Logarithm of the odds against the first candidate, under the one table."""
+
+
+def opposite_scores(gate: Gate) -> Observation:
+    """A choice between two tables of one column, of which a record more moves the scores apart.
+
+    The counts of `a` lie above what is estimated and those of `b` below it, by so much that the
+    first is chosen seldom: the probability of that then grows by nearly e^ε. With μ, by which the
+    odds are to be even, it is chosen as often as the other.
+    """
+    records = 8.0
+    # Of the scores, whose difference counts by ε/2 for each record.
+    apart = 0.0 if gate.budget.delta else 2 * _ODDS / float(gate.budget.amount)
+    estimates = np.array([records, 0.0, records + apart, 1.0])
+    score = DistanceFromModel(gate.schema, _CANDIDATES, estimates, (1, 1), np.zeros(2))
+    chosen = gate.ask(
+        CandidateColumns(candidates=_CANDIDATES, score=score), spend=gate.budget.amount
+    )
+    return {"the first is chosen": float(chosen.value == _CANDIDATES[0])}
 
 
 def _one_measurement() -> Iterator[Line]:
