@@ -68,6 +68,9 @@ keeps the promise. In a worst case no other pair of tables is easier to tell apa
 budget is split, and its parts hide each other, so a smaller share is no sign of a loose promise,
 nor of none.
 
+A full audit makes 100,000 releases of each table for methods of one measurement, 10,000 for others
+(`understudy audit`); a line with fewer was not run in full.
+
 | Line | Stated | Shown | Share | Reach | Releases | Alarm | Day |
 |---|---:|---:|---:|---:|---:|---|---|
 """
