@@ -1,6 +1,7 @@
 """The check itself: a claim that fails somewhere, if only by little, is not shown."""
 
 import pytest
+
 from lemmas.intervals import arb, holds_everywhere
 
 
