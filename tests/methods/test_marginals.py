@@ -228,7 +228,7 @@ def test_few_records_are_measured_in_pairs(n, options, wide):
         HEAD.format(n=n) + "".join(f"[columns.{name}]\n{column}" for name in names)
     )
     same = np.random.default_rng(1).integers(0, 4, n).astype(str)
-    rows = Table(schema, pl.DataFrame(dict.fromkeys(names, same)))
+    rows = Table(pl.DataFrame(dict.fromkeys(names, same)), schema)
     gate = open_gate(rows, Budget.of("1", "1e-9", "gdp"), SeededRandomness(2))
     configure("marginals", options).fit(gate, gate.budget.amount, n)
     tables = [len(one.value.columns) for one in gate.measured if isinstance(one.value, NoisyTable)]
