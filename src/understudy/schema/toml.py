@@ -29,8 +29,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 # What a column is, then its domain, then its codes, then what people say about it.
 COLUMN_ORDER = (
     *("kind", "like", "pattern", "derived", "levels", "hierarchy", "lower", "upper", "resolution"),
-    *("timezone", "bins", "spikes", "decimals", "not_applicable", "missing", "out_of_domain"),
-    *("value_labels", "description", "unit", "source", "reviewed", "confirmed", "drafted"),
+    *("timezone", "bins", "spikes", "heaps", "decimals", "not_applicable", "missing"),
+    *("out_of_domain", "value_labels", "description", "unit"),
+    *("source", "reviewed", "confirmed", "drafted"),
 )
 _FILE_ORDER = (
     *("encoding", "separator", "quote", "decimal", "thousands", "multiline", "sheet"),
