@@ -507,7 +507,9 @@ class Release:
         kind, (labels, boxes), rows = one["kind"], self._grid(one), [*zip(*axes, strict=True)]
         entry = self.steps[one["ledger_entry"] - 1][0]
         if n_axes := {"products": 3, "heaps": 1}.get(kind):  # of heaps the step has one cell more
-            return len(axes) == n_axes and len({*rows}) == len(rows) == entry["cells"] - (n_axes < 3)
+            return len(axes) == n_axes and len({*rows}) == len(rows) == entry["cells"] - (
+                n_axes < 3
+            )
         names = one["of"] if kind == "leaf-sums" else one["columns"]
         if kind == "line":
             column = self.columns[names[0]]

@@ -113,7 +113,7 @@ class SummedRows(ABC):
     def line_counts(
         self, lines: Mapping[str, NumberCells]
     ) -> Confidential[dict[str, NDArray[np.int64]]]:
-        """Counts over number lines or heaps; the input is read once more, for all of them together."""
+        """Counts over lines or heaps; the input is read once more, for all of them together."""
         return Confidential(self._through_rows(partial(LineCounts, self._schema, lines)))
 
     def _require_declared_number(self) -> None:

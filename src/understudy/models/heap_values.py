@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
 from understudy.features.line_cells import Numeric
@@ -13,7 +14,7 @@ from understudy.schema.heaps import Roundings, Steps
 from understudy.schema.value_grid import Grid
 
 _LISTED = 64
-"""Values of a class in a bin that are written out; of more, a value and its neighbours are tried."""
+"""Values of a class in a bin that are written out; of more, one and its neighbours are tried."""
 _MOST = 10**7
 _TRIES = (0, 1, -1, 2, -2, 3, -3, 4, -4)
 
@@ -40,7 +41,7 @@ class HeapValues:
         return self._roundings.n_classes
 
     @cached_property
-    def is_bin(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def is_bin(self) -> NDArray[np.bool_]:
         """Which ordinary states are bins, not spikes; shape (states,)."""
         return np.array([not one.spike for one in self.column.intervals])
 
@@ -122,18 +123,18 @@ class HeapValues:
         found = []
         for c in range(self.n_classes):
             step = self._steps(c) or Steps(1.0, 0.0)
-            low, high = ((end - step.at) / step.every for end in (self._grid.lows, self._grid.highs))
+            low, high = (
+                (end - step.at) / step.every for end in (self._grid.lows, self._grid.highs)
+            )
             slack = 1e-9 * np.maximum(1.0, np.abs(low))
             found.append((np.ceil(low - slack), np.floor(high + slack)))
         return found
 
-    def _fits(self, values: Floats, states: Integers, c: int) -> np.ndarray[
-        tuple[int], np.dtype[np.bool_]
-    ]:
+    def _fits(self, values: Floats, states: Integers, c: int) -> NDArray[np.bool_]:
         """Whether values lie in these bins, are of the class, and are no spikes."""
         inside = (values >= self._grid.lows[states]) & (values <= self._grid.highs[states])
         own = self._roundings.classes(values) == c
-        return inside & own & ~np.isin(values, self._spikes)
+        return np.asarray(inside & own & ~np.isin(values, self._spikes))
 
     def _numbers(self, places: Floats, c: int) -> Floats:
         """Values of steps, on the grid of the column."""

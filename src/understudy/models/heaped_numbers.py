@@ -49,7 +49,7 @@ def class_shares(counts: Floats, stddev: float, without: Floats) -> Floats:
     n_zones, n_classes = counts.shape
     sums, spread = counts.sum(axis=0), stddev * np.sqrt(n_zones)
     total = float(sums.sum())
-    if total < _FIRM * spread * np.sqrt(n_classes):
+    if total <= max(_FIRM * spread * np.sqrt(n_classes), 0.0):
         return np.tile(without, (n_zones, 1))
     beyond = sums - total * without
     kept = np.maximum(1 - np.divide(spread**2, beyond**2, where=beyond != 0, out=beyond * 0), 0)
@@ -120,7 +120,7 @@ class HeapedNumbers:
         return moved
 
     def middles(self, records: Floats) -> Floats:
-        """Mean of the numbers in each ordinary state, if so many records are in each, shape (states,)."""
+        """Mean number of each ordinary state, with so many records in each; shape (states,)."""
         return np.asarray((self.rates(records) * self.values.means).sum(axis=1))
 
     def rates(self, records: NDArray[Any]) -> Floats:
@@ -133,7 +133,8 @@ class HeapedNumbers:
             Shape (states, classes), rows summing to 1.
         """
         known = np.asarray(records if self.whole is None else self.whole, dtype=np.float64)
-        rates = self.values.possible / self.values.possible.sum(axis=1, keepdims=True)
+        possible = self.values.possible
+        rates: Floats = possible / possible.sum(axis=1, keepdims=True)
         for zone in np.unique(self.zones):
             own = np.flatnonzero((self.zones == zone) & self.values.is_bin)
             rates[own] = _fitted(rates[own], np.maximum(known[own], 1e-6), self.shares[zone])

@@ -3,11 +3,10 @@
 A method draws bins; which number of a bin a record gets costs nothing more, since what was released
 tells it. Cells of a number line divide the bins. Their counts are shrunk towards even ones, so that
 noise alone makes no shape (`understudy.models.shrunk_shares`). Where a column has heaps, numbers
-are moved onto them (`understudy.models.heaped_numbers`), whether a line, the method or nothing says
-where in its bin a number lies. Where second moments have the mean of a column, and the records' would
-be further from it than its standard error, cells get weights exp(θu) besides, u their place in
-their bin from 0 to 1 and θ the same in all bins, so that it comes to lie just within: as far as the
-bins allow.
+are moved onto them (`understudy.models.heaped_numbers`), whatever placed them. Where second moments
+have the mean of a column, and the records' would be further from it than its standard error, cells
+get weights exp(θu) besides, u their place in their bin from 0 to 1 and θ the same in all bins, so
+that it comes to lie just within: as far as the bins allow.
 """
 
 from __future__ import annotations
@@ -30,8 +29,8 @@ from understudy.models.even_draws import dealt, records_by_cell, upper_ends
 from understudy.models.heaped_numbers import HeapedNumbers
 from understudy.models.shrunk_shares import shrunk
 from understudy.release import Measurement
-from understudy.release.measurement import kept_columns
 from understudy.release.decoding import drawn_numbers
+from understudy.release.measurement import kept_columns
 from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Schema
 

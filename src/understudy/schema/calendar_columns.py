@@ -64,7 +64,7 @@ class Calendar(Numeric):
         low, high = self.bounds
         return min(DEFAULT_BINS, int(high - low) + 1)
 
-    _length_words: ClassVar[str] = 'length of whole units, such as "PT15M", or time of the column'
+    _length_words: ClassVar[str] = 'length of whole units, such as "PT15M"'
 
     def _length(self, every: Code) -> float | None:
         seconds = seconds_of_span(every) if isinstance(every, str) else None

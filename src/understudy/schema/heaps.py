@@ -25,6 +25,7 @@ from understudy.schema.column_base import Value
 
 MOST_HEAPS = 8
 _LOOKED_AT = 4096
+_ALL = 1.5  # steps of a grid, below which a heap is the grid
 
 Numbers = NDArray[np.float64]
 
@@ -101,10 +102,11 @@ class Roundings:
     def among_all(self, low: float, high: float) -> Numbers:
         """Share of each class if every number of a column were as frequent; shape (classes,)."""
         if not self.scale:
-            return np.eye(self.n_classes)[-1]
+            return np.asarray(np.eye(self.n_classes)[-1])
         n_values = int(min(_LOOKED_AT, (high - low) * self.scale + 1))
         numbers = np.round(low * self.scale + np.arange(n_values)) / self.scale
-        return np.bincount(self.classes(numbers), minlength=self.n_classes) / n_values
+        counts = np.bincount(self.classes(numbers), minlength=self.n_classes)
+        return np.asarray(counts / n_values)
 
 
 def fault_of(roundings: Roundings, bounds: tuple[float, float], entries: tuple[Any, ...]) -> str:
@@ -118,21 +120,31 @@ def fault_of(roundings: Roundings, bounds: tuple[float, float], entries: tuple[A
     low, high = bounds
     if len(entries) > MOST_HEAPS:
         return f"has {len(entries)} heaps; at most {MOST_HEAPS} can be told apart"
-    for k, (step, entry) in enumerate(zip(roundings.steps, entries, strict=True)):
-        named = entry.every if isinstance(entry, HeapAt) else entry
-        if not 0 < step.every < np.inf:
-            return f"heap {named!r} must be above 0"
-        if step.every <= 4 * CLOSE * max(abs(low), abs(high)) * (roundings.scale != 1.0):
-            return f"heap {named!r} is finer than the numbers up to {high:.12g} can be told apart"
-        if roundings.scale and not _on_grid(step, roundings.scale):
-            return f"heap {named!r} does not lie on the values that the column holds"
-        if roundings.scale and step.every * roundings.scale < 1.5:
-            return f"heap {named!r} has every value of the column; take it off"
-        if not _has_own(Roundings(roundings.steps[: k + 1], roundings.scale), low, high):
-            return (
-                f"heap {named!r} has no number of its own between the bounds; put finer heaps "
-                "behind coarser ones, and take off what an earlier one has"
-            )
+    for k, entry in enumerate(entries):
+        upto = Roundings(roundings.steps[: k + 1], roundings.scale)
+        if said := _fault_of_last(upto, low, high):
+            named = entry.every if isinstance(entry, HeapAt) else entry
+            return f"heap {named!r} {said}"
+    return ""
+
+
+def _fault_of_last(roundings: Roundings, low: float, high: float) -> str:
+    """What is wrong with the last heap."""
+    step, scale = roundings.steps[-1], roundings.scale
+    finest = 0.0 if scale == 1.0 else 4 * CLOSE * max(abs(low), abs(high))
+    if not 0 < step.every < np.inf:
+        return "must be above 0"
+    if step.every <= finest:
+        return f"is finer than numbers up to {high:.12g} can be told apart"
+    if scale and not _on_grid(step, scale):
+        return "does not lie on the values that the column holds"
+    if scale and step.every * scale < _ALL:
+        return "has every value of the column; take it off"
+    if not _has_own(roundings, low, high):
+        return (
+            "has no number of its own between the bounds; put finer heaps behind coarser ones, and "
+            "take off what an earlier one has"
+        )
     return ""
 
 

@@ -73,10 +73,10 @@ class Numeric(Declaration):
     def _steps(self, heap: Heap) -> Steps:
         every, at = (heap.every, heap.at) if isinstance(heap, HeapAt) else (heap, None)
         length, start = self._length(every), 0.0 if at is None else self.position(at)
-        if length is None or start is None:
-            raise ValueError(
-                f"`heaps`: {text_of(every if length is None else at)!r} is no {self._length_words}"
-            )
+        if length is None:
+            raise ValueError(f"`heaps`: {text_of(every)!r} is no {self._length_words}")
+        if start is None:
+            raise ValueError(f"`heaps`: {text_of(at or '')!r} is no value of the column")
         return Steps(length, start)
 
     _length_words: ClassVar[str] = "number"
