@@ -13,7 +13,7 @@ from understudy import pipeline
 from understudy.cli.terminal import review_text
 from understudy.errors import DataError, MethodError, SchemaError
 from understudy.schema.conventions import Form, all_forms, forms_for
-from understudy.schema.decisions import Path_, Review
+from understudy.schema.decisions import RULES, Path_, Review, left_as_drafted
 from understudy.schema.toml import file_text
 
 
@@ -55,7 +55,8 @@ class Session:
 
     def accept_sourced(self) -> None:
         """One decision about all that comes from public sources, and is not told to misfit."""
-        paths = [path for path in self.review.sourced if path[-1] not in self._findings]
+        misfit = [("columns", name) for name in self._findings]
+        paths = [path for path in self.review.sourced if path not in misfit]
         if paths:
             self._decide(self.review.accepted(*paths))
         review_text.accepted_at_once(self.review, paths)
@@ -83,7 +84,8 @@ class Session:
 
     def _ask(self, path: Path_, left: int) -> bool:
         """Show one column, and do as is said; whether to go on."""
-        review_text.shown(self.review, path, left, self._findings.get(path[-1], []))
+        findings = self._findings.get(path[-1], []) if path[0] == "columns" else []
+        review_text.shown(self.review, path, left, findings)
         while True:
             key, _, rest = _answer("> ").partition(" ")
             if key == "q":
@@ -111,8 +113,8 @@ class Session:
 
     def _look_again(self, path: Path_) -> None:
         """See whether the rows fit a column that was changed."""
-        column = self.review.schema.columns.get(path[-1])
-        if self._data is None or path == ("file",) or column is None:
+        column = self.review.schema.columns.get(path[-1]) if path[0] == "columns" else None
+        if self._data is None or column is None:
             return
         alone = self.review.schema.part([path[-1]])
         try:
@@ -124,7 +126,7 @@ class Session:
     def accept(self, path: Path_, source: str) -> Review:
         """As it stands; asks for a source where none is named."""
         part = self.review.part(path)
-        if not source and not part.source.strip() and not part.left_as_drafted:
+        if not source and not part.source.strip() and not left_as_drafted(part):
             source = self._source()
         return self.review.accepted(path, source=source)
 
@@ -210,7 +212,7 @@ _DECISIONS = {
 
 
 def _forms(path: Path_, wanted: str) -> tuple[Form, ...]:
-    if path == ("file",):
+    if path[0] in ("file", *RULES):
         return ()
     if wanted:
         titles = {

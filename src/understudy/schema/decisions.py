@@ -17,16 +17,21 @@ from typing import Any
 import tomli_w
 
 from understudy import disk
-from understudy.errors import SchemaError
+from understudy.errors import SchemaError, line
 from understudy.schema import toml
 from understudy.schema.conventions import Form
+from understudy.schema.relations import Relation
 from understudy.schema.review import Reviewed
 from understudy.schema.schema import Schema
 from understudy.schema.schema_text import SchemaText
+from understudy.schema.structural_zeros import Rule
 from understudy.schema.toml_layout import laid_out
 
 Path_ = tuple[str, ...]
-"""Where in the file a decision belongs: ("file",) or ("columns", name)."""
+"""Where in the file a decision belongs: ("file",), ("columns", name) or ("relations", "0")."""
+
+RULES = "forbidden", "relations"
+"""Lists of what holds for everybody."""
 
 _KEPT = ("missing", "not_applicable", "out_of_domain", "description", "unit", "drafted")
 
@@ -48,6 +53,14 @@ _LEAKS = {
     "thousands": "a single number can decide it",
     "sheet": "its name is one of the confidential file",
 }
+
+
+Part = Reviewed | Relation | Rule
+
+
+def left_as_drafted(part: Part) -> tuple[str, ...]:
+    """Entries that stand as they were read from the rows; rules are never read."""
+    return part.left_as_drafted if isinstance(part, Reviewed) else ()
 
 
 def leak_of(entry: str) -> str:
@@ -97,9 +110,11 @@ class Review:
     def open(self) -> tuple[Path_, ...]:
         """What is not decided: not reviewed, or left as drafted; the form of the file first."""
         file = self.schema.file
-        parts: dict[Path_, Reviewed] = {("file",): file} if file.drafted else {}
+        parts: dict[Path_, Part] = {("file",): file} if file.drafted else {}
         parts |= {("columns", name): one for name, one in self.schema.declared.items()}
-        return tuple(p for p, one in parts.items() if not one.reviewed or one.left_as_drafted)
+        for key in RULES:
+            parts |= {(key, str(k)): one for k, one in enumerate(getattr(self.schema, key))}
+        return tuple(p for p, one in parts.items() if not one.reviewed or left_as_drafted(one))
 
     @property
     def sourced(self) -> tuple[Path_, ...]:
@@ -107,11 +122,14 @@ class Review:
         return tuple(
             path
             for path in self.open
-            if not (part := self.part(path)).left_as_drafted and part.source.strip()
+            if not left_as_drafted(part := self.part(path)) and part.source.strip()
         )
 
-    def part(self, path: Path_) -> Reviewed:
+    def part(self, path: Path_) -> Part:
         """What a decision is about."""
+        if path[0] in RULES:
+            found: Part = getattr(self.schema, path[0])[int(path[1])]
+            return found
         return self.schema.file if path == ("file",) else self.schema.declared[path[1]]
 
     def accepted(self, *paths: Path_, source: str = "") -> Review:
@@ -125,10 +143,10 @@ class Review:
             SchemaError: an entry is left as drafted.
         """
         for path in paths:
-            if left := self.part(path).left_as_drafted:
+            if left := left_as_drafted(self.part(path)):
                 raise SchemaError(
-                    f"{_name(path)}: {', '.join(left)} were read from the rows; confirm them with "
-                    "a source, or change them."
+                    f"{self.name(path)}: {', '.join(left)} were read from the rows; confirm them "
+                    "with a source, or change them."
                 )
         return self._with(paths, {"reviewed": True} | ({"source": source} if source else {}))
 
@@ -141,8 +159,8 @@ class Review:
         part = self.part(path)
         if not source.strip():
             raise SchemaError("A confirmation needs a source: a codebook and page, a law.")
-        left = part.left_as_drafted
-        said = {"confirmed": {**part.confirmed, **dict.fromkeys(left, source)}} if left else {}
+        left, known = left_as_drafted(part), getattr(part, "confirmed", {})
+        said = {"confirmed": {**known, **dict.fromkeys(left, source)}} if left else {}
         own = {} if part.source.strip() and left else {"source": source}
         return self._with([path], {**own, "reviewed": True, **said})
 
@@ -171,7 +189,8 @@ class Review:
             ) from None
         if "drafted" in entries:
             raise SchemaError("The marks of a draft are not edited; confirm or change the entries.")
-        values = set(entries).intersection(self.part(path).readable)
+        values = set(entries).intersection(getattr(self.part(path), "readable", entries))
+        values -= {"source", "reviewed"}
         gone = {"source": ""} if values and "source" not in entries else {}
         return self._with([path], {**entries, **gone})
 
@@ -181,7 +200,7 @@ class Review:
         Raises:
             SchemaError: no schema comes of it.
         """
-        drafted = dict(self.part(path).drafted)
+        drafted = dict(getattr(self.part(path), "drafted", {}))
         text = self.text.with_block(path, block)
         marks = {"drafted": drafted} if drafted else {}
         return self._checked(text.with_entries(path, marks))
@@ -195,6 +214,7 @@ class Review:
             SchemaError: codes of absence are values of the form.
         """
         part = self.part(path)
+        assert isinstance(part, Reviewed)
         old = part.model_dump(exclude_defaults=True, by_alias=True)
         new = form.column.model_dump(exclude_defaults=True, by_alias=True)
         kept = {key: old[key] for key in _KEPT if key in old}
@@ -208,17 +228,23 @@ class Review:
         return self._checked(self.text.with_block(path, block))
 
     def excluded(self, path: Path_) -> Review:
-        """Without a column, which will then not be released.
+        """Without a column, which will then not be released; or without a rule.
 
         Raises:
             SchemaError: others name it, or it is the only one.
         """
         # repr keeps a line break in a name from ending the comment.
-        note = f"# Column {path[1]!r} was taken out when the schema was reviewed.\n"
+        note = f"# {line(self.name(path))} was taken out when the schema was reviewed.\n"
         try:
             return self._checked(self.text.with_block(path, note))
         except SchemaError as error:
-            raise SchemaError(f"{_name(path)} cannot be taken out. {error}") from None
+            raise SchemaError(f"{self.name(path)} cannot be taken out. {error}") from None
+
+    def name(self, path: Path_) -> str:
+        """What a decision is about, in words."""
+        if path[0] in RULES:
+            return f"The rule “{getattr(self.part(path), 'text', '')}”"
+        return "The table [file]" if path == ("file",) else f"Column {path[1]!r}"
 
     def saved(self, before: str) -> None:
         """Write the text into its file at once, if nobody else has changed that.
@@ -252,7 +278,3 @@ class Review:
         review = replace(self, text=text, decisions=self.decisions + 1)
         assert review.schema
         return review
-
-
-def _name(path: Path_) -> str:
-    return "The table [file]" if path == ("file",) else f"Column {path[1]!r}"

@@ -1,9 +1,10 @@
 """Expressions over columns, as rules and formulas write them: read, checked and computed.
 
 `weight / height ** 2`, `income > 0`, `cut(age, 18, 65)`: arithmetic (`+ - * / **`), parentheses,
-numbers, `abs` and `floor`; comparisons, joined by `&` and `|`; and `cut`, which says in which
-interval a number lies. Names with spaces stand in back-ticks. Nothing else is read, and nothing
-written is ever run: the tree of the text is walked, node by node (`expression_values`).
+numbers, `abs` and `floor`; comparisons, joined by `and` and `or`, or by `&` and `|` (which need
+parentheses); and `cut`, which says in which interval a number lies. Names with spaces stand in
+back-ticks. Nothing else is read, and nothing written is ever run: the tree of the text is walked,
+node by node (`expression_values`).
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ FUNCTIONS: Final[dict[str, Callable[[Any], Any]]] = {"abs": np.abs, "floor": np.
 CUT: Final = "cut"
 """The function that gives the number of an interval: 0 below the first cut, and so on."""
 
-_KNOWN = "numbers, columns, + - * / **, comparisons joined by & and |, abs, floor and cut"
+_KNOWN = "numbers, columns, + - * / **, comparisons joined by and, or, & and |, abs, floor and cut"
 
 
 def python_tree(code: str) -> tuple[ast.Expression, dict[str, str]]:
@@ -73,6 +74,18 @@ class _Named(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name(self._quoted.get(node.id, node.id), ast.Load())
+
+
+class _Joined(ast.NodeTransformer):
+    """Puts & and | in the place of `and` and `or`, which mean the same between comparisons."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        operator = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
+        found: ast.expr
+        found, *others = (self.visit(one) for one in node.values)
+        for one in others:
+            found = ast.BinOp(found, operator, one)
+        return found
 
 
 @dataclass(frozen=True)
@@ -103,9 +116,9 @@ class Expression:
             raise ValueError(f"it has more than {_LONGEST:,} characters; write a shorter one")
         try:
             tree, quoted = python_tree(text)
+            body = _Joined().visit(tree.body)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise ValueError(f"{text[:80]!r} cannot be read; it may hold {_KNOWN}") from None
-        body = tree.body
         for node, depth in _walk(body):
             if depth > _DEEPEST:
                 raise ValueError("it is nested too deeply; write a simpler one")
@@ -153,7 +166,7 @@ def _require_known(node: ast.AST, *, top: bool) -> None:
     if isinstance(node, ast.BinOp):
         known = type(node.op) in ARITHMETIC or type(node.op) in LOGIC
         if type(node.op) in LOGIC and not (_is_truth(node.left) and _is_truth(node.right)):
-            raise ValueError("& and | stand between comparisons in parentheses, (a > 0) & (b > 0)")
+            raise ValueError("and, or, & and | stand between comparisons, (a > 0) & (b > 0)")
     elif isinstance(node, ast.Compare):
         if len(node.ops) > 1:
             raise ValueError("it compares three things at once; write (a <= b) & (b < c)")

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from understudy.cli.terminal import escape, out
 from understudy.errors import SchemaError
 from understudy.schema.conventions import Form
-from understudy.schema.decisions import Path_, Review, leak_of
-from understudy.schema.review import Reviewed
+from understudy.schema.decisions import RULES, Part, Path_, Review, leak_of, left_as_drafted
+from understudy.schema.derived_columns import rule_text
 from understudy.schema.schema import Schema
 from understudy.schema.toml import COLUMN_ORDER
 from understudy.schema.toml_layout import entry_text
@@ -56,11 +56,13 @@ def shown(review: Review, path: Path_, left: int, findings: Sequence[str]) -> No
     """One column as it is proposed."""
     part = review.part(path)
     name = "How the text file is written" if path == ("file",) else path[1]
+    if path[0] in RULES:
+        name = f"What holds for everybody: {review.name(path).removeprefix('The rule ')}"
     out.print(f"\n[bold]{escape(name)}[/bold]  ({left} open)")
     for line in _entries(part):
         out.print(f"  {escape(line)}", soft_wrap=True)
     out.print(f"  from: {escape(part.source.strip() or 'no source named')}", soft_wrap=True)
-    for entry in part.left_as_drafted:
+    for entry in left_as_drafted(part):
         out.print(
             f"  [bold]{entry}[/bold] from the rows; if left: {leak_of(entry)}.", soft_wrap=True
         )
@@ -68,7 +70,7 @@ def shown(review: Review, path: Path_, left: int, findings: Sequence[str]) -> No
         _finding(f"the column {problem}.")
 
 
-def _entries(part: Reviewed) -> Iterator[str]:
+def _entries(part: Part) -> Iterator[str]:
     """What is declared, as it stands in a schema's file."""
     content = part.model_dump(exclude_defaults=True, by_alias=True)
     known = [key for key in COLUMN_ORDER if key in content]
@@ -99,8 +101,11 @@ def accepted_at_once(review: Review, paths: Sequence[Path_]) -> None:
         return
     out.print(f"Accepted at once, {len(paths)} from public sources alone:")
     for path in paths:
-        source = review.part(path).source
-        out.print(f"  {escape(path[-1])}: {escape(source)}", soft_wrap=True)
+        part = review.part(path)
+        name = review.name(path) if path[0] in RULES else path[-1]
+        derived = review.schema.stated.get(path[1]) if path[0] == "columns" else None
+        rule = f" = {rule_text(derived)}" if derived is not None and derived.derived else ""
+        out.print(f"  {escape(name)}{escape(rule)}: {escape(part.source)}", soft_wrap=True)
 
 
 def refused(error: SchemaError) -> None:
