@@ -59,7 +59,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 7 for what others can check of a release: steps as they are stated, what their prices buy, noise,
 # pages, the signature, and its commands; and what a notebook shows.
 # 6 for heaps: what they are, their cells and noisy counts, shares, values in bins, and numbers.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 644, 320, 60
+# 2 for rules that codebooks state: what is said, and the columns that are proposed.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 646, 320, 60
 
 
 def code_lines(function):

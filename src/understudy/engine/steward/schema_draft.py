@@ -65,6 +65,7 @@ from understudy.errors import DataError, line
 from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
 from understudy.schema.codebooks.codebook import Codebook, commented
+from understudy.schema.codebooks.derived_proposals import with_rules_that_hold
 from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import Code, is_statistical, read_file_labels
 
@@ -134,7 +135,8 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
             f"{rows.place} has no column that can be drafted: each one is empty, looks like an "
             "identifier, or has a type that cannot be read; write the schema by hand."
         )
-    columns = {name: columns[name] for name in rows.columns if name in columns}
+    columns = with_rules_that_hold({n: columns[n] for n in rows.columns if n in columns})
+    sourced = {name: columns[name] for name in sourced if name in columns}
     left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
     notes = _left_out_text(left_out) + _unused_text(unused)
     notes += _book_text(book, disagreements(data, sourced, form))
@@ -203,7 +205,7 @@ def _book_text(book: Codebook, findings: list[str]) -> str:
 def _text(title: str, columns: dict[str, Column], form: FileFormat) -> str:
     """The schema, with what a reviewer has to fill in once for all columns."""
     schema = Schema(title=title, columns=columns)
-    entries = {name: _entries(column) for name, column in schema.columns.items()}
+    entries = {name: _entries(column) for name, column in schema.stated.items()}
     head = {"format": schema.format, **({"title": title} if title else {}), "rows": schema.rows}
     file = {"file": _file_entries(form)} if form.told else {}
     unit = {"rows_per_unit": schema.unit.rows_per_unit}
