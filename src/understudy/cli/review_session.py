@@ -51,12 +51,16 @@ class Session:
             for found in pipeline.check(data, self.review.schema).findings:
                 self._findings.setdefault(found.column or "", []).append(found.problem)
         self._last_source = ""
+        self._last_column = ""
         self._skipped: set[Path_] = set()
+
+    def _sourced(self) -> list[Path_]:
+        misfit = [("columns", name) for name in self._findings]
+        return [path for path in self.review.sourced if path not in misfit]
 
     def accept_sourced(self) -> None:
         """One decision about all that comes from public sources, and is not told to misfit."""
-        misfit = [("columns", name) for name in self._findings]
-        paths = [path for path in self.review.sourced if path not in misfit]
+        paths = self._sourced()
         if paths:
             self._decide(self.review.accepted(*paths))
         review_text.accepted_at_once(self.review, paths)
@@ -68,7 +72,7 @@ class Session:
             MethodError: nobody answers at all.
         """
         answered = self.review.decisions > 0
-        review_text.began(self.review, self._findings.get("", []))
+        review_text.began(self.review, self._findings.get("", []), len(self._sourced()))
         while left := [path for path in self.review.open if path not in self._skipped]:
             try:
                 if not self._ask(left[0], len(left)):
@@ -90,6 +94,9 @@ class Session:
             key, _, rest = _answer("> ").partition(" ")
             if key == "q":
                 return False
+            if key == "A":
+                self.accept_sourced()
+                return True
             if key == "s":
                 self._skipped.add(path)
                 return True
@@ -103,6 +110,8 @@ class Session:
                 continue
             if decided is not None:
                 self._decide(decided)
+                if key in "c=vl" and path[0] == "columns":
+                    self._last_column = path[1]
                 if key in "ev":
                     self._look_again(path)
                 return True
@@ -179,6 +188,16 @@ class Session:
             raise SchemaError("How the file is written cannot be taken out; change or confirm it.")
         return self.review.excluded(path)
 
+    def same_as(self, path: Path_, other: str) -> Review:
+        """As another column that is decided: the one named, or the last that was.
+
+        Raises:
+            SchemaError: there is none.
+        """
+        if not other and not self._last_column:
+            raise SchemaError("No column was decided yet; l and its name takes another one's.")
+        return self.review.alike(path, other or self._last_column)
+
     def choose(self, path: Path_, wanted: str) -> Review | None:
         """A form of a convention: those for the column's name, or all whose title has a word.
 
@@ -206,6 +225,7 @@ _DECISIONS = {
     "=": Session.confirm_as_before,
     "e": Session.edit,
     "v": Session.choose,
+    "l": Session.same_as,
     "k": Session.keep,
     "x": Session.exclude,
 }

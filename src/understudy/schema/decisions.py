@@ -17,7 +17,7 @@ from typing import Any
 import tomli_w
 
 from understudy import disk
-from understudy.errors import SchemaError, line
+from understudy.errors import SchemaError, line, suggestion
 from understudy.schema import toml
 from understudy.schema.conventions import Form
 from understudy.schema.relations import Relation
@@ -33,6 +33,7 @@ Path_ = tuple[str, ...]
 RULES = "forbidden", "relations"
 """Lists of what holds for everybody."""
 
+_OWN = {"description", "drafted"}
 _KEPT = ("missing", "not_applicable", "out_of_domain", "description", "unit", "drafted")
 
 _LEAKS = {
@@ -175,18 +176,17 @@ class Review:
 
         Args:
             path: whose.
-            entry: TOML of one line, as `upper = 120`.
+            entry: TOML as `upper = 120`; several with commas between them, or a line each.
 
         Raises:
             SchemaError: no TOML, or no schema comes of it.
         """
-        try:
-            entries = tomllib.loads(entry)
-        except ValueError:
+        entries = _entries_in(entry)
+        if not entries:
             raise SchemaError(
                 f"{entry!r} is no entry; write it as it stands in the file, such as upper = 120 or "
                 'levels = ["f", "m"].'
-            ) from None
+            )
         if "drafted" in entries:
             raise SchemaError("The marks of a draft are not edited; confirm or change the entries.")
         values = set(entries).intersection(getattr(self.part(path), "readable", entries))
@@ -204,6 +204,30 @@ class Review:
         text = self.text.with_block(path, block)
         marks = {"drafted": drafted} if drafted else {}
         return self._checked(text.with_entries(path, marks))
+
+    def alike(self, path: Path_, other: str) -> Review:
+        """The entries of another column that is reviewed, and what confirms them.
+
+        Raises:
+            SchemaError: there is no such column, or it is not decided itself.
+        """
+        known = self.schema.declared
+        if other not in known or path[0] != "columns" or other == path[1]:
+            raise SchemaError(f"{other!r} is no other column{suggestion(other, known)}.")
+        model = known[other]
+        if not model.reviewed or model.left_as_drafted or not model.sources:
+            raise SchemaError(f"Column {other!r} is not decided with a source yet.")
+        part = self.part(path)
+        assert isinstance(part, Reviewed)
+        entries = model.model_dump(exclude_defaults=True, by_alias=True)
+        entries = {key: value for key, value in entries.items() if key not in _OWN}
+        own = part.model_dump(include=_OWN, exclude_defaults=True)
+        column = type(model).model_validate({**entries, **own})
+        said = dict.fromkeys(column.left_as_drafted, model.sources)
+        confirmed = {"confirmed": {**entries.get("confirmed", {}), **said}} if said else {}
+        block = {**entries, **own, **confirmed, "reviewed": True}
+        text = tomli_w.dumps({path[0]: {path[1]: laid_out(block)}})
+        return self._checked(self.text.with_block(path, text))
 
     def chosen(self, path: Path_, form: Form) -> Review:
         """The column in a form that a convention has; its codes of absence stay.
@@ -278,3 +302,19 @@ class Review:
         review = replace(self, text=text, decisions=self.decisions + 1)
         assert review.schema
         return review
+
+
+def _entries_in(text: str) -> dict[str, Any]:
+    """Entries as somebody types them: a line each, or in one line with commas; {} if they are none.
+
+    Example:
+        >>> _entries_in('lower = 0, levels = ["a, b", "c"]')
+        {'lower': 0, 'levels': ['a, b', 'c']}
+    """
+    for whole, key in ((text, ""), (f"x = {{ {text} }}", "x")):
+        try:
+            found = tomllib.loads(whole)
+        except ValueError:
+            continue
+        return dict(found[key]) if key else found
+    return {}

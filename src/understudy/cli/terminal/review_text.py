@@ -18,14 +18,16 @@ _LINES = 8
 """Lines of one entry that are shown."""
 _TOLD_APART = ("source", "reviewed", "confirmed", "drafted")
 _KEYS = (
-    "a accept · c SOURCE confirm · = same source · e ENTRY edit · v forms · x take out · s skip · "
-    "? help · q quit"
+    "a accept · c SOURCE confirm · = same source · e ENTRY edit · l like the last · v forms · "
+    "x take out · s skip · ? help · q quit"
 )
 _HELP = """\
 a            accept it as it stands: it is public (a SOURCE names where it comes from)
 c SOURCE     confirm what was read from the rows: the source that has these very values
 =            confirm with the source of the confirmation before
-e ENTRY      change an entry, such as: e upper = 120 (e alone: several lines, or your EDITOR)
+e ENTRY      change an entry, such as: e lower = 0, upper = 120 (e alone: lines, or your EDITOR)
+l            the same entries and source as the column decided before (l NAME: as that one)
+A            accept at once all that comes from public sources alone
 v            forms that conventions have for this name (v WORD: all forms with this word)
 x            take the column out of the schema, so that it is not released
 k            keep what was read from the rows unconfirmed: the guarantee is then conditional
@@ -41,13 +43,21 @@ def prompt(text: str) -> None:
     sys.stdout.flush()
 
 
-def began(review: Review, findings: Sequence[str]) -> None:
-    """What lies ahead."""
+def began(review: Review, findings: Sequence[str], sourced: int) -> None:
+    """What lies ahead.
+
+    Args:
+        review: as it stands.
+        findings: about the rows as a whole.
+        sourced: how many are open that come from public sources alone.
+    """
     left = len(review.open)
     if left:
         columns = "1 decision is" if left == 1 else f"{left} decisions are"
         out.print(f"{columns} open. Each is written into {escape(str(review.place))} at once.")
         out.print(_KEYS, soft_wrap=True)
+    if sourced > 1:
+        out.print(f"A accepts {sourced} of them at once, which come from public sources alone.")
     for problem in findings:
         _finding(f"{problem}.")
 
