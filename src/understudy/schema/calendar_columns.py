@@ -76,6 +76,11 @@ class Calendar(Numeric):
         seconds = self._seconds(value)
         return None if seconds is None else float(seconds // self.unit_seconds)
 
+    def exact_position(self, text: str) -> float | None:
+        """Place of a text, not cut to a whole unit, for comparisons; None if it is none."""
+        seconds = self._seconds(text)
+        return None if seconds is None else seconds / self.unit_seconds
+
     def text_at(self, place: int) -> str:
         """A place on the line as released text (ISO 8601)."""
         return self._show(place)

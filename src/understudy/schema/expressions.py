@@ -19,9 +19,16 @@ from typing import Any, Final
 import numpy as np
 
 from understudy.errors import suggestion
+from understudy.schema.calendar_columns import Calendar
 from understudy.schema.cell_values import Code, same_value, text_of
-from understudy.schema.columns import Column
+from understudy.schema.columns import NUMERIC, Column
 
+_NAME, _TEXT = r"`[^`]+`|[^\W\d]\w*", r"""'[^'\n]*'|"[^"\n]*\""""
+_COMPARED = r"==|!=|<=|>=|<|>"
+_BESIDE_TEXT = re.compile(
+    rf"(?P<left>{_NAME})\s*(?P<op>{_COMPARED})\s*(?P<after>{_TEXT})"
+    rf"|(?P<before>{_TEXT})\s*(?P<turned>{_COMPARED})\s*(?P<right>{_NAME})"
+)
 _BACK_TICKS = re.compile(r"`([^`]*)`")
 _LONGEST, _DEEPEST = 1_000, 40  # characters, and nodes within each other
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
@@ -148,6 +155,38 @@ class Expression:
     def is_truth(self) -> bool:
         """Whether it says yes or no."""
         return _is_truth(self.tree)
+
+
+def times_as_places(text: str, columns: Mapping[str, Column]) -> str:
+    """The text with numbers in place of texts that stand beside a column of times.
+
+    Columns of times count units: with hours of stay, "stay > 'P3D'" says "stay > 72".
+
+    Args:
+        text: an expression, or a formula with some.
+        columns: those that it may name.
+
+    Raises:
+        ValueError: a text is no value of the column beside it, or the column is one of numbers.
+    """
+
+    def place(found: re.Match[str]) -> str:
+        name, said = found["left"] or found["right"], found["after"] or found["before"]
+        column = columns.get(name.strip("`"))
+        if column is None or not isinstance(column, NUMERIC):
+            return found[0]
+        time = column if isinstance(column, Calendar) else None
+        at = None if time is None else time.exact_position(said[1:-1])
+        if at is None:
+            least = int(column.bounds[0])
+            such = "numbers" if time is None else f"times such as {time.text_at(least)!r}"
+            raise ValueError(f"compares {name} with the text {said}, and it holds {such}")
+        number = f"{at:.15g}"
+        if found["left"]:
+            return f"{name} {found['op']} {number}"
+        return f"{number} {found['turned']} {name}"
+
+    return _BESIDE_TEXT.sub(place, text)
 
 
 def _walk(node: ast.AST, depth: int = 0) -> Iterator[tuple[ast.AST, int]]:
