@@ -198,3 +198,39 @@ def test_a_rule_falls_with_what_it_rests_on(tmp_path):
     assert alone.columns["twice"].derived is None
     both = with_rules_that_hold(found.columns)
     assert both["twice"].derived == "age * 2"
+
+
+SDV = """{"METADATA_SPEC_VERSION": "SINGLE_TABLE_V1", "columns": {
+ "start": {"sdtype": "numerical", "computer_representation": "Int64"},
+ "end": {"sdtype": "numerical", "computer_representation": "Int64"}},
+ "constraints": [CONSTRAINT, {"constraint_class": "FixedCombinations"}, 5]}"""
+
+
+@pytest.mark.parametrize(
+    ("constraint", "relation"),
+    [
+        (
+            '{"constraint_class": "Inequality", "constraint_parameters": {"low_column_name": '
+            '"start", "high_column_name": "end", "strict_boundaries": true}}',
+            "start < end",
+        ),
+        (
+            '{"constraint": "sdv.constraints.tabular.GreaterThan", "low": "start", "high": "end"}',
+            "start <= end",
+        ),
+        ('{"constraint_class": "Inequality", "constraint_parameters": {"low_column_name": 3}}', ""),
+        (
+            '{"constraint_class": "Inequality", "constraint_parameters": {"low_column_name": '
+            '"start", "high_column_name": "gone"}}',
+            "",
+        ),
+    ],
+)
+def test_inequalities_of_constraints_are_relations_to_be_confirmed(tmp_path, constraint, relation):
+    found = book(tmp_path, "people.json", SDV.replace("CONSTRAINT", constraint))
+    entries = found.proposed_relations(found.order)
+    assert [one["inequality"] for one in entries] == ([relation] if relation else [])
+    if relation:
+        assert f'[[relations]]\ninequality = "{relation}"' in found.dumps()
+        assert not any(one["reviewed"] for one in entries)
+        assert found.proposed_relations(["start"]) == []

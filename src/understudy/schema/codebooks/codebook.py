@@ -13,6 +13,7 @@ from understudy.schema.codebooks.described_column import Asked, LeftOut, describ
 from understudy.schema.codebooks.stated_rules import note_of
 from understudy.schema.codebooks.variable import Variable
 from understudy.schema.columns import Column
+from understudy.schema.relations import Relation
 
 _MOST_CODES = 2 * 10**6  # a short file can point to one long list from many variables
 _HEADING = """\
@@ -38,6 +39,7 @@ class Codebook:
         left_out: name → why no column was made of it.
         notes: name → what a reviewer should know of it.
         order: names of all variables.
+        relations: inequalities that it states, "start <= end"; not reviewed.
 
     Example:
         >>> book = Codebook.of("People", "people.xml", [Variable("age", lower="0", upper="120")])
@@ -52,6 +54,7 @@ class Codebook:
     left_out: dict[str, str]
     notes: dict[str, str]
     order: tuple[str, ...]
+    relations: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, title: str, name: str, variables: Iterable[Variable]) -> Codebook:
@@ -164,7 +167,22 @@ class Codebook:
         columns = {name: entries[name] for name in self.order if name in entries}
         title = {"title": self.title} if self.title else {}
         head = {"format": 1, **title, "rows": "private", "unit": {"rows_per_unit": 1}}
-        return f"{self._heading(written)}\n{toml.dumps({**head, 'columns': columns}, lists=True)}"
+        relations = self.proposed_relations(columns)
+        whole = {**head, "columns": columns, **({"relations": relations} if relations else {})}
+        return f"{self._heading(written)}\n{toml.dumps(whole, lists=True)}"
+
+    def proposed_relations(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """Entries of the relations between some columns, for a person to confirm.
+
+        Args:
+            names: of the columns.
+        """
+        known, found = set(names), []
+        for text in self.relations:
+            relation = Relation(inequality=text)
+            if set(relation.columns) <= known:
+                found.append({"inequality": text, "source": self.place, "reviewed": False})
+        return found
 
     @property
     def told(self) -> dict[str, str]:
