@@ -506,10 +506,8 @@ class Release:
     def _holds(self, one: dict[str, Any], axes: list[Any], counts: list[Any], fields: Any) -> bool:
         kind, (labels, boxes), rows = one["kind"], self._grid(one), [*zip(*axes, strict=True)]
         entry = self.steps[one["ledger_entry"] - 1][0]
-        if n_axes := {"products": 3, "heaps": 1}.get(kind):  # of heaps the step has one cell more
-            return len(axes) == n_axes and len({*rows}) == len(rows) == entry["cells"] - (
-                n_axes < 3
-            )
+        if n := {"products": 3, "heaps": 1}.get(kind):  # of heaps the step has one cell more
+            return len(axes) == n and len({*rows}) == len(rows) == entry["cells"] - (n < 3)
         names = one["of"] if kind == "leaf-sums" else one["columns"]
         if kind == "line":
             column = self.columns[names[0]]
