@@ -64,6 +64,10 @@ claim: noisy tables, and the number of rows
 claim: noisy counts over finer cells of numbers, and beyond their bounds
     proof: mechanisms/counts/number_lines.py ../engine/line_counts.py ../features/line_cells.py
     test: privacy/mechanisms/counts/test_number_lines.py features/test_line_cells.py
+claim: noisy counts of how numbers are rounded
+    proof: mechanisms/counts/heap_counts.py ../engine/line_counts.py ../features/heap_cells.py
+        ../schema/heaps.py
+    test: privacy/mechanisms/counts/test_heap_counts.py
 claim: a number of successes
     proof: mechanisms/counts/binomial_count.py
     test: privacy/mechanisms/counts/test_binomial_count.py
