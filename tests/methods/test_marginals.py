@@ -214,7 +214,7 @@ def test_a_larger_budget_has_finer_runs():
 
 @pytest.mark.parametrize(
     ("n", "options", "wide"),
-    [(1_000, {}, False), (1_000, {"degree": 3}, True), (200_000, {}, True)],
+    [(5_000, {}, False), (5_000, {"degree": 3}, True), (200_000, {}, True)],
 )
 def test_few_records_are_measured_in_pairs(n, options, wide):
     """Six copies of one column: with tables of three among the candidates, these come first.
