@@ -33,6 +33,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -77,9 +78,7 @@ def measured(
 ) -> list[dict[str, Any]]:
     """Every quantity of every question in every repetition."""
     whole, found = population(cell.population), list[dict[str, Any]]()
-    asked_of = read(QUESTIONS[cell.population])
-    truths = {asked: row_answer(asked, whole.people, whole) for asked in asked_of}
-    by_rows = {asked: of_rows(asked, truths[asked], whole, cell.n, seed) for asked in asked_of}
+    truths, by_rows = without_release(cell.population, cell.n, seed)
     schema, rng = whole.schema(cell.rows, cell.n), np.random.default_rng(seed)
     for repetition in range(repetitions):
         release = us.synthesize(
@@ -96,6 +95,16 @@ def measured(
             for one in judged(asked, truth, by_rows[asked], release):
                 found.append(asdict(cell) | about | one)
     return found
+
+
+@cache
+def without_release(
+    name: str, n: int, seed: int
+) -> tuple[dict[Question, RowAnswer], dict[Question, dict[str, OfRows]]]:
+    """Of each question to a population its truth, and what intervals from n rows do."""
+    whole = population(name)
+    truths = {asked: row_answer(asked, whole.people, whole) for asked in read(QUESTIONS[name])}
+    return truths, {asked: of_rows(asked, truth, whole, n, seed) for asked, truth in truths.items()}
 
 
 def of_rows(

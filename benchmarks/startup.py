@@ -48,8 +48,10 @@ def cost(arguments: list[str], more: dict[str, str] | None = None) -> tuple[floa
     Raises:
         RuntimeError: it fails.
     """
+    variables = os.environ | (more or {})
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)  # an installation has byte code
     process = subprocess.Popen(
-        [sys.executable, *arguments], stdout=subprocess.DEVNULL, env=os.environ | (more or {})
+        [sys.executable, *arguments], stdout=subprocess.DEVNULL, env=variables
     )
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)  # nobody else may wait for it now

@@ -31,7 +31,7 @@ SHAPE = """
  leaves_only! rows_stddev"""
 PART, TINY, EPOCH = 2**20, 2**-35, date(1970, 1, 1).toordinal()
 UNITS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
-COUNTS = "(noisy|(filtered|lazy) noisy|lazy leaf) (table|count|number line|layer|ranges|rows)"
+COUNTS = "(noisy|(filtered|lazy) noisy|lazy leaf) (table|count|number line|heaps|layer|ranges|rows)"
 UNBOUNDED = "exact (table|moment)|(pseudo )?posterior|as they stand|diverse rows"
 DRAWS = {"urn draws", "perturbed sweeps", "blocks with reset", "perturbed imputation"}
 LEVELS, NUMBERS = {"categorical", "ordinal", "boolean"}, {"integer", "continuous"}
@@ -42,7 +42,7 @@ SECONDS = {"date": 86400, "day": 86400, "hour": 3600, "minute": 60}
 KEPT = {"date": "date32[day]", "datetime": "timestamp[us]", "time": "time64[", "duration": "dur"}
 BESIDE = r"(report|results|codebook)\.html|codebook\.xml|(datapackage|tableschema|croissant)\.json"
 WHOLE = {"table", "sums", "means", "distribution", "line"}
-STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products"}
+STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products", "heaps"}
 LATTICE = r"(?:, on the lattice of step ([^\s,]+))?"
 LAWS = {
     rf"discrete Gaussian, variance ([^\s,]+){LATTICE}": "discrete_gaussian",
@@ -528,8 +528,8 @@ class Release:
     def _holds(self, one: dict[str, Any], axes: list[Any], counts: list[Any], fields: Any) -> bool:
         kind, (labels, boxes), rows = one["kind"], self._grid(one), [*zip(*axes, strict=True)]
         entry = self.steps[one["ledger_entry"] - 1][0]
-        if kind == "products":
-            return len(axes) == 3 and len({*rows}) == len(rows) == entry["cells"]
+        if n := {"products": 3, "heaps": 1}.get(kind):  # of heaps the step has one cell more
+            return len(axes) == n and len({*rows}) == len(rows) == entry["cells"] - (n < 3)
         names = one["of"] if kind == "leaf-sums" else one["columns"]
         if kind == "line":
             column = self.columns[names[0]]

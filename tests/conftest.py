@@ -6,6 +6,7 @@
 import gc
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 MEMORY, ENOUGH = Path("/dev/shm"), 4 * 2**30
 if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ENOUGH:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+# Byte code is kept, as compiled loops are, even where the machine's setting is not to: workers, and
+# commands in processes of their own, would else compile a thousand modules each.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 LONG_ROOMS = {
     "contract": pytest.mark.contract,
     "engine/spark": pytest.mark.whole,

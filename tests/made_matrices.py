@@ -73,10 +73,20 @@ def matrix(rng, rows, stddev, rows_stddev=0.0, moments=None):
     return moments_of([measured], SCHEMA, SCHEMA.names, (n, rows_stddev))
 
 
-def matrix_of(frame, schema, columns=None, *, complete=(), pure=False, stddev=0.0, rng=None):
-    """The matrix of rows of any schema, with normal noise if there is a source of it."""
+def exact_products(frame, schema, scores):
+    """Sums of products of scores over the rows, in records."""
+    return stacked(Table(frame, schema).score_products(scores).expose(), scores) / ONE
+
+
+def matrix_of(
+    frame, schema, columns=None, *, complete=(), pure=False, stddev=0.0, rng=None, exact=None
+):
+    """The matrix of rows of any schema, with normal noise if there is a source of it.
+
+    Products without noise, `exact_products` of the same, are worked out unless they are given.
+    """
     scores = Scores.of(schema, columns or schema.names, complete, pure=pure)
-    values = stacked(Table(frame, schema).score_products(scores).expose(), scores) / ONE
+    values = exact_products(frame, schema, scores) if exact is None else exact
     if rng is not None:
         values = values + stddev * rng.normal(size=len(values))
     source = MomentSource.from_values(scores, values, stddev, pure=pure)

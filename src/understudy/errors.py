@@ -132,6 +132,8 @@ def shown(text: str) -> str:
         >>> shown("red\x1b[31m, \u202eback")
         'red�[31m, �back'
     """
+    if text.isprintable():  # which none of these is; most texts are, and there may be many
+        return text
     return _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -142,4 +144,4 @@ def line(text: str) -> str:
         >>> line("private\nguarantee: none")
         'private guarantee: none'
     """
-    return _BREAKS.sub(" ", shown(text))
+    return text if text.isprintable() else _BREAKS.sub(" ", shown(text))

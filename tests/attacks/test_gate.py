@@ -33,6 +33,7 @@ from understudy.privacy.mechanisms.choices.empirical_distribution import Cumulat
 from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
 from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
 from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
+from understudy.privacy.mechanisms.counts.heap_counts import HeapCounts
 from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers, RangeCounts
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
@@ -90,6 +91,7 @@ kind = "continuous"
 lower = 0
 upper = 8
 bins = 4
+heaps = [2, 0.5]
 reviewed = true
 source = "codebook"
 [columns.d]
@@ -232,6 +234,7 @@ def mechanisms(schema):
         "ExactQuartileRanges": ExactQuartileRanges(["c"]),
         "ExactTables": ExactTables([("a",)]),
         "GroupSplit": GroupSplit(tree),
+        "HeapCounts": HeapCounts(("c",)),
         "HierarchyLayers": HierarchyLayers(tree.divided([(0,)]), [1], "geometric", [1]),
         "ImputedRecords": ImputedRecords(imputation=Imputation(penalty=0.1), n_rows=2),
         "LazyLeaves": LazyLeaves(tree.divided([(0,)]), "geometric"),

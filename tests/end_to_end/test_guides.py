@@ -149,9 +149,10 @@ def test_the_schemas_that_are_shown_can_be_read():
 
 
 def test_the_kinds_that_are_shown_can_be_read():
-    times, identifier, codes = (text for _, text in blocks(GUIDES / "kinds.md", "toml"))
+    times, heaps, identifier, codes = (text for _, text in blocks(GUIDES / "kinds.md", "toml"))
     schema = us.Schema.loads(times + identifier + codes)
     schema.require_reviewed()
+    assert [len(column.heaps) for column in us.Schema.loads(heaps).columns.values()] == [3, 2, 2]
     assert list(schema.identifiers) == ["patient"]
     assert schema.columns["county"].hierarchy.branches(schema.columns["county"].levels) == (
         ("north", "north", "south", "south"),

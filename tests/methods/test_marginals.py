@@ -212,6 +212,29 @@ def test_a_larger_budget_has_finer_runs():
     assert finest[0] <= 2 * 8 + 3  # at least 8 runs of equal mass, heavy states and codes alone
 
 
+@pytest.mark.parametrize(
+    ("n", "options", "wide"),
+    [(5_000, {}, False), (5_000, {"degree": 3}, True), (200_000, {}, True)],
+)
+def test_few_records_are_measured_in_pairs(n, options, wide):
+    """Six copies of one column: with tables of three among the candidates, these come first.
+
+    They are one and a half times as heavy as pairs, and their distance is larger: which of the
+    two kinds is chosen in all rounds is a matter of candidates, not of chance.
+    """
+    names = [f"x{j}" for j in range(6)]
+    column = f'kind = "categorical"\nlevels = {[str(k) for k in range(4)]}\n{REVIEWED}'
+    schema = us.Schema.loads(
+        HEAD.format(n=n) + "".join(f"[columns.{name}]\n{column}" for name in names)
+    )
+    same = np.random.default_rng(1).integers(0, 4, n).astype(str)
+    rows = Table(pl.DataFrame(dict.fromkeys(names, same)), schema)
+    gate = open_gate(rows, Budget.of("1", "1e-9", "gdp"), SeededRandomness(2))
+    configure("marginals", options).fit(gate, gate.budget.amount, n)
+    tables = [len(one.value.columns) for one in gate.measured if isinstance(one.value, NoisyTable)]
+    assert max(tables) == (3 if wide else 2)
+
+
 @pytest.mark.parametrize("levels", [1, 5])
 @pytest.mark.parametrize("name", ["mst", "aim", "marginals"])
 def test_one_column_gets_all_of_the_budget(name, levels):

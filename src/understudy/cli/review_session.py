@@ -13,7 +13,7 @@ from understudy import pipeline
 from understudy.cli.terminal import review_text
 from understudy.errors import DataError, MethodError, SchemaError
 from understudy.schema.conventions import Form, all_forms, forms_for
-from understudy.schema.decisions import Path_, Review
+from understudy.schema.decisions import RULES, Path_, Review, left_as_drafted
 from understudy.schema.toml import file_text
 
 
@@ -51,11 +51,16 @@ class Session:
             for found in pipeline.check(data, self.review.schema).findings:
                 self._findings.setdefault(found.column or "", []).append(found.problem)
         self._last_source = ""
+        self._last_column = ""
         self._skipped: set[Path_] = set()
+
+    def _sourced(self) -> list[Path_]:
+        misfit = [("columns", name) for name in self._findings]
+        return [path for path in self.review.sourced if path not in misfit]
 
     def accept_sourced(self) -> None:
         """One decision about all that comes from public sources, and is not told to misfit."""
-        paths = [path for path in self.review.sourced if path[-1] not in self._findings]
+        paths = self._sourced()
         if paths:
             self._decide(self.review.accepted(*paths))
         review_text.accepted_at_once(self.review, paths)
@@ -67,7 +72,7 @@ class Session:
             MethodError: nobody answers at all.
         """
         answered = self.review.decisions > 0
-        review_text.began(self.review, self._findings.get("", []))
+        review_text.began(self.review, self._findings.get("", []), len(self._sourced()))
         while left := [path for path in self.review.open if path not in self._skipped]:
             try:
                 if not self._ask(left[0], len(left)):
@@ -83,11 +88,15 @@ class Session:
 
     def _ask(self, path: Path_, left: int) -> bool:
         """Show one column, and do as is said; whether to go on."""
-        review_text.shown(self.review, path, left, self._findings.get(path[-1], []))
+        findings = self._findings.get(path[-1], []) if path[0] == "columns" else []
+        review_text.shown(self.review, path, left, findings)
         while True:
             key, _, rest = _answer("> ").partition(" ")
             if key == "q":
                 return False
+            if key == "A":
+                self.accept_sourced()
+                return True
             if key == "s":
                 self._skipped.add(path)
                 return True
@@ -101,6 +110,8 @@ class Session:
                 continue
             if decided is not None:
                 self._decide(decided)
+                if key in "c=vl" and path[0] == "columns":
+                    self._last_column = path[1]
                 if key in "ev":
                     self._look_again(path)
                 return True
@@ -111,8 +122,8 @@ class Session:
 
     def _look_again(self, path: Path_) -> None:
         """See whether the rows fit a column that was changed."""
-        column = self.review.schema.columns.get(path[-1])
-        if self._data is None or path == ("file",) or column is None:
+        column = self.review.schema.columns.get(path[-1]) if path[0] == "columns" else None
+        if self._data is None or column is None:
             return
         alone = self.review.schema.part([path[-1]])
         try:
@@ -124,7 +135,7 @@ class Session:
     def accept(self, path: Path_, source: str) -> Review:
         """As it stands; asks for a source where none is named."""
         part = self.review.part(path)
-        if not source and not part.source.strip() and not part.left_as_drafted:
+        if not source and not part.source.strip() and not left_as_drafted(part):
             source = self._source()
         return self.review.accepted(path, source=source)
 
@@ -177,6 +188,16 @@ class Session:
             raise SchemaError("How the file is written cannot be taken out; change or confirm it.")
         return self.review.excluded(path)
 
+    def same_as(self, path: Path_, other: str) -> Review:
+        """As another column that is decided: the one named, or the last that was.
+
+        Raises:
+            SchemaError: there is none.
+        """
+        if not other and not self._last_column:
+            raise SchemaError("No column was decided yet; l and its name takes another one's.")
+        return self.review.alike(path, other or self._last_column)
+
     def choose(self, path: Path_, wanted: str) -> Review | None:
         """A form of a convention: those for the column's name, or all whose title has a word.
 
@@ -204,13 +225,14 @@ _DECISIONS = {
     "=": Session.confirm_as_before,
     "e": Session.edit,
     "v": Session.choose,
+    "l": Session.same_as,
     "k": Session.keep,
     "x": Session.exclude,
 }
 
 
 def _forms(path: Path_, wanted: str) -> tuple[Form, ...]:
-    if path == ("file",):
+    if path[0] in ("file", *RULES):
         return ()
     if wanted:
         titles = {

@@ -17,7 +17,7 @@ from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes, Reading
 from understudy.engine.score_products import ExactProducts
 from understudy.features.column_scores import Scores
-from understudy.features.line_cells import LineCells
+from understudy.features.heap_cells import NumberCells
 from understudy.schema import Schema
 
 
@@ -85,9 +85,9 @@ class Engine(Protocol):
         ...
 
     def line_counts(
-        self, lines: Mapping[str, LineCells]
+        self, lines: Mapping[str, NumberCells]
     ) -> Confidential[dict[str, NDArray[np.int64]]]:
-        """Counts of numeric columns over finer cells, and beyond their bounds.
+        """Counts of numeric columns over finer cells and beyond their bounds, or over heaps.
 
         Args:
             lines: column → its cells.

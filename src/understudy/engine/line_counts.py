@@ -1,4 +1,4 @@
-"""Exact counts of numeric columns over the cells of their number lines, in one pass.
+"""Exact counts of numeric columns over the cells of their number lines or heaps, in one pass.
 
 Each record is in one cell of each line, or out of domain there, by its own values alone: by that of
 the column, and by those that decide with it whether the record is possible. So a line counts the
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.engine.coding import Coder, ColumnCoder, part_of
 from understudy.engine.passes import Arrays, RowPass
-from understudy.features.line_cells import LineCells
+from understudy.features.heap_cells import NumberCells
 from understudy.schema import Schema
 
 
@@ -28,7 +28,7 @@ class LineCounts(RowPass[dict[str, NDArray[np.int64]]]):
         lines: column → its cells.
     """
 
-    def __init__(self, schema: Schema, lines: Mapping[str, LineCells]) -> None:
+    def __init__(self, schema: Schema, lines: Mapping[str, NumberCells]) -> None:
         self._lines = [_Line(name, schema, cells) for name, cells in lines.items()]
         used = {name for line in self._lines for name in line.names}
         self.names = tuple(name for name in schema.names if name in used)
@@ -61,7 +61,7 @@ class _Line:
         cells: of the line.
     """
 
-    def __init__(self, name: str, schema: Schema, cells: LineCells) -> None:
+    def __init__(self, name: str, schema: Schema, cells: NumberCells) -> None:
         self.name = name
         self.counts = np.zeros(cells.size + 1, dtype=np.int64)
         self._cells, self._coder = cells, ColumnCoder(name, cells.column)

@@ -25,7 +25,7 @@ from understudy.engine.score_products import ExactProducts, ScoreProducts
 from understudy.engine.table_counts import CellCounts, TableCounts
 from understudy.errors import DataError
 from understudy.features.column_scores import Scores
-from understudy.features.line_cells import LineCells
+from understudy.features.heap_cells import NumberCells
 from understudy.schema import Schema
 
 WIDE_CELLS: Final = 2**22
@@ -111,9 +111,9 @@ class SummedRows(ABC):
         return Confidential(self._through_rows(partial(ScoreProducts, self._schema, scores)))
 
     def line_counts(
-        self, lines: Mapping[str, LineCells]
+        self, lines: Mapping[str, NumberCells]
     ) -> Confidential[dict[str, NDArray[np.int64]]]:
-        """Counts over number lines; the input is read once more, for all of them together."""
+        """Counts over lines or heaps; the input is read once more, for all of them together."""
         return Confidential(self._through_rows(partial(LineCounts, self._schema, lines)))
 
     def _require_declared_number(self) -> None:

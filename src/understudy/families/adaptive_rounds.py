@@ -285,11 +285,11 @@ class AdaptiveMethod(MarginalMethod):
     workload: Names = ()
     priority: Names = ()
 
-    def _workload(self, schema: Schema) -> Workload:
-        named, entries = self.priority, self.workload
-        return Workload.of(
-            schema, degree=self.degree, target=self.target, entries=entries, priority=named
-        )
+    def _workload(self, schema: Schema, *, pairs: bool = False) -> Workload:
+        """The workload; with `pairs` all pairs, where no option says what else is wanted."""
+        named, entries, target = self.priority, self.workload, self.target
+        degree = 2 if pairs and self.degree is None and not target else self.degree
+        return Workload.of(schema, degree=degree, target=target, entries=entries, priority=named)
 
     def _in_rounds(
         self,

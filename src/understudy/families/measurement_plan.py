@@ -36,6 +36,7 @@ class Form(StrEnum):
     RANGES = "ranges"  # of a layer of a tree of ranges
     MOMENTS = "moments"
     LINE = "line"
+    HEAPS = "heaps"  # how numbers are rounded
     DRAWS = "draws"
     SWEEPS = "sweeps"
     DISTRIBUTION = "distribution"

@@ -128,6 +128,19 @@ def small(schema: Schema, candidates: Sequence[tuple[str, ...]], cells: float) -
     return sorted(kept)
 
 
+def tied_pairs(schema: Schema, most_cells: float) -> list[tuple[str, ...]]:
+    """Pairs that a declared relation ties, each once, in the order of the schema.
+
+    Args:
+        schema: the columns and relations.
+        most_cells: of the table of a pair; pairs of larger ones are left out.
+    """
+    names, size = schema.names, {name: column.size for name, column in schema.columns.items()}
+    pairs = {tuple(sorted(one.columns, key=names.index)) for one in schema.relations}
+    fitting = [pair for pair in pairs if size[pair[0]] * size[pair[1]] <= most_cells]
+    return sorted(fitting, key=lambda pair: [names.index(name) for name in pair])
+
+
 def usual_degree(n_columns: int) -> int:
     """Columns of a marginal, where nothing is asked for."""
     return min(n_columns, 3 if n_columns <= MANY_COLUMNS else 2)

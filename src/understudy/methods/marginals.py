@@ -11,9 +11,12 @@
    runs of about equal mass. Tables of several columns are measured over groups. With δ, half of
    what the one-way table of a column of numbers may cost buys one over finer runs, of which those
    are made: noise does not add up in it as it does over many fine bins.
-3. A table of each pair that a declared relation ties, at the cost of a round but without a choice.
+3. A table of each pair that a declared relation ties, at the cost of a round but without a choice;
+   half of what rounds may cost buys these at most.
 4. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first. A column merged
-   into one group tells nothing of a pair.
+   into one group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of
+   three columns are no candidates, and the first rounds are twice as dear: a cheap choice
+   among a thousand is mostly noise.
 5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`models.graphical.max_entropy`). Within a group, states have the shape of their one-way table,
    shrunk towards a smooth one as far as noise makes it doubtful; which records take the first
@@ -66,6 +69,7 @@ from understudy.families.noisy_marginal import (
     is_ordered,
 )
 from understudy.families.number_masses import fine_tables, number_masses
+from understudy.families.workload import tied_pairs
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget, exact
 from understudy.privacy.gate import Gate
@@ -82,6 +86,8 @@ RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in standard deviations of the noise of a round."""
 ONE_WAY_SHARE = Fraction(2, 5)
 """Share of the budget for one-way tables, at least."""
+TRIPLES_ROOM = 100.0
+"""Cells that noise must leave room for, or tables of three columns are no candidates."""
 FEWEST_CELLS = 0.1
 """Part of a usual pair's cells that noise must leave room for, or no round is worth its cost."""
 
@@ -97,8 +103,8 @@ class Marginals(AdaptiveMethod):
         one_way_share: share of the budget for one-way tables; by default .4, and more where pairs
             would be drowned in noise.
         measured_share: part of a round's cost that buys the table; the rest buys the choice.
-        rounds_per_column: rounds that the rest is divided into at first, for each column; 4, or 1
-            where δ = 0, by default.
+        rounds_per_column: rounds that the rest is divided into at first, for each column; 4, 2
+            where noise leaves few cells, or 1 where δ = 0, by default.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -129,7 +135,8 @@ class Marginals(AdaptiveMethod):
             names = [(name,) for name in wide]
             tables = NoisyTables(names, noise=self._noise(budget))
             one_ways += announced(tables, schema, runs, budget, names, chosen=True)
-        tied, cost = self._tied(schema), self._tied_spend(schema, spend - bought, budget)
+        tied = tied_pairs(schema, self._cells)
+        cost = min(self._first(schema, spend - bought, budget) * len(tied), (spend - bought) / 2)
         if tied:
             tables = NoisyTables(tied, noise=self._noise(budget))
             one_ways += announced(tables, schema, cost, budget, tied, chosen=True)
@@ -148,9 +155,7 @@ class Marginals(AdaptiveMethod):
             for name, column in fine.columns.items()
             if is_ordered(column) and column.size > most
         ]
-        rare = (
-            "Levels with hardly more records than noise share a group in tables of several columns"
-        )
+        rare = "Levels with few records beside noise share a group in tables of several columns"
         if not wide:
             return (f"{rare}.",)
         return (f"{rare}; states next to each other share one in {', '.join(wide)}.",)
@@ -172,11 +177,12 @@ class Marginals(AdaptiveMethod):
         schema = gate.schema
         bought, wide = self._one_way_spend(schema, spend), self._wide(schema, gate.budget)
         runs = self._runs_spend(schema, bought, wide)
-        tied, cost = self._tied(schema), self._tied_spend(schema, spend - bought, gate.budget)
+        tied, rest = tied_pairs(schema, self._cells), spend - bought
+        cost = min(self._first(schema, rest, gate.budget) * len(tied), rest / 2)
         known = self._one_ways(gate, bought - runs, 2 / 3, wide)
-        if again := self._again(gate, spend - bought - cost):
+        if again := self._again(gate, rest - cost):
             known += self._one_ways(gate, again, 1 / 3)
-        left = spend - bought - cost - again
+        left = rest - cost - again
         most = self._bins(gate, left)
         known, finer = self._with_runs(gate, known, runs, wide, max(FINER_RUNS, most))
         masses = number_masses(schema, known, known_rows(gate))
@@ -185,20 +191,10 @@ class Marginals(AdaptiveMethod):
         if tied:
             tables = NoisyTables(tied, noise=self._noise(gate.budget))
             known += [NoisyMarginal.of(table) for table in view.ask(tables, spend=cost)]
-        workload = self._workload(view.schema).telling(view.schema)
-        pace = self._pace(gate, left)
+        narrow = bool(left) and self._room(gate, left) < TRIPLES_ROOM
+        workload = self._workload(view.schema, pairs=narrow).telling(view.schema)
+        pace = self._pace(gate, left, narrow=narrow)
         return self._in_rounds(gate, merged, known, pace, workload, bought=spend - left)
-
-    def _tied(self, schema: Schema) -> list[tuple[str, ...]]:
-        """Pairs that a declared relation ties and whose tables fit into the model, each once."""
-        names, size = schema.names, {name: column.size for name, column in schema.columns.items()}
-        pairs = {tuple(sorted(one.columns, key=names.index)) for one in schema.relations}
-        fitting = [pair for pair in pairs if size[pair[0]] * size[pair[1]] <= self._cells]
-        return sorted(fitting, key=lambda pair: [names.index(name) for name in pair])
-
-    def _tied_spend(self, schema: Schema, rounds: Fraction, budget: Budget) -> Fraction:
-        """What their tables cost: a first round each, and half of what rounds may cost at most."""
-        return min(self._first(schema, rounds, budget) * len(self._tied(schema)), rounds / 2)
 
     def _again(self, gate: Gate, left: Fraction) -> Fraction:
         """What buys the one-way tables once more; from public numbers and that of the rows.
@@ -226,18 +222,20 @@ class Marginals(AdaptiveMethod):
         own = coarse_groups(schema, alone, self.bins or MOST_BINS, masses)
         return Merged(schema, {**own, **merged.groups}, masses)
 
-    def _pace(self, gate: Gate, spend: Fraction) -> Pace:
+    def _pace(self, gate: Gate, spend: Fraction, *, narrow: bool) -> Pace:
         return Pace(
             spend=spend,
-            first=self._first(gate.schema, spend, gate.budget),
+            first=self._first(gate.schema, spend, gate.budget, narrow=narrow),
             measured=exact(self.measured_share),
             model_cells=self._cells,
             noise=self._noise(gate.budget),
         )
 
-    def _first(self, schema: Schema, spend: Fraction, budget: Budget) -> Fraction:
+    def _first(
+        self, schema: Schema, spend: Fraction, budget: Budget, *, narrow: bool = False
+    ) -> Fraction:
         """Cost of the first round."""
-        usual = 1 if budget.accounting == "pure" else 4
+        usual = 1 if budget.accounting == "pure" else 2 if narrow else 4
         return spend / (exact(self.rounds_per_column or usual) * len(schema.names))
 
     def _one_way_spend(self, schema: Schema, spend: Fraction) -> Fraction:

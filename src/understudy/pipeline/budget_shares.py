@@ -8,6 +8,7 @@ from fractions import Fraction
 from understudy.errors import BudgetError
 from understudy.families.method import Method
 from understudy.features.column_scores import n_scores
+from understudy.features.heap_cells import heaped_columns
 from understudy.features.line_cells import is_plain
 from understudy.privacy.accounting.budget import Budget, Number, exact
 from understudy.privacy.noise.calibration import (
@@ -29,6 +30,8 @@ PRIORITY_PART = Fraction(1, 4)
 MOST_ANSWER_SCORES = 400
 DEFAULT_LINES_SHARE = Fraction(1, 10)
 """Of what is left after the number of rows, for number lines; never more than moments leave."""
+_HEAPS_PART, _MOST_HEAPS_PART = Fraction(1, 50), Fraction(1, 10)
+"""Of what is left after the number of rows, for the heaps of a column, and of all."""
 _FINE_WEIGHT, _PLAIN_WEIGHT = 4, 1
 """Of lines that are finer than their bins, and of those that only tell what lies beyond them."""
 
@@ -112,6 +115,11 @@ def usual_lines_share(answers: Fraction, *, automatic: bool, declared: bool) -> 
 def lined_columns(schema: Schema) -> tuple[str, ...]:
     """Columns that have a number line: all numeric ones."""
     return tuple(name for name, column in schema.columns.items() if isinstance(column, NUMERIC))
+
+
+def heaps_part(schema: Schema) -> Fraction:
+    """Part of what is left after the number of rows that counts how numbers are rounded."""
+    return min(_HEAPS_PART * len(heaped_columns(schema)), _MOST_HEAPS_PART)
 
 
 def line_weights(schema: Schema, columns: tuple[str, ...]) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.models import Model, Sample
 from understudy.models.model import drawn_in_parts, settled
-from understudy.pipeline.number_places import Places, placed
+from understudy.pipeline.number_places import Placing, placed
 from understudy.privacy.noise.randomness import Randomness
 from understudy.release.decoding import decode
 from understudy.release.fresh_identifiers import identified
@@ -32,7 +32,7 @@ class Decoder:
         schema: of the release.
     """
 
-    places: Mapping[str, Places]
+    places: Mapping[str, Placing]
     schema: Schema
 
     def values(

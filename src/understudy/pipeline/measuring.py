@@ -55,6 +55,8 @@ def _bought_once(request: Request, gate: Gate) -> Released[int]:
     n_rows = gate.ask(RowCount(), spend=request.rows_spend)
     if request.lines is not None:
         gate.ask(request.lines, spend=request.lines_spend)
+    if request.heaps is not None:
+        gate.ask(request.heaps, spend=request.heaps_spend)
     for asked, spend in request.answers:
         gate.ask(asked, spend=spend)
     return n_rows

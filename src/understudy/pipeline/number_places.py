@@ -1,14 +1,12 @@
-"""Where numbers lie within their bins: as number lines count them, and second moments average them.
+"""Where numbers lie within their bins: as lines count, heaps gather and moments average them.
 
 A method draws bins; which number of a bin a record gets costs nothing more, since what was released
-tells it. Cells of a number line divide the bins. Their counts c in a bin with total T are shrunk
-towards even ones e by the factor 1 − (k − 1)σ²/Σ(c − e)² of James and Stein, and cut at 0, so that
-noise alone makes no shape. Where second moments have the mean of a column, and the records' would
-be further from it than its standard error, cells get weights exp(θu) besides, u their place in
-their bin from 0 to 1 and θ the same in all bins, so that it comes to lie just within: as far as the
-bins allow.
-
-Source: James & Stein (1961), Fourth Berkeley Symposium 1, 361-379, for the factor.
+tells it. Cells of a number line divide the bins. Their counts are shrunk towards even ones, so that
+noise alone makes no shape (`understudy.models.shrunk_shares`). Where a column has heaps, numbers
+are moved onto them (`understudy.models.heaped_numbers`), whatever placed them. Where second moments
+have the mean of a column, and the records' would be further from it than its standard error, cells
+get weights exp(θu) besides, u their place in their bin from 0 to 1 and θ the same in all bins, so
+that it comes to lie just within: as far as the bins allow.
 """
 
 from __future__ import annotations
@@ -28,8 +26,12 @@ from understudy.inference.moments.measured_moments import moments_of
 from understudy.inference.noise_aware.full_tables import line_of
 from understudy.models import Sample
 from understudy.models.even_draws import dealt, records_by_cell, upper_ends
+from understudy.models.heaped_numbers import HeapedNumbers
+from understudy.models.shrunk_shares import shrunk
 from understudy.release import Measurement
 from understudy.release.decoding import drawn_numbers
+from understudy.release.measurement import kept_columns
+from understudy.release.measurement_content import Kind
 from understudy.schema import NUMERIC, Schema
 
 _STEEPEST = 50.0  # of θ
@@ -44,21 +46,27 @@ class Places:
         bins: bin of each of their states, shape (states,).
         weights: of each state within its bin, same shape.
         mean: of the column as second moments have it, and its standard error; None if they do not.
+        heaps: of the column in finer bins; None if it has none.
     """
 
     fine: Numeric
     bins: Integers
     weights: Floats
     mean: tuple[float, float] | None
+    heaps: HeapedNumbers | None = None
 
     def numbers(
-        self, states: NDArray[np.integer[Any]], rng: np.random.Generator
+        self,
+        states: NDArray[np.integer[Any]],
+        rng: np.random.Generator,
+        _given: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]:
         """A number for each record.
 
         Args:
             states: bins of the records; others have no number. Shape (n,).
             rng: randomness.
+            _given: numbers that the method drew; of such columns it draws none.
 
         Returns:
             Shape (n,), NaN where a record has no number.
@@ -74,7 +82,9 @@ class Places:
         cells = dealt(bins, sizes, np.append(np.repeat(order, counts), none), rng)
         numbers, records = np.full(len(states), np.nan), np.flatnonzero(cells >= 0)
         numbers[records] = drawn_numbers(self.fine, cells[records], rng)
-        return numbers
+        if self.heaps is None:
+            return numbers
+        return self.heaps.moved(np.where(cells < 0, self.fine.size, cells), numbers, rng)
 
     def settled(self, states: NDArray[np.integer[Any]]) -> Places:
         """The same for records of which only a whole table has the measured mean.
@@ -84,13 +94,22 @@ class Places:
         """
         n_bins = int(self.bins.max()) + 1
         sizes = np.bincount(states[states < n_bins], minlength=n_bins).astype(np.float64)
-        return replace(self, weights=self._tilted(sizes), mean=None)
+        weights = self._tilted(sizes)
+        heaps = self.heaps and self.heaps.settled(self._expected(weights, sizes))
+        return replace(self, weights=weights, mean=None, heaps=heaps)
+
+    def _expected(self, weights: Floats, sizes: Floats) -> Floats:
+        """Expected records of each state, of so many in each bin."""
+        total = np.bincount(self.bins, weights, len(sizes))
+        return np.asarray(weights * (sizes / np.where(total > 0, total, 1.0))[self.bins])
 
     def _tilted(self, sizes: Floats) -> Floats:
         """Weights with which the mean of so many records in each bin is near the measured one."""
         if self.mean is None or not sizes.any():
             return self.weights
         middles = np.array([(one.low + one.high) / 2 for one in self.fine.intervals])
+        if self.heaps is not None:
+            middles = self.heaps.middles(self._expected(self.weights, sizes))
         low, high = (np.full(len(sizes), end) for end in (np.inf, -np.inf))
         np.minimum.at(low, self.bins, [one.low for one in self.fine.intervals])
         np.maximum.at(high, self.bins, [one.high for one in self.fine.intervals])
@@ -118,13 +137,57 @@ class Places:
         return tilted(optimize.brentq(lambda s: mean(s) - target, -_STEEPEST, _STEEPEST))
 
 
+@dataclass(frozen=True)
+class HeapedPlaces:
+    """How the numbers of one column are moved onto its heaps.
+
+    Attributes:
+        column: in the bins that are drawn.
+        heaps: of the column.
+    """
+
+    column: Numeric
+    heaps: HeapedNumbers
+
+    def numbers(
+        self,
+        states: NDArray[np.integer[Any]],
+        rng: np.random.Generator,
+        given: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """A number for each record: the given one, or one drawn evenly from its bin, on its heap.
+
+        Args:
+            states: of the records; what is no bin has no number. Shape (n,).
+            rng: randomness.
+            given: numbers that the method drew, NaN for none; None for none at all.
+        """
+        numbers = np.full(len(states), np.nan) if given is None else given.copy()
+        rows = np.flatnonzero(np.isnan(numbers) & (states < self.column.n_ordinary))
+        numbers[rows] = drawn_numbers(self.column, states[rows], rng)
+        return self.heaps.moved(states, numbers, rng)
+
+    def settled(self, states: NDArray[np.integer[Any]]) -> HeapedPlaces:
+        """The same for some records of a whole table.
+
+        Args:
+            states: of the records of such a table, shape (n,).
+        """
+        k = self.column.n_ordinary
+        sizes = np.bincount(states[states < k], minlength=k).astype(np.float64)
+        return replace(self, heaps=self.heaps.settled(sizes))
+
+
+Placing = Places | HeapedPlaces
+
+
 def places_of(
     measurements: Sequence[Measurement],
     schema: Schema,
     rows: tuple[float, float],
     method: Method,
-) -> dict[str, Places]:
-    """How numbers are placed, for the columns that have a number line.
+) -> dict[str, Placing]:
+    """How numbers are placed, for the columns that have a number line or heaps.
 
     Args:
         measurements: of the release.
@@ -132,23 +195,37 @@ def places_of(
         rows: number of records, and the standard deviation of its noise.
         method: that drew the bins, and the numbers of columns that it models.
     """
-    found = {}
+    found: dict[str, Placing] = {}
     for name, column in schema.columns.items():
-        line = line_of(measurements, name)
-        if line is None or name in method.modelled(schema) or not isinstance(column, NUMERIC):
+        if not isinstance(column, NUMERIC):
             continue
-        fine = line.binned(schema).columns[name]
-        if not (isinstance(fine, NUMERIC) and is_finer(fine, column)):
+        line, heaps = line_of(measurements, name), _heaps_of(measurements, name)
+        fine = None if line is None else line.binned(schema).columns[name]
+        modelled = name in method.modelled(schema)
+        if line is None or modelled or not (isinstance(fine, NUMERIC) and is_finer(fine, column)):
+            if heaps is not None:
+                moved = HeapedNumbers.of(column, heaps.counts, heaps.stddev)
+                found[name] = HeapedPlaces(column, moved)
             continue
         bins = coarse_states(fine, column)[: fine.n_ordinary]
         even = np.array([_n_values(fine, k) for k in range(fine.n_ordinary)], dtype=np.float64)
-        weights = _shrunk(np.asarray(line.counts[: fine.n_ordinary]), bins, even, line.stddev)
-        found[name] = Places(fine, bins, weights, _mean(name, measurements, schema, rows))
+        weights = shrunk(np.asarray(line.counts[: fine.n_ordinary]), bins, even, line.stddev)
+        mean = _mean(name, measurements, schema, rows)
+        own = None if heaps is None else HeapedNumbers.of(fine, heaps.counts, heaps.stddev)
+        found[name] = Places(fine, bins, weights, mean, own)
     return found
 
 
+def _heaps_of(measurements: Sequence[Measurement], name: str) -> Measurement | None:
+    """Counts of a column by its heaps, unless its numbers are kept as they stand."""
+    if name in kept_columns(measurements):
+        return None
+    own = (one for one in measurements if one.kind is Kind.HEAPS and one.columns == (name,))
+    return next(own, None)
+
+
 def placed(
-    places: Mapping[str, Places], schema: Schema, drawn: Sample, rng: np.random.Generator
+    places: Mapping[str, Placing], schema: Schema, drawn: Sample, rng: np.random.Generator
 ) -> dict[str, NDArray[np.float64]]:
     """Numbers of drawn records: those that are placed, and the others that the method drew.
 
@@ -162,7 +239,10 @@ def placed(
         By column, each of shape (n,); NaN where a record has none.
     """
     at = {name: k for k, name in enumerate(schema.names)}
-    mine = {name: own.numbers(drawn.states[at[name]], rng) for name, own in places.items()}
+    mine = {
+        name: own.numbers(drawn.states[at[name]], rng, drawn.values.get(name))
+        for name, own in places.items()
+    }
     return {**drawn.values, **mine}
 
 
@@ -170,21 +250,6 @@ def _n_values(fine: Numeric, state: int) -> float:
     """How much of the line a state covers: even weights within a bin."""
     interval = fine.intervals[state]
     return max(interval.high - interval.low, 0.0) or 1.0
-
-
-def _shrunk(counts: Floats, bins: Integers, even: Floats, stddev: float) -> Floats:
-    """Noisy counts within each bin, drawn towards even ones as far as noise made them."""
-    weights = even.copy()
-    for state in np.unique(bins):
-        own = np.flatnonzero(bins == state)
-        total = counts[own].sum()
-        flat = total * even[own] / even[own].sum()
-        spread = float(((counts[own] - flat) ** 2).sum())
-        kept = max(0.0, 1 - (len(own) - 1) * stddev**2 / spread) if spread > 0 else 0.0
-        shaped = np.maximum(flat + kept * (counts[own] - flat), 0.0)
-        if shaped.any():
-            weights[own] = shaped
-    return weights
 
 
 def _mean(

@@ -2,7 +2,7 @@
 
 It is written as expressions, which must all hold (`understudy.schema.expressions`)::
 
-    where=["sex == 'f'", "age >= 30", "income / hours > 20"]
+    where=["sex == 'f'", "age >= 30 and income / hours > 20", "stay > 'P3D'"]
 
 or column by column::
 
@@ -33,7 +33,7 @@ from understudy.schema import NUMERIC, Column, Ordinal, Schema
 from understudy.schema.cell_values import Code, same_value, text_of
 from understudy.schema.derived_columns import Cells
 from understudy.schema.expression_values import faults_of, values_of
-from understudy.schema.expressions import Expression
+from understudy.schema.expressions import Expression, times_as_places
 
 Mask = NDArray[np.bool_]
 Span = tuple[float, float]
@@ -164,7 +164,7 @@ def _expression(text: object, schema: Schema) -> Expression:
     if not isinstance(text, str):
         raise MethodError(f"where must be {_EXAMPLE}, not a list with {kind_of(text)}.")
     try:
-        found = Expression.read(text)
+        found = Expression.read(times_as_places(text, schema.stated))
         faults = list(faults_of(found, schema.stated))
     except ValueError as error:
         faults = [str(error)]

@@ -16,6 +16,7 @@ from understudy.errors import MethodError
 from understudy.families.adaptive_rounds import AdaptiveMethod
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
+from understudy.features.heap_cells import heaped_columns
 from understudy.inference.declared_analyses import (
     DeclaredAnalysis,
     by_absences,
@@ -32,12 +33,14 @@ from understudy.pipeline.answer_shares import (
 )
 from understudy.pipeline.budget_shares import (
     budget_of,
+    heaps_part,
     line_weights,
     rows_noise,
     rows_part,
     scored_columns,
 )
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
+from understudy.privacy.mechanisms.counts.heap_counts import HeapCounts
 from understudy.privacy.mechanisms.counts.number_lines import NumberLines
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.calibration import (
@@ -68,6 +71,7 @@ class Request:
         layer_spend: what buys second moments of all columns, beside those of declared analyses.
         priority: columns of which second moments are bought by themselves as well.
         priority_spend: what buys these.
+        heaps_spend: what buys counts of how numbers are rounded; 0 for none.
     """
 
     schema: Schema
@@ -83,6 +87,7 @@ class Request:
     layer_spend: Fraction = Fraction(0)
     priority: tuple[str, ...] = ()
     priority_spend: Fraction = Fraction(0)
+    heaps_spend: Fraction = Fraction(0)
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """What one fit measures; and buys before, where each fit does."""
@@ -97,6 +102,11 @@ class Request:
         """Number lines that are asked for the sake of answers, all together."""
         columns = lines_of(self.schema, self.analyses) if self.lines_spend else ()
         return NumberLines(columns, line_weights(self.schema, columns)) if columns else None
+
+    @property
+    def heaps(self) -> HeapCounts | None:
+        """Counts of how numbers are rounded, where the schema declares heaps."""
+        return HeapCounts(heaped_columns(self.schema)) if self.heaps_spend else None
 
     @property
     def answers(self) -> tuple[tuple[ScoreMoments, Fraction], ...]:
@@ -135,11 +145,11 @@ class Request:
         The first one counts each column by itself, and pairs of few columns.
         """
         wider = any(len(step.columns) > 2 for step in self.tables())
-        return 1 + (self.lines is not None) + len(self.answers) + wider * self.fits
+        return 1 + bool(self.lines) + bool(self.heaps) + len(self.answers) + wider * self.fits
 
     def setup(self) -> tuple[PlannedTable, ...]:
         """What is measured once, before the fits."""
-        steps = self._line_steps() + self.answer_steps()
+        steps = self._line_steps() + self._heap_steps() + self.answer_steps()
         if self.method.anew:
             return steps
         return steps + self.method.plan_setup(self.schema, self.setup_spend, self.budget)
@@ -151,6 +161,13 @@ class Request:
             return ()
         columns = [(name,) for name in lines.columns]
         return announced(lines, self.schema, self.lines_spend, self.budget, columns, form=Form.LINE)
+
+    def _heap_steps(self) -> tuple[PlannedTable, ...]:
+        """Counts of how numbers are rounded, one step for each column."""
+        if self.heaps is None:
+            return ()
+        columns, about = [(n,) for n in self.heaps.columns], (self.schema, self.heaps_spend)
+        return announced(self.heaps, *about, self.budget, columns, form=Form.HEAPS)
 
     def answer_steps(self) -> tuple[PlannedTable, ...]:
         """What is measured for the sake of answers, in the order of `answers`."""
@@ -192,7 +209,8 @@ class Request:
     @property
     def _method_spend(self) -> Fraction:
         moments = self.answers_spend + self.priority_spend + self.layer_spend
-        return self.budget.amount - self.rows_spend - moments - self.lines_spend
+        lines = self.lines_spend + self.heaps_spend
+        return self.budget.amount - self.rows_spend - moments - lines
 
     @property
     def identity(self) -> dict[str, str]:
@@ -279,7 +297,8 @@ def request_of(
         priority=named,
         automatic=automatic,
     )
-    rest = budget.amount - rows_spend
+    heaps_spend = (budget.amount - rows_spend) * heaps_part(schema)
+    rest = budget.amount - rows_spend - heaps_spend
     return Request(
         *(schema, budget, configured, name, reason, sets),
         rows_spend=rows_spend,
@@ -289,6 +308,7 @@ def request_of(
         layer_spend=rest * parts.layer,
         priority=named,
         priority_spend=rest * parts.priority,
+        heaps_spend=heaps_spend,
     )
 
 

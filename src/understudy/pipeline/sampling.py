@@ -31,7 +31,7 @@ from understudy.models import Model
 from understudy.models.given_states import given
 from understudy.models.model import impossible
 from understudy.pipeline.bootstrap import model_of, rebuildable, request_again
-from understudy.pipeline.number_places import Places, placed, places_of
+from understudy.pipeline.number_places import Placing, placed, places_of
 from understudy.pipeline.record_condition import Condition
 from understudy.pipeline.request import Request
 from understudy.release import Release
@@ -60,7 +60,7 @@ class ReleasedModel:
 
     release: Release
     model: Model
-    places: Mapping[str, Places]
+    places: Mapping[str, Placing]
 
     @classmethod
     def of(cls, release: Release) -> ReleasedModel:

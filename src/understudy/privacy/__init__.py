@@ -68,6 +68,10 @@ claim: a table with noise in every cell, and the number of rows, cost what their
 claim: counts on a number line, beyond its bounds too, change as a table of one column does
     proof: mechanisms/counts/number_lines.py ../engine/line_counts.py ../features/line_cells.py
     test: privacy/mechanisms/counts/test_number_lines.py features/test_line_cells.py
+claim: counts of how numbers are rounded change as a table of one column does
+    proof: mechanisms/counts/heap_counts.py ../engine/line_counts.py ../features/heap_cells.py
+        ../schema/heaps.py
+    test: privacy/mechanisms/counts/test_heap_counts.py
 claim: a number of successes changes by at most 1, also if a record is replaced
     proof: mechanisms/counts/binomial_count.py
     test: privacy/mechanisms/counts/test_binomial_count.py

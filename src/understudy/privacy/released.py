@@ -38,6 +38,7 @@ __all__ = [
     "KeptColumns",
     "Noise",
     "NoisyCells",
+    "NoisyHeaps",
     "NoisyLine",
     "NoisyMoment",
     "NoisyNodes",
@@ -113,14 +114,29 @@ class NoisyLine:
 
 
 @dataclass(frozen=True)
+class NoisyHeaps:
+    """Noisy numbers of records by the way their number is rounded.
+
+    Attributes:
+        columns: the column's name, alone.
+        counts: of each of `understudy.features.heap_cells`, shape (cells,).
+        outside: of records with this column out of domain.
+    """
+
+    columns: tuple[str]
+    counts: NDArray[Any]
+    outside: float
+
+
+@dataclass(frozen=True)
 class NoisyCells:
     """Cells of a noisy table that reached a public threshold; all others count as 0.
 
     Attributes:
         columns: names, in the order of the mixed-radix code.
         codes: cells, ascending, shape (survivors,).
-        counts: noisy counts, each at least the threshold, shape (survivors,).
-        threshold: the public threshold.
+        counts: noisy ones, each at least the public threshold, shape (survivors,).
+        threshold: that one.
         outside: noisy number of records with one of these columns out of domain.
         bins: bins of its numeric columns, where they are not those of the schema.
     """
@@ -234,8 +250,7 @@ class NoisyNodes:
             (nodes, columns).
         counts: shape (nodes,).
         outside: noisy number of records with any column out of domain.
-        below: where each count is a sum of noisy cells that were never written out, names of all
-            columns of these cells.
+        below: where counts are sums of noisy cells never written out, names of their columns.
         summed: then, how many cells are summed in each count, shape (nodes,); else ones.
         totals: then, positive cells and positive mass.
         bins: bins of its numeric columns, where they are not those of the schema.
@@ -274,6 +289,7 @@ class NoisyRanges:
 Published = (
     NoisyTable
     | NoisyLine
+    | NoisyHeaps
     | NoisyCells
     | NoisyTotals
     | NoisySuccesses

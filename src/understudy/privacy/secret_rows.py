@@ -15,7 +15,7 @@ from understudy.engine.confidential import ExactTable
 from understudy.engine.score_products import ExactProducts
 from understudy.errors import MethodError
 from understudy.features.column_scores import Scores
-from understudy.features.line_cells import LineCells
+from understudy.features.heap_cells import NumberCells
 from understudy.privacy.internal import Confide, Diagnostic, Internal
 from understudy.privacy.released import Bins, Groups
 from understudy.privacy.terms import View
@@ -94,8 +94,8 @@ class SecretRows:
         """Sums of the scores of all records, and of their products, in one pass over the rows."""
         return self._secret_engine.score_products(scores).expose()
 
-    def line_counts(self, lines: Mapping[str, LineCells]) -> dict[str, NDArray[np.int64]]:
-        """Counts of numeric columns over the cells of their lines, those out of domain last."""
+    def line_counts(self, lines: Mapping[str, NumberCells]) -> dict[str, NDArray[np.int64]]:
+        """Counts over cells of numeric columns, lines or heaps, those out of domain last."""
         return self._secret_engine.line_counts(lines).expose()
 
     def states(self) -> list[Codes]:

@@ -28,7 +28,7 @@ UNWRITTEN: Final = (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicExcep
 
 def publish(
     path: Path,
-    fill: Callable[[Path], None],
+    fill: Callable[[Path], Mapping[str, str]],
     content: Mapping[str, Any],
     before_rename: Callable[[str], None] | None = None,
     key: Path | None = None,
@@ -37,7 +37,8 @@ def publish(
 
     Args:
         path: folder that does not exist yet (or is empty).
-        fill: writes the files into the folder that it is given.
+        fill: writes the files into the folder that it is given; gives back the checksums of those
+            that it knows, path → checksum, and does not change these any more.
         content: plain data for the manifest; format version and checksums are added.
         before_rename: told the SHA-256 of the manifest's bytes (hex) when the whole folder is on
             the disk, and before it stands at its place; an error of it stops that.
@@ -50,8 +51,7 @@ def publish(
     """
 
     def filled(folder: Path) -> None:
-        fill(folder)
-        _write_manifest(folder, content)
+        _write_manifest(folder, content, fill(folder))
         if key is not None:
             write_signature(folder, key)
 
@@ -105,16 +105,26 @@ def _sync_name(path: Path) -> None:
         ) from None
 
 
-def _write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
-    whole = {"format": FORMATS[-1], **content, "files": checksums(folder)}
+def _write_manifest(folder: Path, content: Mapping[str, Any], known: Mapping[str, str]) -> None:
+    whole = {"format": FORMATS[-1], **content, "files": checksums(folder, known)}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
 
-def checksums(folder: Path) -> dict[str, str]:
-    """Path of each file of a folder → its checksum, in order."""
-    files = sorted(file for file in folder.rglob("*") if file.is_file())
-    return {file.relative_to(folder).as_posix(): digest(file) for file in files}
+def checksums(folder: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Path of each file of a folder → its checksum, in order.
+
+    Args:
+        folder: the folder.
+        known: checksums that need not be computed again.
+    """
+    files = {file.relative_to(folder).as_posix(): file for file in folder.rglob("*")}
+    told = known or {}
+    return {
+        name: told.get(name) or digest(files[name])
+        for name in sorted(files)
+        if files[name].is_file()
+    }
 
 
 def digest(file: Path) -> str:

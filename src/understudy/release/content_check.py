@@ -18,6 +18,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.domain.domain import Domain
+from understudy.features.heap_cells import HeapCells
 from understudy.features.line_cells import LineCells
 from understudy.release.decoding import dtype_of
 from understudy.release.measurement import Measurement, stored_columns
@@ -47,6 +48,8 @@ def require_named(data: Mapping[str, Any], schema: Schema) -> None:
         raise Fault("a measurement has bins of a column that is not numeric")
     if kind.is_of_one_column and len(columns) != 1:
         raise Fault(f"a measurement of the kind {kind} needs one column")
+    if kind is Kind.HEAPS and not getattr(schema.columns[columns[0]], "heaps", ()):
+        raise Fault("a measurement is of heaps that its schema does not have")
     if kind.is_of_numbers and not all(isinstance(schema.columns[n], NUMERIC) for n in of):
         raise Fault("a sum is of a column that is not numeric")
     if kind is Kind.PRODUCTS and not set(of) <= set(columns):
@@ -106,6 +109,8 @@ def require_cells(table: Measurement, schema: Schema) -> None:
         fits = _covers_line(table.codes, binned.columns[table.columns[0]].size)
     elif table.kind is Kind.LINE:
         fits = np.array_equal(table.codes, np.arange(LineCells.of(binned, *table.columns).size))
+    elif table.kind is Kind.HEAPS:
+        fits = np.array_equal(table.codes, np.arange(HeapCells.of(binned, *table.columns).size))
     elif table.kind is Kind.PRODUCTS:
         fits = np.array_equal(table.codes, product_codes(table.scores(schema)))
     else:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.features.column_scores import Scores
+from understudy.features.heap_cells import HeapCells
 from understudy.features.line_cells import LineCells
 from understudy.privacy.noise_record import NoiseFamily
 from understudy.privacy.released import Bins, Groups, Noise, NoisyTable, Published, Released
@@ -39,7 +40,8 @@ class Measurement:
         kind: "table": a noisy count of every cell; "cells": of the cells that reached a public
             threshold; "totals": nothing but totals; "successes": a noisy number of records with the
             second level of a column; "line": a noisy count of every cell of a number line, finer
-            than a table, and of what lies beyond the bounds; "sums": a noisy sum of (value - middle
+            than a table, and of what lies beyond the bounds; "heaps": of every way in which its
+            numbers are rounded; "sums": a noisy sum of (value - middle
             of the bounds) in every cell; "means": the same over its number of records, which
             divides the noise too; "scatter": a noisy sum of squares or products about the means of
             the cells; "products": noisy sums over all records of scores of the columns, and of
@@ -197,7 +199,7 @@ class Measurement:
             "ledger_entry": self.entry,
             "totals": self.totals,
             "of": list(self.of),
-            "bins": {name: _plain(bins) for name, bins in self.bins.items()},
+            "bins": {n: b if isinstance(b, int) else list(b) for n, b in self.bins.items()},
             "groups": {name: list(groups) for name, groups in self.groups.items()},
         }
 
@@ -272,16 +274,14 @@ def _axes(
         return {axis: _distinct(labels) for axis, labels in named.items()}
     if kind is Kind.LINE:
         return {columns[0]: _distinct(LineCells.of(schema, columns[0]).labels)}
+    if kind is Kind.HEAPS:
+        return {columns[0]: list(HeapCells.of(schema, columns[0]).labels)}
     more = (ANY,) * kind.has_nodes
     if kind is Kind.RANGES:
         labels = _distinct(schema.columns[columns[0]].labels)
         return {columns[0]: labels, f"{columns[0]} (last)": labels}
     names = of if kind is Kind.LEAF_SUMS else columns
     return {name: _distinct((*schema.columns[name].labels, *more)) for name in names}
-
-
-def _plain(bins: int | tuple[Any, ...]) -> Any:
-    return bins if isinstance(bins, int) else list(bins)
 
 
 def _cells_of(

@@ -22,6 +22,7 @@ from understudy.privacy.released import (
     Groups,
     KeptColumns,
     NoisyCells,
+    NoisyHeaps,
     NoisyLine,
     NoisyMoment,
     NoisyNodes,
@@ -56,6 +57,7 @@ class Kind(StrEnum):
     LEAF_SUMS = "leaf-sums"
     RANGES = "ranges"
     LINE = "line"
+    HEAPS = "heaps"
     CHOICE = "choice"
     PARAMETERS = "parameters"
     POSTERIOR = "posterior"
@@ -70,7 +72,7 @@ class Kind(StrEnum):
     @property
     def is_joint(self) -> bool:
         """Whether it is of all its columns at once, so that records drawn from it relate them."""
-        return self not in (Kind.CHOICE, Kind.PRODUCTS, Kind.LINE)
+        return self not in (Kind.CHOICE, Kind.PRODUCTS, Kind.LINE, Kind.HEAPS)
 
     @property
     def has_nodes(self) -> bool:
@@ -80,13 +82,13 @@ class Kind(StrEnum):
     @property
     def has_cells(self) -> bool:
         """Whether it has numbers of cells, nodes or ranges, in a file of their own."""
-        stored = (Kind.CELLS, Kind.RANGES, Kind.PRODUCTS, Kind.LINE)
+        stored = (Kind.CELLS, Kind.RANGES, Kind.PRODUCTS, Kind.LINE, Kind.HEAPS)
         return self.has_every_cell or self.has_nodes or self in stored
 
     @property
     def is_noisy_count(self) -> bool:
         """Whether its numbers are counts with noise of their own, one by one."""
-        return self in (Kind.TABLE, Kind.NODES, Kind.RANGES, Kind.LINE)
+        return self in (Kind.TABLE, Kind.NODES, Kind.RANGES, Kind.LINE, Kind.HEAPS)
 
     @property
     def has_total(self) -> bool:
@@ -101,7 +103,7 @@ class Kind(StrEnum):
     @property
     def is_of_one_column(self) -> bool:
         """Whether it is of one column, never of several."""
-        return self in (Kind.SUCCESSES, Kind.RANGES, Kind.LINE)
+        return self in (Kind.SUCCESSES, Kind.RANGES, Kind.LINE, Kind.HEAPS)
 
     @property
     def has_keys(self) -> bool:
@@ -188,15 +190,21 @@ def _(value: DrawnDistribution, schema: Schema) -> Content:
     return _full(Kind.DISTRIBUTION, value)
 
 
-def _full(kind: Kind, value: NoisyTable | NoisyLine | DrawnDistribution) -> Content:
+def _full(kind: Kind, value: NoisyTable | NoisyLine | NoisyHeaps | DrawnDistribution) -> Content:
     counts = value.counts.reshape(-1)
     codes = np.arange(counts.size, dtype=np.int64)
-    return Content(kind, value.columns, codes, counts, float(value.outside), bins=value.bins)
+    bins = {} if isinstance(value, NoisyHeaps) else value.bins
+    return Content(kind, value.columns, codes, counts, float(value.outside), bins=bins)
 
 
 @content_of.register
 def _(value: NoisyLine, schema: Schema) -> Content:
     return _full(Kind.LINE, value)
+
+
+@content_of.register
+def _(value: NoisyHeaps, schema: Schema) -> Content:
+    return _full(Kind.HEAPS, value)
 
 
 @content_of.register

@@ -19,7 +19,8 @@ from understudy.release.stated_step import Priced, StatedStep, found_in
 from understudy.schema import NUMERIC
 
 _COUNTS: Final = (
-    *("noisy table", "noisy count", "noisy number line", "noisy layer", "noisy ranges"),
+    *("noisy table", "noisy count", "noisy number line", "noisy heaps"),
+    *("noisy layer", "noisy ranges"),
     *("filtered noisy table", "lazy noisy table", "lazy leaf layer"),
 )
 _OVERSPENT = re.compile(r"the noise of ([0-9]+(?:/[1-9][0-9]*)?) times the ε")

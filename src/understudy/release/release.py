@@ -187,14 +187,15 @@ class Release:
             ) from None
         return sorted(place.iterdir())
 
-    def _fill(self, folder: Path, formats: Sequence[str]) -> None:
+    def _fill(self, folder: Path, formats: Sequence[str]) -> dict[str, str]:
+        """Write the files; gives back the checksums of those that were asked for meanwhile."""
         from understudy.release.readme import readme  # loads jinja2: only to write
 
         parted = isinstance(self.tables, PartedSets)
         (folder / "synthetic").mkdir()
         for k in range(len(self.tables)):
             write_set(self.tables, k, folder / "synthetic" / f"set-{k + 1}")
-        described = row_files(checksums(folder))
+        described = checksums(folder)
         guarded = write_rows(self.tables, self.schema, folder / "synthetic", formats)
         pages = self.pages(self) if self.pages else {}
         public = self.manifest, self.schema, self.measurements
@@ -204,12 +205,13 @@ class Release:
         texts = {
             "schema.toml": self.schema.dumps(),
             "README.md": written,
-            **metadata_texts(*public, described, parted=parted),
+            **metadata_texts(*public, row_files(described), parted=parted),
             **{name: pages[name] for name in PAGES if name in pages},
         }
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8")
         self._fill_noisy(folder / "noisy")
+        return described
 
     def _fill_noisy(self, folder: Path) -> None:
         folder.mkdir()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from functools import cache
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema, field_validator
 
@@ -64,10 +64,22 @@ class Calendar(Numeric):
         low, high = self.bounds
         return min(DEFAULT_BINS, int(high - low) + 1)
 
+    _length_words: ClassVar[str] = 'length of whole units, such as "PT15M"'
+
+    def _length(self, every: Code) -> float | None:
+        seconds = seconds_of_span(every) if isinstance(every, str) else None
+        whole = seconds is not None and seconds % self.unit_seconds == 0
+        return seconds / self.unit_seconds if seconds is not None and whole else None
+
     def position(self, value: Code) -> float | None:
         """Place of a declared value, also of one written as text; else None."""
         seconds = self._seconds(value)
         return None if seconds is None else float(seconds // self.unit_seconds)
+
+    def exact_position(self, text: str) -> float | None:
+        """Place of a text, not cut to a whole unit, for comparisons; None if it is none."""
+        seconds = self._seconds(text)
+        return None if seconds is None else seconds / self.unit_seconds
 
     def text_at(self, place: int) -> str:
         """A place on the line as released text (ISO 8601)."""

@@ -34,6 +34,8 @@ def is_number(value: Code) -> bool:
 
 def text_of(value: Code) -> str:
     """Canonical text of a value: whole numbers without a point, dates in ISO form."""
+    if type(value) is str:  # most are, and there may be very many
+        return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float) and math.isfinite(value) and value == int(value):

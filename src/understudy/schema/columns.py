@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from understudy.schema.calendar_columns import Calendar, Date, Datetime, Duration, Time
 from understudy.schema.cell_values import duplicated, number_of, text_of
-from understudy.schema.column_base import Declaration, Value, refuse_repeated_code
+from understudy.schema.column_base import Declaration, LevelMap, Value, refuse_repeated_code
+from understudy.schema.heaps import HeapAt
 from understudy.schema.identifier_column import Identifier
 from understudy.schema.level_tree import LevelTree
 from understudy.schema.number_columns import Continuous, Integer
@@ -140,3 +141,5 @@ KINDS: dict[str, type[Reviewed]] = {
     "identifier": Identifier,
 }
 """What a column of each kind declares."""
+COLUMN_MODELS: tuple[type[BaseModel], ...] = (LevelMap, LevelTree, HeapAt, *KINDS.values())
+"""These, and what stands inside them."""

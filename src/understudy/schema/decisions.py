@@ -17,17 +17,23 @@ from typing import Any
 import tomli_w
 
 from understudy import disk
-from understudy.errors import SchemaError
+from understudy.errors import SchemaError, line, suggestion
 from understudy.schema import toml
 from understudy.schema.conventions import Form
+from understudy.schema.relations import Relation
 from understudy.schema.review import Reviewed
 from understudy.schema.schema import Schema
 from understudy.schema.schema_text import SchemaText
+from understudy.schema.structural_zeros import Rule
 from understudy.schema.toml_layout import laid_out
 
 Path_ = tuple[str, ...]
-"""Where in the file a decision belongs: ("file",) or ("columns", name)."""
+"""Where in the file a decision belongs: ("file",), ("columns", name) or ("relations", "0")."""
 
+RULES = "forbidden", "relations"
+"""Lists of what holds for everybody."""
+
+_OWN = {"description", "drafted"}
 _KEPT = ("missing", "not_applicable", "out_of_domain", "description", "unit", "drafted")
 
 _LEAKS = {
@@ -48,6 +54,14 @@ _LEAKS = {
     "thousands": "a single number can decide it",
     "sheet": "its name is one of the confidential file",
 }
+
+
+Part = Reviewed | Relation | Rule
+
+
+def left_as_drafted(part: Part) -> tuple[str, ...]:
+    """Entries that stand as they were read from the rows; rules are never read."""
+    return part.left_as_drafted if isinstance(part, Reviewed) else ()
 
 
 def leak_of(entry: str) -> str:
@@ -97,9 +111,11 @@ class Review:
     def open(self) -> tuple[Path_, ...]:
         """What is not decided: not reviewed, or left as drafted; the form of the file first."""
         file = self.schema.file
-        parts: dict[Path_, Reviewed] = {("file",): file} if file.drafted else {}
+        parts: dict[Path_, Part] = {("file",): file} if file.drafted else {}
         parts |= {("columns", name): one for name, one in self.schema.declared.items()}
-        return tuple(p for p, one in parts.items() if not one.reviewed or one.left_as_drafted)
+        for key in RULES:
+            parts |= {(key, str(k)): one for k, one in enumerate(getattr(self.schema, key))}
+        return tuple(p for p, one in parts.items() if not one.reviewed or left_as_drafted(one))
 
     @property
     def sourced(self) -> tuple[Path_, ...]:
@@ -107,11 +123,14 @@ class Review:
         return tuple(
             path
             for path in self.open
-            if not (part := self.part(path)).left_as_drafted and part.source.strip()
+            if not left_as_drafted(part := self.part(path)) and part.source.strip()
         )
 
-    def part(self, path: Path_) -> Reviewed:
+    def part(self, path: Path_) -> Part:
         """What a decision is about."""
+        if path[0] in RULES:
+            found: Part = getattr(self.schema, path[0])[int(path[1])]
+            return found
         return self.schema.file if path == ("file",) else self.schema.declared[path[1]]
 
     def accepted(self, *paths: Path_, source: str = "") -> Review:
@@ -125,10 +144,10 @@ class Review:
             SchemaError: an entry is left as drafted.
         """
         for path in paths:
-            if left := self.part(path).left_as_drafted:
+            if left := left_as_drafted(self.part(path)):
                 raise SchemaError(
-                    f"{_name(path)}: {', '.join(left)} were read from the rows; confirm them with "
-                    "a source, or change them."
+                    f"{self.name(path)}: {', '.join(left)} were read from the rows; confirm them "
+                    "with a source, or change them."
                 )
         return self._with(paths, {"reviewed": True} | ({"source": source} if source else {}))
 
@@ -141,8 +160,8 @@ class Review:
         part = self.part(path)
         if not source.strip():
             raise SchemaError("A confirmation needs a source: a codebook and page, a law.")
-        left = part.left_as_drafted
-        said = {"confirmed": {**part.confirmed, **dict.fromkeys(left, source)}} if left else {}
+        left, known = left_as_drafted(part), getattr(part, "confirmed", {})
+        said = {"confirmed": {**known, **dict.fromkeys(left, source)}} if left else {}
         own = {} if part.source.strip() and left else {"source": source}
         return self._with([path], {**own, "reviewed": True, **said})
 
@@ -157,21 +176,21 @@ class Review:
 
         Args:
             path: whose.
-            entry: TOML of one line, as `upper = 120`.
+            entry: TOML as `upper = 120`; several with commas between them, or a line each.
 
         Raises:
             SchemaError: no TOML, or no schema comes of it.
         """
-        try:
-            entries = tomllib.loads(entry)
-        except ValueError:
+        entries = _entries_in(entry)
+        if not entries:
             raise SchemaError(
                 f"{entry!r} is no entry; write it as it stands in the file, such as upper = 120 or "
                 'levels = ["f", "m"].'
-            ) from None
+            )
         if "drafted" in entries:
             raise SchemaError("The marks of a draft are not edited; confirm or change the entries.")
-        values = set(entries).intersection(self.part(path).readable)
+        values = set(entries).intersection(getattr(self.part(path), "readable", entries))
+        values -= {"source", "reviewed"}
         gone = {"source": ""} if values and "source" not in entries else {}
         return self._with([path], {**entries, **gone})
 
@@ -181,10 +200,34 @@ class Review:
         Raises:
             SchemaError: no schema comes of it.
         """
-        drafted = dict(self.part(path).drafted)
+        drafted = dict(getattr(self.part(path), "drafted", {}))
         text = self.text.with_block(path, block)
         marks = {"drafted": drafted} if drafted else {}
         return self._checked(text.with_entries(path, marks))
+
+    def alike(self, path: Path_, other: str) -> Review:
+        """The entries of another column that is reviewed, and what confirms them.
+
+        Raises:
+            SchemaError: there is no such column, or it is not decided itself.
+        """
+        known = self.schema.declared
+        if other not in known or path[0] != "columns" or other == path[1]:
+            raise SchemaError(f"{other!r} is no other column{suggestion(other, known)}.")
+        model = known[other]
+        if not model.reviewed or model.left_as_drafted or not model.sources:
+            raise SchemaError(f"Column {other!r} is not decided with a source yet.")
+        part = self.part(path)
+        assert isinstance(part, Reviewed)
+        entries = model.model_dump(exclude_defaults=True, by_alias=True)
+        entries = {key: value for key, value in entries.items() if key not in _OWN}
+        own = part.model_dump(include=_OWN, exclude_defaults=True)
+        column = type(model).model_validate({**entries, **own})
+        said = dict.fromkeys(column.left_as_drafted, model.sources)
+        confirmed = {"confirmed": {**entries.get("confirmed", {}), **said}} if said else {}
+        block = {**entries, **own, **confirmed, "reviewed": True}
+        text = tomli_w.dumps({path[0]: {path[1]: laid_out(block)}})
+        return self._checked(self.text.with_block(path, text))
 
     def chosen(self, path: Path_, form: Form) -> Review:
         """The column in a form that a convention has; its codes of absence stay.
@@ -195,6 +238,7 @@ class Review:
             SchemaError: codes of absence are values of the form.
         """
         part = self.part(path)
+        assert isinstance(part, Reviewed)
         old = part.model_dump(exclude_defaults=True, by_alias=True)
         new = form.column.model_dump(exclude_defaults=True, by_alias=True)
         kept = {key: old[key] for key in _KEPT if key in old}
@@ -208,17 +252,23 @@ class Review:
         return self._checked(self.text.with_block(path, block))
 
     def excluded(self, path: Path_) -> Review:
-        """Without a column, which will then not be released.
+        """Without a column, which will then not be released; or without a rule.
 
         Raises:
             SchemaError: others name it, or it is the only one.
         """
         # repr keeps a line break in a name from ending the comment.
-        note = f"# Column {path[1]!r} was taken out when the schema was reviewed.\n"
+        note = f"# {line(self.name(path))} was taken out when the schema was reviewed.\n"
         try:
             return self._checked(self.text.with_block(path, note))
         except SchemaError as error:
-            raise SchemaError(f"{_name(path)} cannot be taken out. {error}") from None
+            raise SchemaError(f"{self.name(path)} cannot be taken out. {error}") from None
+
+    def name(self, path: Path_) -> str:
+        """What a decision is about, in words."""
+        if path[0] in RULES:
+            return f"The rule “{getattr(self.part(path), 'text', '')}”"
+        return "The table [file]" if path == ("file",) else f"Column {path[1]!r}"
 
     def saved(self, before: str) -> None:
         """Write the text into its file at once, if nobody else has changed that.
@@ -254,5 +304,17 @@ class Review:
         return review
 
 
-def _name(path: Path_) -> str:
-    return "The table [file]" if path == ("file",) else f"Column {path[1]!r}"
+def _entries_in(text: str) -> dict[str, Any]:
+    """Entries as somebody types them: a line each, or in one line with commas; {} if they are none.
+
+    Example:
+        >>> _entries_in('lower = 0, levels = ["a, b", "c"]')
+        {'lower': 0, 'levels': ['a, b', 'c']}
+    """
+    for whole, key in ((text, ""), (f"x = {{ {text} }}", "x")):
+        try:
+            found = tomllib.loads(whole)
+        except ValueError:
+            continue
+        return dict(found[key]) if key else found
+    return {}

@@ -1,9 +1,10 @@
 """Expressions over columns, as rules and formulas write them: read, checked and computed.
 
 `weight / height ** 2`, `income > 0`, `cut(age, 18, 65)`: arithmetic (`+ - * / **`), parentheses,
-numbers, `abs` and `floor`; comparisons, joined by `&` and `|`; and `cut`, which says in which
-interval a number lies. Names with spaces stand in back-ticks. Nothing else is read, and nothing
-written is ever run: the tree of the text is walked, node by node (`expression_values`).
+numbers, `abs` and `floor`; comparisons, joined by `and` and `or`, or by `&` and `|` (which need
+parentheses); and `cut`, which says in which interval a number lies. Names with spaces stand in
+back-ticks. Nothing else is read, and nothing written is ever run: the tree of the text is walked,
+node by node (`expression_values`).
 """
 
 from __future__ import annotations
@@ -18,9 +19,16 @@ from typing import Any, Final
 import numpy as np
 
 from understudy.errors import suggestion
+from understudy.schema.calendar_columns import Calendar
 from understudy.schema.cell_values import Code, same_value, text_of
-from understudy.schema.columns import Column
+from understudy.schema.columns import NUMERIC, Column
 
+_NAME, _TEXT = r"`[^`]+`|[^\W\d]\w*", r"""'[^'\n]*'|"[^"\n]*\""""
+_COMPARED = r"==|!=|<=|>=|<|>"
+_BESIDE_TEXT = re.compile(
+    rf"(?P<left>{_NAME})\s*(?P<op>{_COMPARED})\s*(?P<after>{_TEXT})"
+    rf"|(?P<before>{_TEXT})\s*(?P<turned>{_COMPARED})\s*(?P<right>{_NAME})"
+)
 _BACK_TICKS = re.compile(r"`([^`]*)`")
 _LONGEST, _DEEPEST = 1_000, 40  # characters, and nodes within each other
 ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
@@ -46,7 +54,7 @@ FUNCTIONS: Final[dict[str, Callable[[Any], Any]]] = {"abs": np.abs, "floor": np.
 CUT: Final = "cut"
 """The function that gives the number of an interval: 0 below the first cut, and so on."""
 
-_KNOWN = "numbers, columns, + - * / **, comparisons joined by & and |, abs, floor and cut"
+_KNOWN = "numbers, columns, + - * / **, comparisons joined by and, or, & and |, abs, floor and cut"
 
 
 def python_tree(code: str) -> tuple[ast.Expression, dict[str, str]]:
@@ -73,6 +81,18 @@ class _Named(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         return ast.Name(self._quoted.get(node.id, node.id), ast.Load())
+
+
+class _Joined(ast.NodeTransformer):
+    """Puts & and | in the place of `and` and `or`, which mean the same between comparisons."""
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        operator = ast.BitAnd() if isinstance(node.op, ast.And) else ast.BitOr()
+        found: ast.expr
+        found, *others = (self.visit(one) for one in node.values)
+        for one in others:
+            found = ast.BinOp(found, operator, one)
+        return found
 
 
 @dataclass(frozen=True)
@@ -103,9 +123,9 @@ class Expression:
             raise ValueError(f"it has more than {_LONGEST:,} characters; write a shorter one")
         try:
             tree, quoted = python_tree(text)
+            body = _Joined().visit(tree.body)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise ValueError(f"{text[:80]!r} cannot be read; it may hold {_KNOWN}") from None
-        body = tree.body
         for node, depth in _walk(body):
             if depth > _DEEPEST:
                 raise ValueError("it is nested too deeply; write a simpler one")
@@ -137,6 +157,38 @@ class Expression:
         return _is_truth(self.tree)
 
 
+def times_as_places(text: str, columns: Mapping[str, Column]) -> str:
+    """The text with numbers in place of texts that stand beside a column of times.
+
+    Columns of times count units: with hours of stay, "stay > 'P3D'" says "stay > 72".
+
+    Args:
+        text: an expression, or a formula with some.
+        columns: those that it may name.
+
+    Raises:
+        ValueError: a text is no value of the column beside it, or the column is one of numbers.
+    """
+
+    def place(found: re.Match[str]) -> str:
+        name, said = found["left"] or found["right"], found["after"] or found["before"]
+        column = columns.get(name.strip("`"))
+        if column is None or not isinstance(column, NUMERIC):
+            return found[0]
+        time = column if isinstance(column, Calendar) else None
+        at = None if time is None else time.exact_position(said[1:-1])
+        if at is None:
+            least = int(column.bounds[0])
+            such = "numbers" if time is None else f"times such as {time.text_at(least)!r}"
+            raise ValueError(f"compares {name} with the text {said}, and it holds {such}")
+        number = f"{at:.15g}"
+        if found["left"]:
+            return f"{name} {found['op']} {number}"
+        return f"{number} {found['turned']} {name}"
+
+    return _BESIDE_TEXT.sub(place, text)
+
+
 def _walk(node: ast.AST, depth: int = 0) -> Iterator[tuple[ast.AST, int]]:
     """Nodes in the order written, with how deep they stand."""
     ahead = [(node, depth)]
@@ -153,7 +205,7 @@ def _require_known(node: ast.AST, *, top: bool) -> None:
     if isinstance(node, ast.BinOp):
         known = type(node.op) in ARITHMETIC or type(node.op) in LOGIC
         if type(node.op) in LOGIC and not (_is_truth(node.left) and _is_truth(node.right)):
-            raise ValueError("& and | stand between comparisons in parentheses, (a > 0) & (b > 0)")
+            raise ValueError("and, or, & and | stand between comparisons, (a > 0) & (b > 0)")
     elif isinstance(node, ast.Compare):
         if len(node.ops) > 1:
             raise ValueError("it compares three things at once; write (a <= b) & (b < c)")

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 from understudy.schema.bins import Interval, integer_intervals, real_intervals
 from understudy.schema.cell_values import EXACT_INTEGER, Code, number_of, text_of
 from understudy.schema.column_base import Declaration, refuse_repeated_code
+from understudy.schema.heaps import Heap, HeapAt, Roundings, Steps, fault_of
 
 DEFAULT_BINS = 20
 ONE_BIN_EACH = 50  # integers with at most this many values get one bin each
@@ -24,9 +25,15 @@ class Numeric(Declaration):
             `upper`.
         spikes: values that many records share exactly (a zero of a semicontinuous variable); each
             has a state of its own.
+        heaps: how people round, the coarsest first: [1000, 500] are multiples of 1000, and of 500
+            that are none of 1000; { every = 1, at = 0.99 } are 0.99, 1.99, … How many numbers lie
+            there is measured by a small table, and so many of the released ones do. Of times,
+            lengths such as "PT15M".
     """
 
     readable: ClassVar[tuple[str, ...]] = ("lower", "upper", "bins", *Declaration.readable)
+
+    heaps: tuple[Heap, ...] = ()
 
     @model_validator(mode="after")
     def _codes_apart(self) -> Numeric:
@@ -40,6 +47,43 @@ class Numeric(Declaration):
                     "from a value; narrow the bounds or take the code off the list"
                 )
         return self
+
+    @model_validator(mode="after")
+    def _heaps_fit(self) -> Numeric:
+        if self.heaps and self.derived is not None:
+            raise ValueError("`heaps` of a derived column follow from its rule; take them off")
+        if self.heaps and (fault := fault_of(self.roundings, self.bounds, self.heaps)):
+            raise ValueError(f"`heaps`: {fault}")
+        return self
+
+    @property
+    def roundings(self) -> Roundings:
+        """The heaps, on the number line.
+
+        Raises:
+            ValueError: one is no number, or no length of time.
+        """
+        return Roundings(tuple(self._steps(heap) for heap in self.heaps), self._scale)
+
+    @property
+    def _scale(self) -> float:
+        """Values per unit of the line; 0 where it has no grid."""
+        return 1.0
+
+    def _steps(self, heap: Heap) -> Steps:
+        every, at = (heap.every, heap.at) if isinstance(heap, HeapAt) else (heap, None)
+        length, start = self._length(every), 0.0 if at is None else self.position(at)
+        if length is None:
+            raise ValueError(f"`heaps`: {text_of(every)!r} is no {self._length_words}")
+        if start is None:
+            raise ValueError(f"`heaps`: {text_of(at or '')!r} is no value of the column")
+        return Steps(length, start)
+
+    _length_words: ClassVar[str] = "number"
+
+    def _length(self, every: Code) -> float | None:
+        """A distance on the line; None if it is none."""
+        return number_of(every)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -150,6 +194,10 @@ class Continuous(Numeric):
     def bounds(self) -> tuple[float, float]:
         """Lower and upper bound."""
         return self.lower, self.upper
+
+    @property
+    def _scale(self) -> float:
+        return 0.0 if self.decimals is None else 10.0**self.decimals
 
     @property
     def intervals(self) -> tuple[Interval, ...]:

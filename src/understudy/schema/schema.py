@@ -20,13 +20,11 @@ from understudy.schema.coarsening import (
     grouped_column,
     grouped_rules,
 )
-from understudy.schema.column_base import LevelMap
-from understudy.schema.columns import KINDS, AnyColumn, Column
+from understudy.schema.columns import COLUMN_MODELS, AnyColumn, Column
 from understudy.schema.derived_columns import derived_faults
 from understudy.schema.file_format import FileFormat
 from understudy.schema.identifier_column import Identifier
 from understudy.schema.ledger_binding import LedgerBinding
-from understudy.schema.level_tree import LevelTree
 from understudy.schema.relation_boxes import Box, rebinned, relation_boxes
 from understudy.schema.relations import Relation
 from understudy.schema.review import Reviewed
@@ -316,5 +314,5 @@ class Schema(BaseModel):
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format."""
         inner: list[type[BaseModel]] = [Unit, LedgerBinding, FileFormat, Rule, Range, Relation]
-        inner += LevelMap, LevelTree, *KINDS.values()
+        inner += COLUMN_MODELS
         return toml.json_schema(cls, *inner, title="Understudy table schema")

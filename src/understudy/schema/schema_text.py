@@ -52,7 +52,7 @@ class SchemaText:
             SchemaError: the table does not stand under a heading of its own.
         """
         self._place(path)
-        text = "".join(piece for piece in self.pieces if _path(piece)[: len(path)] == path)
+        text = "".join(piece for own, piece in self._with_paths() if own[: len(path)] == path)
         return text.removesuffix(_trailing(text))
 
     def with_entries(self, path: Sequence[str], entries: Mapping[str, Any]) -> Self:
@@ -71,8 +71,9 @@ class SchemaText:
             text = _with_entry(text, key, value)
         apart = [(*path, key) for key in entries]  # entries that have a table of their own
         kept = list(self.pieces[:k])
-        for piece in (text, *self.pieces[k + 1 :]):
-            if any(_path(piece)[: len(one)] == one for one in apart):
+        kept.append(text)
+        for own, piece in self._with_paths()[k + 1 :]:
+            if any(own[: len(one)] == one for one in apart):
                 kept[-1] += _trailing(piece)
             else:
                 kept.append(piece)
@@ -91,15 +92,27 @@ class SchemaText:
         k, inside = self._place(path), tuple(path)
         new = text.rstrip("\n") + "\n"
         kept = [
-            (new if j == k else "") + _trailing(piece)
-            if _path(piece)[: len(inside)] == inside
-            else piece
-            for j, piece in enumerate(self.pieces)
+            (new if j == k else "") + _trailing(piece) if own[: len(inside)] == inside else piece
+            for j, (own, piece) in enumerate(self._with_paths())
         ]
         return type(self).of("".join(kept))
 
+    def _with_paths(self) -> list[tuple[tuple[str, ...], str]]:
+        """Each piece with its path; the tables of an array have a number behind its name."""
+        last: dict[str, int] = {}
+        found = []
+        for piece in self.pieces:
+            path = _path(piece)
+            if _is_array(piece) and path:
+                last[path[0]] = last.get(path[0], -1) + 1
+            if path and path[0] in last:
+                path = (path[0], str(last[path[0]]), *path[1:])
+            found.append((path, piece))
+        return found
+
     def _place(self, path: Sequence[str]) -> int:
-        found = [k for k, piece in enumerate(self.pieces) if k and _path(piece) == tuple(path)]
+        paths = [own for own, _ in self._with_paths()]
+        found = [k for k, own in enumerate(paths) if k and own == tuple(path)]
         if not found:
             raise SchemaError(
                 f"The schema has no table [{'.'.join(path)}] under a heading of its own; write it "
@@ -131,10 +144,16 @@ def _is_whole(text: str) -> bool:
     return True
 
 
+def _is_array(piece: str) -> bool:
+    """Whether a piece is one table of an array."""
+    match = _TABLE.match(piece)
+    return match is not None and piece[match.end() : match.end() + 1] == "["
+
+
 @lru_cache(4096)
 def _path(piece: str) -> tuple[str, ...]:
-    """The path in the heading of a piece; () for one of an array, or without a heading."""
-    if not (match := _TABLE.match(piece)) or piece[match.end() : match.end() + 1] == "[":
+    """The path in the heading of a piece; () without a heading."""
+    if not _TABLE.match(piece):
         return ()
     path: list[str] = []
     # The heading is read alone; one that is cut off would not be whole.
@@ -143,7 +162,7 @@ def _path(piece: str) -> tuple[str, ...]:
             table = tomllib.loads(piece[:end])
         except tomllib.TOMLDecodeError:
             continue
-        while table:
+        while table and isinstance(table, dict):
             ((name, table),) = table.items()
             path.append(name)
         break

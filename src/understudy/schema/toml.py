@@ -22,15 +22,16 @@ from understudy.schema.diagnosis import all_faults
 from understudy.schema.error_sentences import full_stop
 from understudy.schema.reference_forms import with_references
 from understudy.schema.references import resolved
-from understudy.schema.toml_layout import laid_out, with_lists
+from understudy.schema.toml_layout import entry_text, laid_out, with_lists
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
 # What a column is, then its domain, then its codes, then what people say about it.
 COLUMN_ORDER = (
     *("kind", "like", "pattern", "derived", "levels", "hierarchy", "lower", "upper", "resolution"),
-    *("timezone", "bins", "spikes", "decimals", "not_applicable", "missing", "out_of_domain"),
-    *("value_labels", "description", "unit", "source", "reviewed", "confirmed", "drafted"),
+    *("timezone", "bins", "spikes", "heaps", "decimals", "not_applicable", "missing"),
+    *("out_of_domain", "value_labels", "description", "unit"),
+    *("source", "reviewed", "confirmed", "drafted"),
 )
 _FILE_ORDER = (
     *("encoding", "separator", "quote", "decimal", "thousands", "multiline", "sheet"),
@@ -115,13 +116,17 @@ def dumps(content: Mapping[str, Any], *, lists: bool = False) -> str:
     if "file" in whole:
         whole |= {"file": _ordered(whole["file"], _FILE_ORDER)}
     whole |= {"columns": {n: _ordered(one, COLUMN_ORDER) for n, one in whole["columns"].items()}}
-    if rules := [_ordered(rule, _RULE_ORDER) for rule in whole.get("forbidden", ())]:
-        whole |= {"forbidden": rules}
-    if relations := [_ordered(one, _RELATION_ORDER) for one in whole.get("relations", ())]:
-        whole |= {"relations": relations}
-    last = ("lists", "columns", "forbidden", "relations")
+    rules = [("forbidden", _ordered(one, _RULE_ORDER)) for one in whole.pop("forbidden", ())]
+    rules += [("relations", _ordered(one, _RELATION_ORDER)) for one in whole.pop("relations", ())]
+    last = ("lists", "columns")
     order = sorted(whole, key=lambda key: last.index(key) if key in last else -1)
-    return tomli_w.dumps(laid_out({key: whole[key] for key in order}))
+    text = tomli_w.dumps(laid_out({key: whole[key] for key in order}))
+    return text + "".join(f"\n[[{name}]]\n{_entries(rule)}" for name, rule in rules)
+
+
+def _entries(table: Mapping[str, Any]) -> str:
+    """A table's entries, each of them whole, so that the table can stand under one heading."""
+    return "".join(entry_text(key, value) for key, value in table.items())
 
 
 def _ordered(entry: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]:

@@ -73,7 +73,10 @@ def _laid_out(key: str, value: Any) -> Any:
 
 
 def _in_one_line(table: Mapping[str, Any]) -> str:
-    entries = (tomli_w.dumps(laid_out({key: value})).strip() for key, value in table.items())
+    inner = {
+        k: _Written(_in_one_line(v)) if isinstance(v, Mapping) else v for k, v in table.items()
+    }
+    entries = (tomli_w.dumps(laid_out({key: value})).strip() for key, value in inner.items())
     return f"{{ {', '.join(entries)} }}"
 
 

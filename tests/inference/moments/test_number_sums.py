@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from made_matrices import matrix_of
+from made_matrices import exact_products, matrix_of
 from understudy.engine import Table
+from understudy.features.column_scores import Scores
 from understudy.features.line_cells import LineCells, coarse_states, line_bins
 from understudy.inference.moments.number_sums import with_number_counts
 from understudy.release import Measurement
@@ -54,17 +55,24 @@ def measurement(name, counts, kind, stddev, rng, **more):
     return Measurement(kind=kind, columns=(name,), counts=noisy, **about, **noise, **more)
 
 
-def counted(rows, rng, *, noise=1.0, lines=True):
-    """A table of each number, and its line."""
-    found, data = [], Table(rows, SCHEMA)
+def counts_of(rows):
+    """Of each number the counts of its table, those of its line, and the bins of that."""
+    data, found = Table(rows, SCHEMA), {}
     for place, name in enumerate(("age", "pay")):
-        exact = data.count([(place,)]).expose()[0].inside
-        found.append(measurement(name, exact, Kind.TABLE, noise * TABLE, rng))
         bins = {name: line_bins(SCHEMA.columns[name])}
         cells = LineCells.of(SCHEMA.with_bins(bins), name)
-        exact = data.line_counts({name: cells}).expose()[name][:-1]
-        line = measurement(name, exact, Kind.LINE, noise * LINE, rng, bins=bins)
-        found += [line] * lines
+        table = data.count([(place,)]).expose()[0].inside
+        found[name] = table, data.line_counts({name: cells}).expose()[name][:-1], bins
+    return found
+
+
+def counted(rows, rng, *, noise=1.0, lines=True, exact=None):
+    """A table of each number, and its line."""
+    found = []
+    for name, (table, line, bins) in (exact or counts_of(rows)).items():
+        found.append(measurement(name, table, Kind.TABLE, noise * TABLE, rng))
+        fine = measurement(name, line, Kind.LINE, noise * LINE, rng, bins=bins)
+        found += [fine] * lines
     return tuple(found)
 
 
@@ -72,8 +80,8 @@ def joined(matrix, measurements):
     return with_number_counts(matrix, measurements, SCHEMA)
 
 
-def moments(rows, rng, *, noise=1.0):
-    matrix = matrix_of(rows, SCHEMA, stddev=noise * MOMENTS, rng=rng)
+def moments(rows, rng, *, noise=1.0, exact=None):
+    matrix = matrix_of(rows, SCHEMA, stddev=noise * MOMENTS, rng=rng, exact=exact)
     matrix.numbers[-1] += noise * ROWS * rng.normal()
     matrix.variances[-1] = (noise * ROWS) ** 2
     return matrix
@@ -154,10 +162,14 @@ def test_the_noise_is_as_stated_and_less_than_before():
     rng = np.random.default_rng(3)
     rows = people(rng)
     exact = values(moments(rows, rng, noise=1e-9))
+    products, counts = (
+        exact_products(rows, SCHEMA, Scores.of(SCHEMA, SCHEMA.names)),
+        counts_of(rows),
+    )
     errors = []
     for _ in range(400):
-        before = moments(rows, rng)
-        both = joined(before, counted(rows, rng))
+        before = moments(rows, rng, exact=products)
+        both = joined(before, counted(rows, rng, exact=counts))
         derivatives = quantities(both)
         noise = np.diag(both.noise_covariance(derivatives))
         errors.append((values(both) - exact) / np.sqrt(noise))

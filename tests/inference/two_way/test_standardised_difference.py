@@ -1,5 +1,7 @@
 """Standardised differences and ratios of two means: the textbook's without noise, valid with it."""
 
+from functools import cache, partial
+
 import numpy as np
 import polars as pl
 import pytest
@@ -28,8 +30,11 @@ QUESTIONS = [
 WITHOUT_TEST = ("standardised-difference", "ratio")
 
 
+parsed = cache(partial(estimands.parse, schema=SCHEMA))
+
+
 def ask(kind, formula, moments, rows):
-    estimand = estimands.parse(kind, formula, SCHEMA)
+    estimand = parsed(kind, formula)
     records = Records.of(rows, SCHEMA, estimand.columns)
     return matrix_answer(estimand, moments, SCHEMA, [records.take(records.complete())])
 
@@ -154,10 +159,9 @@ def test_where_the_schema_forbids_a_cell_a_difference_is_still_one(rows, exact):
 def test_noise_is_counted_and_another_scale_is_noticed(rows):
     """Spread of estimates over fresh noise in the same rows, against the stated share of it."""
     rng, moments = np.random.default_rng(3), exact_moments(rows)
+    matrices = [matrix(rng, rows, 9.0, 5.0, moments) for _ in range(60)]
     for kind, formula in QUESTIONS:
-        noisy = [
-            ask(kind, formula, matrix(rng, rows, 9.0, 5.0, moments), rows).pooled for _ in range(60)
-        ]
+        noisy = [ask(kind, formula, one, rows).pooled for one in matrices]
         kept = slice(None) if kind in WITHOUT_TEST else slice(1, None)
         spread = np.var([each.estimate[kept] for each in noisy], axis=0)
         stated = np.mean(
@@ -168,28 +172,36 @@ def test_noise_is_counted_and_another_scale_is_noticed(rows):
         assert 0.4 < ratio < 1.9, (kind, formula, ratio)
 
 
-@pytest.mark.statistical
-@pytest.mark.parametrize("drawn", ["alike", "apart"])
-def test_intervals_cover(drawn):
-    """At 3,000 records, noise of 7: with good synthetic records, and with unrelated columns."""
+REPETITIONS = 80
+
+
+@pytest.fixture(scope="module")
+def hits():
+    """Whether intervals hold the truth, by how synthetic records are drawn and by question."""
     rng = np.random.default_rng(11)
     truth_rows = people(rng, 400_000)
     truth_moments = matrix(rng, truth_rows, 0.0)
     truth = {q: ask(*q, truth_moments, truth_rows.head(4000)).pooled.estimate for q in QUESTIONS}
-    hits = {q: [] for q in QUESTIONS}
-    repetitions = 80
-    for _ in range(repetitions):
+    found = {drawn: {q: [] for q in QUESTIONS} for drawn in ("alike", "apart")}
+    for _ in range(REPETITIONS):
         moments = matrix(rng, people(rng, 3000), 7.0, 8.0)
         synthetic = people(rng, 3000)
-        synthetic = apart(rng, synthetic) if drawn == "apart" else synthetic
-        for q in QUESTIONS:
-            lower, upper = ask(*q, moments, synthetic).pooled.interval()
-            kept = slice(1 if q[0] == "independence" else 0, None)  # a test has no interval
-            hits[q].append(((lower <= truth[q]) & (truth[q] <= upper))[kept])
-    worst = {q: float(np.mean(hit, axis=0).min()) for q, hit in hits.items()}
+        for drawn, records in {"alike": synthetic, "apart": apart(rng, synthetic)}.items():
+            for q in QUESTIONS:
+                lower, upper = ask(*q, moments, records).pooled.interval()
+                kept = slice(1 if q[0] == "independence" else 0, None)  # a test has no interval
+                found[drawn][q].append(((lower <= truth[q]) & (truth[q] <= upper))[kept])
+    return found
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("drawn", ["alike", "apart"])
+def test_intervals_cover(hits, drawn):
+    """At 3,000 records, noise of 7: with good synthetic records, and with unrelated columns."""
+    worst = {q: float(np.mean(hit, axis=0).min()) for q, hit in hits[drawn].items()}
     # A false alarm has a chance of 1e-5 for each of 24 quantities. Unrelated records have the wrong
     # variances in both groups: 90 % is asked there.
-    least = stats.binom.ppf(1e-5, repetitions, 0.95 if drawn == "alike" else 0.90) / repetitions
+    least = stats.binom.ppf(1e-5, REPETITIONS, 0.95 if drawn == "alike" else 0.90) / REPETITIONS
     assert min(worst.values()) >= least, worst
 
 

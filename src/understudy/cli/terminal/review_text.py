@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from understudy.cli.terminal import escape, out
 from understudy.errors import SchemaError
 from understudy.schema.conventions import Form
-from understudy.schema.decisions import Path_, Review, leak_of
-from understudy.schema.review import Reviewed
+from understudy.schema.decisions import RULES, Part, Path_, Review, leak_of, left_as_drafted
+from understudy.schema.derived_columns import rule_text
 from understudy.schema.schema import Schema
 from understudy.schema.toml import COLUMN_ORDER
 from understudy.schema.toml_layout import entry_text
@@ -18,14 +18,16 @@ _LINES = 8
 """Lines of one entry that are shown."""
 _TOLD_APART = ("source", "reviewed", "confirmed", "drafted")
 _KEYS = (
-    "a accept · c SOURCE confirm · = same source · e ENTRY edit · v forms · x take out · s skip · "
-    "? help · q quit"
+    "a accept · c SOURCE confirm · = same source · e ENTRY edit · l like the last · v forms · "
+    "x take out · s skip · ? help · q quit"
 )
 _HELP = """\
 a            accept it as it stands: it is public (a SOURCE names where it comes from)
 c SOURCE     confirm what was read from the rows: the source that has these very values
 =            confirm with the source of the confirmation before
-e ENTRY      change an entry, such as: e upper = 120 (e alone: several lines, or your EDITOR)
+e ENTRY      change an entry, such as: e lower = 0, upper = 120 (e alone: lines, or your EDITOR)
+l            the same entries and source as the column decided before (l NAME: as that one)
+A            accept at once all that comes from public sources alone
 v            forms that conventions have for this name (v WORD: all forms with this word)
 x            take the column out of the schema, so that it is not released
 k            keep what was read from the rows unconfirmed: the guarantee is then conditional
@@ -41,13 +43,21 @@ def prompt(text: str) -> None:
     sys.stdout.flush()
 
 
-def began(review: Review, findings: Sequence[str]) -> None:
-    """What lies ahead."""
+def began(review: Review, findings: Sequence[str], sourced: int) -> None:
+    """What lies ahead.
+
+    Args:
+        review: as it stands.
+        findings: about the rows as a whole.
+        sourced: how many are open that come from public sources alone.
+    """
     left = len(review.open)
     if left:
         columns = "1 decision is" if left == 1 else f"{left} decisions are"
         out.print(f"{columns} open. Each is written into {escape(str(review.place))} at once.")
         out.print(_KEYS, soft_wrap=True)
+    if sourced > 1:
+        out.print(f"A accepts {sourced} of them at once, which come from public sources alone.")
     for problem in findings:
         _finding(f"{problem}.")
 
@@ -56,11 +66,13 @@ def shown(review: Review, path: Path_, left: int, findings: Sequence[str]) -> No
     """One column as it is proposed."""
     part = review.part(path)
     name = "How the text file is written" if path == ("file",) else path[1]
+    if path[0] in RULES:
+        name = f"What holds for everybody: {review.name(path).removeprefix('The rule ')}"
     out.print(f"\n[bold]{escape(name)}[/bold]  ({left} open)")
     for line in _entries(part):
         out.print(f"  {escape(line)}", soft_wrap=True)
     out.print(f"  from: {escape(part.source.strip() or 'no source named')}", soft_wrap=True)
-    for entry in part.left_as_drafted:
+    for entry in left_as_drafted(part):
         out.print(
             f"  [bold]{entry}[/bold] from the rows; if left: {leak_of(entry)}.", soft_wrap=True
         )
@@ -68,7 +80,7 @@ def shown(review: Review, path: Path_, left: int, findings: Sequence[str]) -> No
         _finding(f"the column {problem}.")
 
 
-def _entries(part: Reviewed) -> Iterator[str]:
+def _entries(part: Part) -> Iterator[str]:
     """What is declared, as it stands in a schema's file."""
     content = part.model_dump(exclude_defaults=True, by_alias=True)
     known = [key for key in COLUMN_ORDER if key in content]
@@ -99,8 +111,11 @@ def accepted_at_once(review: Review, paths: Sequence[Path_]) -> None:
         return
     out.print(f"Accepted at once, {len(paths)} from public sources alone:")
     for path in paths:
-        source = review.part(path).source
-        out.print(f"  {escape(path[-1])}: {escape(source)}", soft_wrap=True)
+        part = review.part(path)
+        name = review.name(path) if path[0] in RULES else path[-1]
+        derived = review.schema.stated.get(path[1]) if path[0] == "columns" else None
+        rule = f" = {rule_text(derived)}" if derived is not None and derived.derived else ""
+        out.print(f"  {escape(name)}{escape(rule)}: {escape(part.source)}", soft_wrap=True)
 
 
 def refused(error: SchemaError) -> None:

@@ -24,6 +24,7 @@ from understudy.engine.steward.labelled_column import different_values
 from understudy.schema import Column, Schema
 from understudy.schema.cell_values import Code, number_of, text_of
 from understudy.schema.codebooks.codebook import Codebook
+from understudy.schema.codebooks.derived_proposals import with_rules_that_hold
 from understudy.schema.codebooks.described_column import Asked, fingerprints_of
 from understudy.schema.columns import KINDS
 from understudy.schema.error_sentences import worded
@@ -100,7 +101,7 @@ def disagreements(data: object, columns: Mapping[str, Column], form: FileFormat)
     """
     if not columns:
         return []
-    report = check(data, Schema(columns=dict(columns), file=form))
+    report = check(data, Schema(columns=with_rules_that_hold(columns), file=form))
     return [finding.line() for finding in report.findings]
 
 

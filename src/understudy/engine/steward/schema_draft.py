@@ -39,7 +39,7 @@ and the heading says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,8 +65,10 @@ from understudy.errors import DataError, line
 from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
 from understudy.schema.codebooks.codebook import Codebook, commented
+from understudy.schema.codebooks.derived_proposals import with_rules_that_hold
 from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import Code, is_statistical, read_file_labels
+from understudy.schema.relations import Relation
 
 _HEADING = """\
 # CONFIDENTIAL: what the lines `drafted` name was read from confidential rows.
@@ -134,11 +136,14 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
             f"{rows.place} has no column that can be drafted: each one is empty, looks like an "
             "identifier, or has a type that cannot be read; write the schema by hand."
         )
-    columns = {name: columns[name] for name in rows.columns if name in columns}
+    columns = with_rules_that_hold({n: columns[n] for n in rows.columns if n in columns})
+    sourced = {name: columns[name] for name in sourced if name in columns}
     left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
     notes = _left_out_text(left_out) + _unused_text(unused)
     notes += _book_text(book, disagreements(data, sourced, form))
-    return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form)}"
+    relations = [Relation(**one) for one in book.proposed_relations(columns)]
+    relations = [one for one in relations if not [*one.faults(_measured(columns))]]
+    return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form, relations)}"
 
 
 def _opened(data: object) -> tuple[Rows, FileFormat]:
@@ -200,14 +205,23 @@ def _book_text(book: Codebook, findings: list[str]) -> str:
     return told + commented("Worth knowing", book.notes)
 
 
-def _text(title: str, columns: dict[str, Column], form: FileFormat) -> str:
+def _measured(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Those that are not derived."""
+    return {name: column for name, column in columns.items() if column.derived is None}
+
+
+def _text(
+    title: str, columns: dict[str, Column], form: FileFormat, relations: Sequence[Relation]
+) -> str:
     """The schema, with what a reviewer has to fill in once for all columns."""
-    schema = Schema(title=title, columns=columns)
-    entries = {name: _entries(column) for name, column in schema.columns.items()}
+    schema = Schema(title=title, columns=columns, relations=tuple(relations))
+    entries = {name: _entries(column) for name, column in schema.stated.items()}
     head = {"format": schema.format, **({"title": title} if title else {}), "rows": schema.rows}
     file = {"file": _file_entries(form)} if form.told else {}
     unit = {"rows_per_unit": schema.unit.rows_per_unit}
-    text = toml.dumps({**head, **file, "unit": unit, "columns": entries}, lists=True)
+    told = [one.model_dump(include={"inequality", "source", "reviewed"}) for one in relations]
+    rules = {"relations": told} if told else {}
+    text = toml.dumps({**head, **file, "unit": unit, "columns": entries, **rules}, lists=True)
     first = _FIRST_OF_COLUMNS.search(text)
     assert first is not None
     return f"{text[: first.start()]}{_DEFAULTS}{text[first.start() :]}"

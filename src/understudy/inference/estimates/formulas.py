@@ -256,6 +256,11 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
             design: pd.DataFrame = model_matrix(layout, frame, context={}, na_action="ignore")
             return design
     except _FAULTS as error:
+        if "TypeError: " in str(error) and {"'", '"'} & {*_shown(formula)}:
+            raise InferenceError(
+                f"The formula {_shown(formula)!r} has a text where a number is needed; a text "
+                "stands beside a column with levels, or beside one of times by itself."
+            ) from None
         raise InferenceError(
             f"The formula {_shown(formula)!r} cannot be computed on this release: "
             f"{_first_line(error)}."

@@ -22,7 +22,13 @@ from understudy.schema import NUMERIC, Boolean, Column, Schema
 from understudy.schema.cell_values import Code
 from understudy.schema.column_base import LevelMap
 from understudy.schema.derived_columns import rule_text
-from understudy.schema.expressions import Expression, level_state, level_test, python_tree
+from understudy.schema.expressions import (
+    Expression,
+    level_state,
+    level_test,
+    python_tree,
+    times_as_places,
+)
 
 _PYTHON: Final = re.compile(
     r"(\{[^{}]*\})|([A-Za-z_][\w.]*\()|(`[^`]*`|[A-Za-z_]\w*)|(.)", re.DOTALL
@@ -53,7 +59,7 @@ def rule_notes(formula: str, schema: Schema) -> tuple[str, ...]:
 
 
 def written_out(kind: str, formula: str, schema: Schema) -> str:
-    """The formula with derived columns replaced by their rules.
+    """The formula with derived columns replaced by their rules, and texts of times by numbers.
 
     Args:
         kind: of the question; those of an expression, "x ~ groups", have no braces around it.
@@ -61,8 +67,13 @@ def written_out(kind: str, formula: str, schema: Schema) -> str:
         schema: of the release.
 
     Raises:
-        InferenceError: a derived column with levels stands where no rule can be written.
+        InferenceError: a derived column with levels stands where no rule can be written; or a
+            column of numbers or times is compared with a text that is none.
     """
+    try:
+        formula = times_as_places(formula, schema.stated)
+    except ValueError as error:
+        raise InferenceError(f"The formula {formula!r} {error}.") from None
     if not derived_in(formula, schema):
         return formula
     if kind not in _OF_EXPRESSIONS:

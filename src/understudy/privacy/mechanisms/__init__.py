@@ -8,6 +8,7 @@ from understudy.privacy.mechanisms.choices.empirical_distribution import Cumulat
 from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
 from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
 from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
+from understudy.privacy.mechanisms.counts.heap_counts import HeapCounts
 from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers, RangeCounts
 from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
 from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
@@ -31,6 +32,7 @@ MECHANISMS: Final[Mechanisms] = (
     ColumnSplits,
     CumulativeDistributions,
     GroupSplit,
+    HeapCounts,
     HierarchyLayers,
     ImputedRecords,
     LazyLeaves,

@@ -57,14 +57,16 @@ def _fitting(name: str, rules: NameRules) -> str:
     return plain.rstrip("_") or plain if plain.endswith("_") else plain
 
 
-def shortened(text: str, longest: int, *, sign: str = _SIGN) -> str:
-    """A text of at most so many bytes in UTF-8, with a sign where it was cut.
+def shortened(text: str, longest: int, *, sign: str = _SIGN, in_bytes: bool = True) -> str:
+    """A text of at most so many bytes in UTF-8, or characters, with a sign where it was cut.
 
     Example:
-        >>> shortened("übergroß", 6), shortened("short", 6)
-        ('üb…', 'short')
+        >>> shortened("übergroß", 6), shortened("übergroß", 6, in_bytes=False), shortened("ab", 6)
+        ('üb…', 'überg…', 'ab')
     """
-    if len(text.encode()) <= longest:
+    if len(text.encode() if in_bytes else text) <= longest:
         return text
+    if not in_bytes:
+        return text[: longest - len(sign)].rstrip() + sign
     kept = text.encode()[: longest - len(sign.encode())]
     return kept.decode(errors="ignore").rstrip() + sign

@@ -16,7 +16,7 @@ from typing import Any, Final
 import polars as pl
 
 from understudy.errors import ReleaseError, line
-from understudy.release.exports.adapted_names import NameRules, adapted
+from understudy.release.exports.adapted_names import NameRules, adapted, shortened
 from understudy.release.exports.numbered_values import Numbered, has_numbers, numbered
 from understudy.release.exports.variable_facts import Variable, variables
 from understudy.schema import Identifier, Schema
@@ -116,7 +116,7 @@ def write_dta(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> No
     pyreadstat.write_dta(
         frame,
         file,
-        file_label=_cut(line(title), _LONGEST_TITLE),
+        file_label=shortened(line(title), _LONGEST_TITLE, in_bytes=False),
         column_labels={name: _label(one.variable, name) for name, one in by_name.items()},
         variable_value_labels={name: one.labels for name, one in by_name.items() if one.labels},
         missing_user_values={
@@ -151,11 +151,8 @@ def _pandas(values: pl.Series) -> Any:
 def _label(variable: Variable, name: str) -> str | None:
     """Its description; the name as well, where it had to be adapted."""
     parts = [variable.name] * (name != variable.name) + [variable.description]
-    return _cut(line(": ".join(filter(None, parts))), _LONGEST_LABEL) or None
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+    whole = line(": ".join(filter(None, parts)))
+    return shortened(whole, _LONGEST_LABEL, in_bytes=False) or None
 
 
 def _numbered(variable: Variable) -> Numbered | None:

@@ -117,7 +117,6 @@ def _categories(column: Column | Identifier) -> tuple[Category, ...]:
     if column.out_of_domain is not None:
         absent.append((column.out_of_domain, "out of domain"))
     said: list[tuple[Code, Absence]] = [*((value, "") for value in values), *absent]
-    return tuple(
-        Category(text_of(value), line(column.value_labels.get(text_of(value), "")), absence)
-        for value, absence in said
-    )
+    labels = {text: line(label) for text, label in column.value_labels.items()}
+    named = ((text_of(value), absence) for value, absence in said)
+    return tuple(Category(text, labels.get(text, ""), absence) for text, absence in named)

@@ -89,6 +89,7 @@ def _kind_words(measurement: Measurement) -> str:
 _KIND_WORDS = {
     Kind.TABLE: "every cell",
     Kind.LINE: "every cell of a number line, finer than the bins",
+    Kind.HEAPS: "every way in which its numbers are rounded",
     Kind.TOTALS: "totals only",
     Kind.SUCCESSES: "one number",
     Kind.SUMS: "sum in every cell",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from understudy.errors import SchemaError, line, suggestion
 from understudy.schema import toml
+from understudy.schema.codebooks.derived_proposals import proposed, with_rules_that_hold
 from understudy.schema.codebooks.described_column import Asked, LeftOut, described
+from understudy.schema.codebooks.stated_rules import note_of
 from understudy.schema.codebooks.variable import Variable
 from understudy.schema.columns import Column
+from understudy.schema.relations import Relation
 
 _MOST_CODES = 2 * 10**6  # a short file can point to one long list from many variables
 _HEADING = """\
@@ -36,6 +39,7 @@ class Codebook:
         left_out: name → why no column was made of it.
         notes: name → what a reviewer should know of it.
         order: names of all variables.
+        relations: inequalities that it states, "start <= end"; not reviewed.
 
     Example:
         >>> book = Codebook.of("People", "people.xml", [Variable("age", lower="0", upper="120")])
@@ -50,6 +54,7 @@ class Codebook:
     left_out: dict[str, str]
     notes: dict[str, str]
     order: tuple[str, ...]
+    relations: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, title: str, name: str, variables: Iterable[Variable]) -> Codebook:
@@ -66,6 +71,7 @@ class Codebook:
         title = line(" ".join(title.split()))
         book = replace(cls.nothing(), title=title, place=title or line(name))
         order: dict[str, None] = {}
+        rules: dict[str, tuple[str, ...]] = {}
         n_codes = 0
         for variable in variables:
             if not variable.name.strip():
@@ -85,9 +91,29 @@ class Codebook:
                     f"The codebook {name!r} lists more than {_MOST_CODES:,} codes in all; split it."
                 )
             _take(book, variable)
+            if variable.rules:
+                rules[variable.name] = variable.rules
         if not order:
             raise SchemaError(f"The codebook {name!r} describes no variable.")
-        return replace(book, order=tuple(order))
+        return replace(book, order=tuple(order)).with_rules(rules)
+
+    def with_rules(self, rules: Mapping[str, tuple[str, ...]]) -> Codebook:
+        """The same, columns derived as the codebook says; what cannot be is a note.
+
+        Args:
+            rules: name → what it says.
+        """
+        columns, asked, notes = dict(self.columns), dict(self.asked), dict(self.notes)
+        for name, commands in rules.items():
+            found = proposed(commands, name, columns, asked)
+            if isinstance(found, Asked):
+                asked[name] = found
+            elif found is not None:
+                columns[name] = found
+                asked.pop(name, None)
+            elif name in columns or name in asked:
+                notes[name] = "; ".join(filter(None, (notes.get(name), note_of(commands))))
+        return replace(self, columns=columns, asked=asked, notes=notes)
 
     @classmethod
     def nothing(cls) -> Codebook:
@@ -113,7 +139,7 @@ class Codebook:
             return self
         return replace(
             self,
-            columns=_among(self.columns, names),
+            columns=with_rules_that_hold(_among(self.columns, names)),
             asked=_among(self.asked, names),
             left_out=_among(self.left_out, names),
             notes=_among(self.notes, names),
@@ -141,7 +167,22 @@ class Codebook:
         columns = {name: entries[name] for name in self.order if name in entries}
         title = {"title": self.title} if self.title else {}
         head = {"format": 1, **title, "rows": "private", "unit": {"rows_per_unit": 1}}
-        return f"{self._heading(written)}\n{toml.dumps({**head, 'columns': columns}, lists=True)}"
+        relations = self.proposed_relations(columns)
+        whole = {**head, "columns": columns, **({"relations": relations} if relations else {})}
+        return f"{self._heading(written)}\n{toml.dumps(whole, lists=True)}"
+
+    def proposed_relations(self, names: Iterable[str]) -> list[dict[str, Any]]:
+        """Entries of the relations between some columns, for a person to confirm.
+
+        Args:
+            names: of the columns.
+        """
+        known, found = set(names), []
+        for text in self.relations:
+            relation = Relation(inequality=text)
+            if set(relation.columns) <= known:
+                found.append({"inequality": text, "source": self.place, "reviewed": False})
+        return found
 
     @property
     def told(self) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,8 @@ def read_codebook(path: str | Path, table: str = "") -> Codebook:
     file = CodebookFile.read(path)
     try:
         title, variables = _read(file, table)
-        return Codebook.of(title, file.name, variables)
+        book = Codebook.of(title, file.name, variables)
+        return replace(book, relations=_relations(file, table))
     except RecursionError:
         return file.refuse("it is nested too deeply; split it")
 
@@ -71,6 +73,21 @@ def _read(file: CodebookFile, table: str) -> tuple[str, Iterable[Variable]]:
     if ending in {".csv", ".tsv", ".txt"}:
         return "", csv_dictionary.variables(file)
     return file.refuse(f"its format is not known; those that are read: {_KNOWN}")
+
+
+def _relations(file: CodebookFile, table: str) -> tuple[str, ...]:
+    """Inequalities between columns that can be named in a rule."""
+    if file.content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] != b"{":
+        return ()
+    content = file.json()
+    if ddi_cdi.is_cdi(content) or csvw.is_csvw(content) or not sdv_metadata.is_sdv(content):
+        return ()
+    found = sdv_metadata.inequalities(content, file, table)
+    return tuple(
+        f"{low} {'<' if strict else '<='} {high}"
+        for low, high, strict in dict.fromkeys(found)
+        if low.isidentifier() and high.isidentifier() and low != high
+    )
 
 
 def _from_xml(file: CodebookFile, table: str) -> tuple[str, Iterable[Variable]]:

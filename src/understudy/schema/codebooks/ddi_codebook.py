@@ -4,7 +4,8 @@ Read are names, labels, formats, codes with their labels, codes of absence (`mis
 `missType` where it says that the question does not arise), ranges of these (`invalrng`), the order
 of codes (`nature`) and whether numbers are continuous (`intrvl`). A range of valid values
 (`valrng`) is mostly written by a program that looked at the rows, and so are codes without a label:
-both are marked as maybe observed. Statistics and frequencies (`sumStat`, `catStat`) are never read.
+both are marked as maybe observed. How a variable was computed (`derivation`) is a rule
+(`stated_rules`). Statistics and frequencies (`sumStat`, `catStat`) are never read.
 """
 
 from __future__ import annotations
@@ -85,7 +86,16 @@ def _variable(one: Element) -> Variable:
         ordered=one.get("nature") == "ordinal",
         decimals=min(int(decimals), 12) if decimals.isdecimal() and len(decimals) < 4 else None,
         unit=one.get("measUnit"),
+        rules=tuple(_rules(one)),
     )
+
+
+def _rules(one: Element) -> Iterator[str]:
+    """How a variable was computed: the commands that say so, else the words."""
+    for derivation in one.all("derivation"):
+        commands = [command.text for command in derivation.all("drvcmd") if command.text]
+        words = [said.whole_text for said in derivation.all("drvdesc") if said.whole_text]
+        yield from commands or words
 
 
 def _own_label(one: Element) -> str:

@@ -70,7 +70,7 @@ class _Items:
     def __init__(self, root: Element, file: CodebookFile) -> None:
         self._file = file
         self._named: dict[str, Element] = {}
-        for one in root.below(*_LISTS, "Category", *_MANAGED):
+        for one in root.below(*_LISTS, "Category", "GenerationInstruction", *_MANAGED):
             for key in _keys(one):
                 self._named.setdefault(key, one)
 
@@ -102,7 +102,22 @@ class _Items:
             ordered=level == "Ordinal",
             decimals=int(decimals) if decimals.isdecimal() and len(decimals) < 3 else None,
             unit=unit,
+            rules=tuple(self._rules(one, form)),
         )
+
+    def _rules(self, one: Element, form: Element | None) -> Iterator[str]:
+        """How a variable was computed: the commands of its generation instructions, else words."""
+        processing = [*one.below("ProcessingInstructionReference", "GenerationInstruction")]
+        inside = () if form is None else form.below("ProcessingInstructionReference")
+        for place in {id(found): found for found in (*processing, *inside)}.values():
+            own = place if place.name == "GenerationInstruction" else self._instruction(place)
+            commands = [found.text for found in own.below("CommandContent") if found.text]
+            words = [text for text in (own.text_at("Description"), _label(own)) if text]
+            yield from commands or words[:1]
+
+    def _instruction(self, place: Element) -> Element:
+        """What is pointed to; the pointer itself where it leads out of the file."""
+        return next((self._named[key] for key in _keys(place) if key in self._named), place)
 
     def _said(self, form: Element | None) -> Element | None:
         """The representation itself, which may stand elsewhere."""

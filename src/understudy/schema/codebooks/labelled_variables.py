@@ -24,6 +24,7 @@ class Gathered:
         missing: codes of *not known*.
         ranges: ranges of these.
         text: whether a code was written as text.
+        rules: commands that compute it.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Gathered:
     missing: dict[str, None] = field(default_factory=dict)
     ranges: list[tuple[str, str]] = field(default_factory=list)
     text: bool = False
+    rules: list[str] = field(default_factory=list)
 
     def variable(self) -> Variable:
         """The variable."""
@@ -53,6 +55,7 @@ class Gathered:
             on_a_scale=self.measure == "scale",
             ordered=self.measure == "ordinal",
             decimals=self.decimals,
+            rules=tuple(self.rules),
         )
 
     def _is_absence(self, code: str, tagged: bool) -> bool:
@@ -66,6 +69,7 @@ class Variables:
     def __init__(self, *, any_case: bool) -> None:
         self._any_case = any_case
         self._known: dict[str, Gathered] = {}
+        self._rules: dict[str, list[str]] = {}
 
     def __getitem__(self, name: str) -> Gathered:
         """What was said of a variable; a new one if nothing was."""
@@ -80,8 +84,15 @@ class Variables:
         low, high = (keys.index(end) for end in ends)
         return [self._known[key].name for key in keys[low : high + 1]]
 
+    def computed(self, name: str, command: str) -> None:
+        """Note that a command computes a variable, if anything else is said of it."""
+        self._rules.setdefault(self._key(name), []).append(command)
+
     def described(self) -> Iterator[Variable]:
         """The variables."""
+        for key, commands in self._rules.items():
+            if key in self._known:
+                self._known[key].rules[:] = commands
         return (one.variable() for one in self._known.values())
 
     def _key(self, name: str) -> str:

@@ -2,7 +2,8 @@
 
 Of one table (`SINGLE_TABLE_V1`), of several (`V1`), and of its versions before 1.0 (`fields`). They
 say what a column is, and neither levels nor bounds, so most of a schema is asked for. Identifiers
-and personal details (a `pii` column, or one of a kind such as `email`) are left out.
+and personal details (a `pii` column, or one of a kind such as `email`) are left out. Inequalities
+among the constraints are relations.
 """
 
 from __future__ import annotations
@@ -52,6 +53,41 @@ def variables(content: Mapping[str, Any], file: CodebookFile, table: str) -> Ite
     for name, column in columns.items():
         form = table_of(column, name, file)
         yield _variable(name, form, names_rows=name == one.get("primary_key"))
+
+
+def inequalities(
+    content: Mapping[str, Any], file: CodebookFile, table: str
+) -> tuple[tuple[str, str, bool], ...]:
+    """Inequalities among its `constraints`: smaller column, larger one, whether they must differ.
+
+    Those of versions before 1.0 (`GreaterThan`, `low` and `high`) and later ones (`Inequality`).
+
+    Args:
+        content: of the file.
+        file: of the codebook.
+        table: its name; "" for the only one.
+    """
+    one = (
+        chosen(table_of(content["tables"], "tables", file), table, file)
+        if "tables" in content
+        else content
+    )
+    said = one.get("constraints", content.get("constraints"))
+    listed = [*said.values()] if isinstance(said, dict) else said if isinstance(said, list) else []
+    found = []
+    for entry in listed:
+        if not isinstance(entry, dict):
+            continue
+        kind = str(entry.get("constraint_class") or entry.get("constraint") or "")
+        inner = entry.get("constraint_parameters", entry.get("parameters", entry))
+        if not kind.endswith(("Inequality", "GreaterThan")) or not isinstance(inner, dict):
+            continue
+        low = inner.get("low_column_name", inner.get("low"))
+        high = inner.get("high_column_name", inner.get("high"))
+        if isinstance(low, str) and isinstance(high, str):
+            strict = inner.get("strict_boundaries", inner.get("strict", False))
+            found.append((low, high, strict is True))
+    return tuple(found)
 
 
 def _variable(name: str, form: Mapping[str, Any], *, names_rows: bool) -> Variable:

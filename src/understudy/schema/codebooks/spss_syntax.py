@@ -1,5 +1,7 @@
 """SPSS syntax (`.sps`): the commands that label variables and values. None of it is run.
 
+COMPUTE, RECODE … INTO and IF say how a variable was computed (`stated_rules`).
+
 Read are VARIABLE LABELS, VALUE LABELS and ADD VALUE LABELS, MISSING VALUES, VARIABLE LEVEL, FORMATS
 and FILE LABEL, each ended by a full stop at the end of a line or by an empty line.
 """
@@ -14,6 +16,7 @@ from typing import Final, NoReturn
 from understudy.schema.cell_values import number_of
 from understudy.schema.codebooks.codebook_file import CodebookFile
 from understudy.schema.codebooks.labelled_variables import Variables
+from understudy.schema.codebooks.stated_rules import target_of
 from understudy.schema.codebooks.variable import ValueType, Variable
 
 _TOKEN: Final = re.compile(
@@ -29,6 +32,9 @@ _COMMANDS: Final = {
     "file label": re.compile(r"file\s+lab\w*\b", re.IGNORECASE),
 }
 _COMMENT: Final = re.compile(r"\*|comment\b", re.IGNORECASE)
+_BLOCK: Final = re.compile(r"do\s+(?:if|repeat)\b|loop\b|end\s+(?:if|repeat|loop)\b", re.IGNORECASE)
+_COMPUTED: Final = re.compile(r"(?:compute|recode|if)\b", re.IGNORECASE)
+_CONDITION: Final = re.compile(r"if\s*\(.*?\)\s*(?=[^\W\d][\w.@#$]*\s*=)", re.IGNORECASE)
 _FORMAT: Final = re.compile(r"([A-Z]+)\d*(?:\.(\d{1,2}))?", re.IGNORECASE)
 _DAYS: Final = frozenset({"DATE", "ADATE", "EDATE", "JDATE", "SDATE"})
 _NUMBERS: Final = frozenset({"F", "COMMA", "DOT", "N", "PCT", "DOLLAR", "E"})
@@ -59,6 +65,7 @@ class SpssSyntax:
         self.title = ""
         self._file = file
         self._variables = Variables(any_case=True)
+        self._blocks = 0  # of commands that are not for every row, which are open
         for command, tokens in self._commands():
             {
                 "variable labels": self._variable_labels,
@@ -88,6 +95,12 @@ class SpssSyntax:
         first = lines[0][1]
         if _COMMENT.match(first):
             return
+        if _BLOCK.match(first):
+            self._blocks += 1 if first[:3].lower() != "end" else -1
+            return
+        if _COMPUTED.match(first):
+            self._computed(" ".join(line for _, line in lines))
+            return
         for command, pattern in _COMMANDS.items():
             if head := pattern.match(first):
                 rest = [(lines[0][0], first[head.end() :]), *lines[1:]]
@@ -95,6 +108,12 @@ class SpssSyntax:
                 rest[-1] = number, last.removesuffix(".")
                 whole = _with_whole_quotes(rest)
                 yield command, [one for number, line in whole for one in self._tokens(line, number)]
+
+    def _computed(self, command: str) -> None:
+        """Note what a command computes; one under a condition is no rule for all records."""
+        bare = _CONDITION.sub("", command)
+        if target := target_of(bare):
+            self._variables.computed(target, f"DO IF: {command}" if self._blocks else command)
 
     def _tokens(self, line: str, number: int) -> Iterator[_Token]:
         for text in _TOKEN.findall(line):

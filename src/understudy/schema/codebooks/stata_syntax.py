@@ -1,8 +1,9 @@
 """Stata syntax (`.do`): the commands that label variables and values. None of it is run.
 
 Read are `label variable`, `label define`, `label values`, `label data` and `format`, in full or
-abbreviated, one a line, continued by `///`, or ended by a semicolon after `#delimit ;`. All other
-commands are passed over.
+abbreviated, one a line, continued by `///`, or ended by a semicolon after `#delimit ;`. `generate`,
+`egen` and `replace` say how a variable was computed (`stated_rules`). All other commands are passed
+over.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _COMMENT: Final = re.compile(
 _TOKEN: Final = re.compile(r"""`"(.*?)"'|"([^"\n]*)"|([^\s"`,]+|,)|(["`])""", re.DOTALL)
 _PREFIX: Final = re.compile(r"(?:(?:cap\w*|qui\w*|noi\w*)\s+)*", re.IGNORECASE)
 _LABEL: Final = re.compile(r"la(?:b(?:el?)?)?\s+([a-z]+)\b", re.IGNORECASE)
+_COMPUTED: Final = re.compile(
+    r"(?:g|gen\w*|egen|replace)\s+(?:(?:byte|int|long|float|double|str\w*)\s+)?(\w+)\s*=(?!=)"
+)
 _FORMAT: Final = re.compile(r"form?a?t?\s+(?=.*%)")
 _NUMBER: Final = re.compile(r"%-?0?\d*[.,](\d{1,2})[fg]c?")
 
@@ -89,6 +93,9 @@ class StataSyntax:
 
     def _take(self, command: str, number: int) -> None:
         command = command[_PREFIX.match(command).end() :]  # type: ignore[union-attr]  # matches ""
+        if computed := _COMPUTED.match(command):
+            self._variables.computed(computed[1], command)
+            return
         if _FORMAT.match(command):
             self._format(self._words(command, number)[1:])
         if not (head := _LABEL.match(command)):

@@ -66,6 +66,7 @@ class Variable:
         decimals: of its values; None where not named.
         unit: of measurement.
         names_rows: the codebook says that it is an identifier.
+        rules: commands and sentences by which the codebook says that it was computed from others.
         why_not: why no column can be made of it, where the format itself says so.
     """
 
@@ -83,4 +84,5 @@ class Variable:
     decimals: int | None = None
     unit: str = ""
     names_rows: bool = False
+    rules: tuple[str, ...] = ()
     why_not: str = ""

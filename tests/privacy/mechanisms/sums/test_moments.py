@@ -533,8 +533,10 @@ def test_the_published_sensitivity_of_means_is_exceeded_by_a_record_that_changes
     Enumerated over three records at the ends of the bounds, of which one is replaced.
     """
 
+    summed = cache(lambda rows: sums_of(rows, (0, 1), (1,)))
+
     def spent(before, after):
-        pairs = [sums_of(rows, (0, 1), (1,)) for rows in (before, after)]
+        pairs = [summed(rows) for rows in (before, after)]
         means = [one.sums[0] / np.maximum(one.counts, 1) for one in pairs]
         return float((np.abs(means[0] - means[1]) * pairs[0].counts).sum() / R)
 
