@@ -47,6 +47,14 @@ def test_it_follows_from_schema_and_manifest_alone():
     assert codebook_page(replace(other, manifest=one.manifest)) == codebook_page(one)
 
 
+def test_heaps_are_told_in_words():
+    pay = column("pay", "integer", lower=0, upper=9000, heaps=[1000, 500])
+    pay = pay.replace("500]", "500, { every = 7, at = 3 }]")
+    page = codebook_page(replace(release(), schema=us.Schema.loads(pay)))
+    assert "Often rounded to multiples of 1000, 500, steps of 7 from 3" in page
+    assert "rounded" not in codebook_page(release())
+
+
 def test_wide_tables_stay_below_one_megabyte():
     schema = us.Schema.loads(
         "".join(

@@ -15,7 +15,9 @@ from understudy.release.exports.variable_facts import Category, Variable, variab
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
 from understudy.report.public.public_page import MAX_BYTES
+from understudy.schema import NUMERIC
 from understudy.schema.calendar_columns import Calendar
+from understudy.schema.heaps import HeapAt
 
 _MOST_VALUES = 60  # of one column
 _LINKS = 60_000  # bytes
@@ -46,6 +48,16 @@ class Entry:
             n = self.variable.decimals
             parts.append(f"{n} decimal{'s' * (n != 1)}")
         return ", ".join(parts)
+
+    @property
+    def heaps(self) -> str:
+        """How people round its numbers, as declared, in words; "" if nothing is declared."""
+        column = self.variable.column
+        told = [
+            f"steps of {heap.every} from {heap.at}" if isinstance(heap, HeapAt) else str(heap)
+            for heap in (column.heaps if isinstance(column, NUMERIC) else ())
+        ]
+        return ", ".join(told)
 
     @property
     def listed(self) -> tuple[Category, ...]:
