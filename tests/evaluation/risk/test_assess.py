@@ -27,14 +27,23 @@ def halves():
 
 
 @pytest.fixture(scope="module")
-def private(halves):
-    """Releases of the first half at ε = 1."""
+def releases(halves):
+    """Six releases of the first half by each of two methods at ε = 1."""
     return {
-        method: us.synthesize(
-            halves[0], demo_schema(), epsilon=1, method=method, insecure_noise_seed=1
-        )
+        method: [
+            us.synthesize(
+                halves[0], demo_schema(), epsilon=1, method=method, insecure_noise_seed=seed
+            )
+            for seed in range(1, 7)
+        ]
         for method in ("marginals", "laplace")
     }
+
+
+@pytest.fixture(scope="module")
+def private(releases):
+    """One of them by each method."""
+    return {method: made[0] for method, made in releases.items()}
 
 
 @pytest.fixture(scope="module")
@@ -83,23 +92,28 @@ def test_a_weak_intruder_still_gains_from_the_table_itself(halves, unchanged):
 
 @pytest.mark.parametrize("method", ["marginals", "laplace"])
 @pytest.mark.parametrize("keys", [[], KNOWN], ids=["all", "some"])
-def test_a_private_release_is_near_the_control(halves, private, method, keys):
-    """At ε = 1. Each figure is raised by chance once in forty; one seed, none may be."""
-    found = us.risk(
-        halves[0], private[method], control=halves[1], keys=keys, secrets=["religious", "affairs"]
-    ).value
-    levels = {one.level for one in found.risks if one.advantage is not None}
-    assert not found.alarming
-    assert "near the control" in levels
-    risks = by_name(found)
+def test_private_releases_are_near_the_control(halves, releases, method, keys):
+    """At ε = 1. One figure is raised in about one release of sixteen, as all releases share halves.
+
+    That happens in four of six once in 5,000 times a figure; a table that gave rows away would be
+    raised in all six. Ten of twelve figures are near the control in the mean.
+    """
+    found = [
+        us.risk(halves[0], one, control=halves[1], keys=keys, secrets=["religious", "affairs"])
+        for one in releases[method]
+    ]
+    risks = [by_name(one.value) for one in found]
+    judged = [one.level for each in risks for one in each.values() if one.advantage is not None]
+    assert judged.count("near the control") > 10 / 12 * len(judged)
     for name in (
         ("re-identification", "expected risk"),
         ("inference of religious", "share inferred"),
         ("inference of affairs", "mean absolute error"),
         ("membership inference", "area under the curve"),
+        ("membership inference", "true positive rate at 1% false"),
         ("membership inference", "exact copies"),
     ):
-        assert risks[name].level == "near the control", name
+        assert sum(each[name].level == "raised" for each in risks) <= 3, name
 
 
 def test_harmless_releases_are_called_raised_once_in_forty(compare, draw):
