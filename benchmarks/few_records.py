@@ -42,7 +42,7 @@ SCORES = ("tv1", "tv2", "three_way")
 
 
 def scores(table: KnownTable, epsilon: str, method: str, options: dict[str, Any]) -> list[float]:
-    """Distances of one release."""
+    """Distances of one release; 1 where it has no records at all."""
     release = us.synthesize(
         table.frame,
         table.schema("private"),
@@ -51,6 +51,8 @@ def scores(table: KnownTable, epsilon: str, method: str, options: dict[str, Any]
         method=method,
         options=options,
     )
+    if release.tables[0].is_empty():
+        return [1.0] * len(SCORES)
     comparison = Comparison.of(table.schema("public"), table.frame, [release.tables[0]])
     found = yardstick.distances(comparison, most_cells=table.design.most_cells)
     return [found[name] for name in SCORES]
