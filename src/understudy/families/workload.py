@@ -141,6 +141,11 @@ def tied_pairs(schema: Schema, most_cells: float) -> list[tuple[str, ...]]:
     return sorted(fitting, key=lambda pair: [names.index(name) for name in pair])
 
 
+def tied_spend(tied: Sequence[tuple[str, ...]], first: Fraction, rounds: Fraction) -> Fraction:
+    """What tables of tied pairs cost: a first round each, half of all rounds at most."""
+    return min(first * len(tied), rounds / 2)
+
+
 def usual_degree(n_columns: int) -> int:
     """Columns of a marginal, where nothing is asked for."""
     return min(n_columns, 3 if n_columns <= MANY_COLUMNS else 2)

@@ -69,7 +69,7 @@ from understudy.families.noisy_marginal import (
     is_ordered,
 )
 from understudy.families.number_masses import fine_tables, number_masses
-from understudy.families.workload import tied_pairs
+from understudy.families.workload import tied_pairs, tied_spend
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget, exact
 from understudy.privacy.gate import Gate
@@ -136,7 +136,7 @@ class Marginals(AdaptiveMethod):
             tables = NoisyTables(names, noise=self._noise(budget))
             one_ways += announced(tables, schema, runs, budget, names, chosen=True)
         tied = tied_pairs(schema, self._cells)
-        cost = min(self._first(schema, spend - bought, budget) * len(tied), (spend - bought) / 2)
+        cost = tied_spend(tied, self._first(schema, spend - bought, budget), spend - bought)
         if tied:
             tables = NoisyTables(tied, noise=self._noise(budget))
             one_ways += announced(tables, schema, cost, budget, tied, chosen=True)
@@ -178,7 +178,7 @@ class Marginals(AdaptiveMethod):
         bought, wide = self._one_way_spend(schema, spend), self._wide(schema, gate.budget)
         runs = self._runs_spend(schema, bought, wide)
         tied, rest = tied_pairs(schema, self._cells), spend - bought
-        cost = min(self._first(schema, rest, gate.budget) * len(tied), rest / 2)
+        cost = tied_spend(tied, self._first(schema, rest, gate.budget), rest)
         known = self._one_ways(gate, bought - runs, 2 / 3, wide)
         if again := self._again(gate, rest - cost):
             known += self._one_ways(gate, again, 1 / 3)

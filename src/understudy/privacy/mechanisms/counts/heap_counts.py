@@ -21,10 +21,8 @@ from typing import ClassVar
 
 from understudy.errors import MethodError
 from understudy.features.heap_cells import HeapCells, heaped_columns
-from understudy.privacy.accounting.budget import divided
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answers
-from understudy.privacy.mechanisms.counts.noisy_table import count_charge
-from understudy.privacy.noise.calibration import NoiseName
+from understudy.privacy.mechanisms.counts.noisy_table import coded_charges
 from understudy.privacy.noise.distributions import DiscreteNoise
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import Randomness
@@ -56,19 +54,8 @@ class HeapCounts(Mechanism[tuple[Released[NoisyHeaps], ...], DiscreteNoise]):
         terms.view.places(self.columns)
         cells = _cells(terms.schema, self.columns)
         terms.require(spend)
-        noise: NoiseName = "geometric" if terms.accounting == "pure" else "gaussian"
-        shares = divided(spend, None, len(self.columns))
-        return tuple(
-            count_charge(
-                terms,
-                self.name,
-                f"counts of {name} by its heaps",
-                distribution=terms.calibrated(noise, share),
-                cells=own.size + 1,
-                spend=share,
-            )
-            for (name, own), share in zip(cells.items(), shares, strict=True)
-        )
+        queries = {f"counts of {name} by its heaps": own.size for name, own in cells.items()}
+        return coded_charges(terms, self.name, queries, spend=spend)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[DiscreteNoise], ...], source: Randomness

@@ -10,7 +10,7 @@ Adding or removing a record changes the number of rows by 1, as it does one cell
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, TypeVar
@@ -214,6 +214,41 @@ def count_charge(
         cells=cells,
         parameter=distribution,
         recorded=recorded(distribution),
+    )
+
+
+def coded_charges(
+    terms: Terms,
+    mechanism: str,
+    queries: Mapping[str, int],
+    *,
+    spend: Fraction,
+    weights: Sequence[int] | None = None,
+) -> tuple[Charge[DiscreteNoise], ...]:
+    """A line of the ledger for each of some columns that are coded in cells of their own.
+
+    Gaussian noise under zCDP and GDP, geometric under pure ε.
+
+    Args:
+        terms: what is known, and left.
+        mechanism: its name.
+        queries: what is asked, in words → number of cells; what is out of domain is one more.
+        spend: cost of all of them.
+        weights: how it is divided among them; evenly if None.
+    """
+    noise: NoiseName = "geometric" if terms.accounting == "pure" else "gaussian"
+    return tuple(
+        count_charge(
+            terms,
+            mechanism,
+            query,
+            distribution=terms.calibrated(noise, share),
+            cells=cells + 1,
+            spend=share,
+        )
+        for (query, cells), share in zip(
+            queries.items(), divided(spend, weights, len(queries)), strict=True
+        )
     )
 
 

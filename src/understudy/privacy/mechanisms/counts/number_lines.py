@@ -21,10 +21,8 @@ from typing import ClassVar
 
 from understudy.errors import MethodError
 from understudy.features.line_cells import LineCells, line_bins
-from understudy.privacy.accounting.budget import divided
 from understudy.privacy.mechanism import Charge, Mechanism, Outcome, answers
-from understudy.privacy.mechanisms.counts.noisy_table import count_charge
-from understudy.privacy.noise.calibration import NoiseName
+from understudy.privacy.mechanisms.counts.noisy_table import coded_charges
 from understudy.privacy.noise.distributions import DiscreteNoise
 from understudy.privacy.noise.perturbation import perturb
 from understudy.privacy.noise.randomness import Randomness
@@ -58,19 +56,10 @@ class NumberLines(Mechanism[tuple[Released[NoisyLine], ...], DiscreteNoise]):
         terms.view.places(self.columns)
         lines = _lines(terms.schema, self.columns)
         terms.require(spend)
-        noise: NoiseName = "geometric" if terms.accounting == "pure" else "gaussian"
-        shares = divided(spend, self.weights, len(self.columns))
-        return tuple(
-            count_charge(
-                terms,
-                self.name,
-                f"counts of {name} on its number line",
-                distribution=terms.calibrated(noise, share),
-                cells=cells.size + 1,
-                spend=share,
-            )
-            for (name, (_, cells)), share in zip(lines.items(), shares, strict=True)
-        )
+        queries = {
+            f"counts of {name} on its number line": cells.size for name, (_, cells) in lines.items()
+        }
+        return coded_charges(terms, self.name, queries, spend=spend, weights=self.weights)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[DiscreteNoise], ...], source: Randomness
