@@ -8,8 +8,8 @@ import math
 import re
 import sys
 import tomllib
-from datetime import date, time, timedelta
-from decimal import ROUND_CEILING, Context, Decimal
+from datetime import date, timedelta
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
@@ -17,10 +17,9 @@ from typing import Any
 
 RULES = ["manifest", "files", "signature", "schema", "budget", "ledger", "noise", "guarantee"]
 RULES += ["measurements", "cells", "sets", "pages"]
-SHAPE = """
-: format! method! reason! rows_obtained! files! software! options! secure! sets! sets_kind! n_rows!
- sampling_seed! guarantee! budget! ledger! measurements! inference! ended_early rows_share analyses
- answers_share lines_share layer_share priority expected amendments
+SHAPE = """: format! method! reason! rows_obtained! files! software! options! secure! sets!
+ sets_kind! n_rows! sampling_seed! guarantee! budget! ledger! measurements! inference! ended_early
+ rows_share analyses answers_share lines_share layer_share priority expected amendments
 .guarantee: kind! epsilon! delta! rho! mu neighbours! statement! public_inputs! conditions! leaks!
 .budget: epsilon! delta! unit! amount!
 .ledger: number! mechanism! query! sensitivity! noise! cells! epsilon epsilon_exact rho rho_exact
@@ -34,10 +33,10 @@ UNITS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
 COUNTS = "(noisy|(filtered|lazy) noisy|lazy leaf) (table|count|number line|heaps|layer|ranges|rows)"
 UNBOUNDED = "exact (table|moment)|(pseudo )?posterior|as they stand|diverse rows"
 DRAWS = {"urn draws", "perturbed sweeps", "blocks with reset", "perturbed imputation"}
-LEVELS, NUMBERS = {"categorical", "ordinal", "boolean"}, {"integer", "continuous"}
 DAY, CLOCK = r"(\d{4}-\d\d-\d\d)", r"(\d\d):(\d\d)(?::(\d\d))?"
 TIMES = {"date": f"{DAY}()()()", "datetime": f"{DAY}(?:[T ]{CLOCK})?", "time": f"(){CLOCK}"}
 TIMES["duration"] = r"-?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?"  # four parts each
+LEVELS, NUMBERS = {"categorical", "ordinal", "boolean"}, {"integer", "continuous", *TIMES}
 SECONDS = {"date": 86400, "day": 86400, "hour": 3600, "minute": 60}
 KEPT = {"date": "date32[day]", "datetime": "timestamp[us]", "time": "time64[", "duration": "dur"}
 BESIDE = r"(report|results|codebook)\.html|codebook\.xml|(datapackage|tableschema|croissant)\.json"
@@ -59,10 +58,11 @@ class Fault(Exception):
     """A rule that is broken, or that could not be checked, and why."""
 
 
-def require(holds: object, words: str) -> None:
+def require(holds: object, words: str) -> bool:
     """Refuse what does not hold."""
     if not holds:
         raise Fault("broken", words)
+    return True
 
 
 def misfit(value: Any, path: str = "") -> str:
@@ -72,29 +72,24 @@ def misfit(value: Any, path: str = "") -> str:
     listed = re.search(rf"^{re.escape(path)}: ((.|\n )+)", SHAPE, re.MULTILINE)
     if listed is None or value is None:
         return ""
-    known = listed[1].split()
-    needed = {name[:-1] for name in known if name[-1] == "!"}
-    odd = (needed - {*value}) | ({*value} - needed - {*known})
+    needed = {name.rstrip("!"): name[-1] == "!" for name in listed[1].split()}
+    odd = {name for name in needed if needed[name]} - {*value} | {*value} - {*needed}
     inner = (fault for name in value if (fault := misfit(value[name], f"{path}.{name}")))
     return f"{path}.{min(odd)}" if odd else next(inner, "")
 
 
 def strict_json(file: Path) -> Any:
     """The content of JSON in which no name stands twice and every number is finite."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        require(len(dict(pairs)) == len(pairs), "a name stands twice")
-        return dict(pairs)
-
-    found = json.loads(file.read_text(encoding="utf-8"), object_pairs_hook=once)
+    text, why = file.read_text(encoding="utf-8"), "a name stands twice"
+    found = json.loads(
+        text, object_pairs_hook=lambda p: require(len(dict(p)) == len(p), why) and dict(p)
+    )
     json.dumps(found, ensure_ascii=False, allow_nan=False).encode()  # and no half of a character
     return found
 
 
-def _decimal_up(value: Fraction) -> str:
-    parts = Decimal(value.numerator), Decimal(value.denominator)
-    text = format(Context(12, ROUND_CEILING).divide(*parts), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+def _decimal_up(x: Fraction) -> str:
+    return format(Context(12, ROUND_CEILING).divide(x.numerator, x.denominator).normalize(), "f")
 
 
 def _log_tail(x: float) -> float:
@@ -124,10 +119,9 @@ def log_delta(unit: str, amount: float, epsilon: float) -> float:
 
 def pure_epsilon(price: Fraction, unit: str) -> Fraction:
     """The largest ε such that whatever is ε-DP costs this much at most."""
-    if unit == "epsilon":
-        return price
-    if unit == "rho":
-        return Fraction(math.isqrt(2 * price.numerator * 10**24 // price.denominator), 10**12)
+    root = Fraction(math.isqrt(2 * price.numerator * 10**24 // price.denominator), 10**12)
+    if unit != "half_mu_squared":
+        return price if unit == "epsilon" else root
     x = math.sqrt(price / 2)
     return Fraction(2 * math.atanh(math.erf(x / 2**0.5)) if x < 1 else _log_tail(-x) - _log_tail(x))
 
@@ -144,8 +138,7 @@ def gaussian_variance(price: Fraction, unit: str, squared: Fraction) -> Fraction
 
 
 def _text_of(value: Any) -> str:
-    if isinstance(value, float) and value == int(value):
-        value = int(value)
+    value = int(value) if isinstance(value, float) and value == int(value) else value
     text = value.isoformat() if isinstance(value, date) else str(value)
     return text.lower() if isinstance(value, bool) else text
 
@@ -158,14 +151,12 @@ def place_of(value: Any, kind: str = "") -> float:
         return float(value) if plain or type(value) in (int, float) else math.nan
     if isinstance(value, timedelta):
         return value / timedelta(seconds=1)
-    text = value.isoformat() if isinstance(value, date | time) else value
-    found = isinstance(text, str) and re.fullmatch(TIMES[kind], text, re.ASCII)
-    if not found:
+    if not (found := re.fullmatch(TIMES[kind], _text_of(value), re.ASCII)):
         return math.nan
     day, *clock = found.groups("")
     days = date.fromisoformat(day).toordinal() - EPOCH if "-" in day else day
     parts = zip((days, *clock), (86400, 3600, 60, 1), strict=True)
-    return float(sum(int(n or 0) * size for n, size in parts) * (-1) ** (text[0] == "-"))
+    return float(sum(int(n or 0) * size for n, size in parts) * (-1) ** (found[0][0] == "-"))
 
 
 def _noted(field: Any, labels: list[str]) -> bool:
@@ -179,44 +170,40 @@ class Column:
     def __init__(self, entry: dict[str, Any], bins: Any = None) -> None:
         self.kind, self.real = entry["kind"], entry["kind"] == "continuous"
         out = [entry["out_of_domain"]] if "out_of_domain" in entry else []
-        codes = [*entry.get("not_applicable", ()), *entry.get("missing", ()), *out]
         levels = [False, True] if self.kind == "boolean" else [*entry.get("levels", ())]
         self.numeric, digits = not levels, entry.get("decimals")
+        require(self.kind in (NUMBERS if self.numeric else LEVELS), "a column is of no known kind")
         self.unit = SECONDS.get(entry.get("resolution", self.kind), 1) * (self.kind in TIMES)
         ends = (("lower", "00:00"), ("upper", "23:59:59"))  # of times of day; others state theirs
-        self.low, self.high = (self.place(entry.get(*end)) for end in ends)
+        self.low, self.high = (self._place(entry.get(*end)) for end in ends)
         self.cells = self._cells(entry, bins or entry.get("bins")) if self.numeric else []
         self.slack = 1e-9 * max(self.high - self.low, abs(self.low), abs(self.high)) * self.real
         self.margin = self.slack + (0 if digits is None else 0.5 * 10.0**-digits)
-        self.values = [*levels, *codes]
+        self.values = [*levels, *entry.get("not_applicable", ()), *entry.get("missing", ()), *out]
         texts = [_text_of(value) or "(empty)" for value in self.values]
         require(len({*texts}) == len(texts), "a column declares a value twice")
         self.labels = [*(cell[2] for cell in self.cells), *texts]
 
-    def place(self, value: Any) -> float:
-        """Place of a declared value, in whole units of time if there are such."""
-        found = place_of(value, self.kind)
-        return found // self.unit if self.unit else found
+    def _place(self, value: Any) -> float:  # in whole units of time if there are such
+        return place_of(value, self.kind) // self.unit if self.unit else place_of(value, self.kind)
 
     def _cells(self, entry: dict[str, Any], bins: Any) -> list[tuple[float, float, str, bool]]:
         """Bins and spikes in order: first and last number, label, and whether it is a spike."""
         low, high, many = self.low, self.high, self.high - self.low + 1
         if isinstance(bins, list):
-            starts = [self.place(edge) for edge in bins]
+            starts = [self._place(edge) for edge in bins]
             rise = all(a < b for a, b in pairwise(starts)) and starts[0] == low
             require(rise and starts.pop() == high, "edges do not rise from bound to bound")
         elif self.kind == "time" and bins is None and self.unit < 3600:
-            hour = 3600 // self.unit
-            starts = [low, *(k for k in range(0, int(high), hour) if k > low)]
+            starts = [low, *(k for k in range(0, int(high), 3600 // self.unit) if k > low)]
         else:
             most = 50 if self.kind == "integer" and many <= 50 else 20
             n = int(bins or (20 if self.real else min(many, 24 if self.kind == "time" else most)))
             require(1 <= n <= (10**7 if self.real else many), "a column has too many bins")
             size = (high - low) / n
             starts = [low + (k * size if self.real else many * k // n) for k in range(n)]
-        spikes = [float(spike) for spike in entry.get("spikes", ())]
-        require(all(low <= spike <= high for spike in spikes), "a spike lies outside the bounds")
-        found = [(spike, spike, self.shown(spike), True) for spike in spikes]
+        found = [(x, x, self.shown(x), True) for x in map(float, entry.get("spikes", ()))]
+        require(all(low <= cell[0] <= high for cell in found), "a spike lies outside the bounds")
         ends = [start - (not self.real) for start in starts[1:]] + [high]
         for start, end in zip(starts, ends, strict=True):
             first, last = self.shown(start), self.shown(end)
@@ -237,7 +224,6 @@ class Column:
         day, hour = date.fromordinal(days + EPOCH).isoformat(), "{:02}:{:02}:{:02}".format(*clock)
         return {"date": day, "time": hour}.get(self.kind, f"{day}T{hour}")
 
-    @property
     def stored(self) -> str:
         """The type that its values are stored in."""
         kinds = {type(value) for value in self.values if value != ""}
@@ -250,10 +236,9 @@ class Column:
 
     def states(self, value: Any) -> set[int]:
         """The states that a stored value may have, rounding allowed for; none if it has none."""
-        numeric = type(value) in (int, float)
+        stored: Any = place_of if type(value) in (int, float) else _text_of
         for k, code in enumerate(self.values, len(self.cells)):
-            alike = value == (place_of(code) if numeric else _text_of(code)) or value is code
-            if value is None if code == "" else alike:
+            if value is None if code == "" else value == stored(code) or value is code:
                 return {k}
         x = place_of(value, self.kind) / (self.unit or 1) if self.numeric else math.nan
         if not self.low - self.slack <= x <= self.high + self.slack or (x % 1 and not self.real):
@@ -270,7 +255,7 @@ class Column:
             each = [self.states(one) for one in (chosen if isinstance(chosen, list) else [chosen])]
             single = {k for k, cell in enumerate(self.cells) if cell[0] < cell[1]}
             return set().union(*each) - single if all(one - single for one in each) else set()
-        low, high = self.place(chosen["lower"]), self.place(chosen["upper"])
+        low, high = self._place(chosen["lower"]), self._place(chosen["upper"])
         inside, touched = set(), set()
         for k, (a, b, _, spike) in enumerate(self.cells):
             upto = (a < high or a == high == self.high) if spike and self.real else b <= high
@@ -316,11 +301,10 @@ class Release:
             sizes = [min(PART, self.n_rows - k * PART) for k in range(many)]
             self.parts = {f"{s}/{e}": n for s in sets for e, n in zip(ends, sizes, strict=True)}
         stored = [f"noisy/{one['name']}.parquet" for one in self.measured if one["name"]]
-        needed = {"schema.toml", "README.md", *stored, *self.parts}
+        needed = ["schema.toml", "README.md", *stored, *self.parts]
         beside = rf"{BESIDE}|({'|'.join(sets)})(-labels|-part-[0-9]+)?\.(csv|sav|dta)"
-        more = [name for name in {*listed} - needed if not re.fullmatch(beside, name)]
-        require(len({*stored}) == len(stored), "two measurements have one name")
-        require(needed <= {*listed} and not more, "it has files of no release, or lacks some")
+        core = [name for name in listed if name in needed or not re.fullmatch(beside, name)]
+        require(sorted(core) == sorted(needed), "it has files of no release, or lacks some")
         return f"{len(listed)} files, as listed"
 
     def _signature(self) -> str:
@@ -349,12 +333,8 @@ class Release:
         self.fresh = {n: e.get("pattern", "{}") for n, e in every.items() if e["kind"] == name}
         self.order, self.entries = [*every], {n: every[n] for n in every if n not in self.fresh}
         self.names = [n for n, one in self.entries.items() if "derived" not in one]
-        kinds = {one["kind"] for one in self.entries.values()}
-        require(kinds <= LEVELS | NUMBERS | {*TIMES}, "a column is of no known kind")
         self.columns = {n: Column(e) for n, e in self.entries.items()}
-        fits = all((c.kind in LEVELS) != c.numeric for c in self.columns.values())
-        whole = all(all(box.values()) for box in self._boxes(self.columns))
-        require(fits and whole, "a rule fits no states, or a column has none")
+        require(all(all(box.values()) for box in self._boxes(self.columns)), "a rule has no states")
         drafted = any(e.get("drafted") for e in (*every.values(), d.get("file", {})))
         require(not drafted or self.promise["leaks"], "entries stand as drafted; no leak says so")
         return f"{len(self.order)} columns, {len(self.rules)} forbidden combinations"
@@ -365,19 +345,17 @@ class Release:
     def _budget(self) -> str:
         self.amended, self.amounts = self.content.get("amendments", []), [Fraction(0)]
         last = self.content["budget"]
-        for stated in (*(one["budget"] for one in self.amended), last):
-            unit = stated["unit"]
-            epsilon, delta = Fraction(stated["epsilon"]), Fraction(stated["delta"])
-            amount = epsilon if unit == "epsilon" else Fraction(stated["amount"])
+        for one in (*(one["budget"] for one in self.amended), last):
+            epsilon, delta, unit = Fraction(one["epsilon"]), Fraction(one["delta"]), one["unit"]
+            amount = epsilon if unit == "epsilon" else Fraction(one["amount"])
             fits = unit in UNITS and epsilon > 0 and (delta == 0) == (unit == "epsilon")
             fits = fits and (unit, delta) == (last["unit"], Fraction(last["delta"]))
             require(fits and amount > self.amounts[-1], "its unit is another, or it does not grow")
             if delta:
-                log = math.log(delta.numerator) - math.log(delta.denominator)
-                sides = (float(amount) * (1 + side) for side in (-1e-8, 1e-8))
-                least, most = (log_delta(unit, side, float(epsilon)) for side in sides)
+                log, by = math.log(delta.numerator) - math.log(delta.denominator), float(epsilon)
+                least, most = (log_delta(unit, float(amount) * (1 + e), by) for e in (-1e-8, 1e-8))
                 require(least <= log <= most, "it is not the amount that ε and δ allow")
-            require(delta or stated["amount"] == _decimal_up(epsilon), "it is not its ε")
+            require(delta or one["amount"] == _decimal_up(epsilon), "it is not its ε")
             self.unit, self.amounts = unit, [*self.amounts, amount]
         return f"ε = {last['epsilon']}, δ = {last['delta']}: {UNITS[unit]} = {last['amount']}"
 
@@ -421,19 +399,18 @@ class Release:
         counts = f"L2 = {'√2' if twice == 2 else 1}" if gauss else f"L1 = {twice}"
         if mechanism == "noisy rows":  # a table for each column
             price, counts = price / len(self.names), f"{counts} in each table"
-        epsilon = pure_epsilon(price, self.unit)
+        unit, pure = self.unit, pure_epsilon(price, self.unit)
         if law == "exponential_mechanism":
-            return abs(scale * epsilon / (2 if self.unit == "epsilon" else 1) - 1) < TINY
-        part = re.split("[ √]|/n_k", change)[2 + ("√" in change)]
-        size = Fraction(twice if change == counts else part)
+            return abs(scale * pure / (2 if unit == "epsilon" else 1) - 1) < TINY
+        part = twice if change == counts else re.split("[ √]|/n_k", change)[2 + ("√" in change)]
+        size = Fraction(part)
         if law == "laplace":  # as published: what it leaves in is named, and it is not priced
             return leaks != ""
         if mechanism == "noisy score moments":  # rounded to a lattice, which moves each number
             root = math.isqrt(math.ceil(size / step**2)) + math.isqrt(many) + 2
             whole = many + (math.ceil(size * 2**30) - many) // int(step * 2**30)
             size = root**2 * step**2 if gauss else whole * step
-        least = size / epsilon
-        least = step**2 * gaussian_variance(price, self.unit, size / step**2) if gauss else least
+        least = step**2 * gaussian_variance(price, unit, size / step**2) if gauss else size / pure
         slack = 2**-14 if mechanism == "noisy score moments" else TINY
         most = max(least * Fraction(1 + slack), step / 2**40) * (1 + (law == "truncated"))
         stated = change == counts or not (counted or mechanism == "noisy successes")
@@ -441,12 +418,11 @@ class Release:
 
     def _guarantee(self) -> str:
         p, kind, budget = self.promise, self.promise["kind"], self.content["budget"]
-        own, told = "replace" if self.public else "add_remove", [p["epsilon"], p["rho"]]
+        own, told = ("add_remove", "replace")[self.public], [p["epsilon"], p["rho"], p.get("mu")]
         require(p["neighbours"] == own, "its neighbours are not those of its schema")
         mu, leaks, if_any = p.get("mu"), p["leaks"], p["conditions"]
         if kind in ("none", "asymptotic"):
-            none = told == [None, None] and mu is None and " NOT " in p["statement"][:30]
-            require(none, "it promises something")
+            require(told == [None] * 3 and " NOT " in p["statement"][:30], "it promises something")
             return "none is given"
         paid = all(price is not None for _, price in self.steps) and self.content["secure"]
         pure = {"pure"} if self.unit == "epsilon" else {"approximate", "zcdp"}
@@ -456,14 +432,13 @@ class Release:
         rho, limit = budget["amount"] if self.unit == "rho" else None, 2 * self.amounts[-1]
         fits = (mu is not None) == (self.unit == "half_mu_squared") and p["delta"] == delta
         near = not mu or abs(Fraction(mu) ** 2 / limit - 1) < TINY
-        require(fits and told == [size, rho] and near, "it is not that of its budget")
+        require(fits and told[:2] == [size, rho] and near, "it is not that of its budget")
         many, word = delta != "0", "Zero-concentrated" if kind == "zcdp" else kind.capitalize()
-        one = "replaced by another (the number of records is public)"
+        one = ("added or removed", "replaced by another (the number of records is public)")
         words = f"{word} differential privacy with{' nominal' * bool(leaks)} ε = {size}"
         words += f"{f', δ = {delta}' * many}: {'were it not for what is left in, ' * bool(leaks)}"
         words += "whatever is computed from this release, its probability changes by a factor of at"
-        words += f" most e^ε{' (up to δ)' * many} if one record is "
-        words += f"{one if self.public else 'added or removed'}."
+        words += f" most e^ε{' (up to δ)' * many} if one record is {one[self.public]}."
         mus = f" This follows from Gaussian differential privacy with μ = {mu}: telling the two "
         mus += "apart is at least as hard as telling one draw of N(0, 1) from one of N(μ, 1)."
         words += mus * bool(mu and not leaks)
@@ -487,8 +462,7 @@ class Release:
             same = same and one["law"] in (law, f"truncated_{law}", f"{law}_discrete_laplace")
             wide = math.sqrt(scale if law == "discrete_gaussian" else 2 * scale**2)
             if law in ("discrete_laplace", "lattice_laplace", "truncated"):
-                half = math.exp(-float(step / scale) / 2)
-                wide = float(step) * math.sqrt(2) * half / (1 - half**2)
+                wide = float(step) / math.sqrt(2) / math.sinh(float(step / scale) / 2)
             if law == "discrete_cube_laplace":
                 m, radius = self.steps[number - 1][0]["cells"], float(scale / step)
                 wide = float(step) * math.sqrt(((m + 1) * (m + 2) * radius**2 - 0.25) / 3)
@@ -531,10 +505,8 @@ class Release:
         if n := {"products": 3, "heaps": 1}.get(kind):  # of heaps the step has one cell more
             return len(axes) == n and len({*rows}) == len(rows) == entry["cells"] - (n < 3)
         names = one["of"] if kind == "leaf-sums" else one["columns"]
-        if kind == "line":
-            column = self.columns[names[0]]
-            low, high = column.shown(column.low), column.shown(column.high)
-            labels[names[0]] = [*labels[names[0]], f"below {low}", f"above {high}"]
+        for name, c in ((name, self.columns[name]) for name in names if kind == "line"):
+            labels[name] += [f"below {c.shown(c.low)}", f"above {c.shown(c.high)}"]
         nodes = kind in ("nodes", "leaf-sums")
         states = [labels[name] + ["(any)"] * nodes for name in names] * (1 + (kind == "ranges"))
         codes = [tuple(map(list.index, states, row)) for row in rows]
@@ -570,9 +542,9 @@ class Release:
             for field, values in zip(table.schema, table.columns, strict=True):
                 column, kind = self.columns[field.name], str(field.type).removeprefix("large_")
                 known = {value: column.states(value) for value in values.unique().to_pylist()}
-                fits = kind.startswith(column.stored) and all(known.values())
+                fits = kind.startswith(column.stored()) and all(known.values())
                 texts = [_text_of(value) for value in column.values if value != ""]
-                fits = fits and (column.stored != "dictionary" or _noted(field, texts))
+                fits = fits and (column.stored() != "dictionary" or _noted(field, texts))
                 require(fits, f"{name}: {field.name!r} has values that it cannot have")
                 needed = any(field.name in box for box in kept)
                 coded[field.name] = [known[v] for v in values.to_pylist()] if needed else []
