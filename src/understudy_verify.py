@@ -462,12 +462,12 @@ class Release:
             same = same and one["law"] in (law, f"truncated_{law}", f"{law}_discrete_laplace")
             wide = math.sqrt(scale if law == "discrete_gaussian" else 2 * scale**2)
             if law in ("discrete_laplace", "lattice_laplace", "truncated"):
-                wide = float(step) / math.sqrt(2) / math.sinh(float(step / scale) / 2)
+                wide = float(step) / math.sqrt(2) / math.sinh(min(float(step / scale) / 2, 700))
             if law == "discrete_cube_laplace":
                 m, radius = self.steps[number - 1][0]["cells"], float(scale / step)
                 wide = float(step) * math.sqrt(((m + 1) * (m + 2) * radius**2 - 0.25) / 3)
             rough = law in ("none", "exponential_mechanism") or (law[-3:] == "ian" and wide < step)
-            same = same and (rough or abs(one["stddev"] / wide - 1) < 1e-6)
+            same = same and (rough or abs(one["stddev"] / max(wide, 2**-127) - 1) < 1e-6)
             require(same, f"what step {number} measured states another noise")
         return f"{len(self.measured)} state the noise that was paid"
 

@@ -79,10 +79,15 @@ def test_a_tiny_budget_gives_rows_of_the_schema(
     require_schema_kept(one_set, release, forbidden, tables["ordinary"])
 
 
-@pytest.mark.parametrize(("rows", "epsilon"), [("no rows", "0.00001"), ("out of domain", "1")])
+@pytest.mark.parametrize(
+    ("rows", "epsilon"),
+    [("no rows", "0.00001"), ("out of domain", "1"), ("ordinary", "600"), ("ordinary", "10000000")],
+)
 def test_any_release_can_be_saved_and_read_again(default, released, tmp_path, rows, epsilon):
     release = released(default, rows, epsilon)
-    require_same(release, us.Release.load(release.save(tmp_path / "out", csv=True), frame="polars"))
+    place = release.save(tmp_path / "out", csv=True)
+    require_same(release, us.Release.load(place, frame="polars"))
+    assert [said for said in verify(place) if said[1] == "broken"] == []
 
 
 def test_every_kind_of_release_is_read_as_it_was(case, released, saved):

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+SMALLEST_STDDEV: Final = 2.0**-127
+"""Stands for a smaller deviation, as noise at a huge ε has: its square can be divided by."""
+
 LOST: Final = "none known: the run ended before it had a result"
 """Noise, in words, of a step that was charged and of which nothing came."""
 
@@ -70,12 +73,16 @@ class Noise:
         distribution: name of the distribution ("none" where nothing was added).
         scale: its exact parameter as a fraction: the scale of a Laplace distribution, the variance
             of a Gaussian one.
-        stddev: standard deviation of the noise in one number.
+        stddev: standard deviation of the noise in one number; of noise at least `SMALLEST_STDDEV`.
     """
 
     distribution: str
     scale: str
     stddev: float
+
+    def __post_init__(self) -> None:
+        if self.family not in (NoiseFamily.NONE, NoiseFamily.OTHER):
+            object.__setattr__(self, "stddev", max(self.stddev, SMALLEST_STDDEV))
 
     @property
     def family(self) -> NoiseFamily:
