@@ -11,7 +11,16 @@ import typer
 from understudy.cli import kept_runs
 from understudy.cli.app import By, Json, LedgerUrl, NoiseSeed, Quiet, Resume, Spill, app
 from understudy.cli.json_output import print_json
-from understudy.cli.table_argument import SQL, TABLE, TableName, given_table
+from understudy.cli.table_argument import (
+    SQL,
+    TABLE,
+    Engine,
+    Rows,
+    TableName,
+    Trusted,
+    given_rows,
+    given_table,
+)
 from understudy.cli.terminal import answer_text, progress_bar, release_text, verdict_text
 from understudy.errors import MethodError
 
@@ -51,6 +60,8 @@ def answer(
     spill: Spill = None,
     query: SQL = None,
     table: TableName = None,
+    engine: Engine = Rows.HERE,
+    trusted_cluster: Trusted = False,
     insecure_noise_seed: NoiseSeed = None,
     resume: Resume = False,
     as_json: Json = False,
@@ -64,14 +75,14 @@ def answer(
     from understudy.pipeline.answer_plan import plan_answer
 
     asked = question_file(question)
-    rows = None if data is None else given_table(data, query, table)
+    rows = None if data is None or plan else _rows(data, query, table, engine, release)
     spent_on: dict[str, Any] = {"ledger": ledger, "by": by, "spill": spill}
     spent_on["insecure_noise_seed"] = insecure_noise_seed
     if asked.claims:
         if out is not None or resume:
             raise MethodError("Claims make no release; leave out --out and --resume.")
         told = None if as_json else not quiet
-        _judge(asked, None if plan else rows, release, epsilon, told=told, yes=yes, **spent_on)
+        _judge(asked, rows, release, epsilon, told=told, yes=yes, **spent_on)
         return
     planned = plan_answer(asked, release, epsilon=epsilon)
     if plan:
@@ -93,10 +104,20 @@ def answer(
         out,
         resume=resume,
         shown=not (as_json or quiet),
+        trusted_cluster=trusted_cluster,
         **spent_on,
     )
     if as_json:
         _print_answers(amended, out)
+
+
+def _rows(data: str, query: str | None, table: str | None, engine: Rows, release: Path) -> object:
+    """The confidential table; Spark reads texts as the release's schema says."""
+    if engine is Rows.HERE:
+        return given_table(data, query, table)
+    from understudy.release import Release
+
+    return given_rows(data, query, table, engine, Release.load(release).schema)
 
 
 def _show(planned: AnswerPlan, *, as_json: bool) -> None:

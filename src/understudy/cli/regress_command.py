@@ -23,7 +23,16 @@ from understudy.cli.app import (
     app,
 )
 from understudy.cli.json_output import print_json
-from understudy.cli.table_argument import SQL, Data, TableName, given_table, shown_table
+from understudy.cli.table_argument import (
+    SQL,
+    Data,
+    Engine,
+    Rows,
+    TableName,
+    Trusted,
+    given_rows,
+    shown_table,
+)
 from understudy.cli.terminal import progress_bar, release_text
 from understudy.errors import InferenceError, MethodError
 
@@ -75,6 +84,8 @@ def regress(
     spill: Spill = None,
     query: SQL = None,
     table: TableName = None,
+    engine: Engine = Rows.HERE,
+    trusted_cluster: Trusted = False,
     resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -98,11 +109,12 @@ def regress(
     if mechanism == USUAL and not (quiet or as_json):
         # For the eyes of whoever sits there: no file, no pipe and no log has what does not fit.
         asked |= {"confide": diagnostics.append, "confide_misfits": sys.stderr.isatty()}
+    rows = given_rows(data, query, table, engine, loaded)
     with kept_runs.keeping(place, out), progress_bar.progress(quiet=quiet or as_json) as bar:
         tell = kept_runs.noting(bar, out, place)
         ask: Any = regression.regress  # which refuses a mechanism that there is not
         found = ask(
-            given_table(data, query, table),
+            rows,
             loaded,
             formula,
             **asked,
@@ -112,6 +124,7 @@ def regress(
             ledger=ledger,
             by=by,
             spill=spill,
+            trusted_cluster=trusted_cluster,
             progress=tell,
         )
         if out is not None:
@@ -122,7 +135,7 @@ def regress(
         kept_runs.remove(place)
     with kept_runs.made(out):
         _show(found, mechanism, out, as_json=as_json, quiet=quiet)
-        if not (quiet or as_json):
+        if not (quiet or as_json or engine is Rows.SPARK):
             release_text.to_be_checked(shown_table(data), schema)
         for diagnostic in diagnostics:
             release_text.confided(diagnostic)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -40,7 +39,16 @@ from understudy.cli.app import (
 )
 from understudy.cli.export_command import Also, Csv, CsvRaw
 from understudy.cli.json_output import print_json
-from understudy.cli.table_argument import SQL, Data, TableName, given_table, shown_table
+from understudy.cli.table_argument import (
+    SQL,
+    Data,
+    Engine,
+    Rows,
+    TableName,
+    Trusted,
+    given_rows,
+    shown_table,
+)
 from understudy.cli.terminal import plan_text, progress_bar, release_text
 
 DEMO_MARK = ".made-by-understudy-demo"
@@ -62,24 +70,6 @@ _AssumeRows = Annotated[
 ]
 
 
-class Rows(StrEnum):
-    """Where rows are counted."""
-
-    HERE = "here"
-    SPARK = "spark"
-
-
-_Engine = Annotated[
-    Rows, typer.Option("--engine", help="Where rows are counted: in this process, or in Spark.")
-]
-_Trusted = Annotated[
-    bool,
-    typer.Option(
-        "--trusted-cluster",
-        help="Whoever sees what the Spark cluster sends, writes and shows may see the rows; the "
-        "manifest says so.",
-    ),
-]
 _Like = Annotated[
     Path | None,
     typer.Option(help="An earlier release whose records stand for the population there."),
@@ -211,8 +201,8 @@ def synthesize(
     spill: Spill = None,
     query: SQL = None,
     table: TableName = None,
-    engine: _Engine = Rows.HERE,
-    trusted_cluster: _Trusted = False,
+    engine: Engine = Rows.HERE,
+    trusted_cluster: Trusted = False,
     resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -222,7 +212,6 @@ def synthesize(
     Until the release is written, OUT.checkpoint holds what was paid for. Ctrl-C ends the rounds of
     a method that works in rounds and makes the release of that; a second one aborts.
     """
-    from understudy.pipeline.gates import in_spark
     from understudy.pipeline.request import request_of
     from understudy.release import Release
     from understudy.release.exports.row_exports import formats_of, require_formats
@@ -241,13 +230,13 @@ def synthesize(
     request |= {"layer_share": layer_share, "analyses": declared(analysis, analyses)}
     request |= {"priority": listed(priority, loaded.names)}
     place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
-    rows = data if engine is Rows.SPARK else given_table(data, query, table)
+    rows = given_rows(data, query, table, engine, loaded)
     earlier = None if like is None else Release.load(like)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with kept_runs.keeping(place, out), progress_bar.progress(quiet=quiet or as_json) as bar:
         tell = kept_runs.noting(bar, out, place)
         release = pipeline.synthesize(
-            in_spark(data, loaded) if engine is Rows.SPARK else rows,
+            rows,
             loaded,
             **request,
             assume_rows=assume_rows,

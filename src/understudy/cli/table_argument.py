@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from understudy.errors import DataError
 
 if TYPE_CHECKING:
     from understudy.pipeline.queries import Query
+    from understudy.schema import Schema
 
 TABLE = (
     "The table: a file of CSV, JSON lines, Parquet (or a folder), Arrow, a workbook, or of SPSS, "
@@ -25,6 +27,54 @@ SQL = Annotated[
 TableName = Annotated[
     str | None, typer.Option("--table", help="For a database: a table, in place of --query.")
 ]
+
+
+class Rows(StrEnum):
+    """Where rows are counted."""
+
+    HERE = "here"
+    SPARK = "spark"
+
+
+Engine = Annotated[
+    Rows, typer.Option("--engine", help="Where rows are counted: in this process, or in Spark.")
+]
+Trusted = Annotated[
+    bool,
+    typer.Option(
+        "--trusted-cluster",
+        help="Whoever sees what the Spark cluster sends, writes and shows may see the rows; the "
+        "manifest says so.",
+    ),
+]
+
+
+def given_rows(
+    data: str, query: str | None, table: str | None, engine: Rows, schema: Schema
+) -> object:
+    """What a command is to read, in this process or in Spark.
+
+    Args:
+        data: a path, an address, or the name of a table that Spark knows.
+        query: as for `given_table`.
+        table: the same.
+        engine: where rows are counted.
+        schema: says how a text is written.
+
+    Raises:
+        DataError: as by `given_table`, or Spark cannot read it.
+        MethodError: no Spark session can be opened.
+    """
+    if engine is Rows.HERE:
+        return given_table(data, query, table)
+    if query is not None or table is not None:
+        raise DataError(
+            "--query and --table ask a database; with --engine spark give a path, or the name of "
+            "a table that Spark knows."
+        )
+    from understudy.pipeline.gates import in_spark
+
+    return in_spark(data, schema)
 
 
 def given_table(data: str, query: str | None, table: str | None) -> Path | Query:

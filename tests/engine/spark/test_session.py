@@ -97,3 +97,39 @@ def test_regressions_and_answers_are_summed_in_spark(spark, tmp_path):
     )
     amended = us.answer(question, frame, tmp_path / "release", epsilon=1)
     assert len(amended.manifest.amendments) == 1
+
+
+def test_commands_ask_spark_for_regressions_and_answers(places):
+    """Also a question after a release: the rows of both are counted where they are."""
+    schema, out = places / "schema.toml", places / "asked"
+    schema.write_text(TEXT, encoding="utf-8")
+    there, noise = ["--engine", "spark"], ["--insecure-noise-seed", "3"]
+    rows = str(places / "whole.parquet")
+    whole = FRAME.select(word=pl.lit("a"), size=pl.int_range(24).cast(pl.String).str.slice(0, 1))
+    whole.write_parquet(rows)
+    regress = ["regress", rows, str(schema), "size ~ 1", "--epsilon", "9", "--json", *noise]
+    runs = [CliRunner().invoke(app, [*regress, *more]) for more in ([], there)]
+    assert [run.exit_code for run in runs] == [0, 0], runs
+    assert runs[0].output == runs[1].output
+    made = ["synthesize", rows, "--schema", str(schema), "--epsilon", "40", "--out", str(out)]
+    assert CliRunner().invoke(app, [*made, *there]).exit_code == 0
+    question = places / "question.toml"
+    question.write_text(
+        'title = "one"\nchosen = "beforehand"\nasked_by = "us"\n'
+        '[[analyses]]\nkind = "mean"\nformula = "size"\n',
+        encoding="utf-8",
+    )
+    ask = ["answer", str(question), rows, "--release", str(out), "--epsilon", "40", "--yes"]
+    answered = CliRunner().invoke(app, [*ask, "--out", str(places / "amended"), *there])
+    assert answered.exit_code == 0, answered.output
+    assert len(us.Release.load(places / "amended").manifest.amendments) == 1
+
+
+@pytest.mark.parametrize("more", [("--query", "SELECT a FROM t"), ("--table", "t")])
+def test_a_query_of_a_database_is_none_of_spark(places, more):
+    schema = places / "schema.toml"
+    schema.write_text(TEXT, encoding="utf-8")
+    asked = ["words", "--schema", str(schema), "--epsilon", "1", "--out", str(places / "none")]
+    ended = CliRunner().invoke(app, ["synthesize", *asked, "--engine", "spark", *more])
+    assert isinstance(ended.exception, DataError)
+    assert "with --engine spark give a path" in str(ended.exception)
