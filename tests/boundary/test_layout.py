@@ -60,7 +60,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # pages, the signature, and its commands; and what a notebook shows.
 # 6 for heaps: what they are, their cells and noisy counts, shares, values in bins, and numbers.
 # 2 for rules that codebooks state: what is said, and the columns that are proposed.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 646, 320, 60
+# 1 for second moments as tables that a fit takes besides.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 647, 320, 60
 
 
 def code_lines(function):

@@ -3,11 +3,16 @@
 from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 
 import understudy as us
+from understudy.features.column_scores import Scores
 from understudy.methods import METHODS
+from understudy.methods.configuration import configure
 from understudy.pipeline.bootstrap import model_of, rebuildable, request_again
+from understudy.privacy.released import Noise, NoisyProducts, NoisyTable
+from understudy.release.measurement_content import Kind
 
 
 def drawn(model, n=400):
@@ -52,6 +57,55 @@ def test_the_restored_model_is_the_one_that_sets_were_drawn_from(
         assert rebuildable.forms != {"dense"}  # not every cell is released
     else:
         assert drawn(model) == drawn(fitted[-1])
+
+
+LEVELS = us.Schema.loads(
+    "\n".join(
+        f'[columns.{name}]\nkind = "categorical"\nlevels = ["0", "1", "2"]\nreviewed = true'
+        for name in "abc"
+    )
+)
+ROWS = pl.DataFrame(
+    {name: [str(k // every % 3) for k in range(90)] for every, name in enumerate("abc", 1)}
+)
+
+
+def without_moments(release):
+    """As it would be if it had not bought any."""
+    tables = tuple(one for one in release.measurements if one.kind is not Kind.PRODUCTS)
+    assert len(tables) == len(release.measurements) - 1
+    return replace(release, measurements=tables)
+
+
+@pytest.mark.parametrize("method", ["marginals", "mst", "aim"])
+def test_second_moments_that_a_fit_took_are_taken_again(method, fitted, tmp_path):
+    asked = {"epsilon": "9", "delta": "1e-6", "method": method, "answers_share": "0.5"}
+    release = us.synthesize(ROWS, LEVELS, **asked)
+    again = us.Release.load(release.save(tmp_path / "release"))
+    assert drawn(model_of(again, 1)) == drawn(fitted[-1])
+    assert drawn(model_of(without_moments(again), 1)) != drawn(fitted[-1])
+
+
+def test_posterior_sets_have_moments_drawn_again():
+    """What moments without noise say is in each set; noisy ones are as noisy in what sets say."""
+    moments = NoisyProducts(("a", "b"), np.zeros(Scores.of(LEVELS, ("a", "b")).size))
+    exact, usual, wide = (Noise("discrete_gaussian", str(sd**2), sd) for sd in (0.01, 1.0, 8.0))
+    tables = [(NoisyTable((name,), np.full(3, 30.0), 0.0), usual) for name in "abc"]
+    tables.append((NoisyTable(("a", "b"), np.full((3, 3), 10.0), 0.0), wide))
+    spreads, method = [], configure("mst", {})
+    for noise in (exact, wide):
+        model = method.rebuilt(LEVELS, tables, 90, [(moments, noise)])
+        sets = method.redrawn(LEVELS, tables, 90, model, [(moments, noise)])
+        pairs = [sets.refit(np.random.default_rng(k)).fit.marginal((0, 1)) for k in range(8)]
+        spreads.append(float(np.std(pairs, axis=0).mean()))
+    assert 5 * spreads[0] < spreads[1], spreads
+
+
+def test_split_sets_take_no_second_moments():
+    """Their noise would be the same in all sets, and none of it in what lies between them."""
+    asked = {"epsilon": "9", "delta": "1e-6", "method": "mst", "answers_share": "0.5"}
+    release = us.synthesize(ROWS, LEVELS, sets=2, options={"sets": "split"}, **asked)
+    assert drawn(model_of(release, 2)) == drawn(model_of(without_moments(release), 2))
 
 
 def test_a_method_without_a_released_model_has_none(default, released):

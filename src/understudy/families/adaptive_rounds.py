@@ -317,4 +317,4 @@ class AdaptiveMethod(MarginalMethod):
             return fit_of(merged, marginals, n_rows, warm=warm, steps=_STEPS)
 
         marginals = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
-        return self._model(gate.schema, marginals, n_rows)
+        return self._through(gate, marginals, n_rows)

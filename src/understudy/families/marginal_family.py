@@ -1,7 +1,9 @@
 """What MST, AIM and their improvement share: one-way tables, merged states, the model of them all.
 
-The model is a function of the released tables alone (`restored`), so that whoever has a release can
-build the very model that its sets were drawn from.
+The model is a function of the released tables alone (`rebuilt`), so that whoever has a release can
+build the very model that its sets were drawn from. Where the release has second moments besides, to
+answer questions from, the last fit takes what they say of the same columns
+(`families.moment_tables`).
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from understudy.families.measurement_plan import (
     natural_noise,
     size_weights,
 )
-from understudy.families.method import Method
+from understudy.families.method import Method, Moments, Tables
+from understudy.families.moment_tables import level_tables, moments_in, telling
 from understudy.families.network_options import require_columns
 from understudy.families.noisy_marginal import (
     Merged,
@@ -44,7 +47,6 @@ from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
-from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import NUMERIC, Column, Schema
 
 REGULARISATION = 0.1
@@ -72,14 +74,13 @@ class MarginalMethod(Method):
     model_mb: Annotated[float, Field(gt=0)] = 10.0
 
     def rebuilt(
-        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
     ) -> Model | None:
         """The model that sets are drawn from, from what is released."""
-        return self._model(schema, [NoisyMarginal(table, noise) for table, noise in tables], n_rows)
+        marginals = [NoisyMarginal(table, noise) for table, noise in tables]
+        return self._model(schema, marginals, n_rows, self._beside(schema, moments, n_rows))
 
-    def by_fit(
-        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], fits: int
-    ) -> list[Sequence[tuple[NoisyTable, Noise]]]:
+    def by_fit(self, schema: Schema, tables: Tables, fits: int) -> list[Tables]:
         """A fit begins with a table of each column, in the order of the schema.
 
         Rounds may by chance measure just that once more. All fits cost the same, so that the cost
@@ -96,23 +97,21 @@ class MarginalMethod(Method):
         return [tables[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def redrawn(
-        self,
-        schema: Schema,
-        tables: Sequence[tuple[NoisyTable, Noise]],
-        n_rows: int,
-        model: Model,
+        self, schema: Schema, tables: Tables, n_rows: int, model: Model, moments: Moments = ()
     ) -> Model:
         """The fit to tables that are drawn again for each set, if `sets` is "posterior"."""
         if self.sets != "posterior":
             return model
         assert isinstance(model, MarginalModel)
         marginals = [NoisyMarginal(table, noise) for table, noise in tables]
-
+        beside = self._beside(schema, moments, n_rows)
         merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
 
         def refit(rng: np.random.Generator) -> Model:
-            again = [fresh(schema, marginal, rng) for marginal in marginals]
-            return self._model(schema, again, n_rows, warm=model.fit, known=merged)
+            again, more = (
+                [fresh(schema, one, rng) for one in some] for some in (marginals, beside)
+            )
+            return self._model(schema, again, n_rows, more, warm=model.fit, known=merged)
 
         return PosteriorPredictive(refit)
 
@@ -121,15 +120,22 @@ class MarginalMethod(Method):
         schema: Schema,
         marginals: Sequence[NoisyMarginal],
         n_rows: int,
+        beside: Sequence[NoisyMarginal] = (),
+        *,
         warm: MaxEntropy | None = None,
         known: Merged | None = None,
     ) -> MarginalModel:
-        """The model of some tables; groups, and states that hold numbers, follow from `known`."""
-        fine, merged = fine_tables(marginals), known
+        """The model of some tables, and of those beside them that tell more of the same columns.
+
+        Groups, and states that hold numbers, follow from `known`.
+        """
+        merged = known
         if merged is None:
             merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
-        fit = fit_of(merged, marginals, n_rows, warm=warm)
-        masses = denoised_columns(merged, fine, n_rows)
+        sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
+        more = telling(beside, marginals, sizes)
+        fit = fit_of(merged, marginals, n_rows, more, warm=warm)
+        masses = denoised_columns(merged, fine_tables([*marginals, *more]), n_rows)
         if known is not None:
             masses |= number_masses(schema, marginals, n_rows, known.masses)
         return MarginalModel(
@@ -139,6 +145,17 @@ class MarginalMethod(Method):
             numbers(schema, masses),
             run_places(merged, fit),
         )
+
+    def _through(
+        self, gate: Gate, marginals: Sequence[NoisyMarginal], n_rows: int
+    ) -> MarginalModel:
+        """The model of tables that were measured through a gate, and of what else it gave out."""
+        beside = self._beside(gate.schema, moments_in(gate.measured), n_rows)
+        return self._model(gate.schema, marginals, n_rows, beside)
+
+    def _beside(self, schema: Schema, moments: Moments, n_rows: float) -> list[NoisyMarginal]:
+        """What second moments tell; nothing to fits whose sets are to differ by all their noise."""
+        return [] if self.sets == "split" else level_tables(moments, schema, n_rows)
 
     def _merged(
         self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
@@ -190,6 +207,7 @@ def fit_of(
     merged: Merged,
     marginals: Sequence[NoisyMarginal],
     n_rows: float,
+    beside: Sequence[NoisyMarginal] = (),
     *,
     warm: MaxEntropy | None = None,
     steps: int = 500,
@@ -200,13 +218,14 @@ def fit_of(
         merged: the columns.
         marginals: the tables.
         n_rows: number of rows.
+        beside: further tables of the same columns.
         warm: an earlier model to begin from.
         steps: most steps.
     """
     deviations = [marginal.stddev for marginal in marginals]
     return fitted(
         merged.coarse.sizes,
-        observations(merged, marginals, n_rows),
+        observations(merged, [*marginals, *beside], n_rows),
         float(max(n_rows, 1)),
         regularisation=REGULARISATION / float(np.median(deviations)),
         forbidden=merged.coarse.domain.boxes,

@@ -25,12 +25,15 @@ from understudy.functions.sequential_generator import Edge
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.released import Noise, NoisyTable
+from understudy.privacy.released import Noise, NoisyProducts, NoisyTable
 from understudy.schema import Schema
 
 MOST_CELLS = 2**62
 SetsKind = Literal["free", "split", "posterior"]
 CostClass = Literal["fast", "slow", "mcmc"]
+Tables = Sequence[tuple[NoisyTable, Noise]]
+Moments = Sequence[tuple[NoisyProducts, Noise]]
+"""What was measured of tables with every cell, and of second moments beside them."""
 
 
 def listed(value: Any) -> Any:
@@ -222,7 +225,7 @@ class Method(ABC):
         return None
 
     def rebuilt(
-        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
     ) -> Model | None:
         """The model that sets were drawn from, made again from what is released; None if it cannot.
 
@@ -230,12 +233,11 @@ class Method(ABC):
             schema: of the release.
             tables: released tables with every cell, in the order in which they were paid for.
             n_rows: number of rows, as released.
+            moments: that were bought before the fit.
         """
         return None
 
-    def by_fit(
-        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], fits: int
-    ) -> list[Sequence[tuple[NoisyTable, Noise]]]:
+    def by_fit(self, schema: Schema, tables: Tables, fits: int) -> list[Tables]:
         """Released tables, divided by the fit that measured them; equally many each, by default.
 
         Args:
@@ -247,11 +249,7 @@ class Method(ABC):
         return [tables[k * size : (k + 1) * size] for k in range(fits)]
 
     def redrawn(
-        self,
-        schema: Schema,
-        tables: Sequence[tuple[NoisyTable, Noise]],
-        n_rows: int,
-        model: Model,
+        self, schema: Schema, tables: Tables, n_rows: int, model: Model, moments: Moments = ()
     ) -> Model:
         """What each of several sets is drawn from, where each has parameters of its own.
 
@@ -260,6 +258,7 @@ class Method(ABC):
             tables: that the fit measured.
             n_rows: number of rows, as released.
             model: the fit itself, which already draws parameters by default.
+            moments: that were bought before the fit.
         """
         return model
 

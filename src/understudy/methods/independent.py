@@ -24,14 +24,14 @@ from fractions import Fraction
 from typing import ClassVar, Literal, final
 
 from understudy.families.measurement_plan import PlannedTable, announced, natural_noise
-from understudy.families.method import Facts, Method
+from understudy.families.method import Facts, Method, Moments, Tables
 from understudy.models import Model, ProductModel
 from understudy.models.table_models import projected
 from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
-from understudy.privacy.released import Noise, NoisyTable
+from understudy.privacy.released import NoisyTable
 from understudy.schema import Schema
 
 
@@ -81,7 +81,7 @@ class Independent(Method):
         return NoisyTables(marginals, noise=self._noise(budget.accounting))
 
     def rebuilt(
-        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
     ) -> Model | None:
         """Columns drawn by their released tables."""
         return _drawn_from(schema, [table for table, _ in tables])

@@ -22,7 +22,6 @@ Cormode, Procopiuc, Srivastava & Tran (2012).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
@@ -32,7 +31,7 @@ from pydantic import Field
 from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS
 from understudy.families.measurement_plan import Form, PlannedTable, announced
-from understudy.families.method import Facts, Method
+from understudy.families.method import Facts, Method, Moments, Tables
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model, TableModel
 from understudy.privacy.accounting.budget import Budget
@@ -44,7 +43,6 @@ from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable,
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.noise.distributions import DiscreteGaussian
 from understudy.privacy.noise.perturbation import Mode
-from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import Schema
 
 
@@ -136,7 +134,7 @@ class Laplace(Method):
         return LazyTable(columns=schema.names, n_rows=n_rows, noise=self.noise)
 
     def rebuilt(
-        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
     ) -> Model | None:
         """The table, in the dense form; the others do not release every cell."""
         return TableModel.dense(tables[0][0], schema.domain) if tables else None

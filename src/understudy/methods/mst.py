@@ -99,7 +99,7 @@ class Mst(MarginalMethod):
         gate.require(spend)
         names, total = gate.schema.names, known_rows(gate)
         if len(names) == 1:
-            return self._model(gate.schema, self._one_ways(gate, spend), total)
+            return self._through(gate, self._one_ways(gate, spend), total)
         third = spend / 3
         marginals = self._one_ways(gate, third)
         merged = Merged(gate.schema, rare_groups(gate.schema, marginals))
@@ -110,7 +110,7 @@ class Mst(MarginalMethod):
             NoisyMarginal.of(table)
             for table in view.ask(NoisyTables(pairs, noise=distribution), spend=third)
         ]
-        return self._model(gate.schema, marginals, total)
+        return self._through(gate, marginals, total)
 
     def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:
         """Pairs of columns that connect all of them, as far as they fit into the model."""

@@ -68,7 +68,7 @@ from understudy.families.key_choice import (
     require_one_of,
 )
 from understudy.families.measurement_plan import PlannedTable, natural_noise, planned
-from understudy.families.method import Facts, Names, Prepared, PreparingMethod
+from understudy.families.method import Facts, Moments, Names, Prepared, PreparingMethod, Tables
 from understudy.families.network_options import LARGEST_TABLE, require_columns
 from understudy.families.noisy_table_gibbs import NoisyTableGibbs, planned_rows
 from understudy.models import Model
@@ -78,7 +78,6 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.key_counts import n_cells
 from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.noise.calibration import NoiseName
-from understudy.privacy.released import Noise, NoisyTable
 from understudy.schema import GibbsSweep, Schema
 
 _SWEEPS = {"chain": 5, "uniform": 20}
@@ -195,7 +194,7 @@ class PegsTables(PreparingMethod):
         return Prepared(partial(self._measured, gate, sweep), schema)
 
     def rebuilt(
-        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
     ) -> Model | None:
         """The sweeps of the released tables, which tell the keys."""
         released = [table for table, _ in tables]

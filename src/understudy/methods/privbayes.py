@@ -58,7 +58,7 @@ from understudy.families.measurement_plan import (
     planned,
     planned_choice,
 )
-from understudy.families.method import Facts, Names, Prepared
+from understudy.families.method import Facts, Moments, Names, Prepared, Tables
 from understudy.families.network_options import (
     LARGEST_TABLE,
     MOST_CANDIDATES,
@@ -81,7 +81,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns, RandomOrder
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
-from understudy.privacy.released import Noise, NoisyTable
+from understudy.privacy.released import NoisyTable
 from understudy.privacy.selection.dependence_scores import (
     DistanceFromDependence,
     DistanceFromIndependence,
@@ -211,7 +211,7 @@ class PrivBayes(PublishedSets):
         return edges_of(tables) if tables else None
 
     def rebuilt(
-        self, schema: Schema, tables: Sequence[tuple[NoisyTable, Noise]], n_rows: int
+        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
     ) -> Model | None:
         """The network, as declared or as the released tables tell, with their counts."""
         released = [table for table, _ in tables]

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from understudy.errors import InferenceError
-from understudy.families.method import Method
+from understudy.families.method import Method, Moments
 from understudy.inference.analysis import Analysis
 from understudy.inference.bootstrap_intervals import require_repeats
 from understudy.inference.estimates.estimators import Question
@@ -36,11 +36,12 @@ from understudy.models import Model
 from understudy.models.model import PooledFits
 from understudy.parallel import in_chunks, single_threaded
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
+from understudy.pipeline.measuring import bought_once
 from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets, prepared_by
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.counts.noisy_table import RowCount
+from understudy.privacy.released import Noise, NoisyProducts
 from understudy.release import Release
 from understudy.release.decoding import decode
 from understudy.release.measurement_content import Kind
@@ -69,11 +70,24 @@ def model_of(release: Release, fits: int) -> Model | None:
         return None
     method = configure(manifest.method, manifest.options)
     parts = method.by_fit(schema, tables, fits)
-    rebuilt = [method.rebuilt(schema, part, manifest.n_rows) for part in parts]
+    moments = _moments(release)
+    rebuilt = [method.rebuilt(schema, part, manifest.n_rows, moments) for part in parts]
     models = [model for model in rebuilt if model is not None]
     if len(models) < fits:
         return None
     return models[0] if fits == 1 else PooledFits(tuple(models))
+
+
+def _moments(release: Release) -> Moments:
+    """Second moments that were bought before the fit, as the gate gave them out."""
+    return [
+        (
+            NoisyProducts(one.columns, np.asarray(one.counts), one.of, one.family.is_laplace),
+            Noise(one.distribution, one.scale, one.stddev),
+        )
+        for one in release.behind_sets
+        if one.kind is Kind.PRODUCTS
+    ]
 
 
 LEAST_POPULATION = 100_000
@@ -215,7 +229,7 @@ def replicate(world: World, number: int) -> list[Outcome | None]:
     rng = np.random.default_rng(sequence)
     request = world.request
     gate = world.door(world.sample(rng), request.schema, request.budget, int(rng.integers(2**63)))
-    n_rows = gate.ask(RowCount(), spend=request.rows_spend).value
+    n_rows = bought_once(request, gate).value
     prepared = prepared_by(request, gate)
     schema = prepared.schema
     drawn = draw_sets(request, prepared, gate, n_rows, rng)

@@ -39,7 +39,7 @@ def measured(
     Returns:
         The number of rows, the schema of the release, what was measured, and the synthetic tables.
     """
-    n_rows = _bought_once(request, gate)
+    n_rows = bought_once(request, gate)
     prepared = prepared_by(request, gate)
     models = _fitted(request, prepared, gate, n_rows, tell)
     measurements = measurements_of(gate, prepared.schema)
@@ -50,8 +50,13 @@ def measured(
     return n_rows, prepared.schema, measurements, tables
 
 
-def _bought_once(request: Request, gate: Gate) -> Released[int]:
-    """The number of rows; and number lines and second moments, if answers are to have them."""
+def bought_once(request: Request, gate: Gate) -> Released[int]:
+    """The number of rows; and number lines and second moments, if answers are to have them.
+
+    Args:
+        request: what was asked for.
+        gate: that has spent nothing yet.
+    """
     n_rows = gate.ask(RowCount(), spend=request.rows_spend)
     if request.lines is not None:
         gate.ask(request.lines, spend=request.lines_spend)
