@@ -84,13 +84,14 @@ def calibrations() -> Table:
         sizes, *options = case
         chosen = tables(sizes, *options)
         layout = TreeLayout(JunctionTree.of(sizes, chosen), chosen)
-        start = np.zeros(layout.node_starts[-1])
+        start, cells = np.zeros(layout.node_starts[-1]), layout.cells()
         measured = start[layout.measured]
         measured[:] = np.random.default_rng(0).normal(0, 1, len(measured))
-        cliques, forbidden = np.empty(layout.tree.cells), np.zeros(0, dtype=np.int64)
+        forbidden = np.zeros(0, dtype=np.int64)
 
-        def run(layout=layout, start=start, cliques=cliques, forbidden=forbidden):
-            calibrate(layout.program, forbidden, cliques, start.copy())
+        def run(layout=layout, start=start, cells=cells, forbidden=forbidden):
+            cells.nodes[:] = start
+            calibrate(layout.calibration, forbidden, cells)
 
         nanoseconds = seconds(run, 5) / layout.tree.cells * 1e9
         table.add_row(name, f"{layout.tree.cells:,}", f"{len(measured):,}", f"{nanoseconds:.1f}")

@@ -10,19 +10,17 @@ Source: Koller & Friedman (2009), Probabilistic Graphical Models, Â§9.4.3.2; KjÃ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import heapify, heappop, heappush
 from itertools import combinations
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
-from understudy.arrays import Floats, compiled
 
 Columns = tuple[int, ...]
-Booleans = NDArray[np.bool_]
+
+_Set = int
+"""Of columns: column j is in it if bit j is set."""
 
 
 class Growth:
@@ -39,15 +37,15 @@ class Growth:
     """
 
     def __init__(self, sizes: Sequence[int], cliques: Iterable[Columns]) -> None:
-        self._sizes = np.asarray(sizes, dtype=np.float64)
-        self._linked = np.zeros((len(sizes), len(sizes)), dtype=np.bool_)
+        self._sizes = [float(size) for size in sizes]
+        self._linked: list[_Set] = [0] * len(sizes)
         for clique in cliques:
             _link(self._linked, clique)
         self.cells = _best(self._linked, self._sizes)[0]
 
     def cells_with(self, columns: Columns) -> float:
         """Cells of all cliques of the tree that also covers these columns."""
-        if all(self._linked[a, b] for a, b in combinations(columns, 2)):
+        if all(self._linked[a] >> b & 1 for a, b in combinations(columns, 2)):
             return self.cells
         linked = self._linked.copy()
         _link(linked, columns)
@@ -62,7 +60,7 @@ class Growth:
     def cliques(self) -> tuple[Columns, ...]:
         """The maximal cliques of the tree, columns ascending."""
         bags = _best(self._linked, self._sizes)[1]
-        return tuple(sorted(tuple(np.flatnonzero(bag).tolist()) for bag in bags))
+        return tuple(sorted(tuple(_columns(bag)) for bag in bags))
 
 
 @dataclass(frozen=True)
@@ -109,130 +107,80 @@ def triangulated(sizes: Sequence[int], cliques: Iterable[Columns]) -> tuple[Colu
     return Growth(sizes, cliques).cliques
 
 
-def _link(linked: Booleans, clique: Columns) -> None:
+def _link(linked: list[_Set], clique: Columns) -> None:
     for a, b in combinations(clique, 2):
-        linked[a, b] = linked[b, a] = True
+        linked[a] |= 1 << b
+        linked[b] |= 1 << a
 
 
-class _Work(NamedTuple):
-    """What an elimination writes to; allocating it in the kernel would take longer to compile.
-
-    Attributes:
-        bags: columns of the clique that each elimination leaves, shape (columns, columns); none
-            where another holds them, and at first.
-        alive: columns not yet eliminated; all at first.
-        stale: columns whose rank is to be found; all at first.
-        ranks: shape (columns, 2).
-        near: neighbours of one column.
-    """
-
-    bags: Booleans
-    alive: Booleans
-    stale: Booleans
-    ranks: Floats
-    near: NDArray[np.int64]
+def _columns(some: _Set) -> Iterator[int]:
+    """Columns of a set, ascending."""
+    while some:
+        lowest = some & -some
+        yield lowest.bit_length() - 1
+        some ^= lowest
 
 
-def _best(linked: Booleans, sizes: Floats) -> tuple[float, Booleans]:
-    """Cells and cliques, one per line, of the better of the two orders."""
+def _best(linked: Sequence[_Set], sizes: Sequence[float]) -> tuple[float, list[_Set]]:
+    """Cells and cliques of the better of the two orders."""
     tried = [_eliminated(linked, sizes, by_fill) for by_fill in (False, True)]
     return min(tried, key=lambda entry: entry[0])
 
 
-def _eliminated(linked: Booleans, sizes: Floats, by_fill: bool) -> tuple[float, Booleans]:
-    d = len(sizes)
-    work = _Work(
-        np.zeros((d, d), dtype=np.bool_),
-        np.ones(d, dtype=np.bool_),
-        np.ones(d, dtype=np.bool_),
-        np.empty((d, 2)),
-        np.empty(d, dtype=np.int64),
-    )
-    cells = float(_eliminate(linked.copy(), sizes, np.log(sizes), by_fill, work))
-    return cells, work.bags[work.bags.any(axis=1)]
+def _eliminated(
+    linked: Sequence[_Set], sizes: Sequence[float], by_fill: bool
+) -> tuple[float, list[_Set]]:
+    """Cells of the cliques that are left, and the cliques.
 
-
-@compiled
-def _eliminate(linked: Booleans, sizes: Floats, logs: Floats, by_fill: bool, work: _Work) -> float:
-    """Cells of the cliques that are left; `linked` is used up."""
-    bags, alive, stale, ranks, near = work
-    d, cells = len(sizes), 0.0
-    for k in range(d):
-        v = d
-        for w in range(d):
-            if not alive[w]:
-                continue
-            if stale[w]:
-                ranks[w, 0], ranks[w, 1] = _rank(linked, logs, by_fill, w, near)
-                stale[w] = False
-            level = v < d and ranks[w, 0] == ranks[v, 0]
-            if v == d or ranks[w, 0] < ranks[v, 0] or (level and ranks[w, 1] < ranks[v, 1]):
-                v = w
-        for w in range(d):
-            bags[k, w] = linked[v, w] or w == v
-        _remove(linked, v, near, stale)
-        alive[v] = False
-        if _covered(bags, k):
-            bags[k] = False
+    A queue holds a column's rank each time that it changes; only the last one counts.
+    """
+    links, logs = list(linked), [math.log(size) for size in sizes]
+    ranks: list[tuple[float, float]] = [_rank(links, logs, by_fill, v) for v in range(len(links))]
+    queue = [(*rank, v) for v, rank in enumerate(ranks)]
+    heapify(queue)
+    cells, bags, left = 0.0, list[_Set](), (1 << len(links)) - 1
+    holders: list[list[_Set]] = [[] for _ in links]  # bags with each column
+    while queue:
+        *rank, v = heappop(queue)
+        if not left >> v & 1 or (rank[0], rank[1]) != ranks[v]:
             continue
-        weight = 1.0
-        for w in range(d):
-            if bags[k, w]:
-                weight *= sizes[w]
-        cells += weight
-    return cells
+        bag = links[v] | 1 << v
+        left ^= 1 << v
+        for w in _columns(_removed(links, v)):
+            ranks[w] = _rank(links, logs, by_fill, w)
+            heappush(queue, (*ranks[w], w))
+        # Only an earlier bag can hold all columns of a later one.
+        if not any(bag & other == bag for other in holders[v]):
+            cells += math.prod(sizes[w] for w in _columns(bag))
+            bags.append(bag)
+            for w in _columns(bag):
+                holders[w].append(bag)
+    return cells, bags
 
 
-@compiled
-def _neighbours(linked: Booleans, v: int, near: NDArray[np.int64]) -> int:
-    n = 0
-    for w in range(len(linked)):
-        if linked[v, w]:
-            near[n] = w
-            n += 1
-    return n
-
-
-@compiled
-def _rank(
-    linked: Booleans, logs: Floats, by_fill: bool, v: int, near: NDArray[np.int64]
-) -> tuple[float, float]:
+def _rank(links: list[_Set], logs: list[float], by_fill: bool, v: int) -> tuple[float, float]:
     """How soon a column is eliminated: the lowest rank first."""
-    n, fill, weight = _neighbours(linked, v, near), 0, logs[v]
-    for a in range(n):
-        weight += logs[near[a]]
-        for b in range(a):
-            if not linked[near[a], near[b]]:
-                fill += 1
+    near, missing, weight = links[v], 0, logs[v]
+    for a in _columns(near):
+        weight += logs[a]
+        missing += (near & ~links[a]).bit_count() - 1  # a is not linked to itself
+    fill = missing // 2
     return float(fill if by_fill else min(fill, 1)), weight + 1e-3 * fill
 
 
-@compiled(inline="always")
-def _remove(linked: Booleans, v: int, near: NDArray[np.int64], stale: Booleans) -> None:
-    """Link the neighbours with each other and take the column out; say whose rank may change."""
-    n = _neighbours(linked, v, near)
-    for a in range(n):
-        linked[near[a], v] = False
-        linked[v, near[a]] = False
-        for b in range(a):
-            linked[near[a], near[b]] = True
-            linked[near[b], near[a]] = True
-    for a in range(n):
-        stale[near[a]] = True
-        for w in range(len(linked)):
-            if linked[near[a], w]:
-                stale[w] = True
+def _removed(links: list[_Set], v: int) -> _Set:
+    """Link the neighbours with each other and take the column out; whose rank may change.
 
-
-@compiled(inline="always")
-def _covered(bags: Booleans, k: int) -> bool:
-    """Whether an earlier bag holds all columns of bag k; no later one can."""
-    for earlier in range(k):
-        inside = True
-        for w in range(bags.shape[1]):
-            if bags[k, w] and not bags[earlier, w]:
-                inside = False
-                break
-        if inside:
-            return True
-    return False
+    That is the neighbours, and who is near both ends of a new link.
+    """
+    near = stale = links[v]
+    for a in _columns(near):
+        new = near & ~links[a] & ~(1 << a)
+        links[a] |= new
+        for b in _columns(new):
+            links[b] |= 1 << a
+            stale |= links[a] & links[b]
+    for a in _columns(near):
+        links[a] &= ~(1 << v)
+    links[v] = 0
+    return stale & ~(1 << v)
