@@ -37,29 +37,25 @@ class Growth:
     """
 
     def __init__(self, sizes: Sequence[int], cliques: Iterable[Columns]) -> None:
-        self._sizes = [float(size) for size in sizes]
-        self._linked: list[_Set] = [0] * len(sizes)
+        self._graph = _Graph.of(sizes)
         for clique in cliques:
-            _link(self._linked, clique)
-        self.cells = _best(self._linked, self._sizes)[0]
+            self._graph.link(clique)
+        self.cells = self._graph.triangulated()[0]
 
     def cells_with(self, columns: Columns) -> float:
         """Cells of all cliques of the tree that also covers these columns."""
-        if all(self._linked[a] >> b & 1 for a, b in combinations(columns, 2)):
-            return self.cells
-        linked = self._linked.copy()
-        _link(linked, columns)
-        return _best(linked, self._sizes)[0]
+        graph = self._graph.copy()
+        return graph.triangulated()[0] if graph.link(columns) else self.cells
 
     def add(self, columns: Columns) -> None:
         """Let the tree cover these columns from now on."""
-        self.cells = self.cells_with(columns)
-        _link(self._linked, columns)
+        if self._graph.link(columns):
+            self.cells = self._graph.triangulated()[0]
 
     @property
     def cliques(self) -> tuple[Columns, ...]:
         """The maximal cliques of the tree, columns ascending."""
-        bags = _best(self._linked, self._sizes)[1]
+        bags = self._graph.triangulated()[1]
         return tuple(sorted(tuple(_columns(bag)) for bag in bags))
 
 
@@ -107,12 +103,6 @@ def triangulated(sizes: Sequence[int], cliques: Iterable[Columns]) -> tuple[Colu
     return Growth(sizes, cliques).cliques
 
 
-def _link(linked: list[_Set], clique: Columns) -> None:
-    for a, b in combinations(clique, 2):
-        linked[a] |= 1 << b
-        linked[b] |= 1 << a
-
-
 def _columns(some: _Set) -> Iterator[int]:
     """Columns of a set, ascending."""
     while some:
@@ -121,66 +111,104 @@ def _columns(some: _Set) -> Iterator[int]:
         some ^= lowest
 
 
-def _best(linked: Sequence[_Set], sizes: Sequence[float]) -> tuple[float, list[_Set]]:
-    """Cells and cliques of the better of the two orders."""
-    tried = [_eliminated(linked, sizes, by_fill) for by_fill in (False, True)]
-    return min(tried, key=lambda entry: entry[0])
+@dataclass
+class _Graph:
+    """Columns, and which of them are linked.
 
-
-def _eliminated(
-    linked: Sequence[_Set], sizes: Sequence[float], by_fill: bool
-) -> tuple[float, list[_Set]]:
-    """Cells of the cliques that are left, and the cliques.
-
-    A queue holds a column's rank each time that it changes; only the last one counts.
+    Attributes:
+        sizes: number of states of each column.
+        logs: their logarithms.
+        near: columns that each column is linked to.
+        ranks: of each column: links that its neighbours lack, and the logarithm of the cells of
+            the clique that its elimination would leave.
     """
-    links, logs = list(linked), [math.log(size) for size in sizes]
-    ranks: list[tuple[float, float]] = [_rank(links, logs, by_fill, v) for v in range(len(links))]
-    queue = [(*rank, v) for v, rank in enumerate(ranks)]
-    heapify(queue)
-    cells, bags, left = 0.0, list[_Set](), (1 << len(links)) - 1
-    holders: list[list[_Set]] = [[] for _ in links]  # bags with each column
-    while queue:
-        *rank, v = heappop(queue)
-        if not left >> v & 1 or (rank[0], rank[1]) != ranks[v]:
-            continue
-        bag = links[v] | 1 << v
-        left ^= 1 << v
-        for w in _columns(_removed(links, v)):
-            ranks[w] = _rank(links, logs, by_fill, w)
-            heappush(queue, (*ranks[w], w))
-        # Only an earlier bag can hold all columns of a later one.
-        if not any(bag & other == bag for other in holders[v]):
-            cells += math.prod(sizes[w] for w in _columns(bag))
-            bags.append(bag)
-            for w in _columns(bag):
-                holders[w].append(bag)
-    return cells, bags
 
+    sizes: Sequence[float]
+    logs: Sequence[float]
+    near: list[_Set]
+    ranks: list[tuple[int, float]]
 
-def _rank(links: list[_Set], logs: list[float], by_fill: bool, v: int) -> tuple[float, float]:
-    """How soon a column is eliminated: the lowest rank first."""
-    near, missing, weight = links[v], 0, logs[v]
-    for a in _columns(near):
-        weight += logs[a]
-        missing += (near & ~links[a]).bit_count() - 1  # a is not linked to itself
-    fill = missing // 2
-    return float(fill if by_fill else min(fill, 1)), weight + 1e-3 * fill
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> _Graph:
+        """Without links."""
+        logs = [math.log(size) for size in sizes]
+        return cls([float(size) for size in sizes], logs, [0] * len(logs), [(0, x) for x in logs])
 
+    def copy(self) -> _Graph:
+        """The same, to be changed."""
+        return _Graph(self.sizes, self.logs, self.near.copy(), self.ranks.copy())
 
-def _removed(links: list[_Set], v: int) -> _Set:
-    """Link the neighbours with each other and take the column out; whose rank may change.
+    def link(self, clique: Iterable[int]) -> bool:
+        """Link columns with each other; whether they were not."""
+        stale = self._link(clique)
+        for v in _columns(stale):
+            self._rank(v)
+        return stale > 0
 
-    That is the neighbours, and who is near both ends of a new link.
-    """
-    near = stale = links[v]
-    for a in _columns(near):
-        new = near & ~links[a] & ~(1 << a)
-        links[a] |= new
-        for b in _columns(new):
-            links[b] |= 1 << a
-            stale |= links[a] & links[b]
-    for a in _columns(near):
-        links[a] &= ~(1 << v)
-    links[v] = 0
-    return stale & ~(1 << v)
+    def triangulated(self) -> tuple[float, list[_Set]]:
+        """Cells and cliques of the better of the two orders."""
+        tried = [self.copy()._eliminated(by_fill=by_fill) for by_fill in (False, True)]
+        return min(tried, key=lambda entry: entry[0])
+
+    def _eliminated(self, *, by_fill: bool) -> tuple[float, list[_Set]]:
+        """Cells of the cliques that are left, and the cliques; the graph is used up.
+
+        A queue holds a column each time that its rank changes; only the last one counts.
+        """
+        queue = [self._entry(v, by_fill) for v in range(len(self.near))]
+        heapify(queue)
+        cells, bags = 0.0, list[_Set]()
+        holders: list[list[_Set]] = [[] for _ in self.near]  # cliques with each column
+        while queue:
+            entry = heappop(queue)
+            v = entry[2]
+            if entry != self._entry(v, by_fill):
+                continue
+            bag = self.near[v] | 1 << v
+            for w in self._eliminate(v):
+                heappush(queue, self._entry(w, by_fill))
+            # Only an earlier clique can hold all columns of a later one.
+            if not any(bag & other == bag for other in holders[v]):
+                cells += math.prod([self.sizes[w] for w in _columns(bag)])
+                bags.append(bag)
+                for w in _columns(bag):
+                    holders[w].append(bag)
+        return cells, bags
+
+    def _entry(self, v: int, by_fill: bool) -> tuple[float, float, int]:
+        """How soon a column is eliminated: the lowest first."""
+        fill, weight = self.ranks[v]
+        return fill if by_fill else min(fill, 1), weight + 1e-3 * fill, v
+
+    def _eliminate(self, v: int) -> Iterator[int]:
+        """Link the neighbours with each other and take the column out; whose rank changes."""
+        near, gone = self.near[v], 1 << v
+        stale = (near | self._link(_columns(near))) & ~gone
+        self.near[v], self.ranks[v] = 0, (-1, 0.0)
+        for w in _columns(near):
+            self.near[w] ^= gone
+        for w in _columns(stale):
+            self._rank(w)
+            yield w
+
+    def _link(self, clique: Iterable[int]) -> _Set:
+        """Link columns with each other; those whose rank changes: the ends of a new link, and who
+        is near both."""
+        members = [*clique]
+        every, stale = sum(1 << v for v in members), 0
+        for a in members:
+            new = every & ~self.near[a] & ~(1 << a)
+            if new:
+                self.near[a] |= new
+                stale |= new | 1 << a
+                for b in _columns(new):
+                    self.near[b] |= 1 << a
+                    stale |= self.near[a] & self.near[b]
+        return stale
+
+    def _rank(self, v: int) -> None:
+        near, missing, weight = self.near[v], 0, self.logs[v]
+        for w in _columns(near):
+            weight += self.logs[w]
+            missing += (near & ~self.near[w]).bit_count() - 1  # no column is near itself
+        self.ranks[v] = missing // 2, weight
