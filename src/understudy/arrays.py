@@ -46,8 +46,8 @@ def compiled(function: F | None = None, /, **options: Any) -> F | Callable[[F], 
 
 def _compiled(njit: Any, kernel: F, options: dict[str, Any]) -> F:
     # No caller takes the address of a kernel, and none divides by zero for an exception: what these
-    # need would be compiled with each. Rules of arithmetic are each kernel's own: not set, they would
-    # be those of the kernel that calls it first, and be kept so.
+    # need would be compiled with each. Rules of arithmetic are each kernel's own: where none are
+    # set, the compiler takes, and keeps, those of the kernel that happens to call it first.
     usual = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": False}
     options = usual | options
     made: F

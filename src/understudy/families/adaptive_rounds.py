@@ -42,8 +42,8 @@ from understudy.families.noisy_marginal import Merged, NoisyMarginal
 from understudy.families.workload import Workload
 from understudy.functions.triangulation import TreeLimit
 from understudy.models import Model
-from understudy.models.graphical.factor_kernels import table_counts
 from understudy.models.graphical.max_entropy import MaxEntropy
+from understudy.models.graphical.record_counts import table_counts
 from understudy.privacy.accounting.budget import Accounting
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heapify, heappop, heappush
-from itertools import combinations
 
 Columns = tuple[int, ...]
 
@@ -147,10 +146,10 @@ class _Graph:
 
     def triangulated(self) -> tuple[float, list[_Set]]:
         """Cells and cliques of the better of the two orders."""
-        tried = [self.copy()._eliminated(by_fill=by_fill) for by_fill in (False, True)]
+        tried = [self.copy().eliminated(by_fill=by_fill) for by_fill in (False, True)]
         return min(tried, key=lambda entry: entry[0])
 
-    def _eliminated(self, *, by_fill: bool) -> tuple[float, list[_Set]]:
+    def eliminated(self, *, by_fill: bool) -> tuple[float, list[_Set]]:
         """Cells of the cliques that are left, and the cliques; the graph is used up.
 
         A queue holds a column each time that its rank changes; only the last one counts.
@@ -192,8 +191,7 @@ class _Graph:
             yield w
 
     def _link(self, clique: Iterable[int]) -> _Set:
-        """Link columns with each other; those whose rank changes: the ends of a new link, and who
-        is near both."""
+        """Link columns with each other; whose rank changes: ends of new links, who is near both."""
         members = [*clique]
         every, stale = sum(1 << v for v in members), 0
         for a in members:

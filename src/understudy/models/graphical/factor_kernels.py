@@ -1,4 +1,4 @@
-"""Programs of steps on tables that lie in one array, run by one kernel; counts of records.
+"""Programs of steps on tables that lie in one array, run by one kernel.
 
 A step joins a table with a smaller one of some of its columns (sums, products and maxima), or
 changes two tables cell by cell. What differs between uses is the program: the one kernel that runs
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers, compiled
 from understudy.models.graphical.exponential import exponentiate
@@ -106,9 +105,7 @@ class Recipe:
 
 
 @compiled(fastmath={"nnan", "ninf", "nsz", "reassoc"})
-def _run(
-    program: Program, memory: Floats, digits: Integers, work: tuple[Floats, Integers]
-) -> None:
+def _run(program: Program, memory: Floats, digits: Integers, work: tuple[Floats, Integers]) -> None:
     """One step after the other.
 
     Args:
@@ -127,8 +124,8 @@ def _run(
         elif kind > EXPONENTIATE:
             _change(kind, x, y, numbers[i])
         else:
-            extents = all_extents[steps[i, 5] : steps[i, 6]]
-            _join(kind, x, y, extents, all_strides[steps[i, 5] : steps[i, 6]], digits)
+            first, end = steps[i, 5], steps[i, 6]
+            _join(kind, x, y, (all_extents[first:end], all_strides[first:end]), digits)
 
 
 @compiled(inline="always")
@@ -149,9 +146,10 @@ def _change(kind: int, x: Floats, y: Floats, number: float) -> None:
 
 @compiled(inline="always")
 def _join(
-    kind: int, large: Floats, small: Floats, extents: Integers, strides: Integers, digits: Integers
+    kind: int, large: Floats, small: Floats, link: tuple[Integers, Integers], digits: Integers
 ) -> None:
     """Run by run of the larger table."""
+    extents, strides = link
     last = len(extents) - 1
     rows, width = extents[last - 1], extents[last]
     if kind >= SUM:
@@ -212,80 +210,3 @@ def _join_cell(kind: int, row: Floats, small: Floats, at: int) -> None:
         for j in range(len(row)):
             value = row[j] if row[j] > value else value
         small[at] = value
-
-
-_BLOCK = 2**12
-"""Records that all tables are counted for before the next ones."""
-
-
-def table_counts(
-    states: NDArray[np.integer],
-    sizes: Sequence[int],
-    tables: Sequence[tuple[int, ...]],
-    *,
-    weight: float = 1.0,
-) -> NDArray[np.float32]:
-    """Weighted counts of every cell of several tables.
-
-    Args:
-        states: of records, shape (columns, n).
-        sizes: number of states of each column.
-        tables: columns of each; fastest where tables of the same first columns stand together.
-        weight: of a record.
-
-    Returns:
-        All tables, one after the other, each in C order.
-
-    Example:
-        >>> table_counts(np.array([[0, 1, 1], [0, 0, 1]]), (2, 2), [(0,), (0, 1)]).tolist()
-        [1.0, 2.0, 1.0, 0.0, 1.0, 1.0]
-    """
-    # A further column of a single state fills up tables of fewer columns, in front.
-    d, width = len(sizes), max(1, *(len(table) for table in tables), 1)
-    columns = np.full((len(tables), width), d, dtype=np.int64)
-    for k, table in enumerate(tables):
-        columns[k, width - len(table) :] = table
-    radices = np.array([*sizes, 1], dtype=np.int64)
-    kind = np.uint8 if radices.max() <= 2**8 else np.int32
-    drawn = np.zeros((d + 1, states.shape[1]), dtype=kind)
-    drawn[:d] = states
-    starts = np.cumsum([0, *radices[columns].prod(axis=1)], dtype=np.int64)
-    counts = np.zeros(int(starts[-1]), dtype=np.uint32)
-    blocks = np.empty(_BLOCK, dtype=np.uint32), np.empty(_BLOCK, dtype=np.uint32)
-    _count(drawn, radices, (columns, starts), blocks, counts)
-    return np.multiply(counts, np.float32(weight), dtype=np.float32)
-
-
-@compiled
-def _count(
-    states: NDArray[np.integer],
-    radices: NDArray[np.int64],
-    tables: tuple[NDArray[np.int64], NDArray[np.int64]],
-    blocks: tuple[NDArray[np.uint32], NDArray[np.uint32]],
-    counts: NDArray[np.uint32],
-) -> None:
-    """Count all tables."""
-    first, cell = blocks
-    columns, starts = tables
-    last = columns.shape[1] - 1
-    for begin in range(0, states.shape[1], _BLOCK):
-        left = states.shape[1] - begin
-        n = _BLOCK if left > _BLOCK else left
-        for t in range(len(columns)):
-            known = t > 0
-            for k in range(last):
-                known = known and columns[t, k] == columns[t - 1, k]
-            if not known:
-                first[:n] = 0
-                for k in range(last):
-                    codes = states[columns[t, k], begin : begin + n]
-                    radix = np.uint32(radices[columns[t, k]])
-                    for i in range(n):
-                        first[i] = first[i] * radix + codes[i]
-            table = counts[starts[t] : starts[t + 1]]
-            codes = states[columns[t, last], begin : begin + n]
-            radix = np.uint32(radices[columns[t, last]])
-            for i in range(n):  # apart from the increments, so that it becomes vector instructions
-                cell[i] = first[i] * radix + codes[i]
-            for i in range(n):
-                table[cell[i]] += 1

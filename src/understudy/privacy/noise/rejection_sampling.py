@@ -194,59 +194,60 @@ def _gaussian(words: _Words, cursor: _Integers, variance: _Ratio, t: int) -> int
 
 
 @compiled
-def _fill_exp(words: _Words, cursor: _Integers, out: _Integers, done: int, rate: _Ratio) -> int:
-    for index in range(done, out.size):
+def _fill_exp(words: _Words, cursor: _Integers, out: _Integers, rate: _Ratio) -> None:
+    for index in range(cursor[1], out.size):
         start = cursor[0]
         value = exp_trial(words, cursor, rate)
         if cursor[0] > words.size:
             cursor[0] = start
-            return index
+            return
         out[index] = value
-    return out.size
+        cursor[1] = index + 1
 
 
 @compiled
-def _fill_laplace(words: _Words, cursor: _Integers, out: _Integers, done: int, scale: _Ratio) -> int:
-    for index in range(done, out.size):
+def _fill_laplace(words: _Words, cursor: _Integers, out: _Integers, scale: _Ratio) -> None:
+    for index in range(cursor[1], out.size):
         start = cursor[0]
         value = _laplace(words, cursor, scale)
         if cursor[0] > words.size:
             cursor[0] = start
-            return index
+            return
         out[index] = value
-    return out.size
+        cursor[1] = index + 1
 
 
 @compiled
 def _fill_gaussian(
-    words: _Words, cursor: _Integers, out: _Integers, done: int, variance: _Ratio, t: int
-) -> int:
-    for index in range(done, out.size):
+    words: _Words, cursor: _Integers, out: _Integers, variance: _Ratio, t: int
+) -> None:
+    for index in range(cursor[1], out.size):
         start = cursor[0]
         value = _gaussian(words, cursor, variance, t)
         if cursor[0] > words.size:
             cursor[0] = start
-            return index
+            return
         out[index] = value
-    return out.size
+        cursor[1] = index + 1
 
 
 def fill(
-    kernel: Callable[..., int], terms: tuple[Any, ...], size: int, source: Randomness
+    kernel: Callable[..., None], terms: tuple[Any, ...], size: int, source: Randomness
 ) -> _Integers:
     """Run ``kernel`` until ``size`` draws are complete, feeding it words; shape ``(size,)``.
 
-    The kernel is called with (words, cursor, draws, how many are done, ``*terms``). It returns how
-    many draws are complete and leaves the cursor behind their words; the rest stays in the stream.
+    The kernel is called with (words, cursor, draws, ``*terms``). The cursor holds the index of the
+    next word and that of the next draw; the kernel leaves it behind the last complete draw and its
+    words. The words behind stay in the stream.
     """
     out = np.empty(size, dtype=np.int64)
     words: _Words = np.empty(0, dtype=np.uint64)
-    done, cursor = 0, np.zeros(1, dtype=np.int64)
-    while done < size:
-        n_words = min(_CHUNK_WORDS, _WORDS_PER_DRAW * (size - done) + 64)
+    cursor = np.zeros(2, dtype=np.int64)
+    while cursor[1] < size:
+        n_words = min(_CHUNK_WORDS, _WORDS_PER_DRAW * (size - int(cursor[1])) + 64)
         words = np.concatenate((words, source.words(n_words)))
         cursor[0] = 0
-        done = kernel(words, cursor, out, done, *terms)
+        kernel(words, cursor, out, *terms)
         words = words[cursor[0] :]
     return out
 

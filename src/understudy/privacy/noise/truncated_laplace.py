@@ -229,18 +229,17 @@ def _fill_near(
     words: NDArray[np.uint64],
     cursor: _Integers,
     out: _Integers,
-    done: int,
     centres: _Integers,
     terms: tuple[int, int, int, int],
-) -> int:
-    for index in range(done, out.size):
+) -> None:
+    for index in range(cursor[1], out.size):
         start = cursor[0]
         value = _near(words, cursor, centres[index], terms)
         if cursor[0] > words.size:
             cursor[0] = start
-            return index
+            return
         out[index] = value
-    return out.size
+        cursor[1] = index + 1
 
 
 @dataclass(frozen=True, slots=True)

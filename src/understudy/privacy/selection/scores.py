@@ -228,7 +228,7 @@ def _distance(counts: Counts, estimates: NDArray[np.floating]) -> np.int64:
     """Σ |K n - rint(K ŷ)|; an estimate beyond 2⁴⁰ records counts as that, none as 0."""
     total = np.int64(0)
     for k in range(counts.size):
-        estimate = np.float64(estimates[k])
+        estimate = float(estimates[k])
         if not estimate > 0.0:  # or no number
             estimate = 0.0
         elif estimate > 2.0**40:

@@ -129,18 +129,17 @@ def _fill_radii(
     words: NDArray[np.uint64],
     cursor: NDArray[np.int64],
     out: NDArray[np.int64],
-    done: int,
     scale: tuple[int, int],
     dimension: int,
-) -> int:
-    for index in range(done, out.size):
+) -> None:
+    for index in range(cursor[1], out.size):
         start = cursor[0]
         value = _radius(words, cursor, scale, dimension)
         if cursor[0] > words.size:
             cursor[0] = start
-            return index
+            return
         out[index] = value
-    return out.size
+        cursor[1] = index + 1
 
 
 def k_norm_noise(

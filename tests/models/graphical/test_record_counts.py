@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.models.graphical.factor_kernels import table_counts
+from understudy.models.graphical.record_counts import table_counts
 
 
 def slowly(states, sizes, tables, weight):
