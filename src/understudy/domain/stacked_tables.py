@@ -102,7 +102,7 @@ def _count_rows(
     for t in range(len(layout.offsets) - 1):
         table = counts[layout.offsets[t] : layout.offsets[t + 1]]
         for begin in range(0, rows, len(index)):
-            n = min(len(index), rows - begin)
+            n = len(index) if len(index) < rows - begin else rows - begin
             index[:n] = 0
             for k in range(layout.starts[t], layout.starts[t + 1]):
                 codes = stage[layout.slots[k], begin : begin + n]
