@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from understudy.domain.stacked_tables import table_counts
 from understudy.families.effort import (
     Effort,
     expected_rows,
@@ -43,7 +44,6 @@ from understudy.families.workload import Workload
 from understudy.functions.triangulation import TreeLimit
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy
-from understudy.models.graphical.record_counts import table_counts
 from understudy.privacy.accounting.budget import Accounting
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns

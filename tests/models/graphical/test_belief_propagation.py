@@ -7,8 +7,7 @@ import pytest
 
 from understudy.models.graphical.belief_propagation import calibrate
 from understudy.models.graphical.clique_layout import TreeLayout, enforceable, excluded
-from understudy.models.graphical.exponential import exponentiate
-from understudy.models.graphical.factor_kernels import FORBIDDEN
+from understudy.models.graphical.factor_kernels import FORBIDDEN, exponentiate
 from understudy.models.graphical.junction_tree import JunctionTree
 from understudy.models.graphical.linear_measurement import Redundancy
 

@@ -30,20 +30,8 @@ import numpy as np
 
 from understudy.arrays import Floats, Integers
 from understudy.functions.triangulation import Columns, Growth
-from understudy.models.graphical.factor_kernels import (
-    ADD,
-    ADD_LOG,
-    DIVIDE,
-    EXPONENTIATE,
-    LARGEST,
-    MULTIPLY,
-    NEGATE,
-    SUM,
-    Link,
-    Program,
-    Recipe,
-    Span,
-)
+from understudy.models.graphical import factor_kernels as kernels
+from understudy.models.graphical.factor_kernels import Link, Program, Recipe, Span
 from understudy.models.graphical.junction_tree import JunctionTree
 
 _RUN = 32  # cells that a run should have, so that overhead and the ends of vectors hardly count
@@ -147,20 +135,20 @@ class TreeLayout:
         cliques, nodes, masses = self._spans
         for k in reversed(range(len(cliques))):
             for node in reversed(self._members[k]):
-                collect.join(ADD, *self._joined(node, k))
+                collect.join(kernels.ADD, *self._joined(node, k))
             link = self.steps(self.tree.cliques[k], self.tree.separators[k])
-            collect.join(LARGEST, cliques[k], nodes[k], link)
-            collect.change(NEGATE, nodes[k], masses[k])
-            collect.join(ADD, cliques[k], masses[k], link)
-            collect.change(EXPONENTIATE, cliques[k])
-            collect.join(SUM, cliques[k], masses[k], link)
-            collect.change(ADD_LOG, nodes[k], masses[k])
+            collect.join(kernels.LARGEST, cliques[k], nodes[k], link)
+            collect.change(kernels.NEGATE, nodes[k], masses[k])
+            collect.join(kernels.ADD, cliques[k], masses[k], link)
+            collect.change(kernels.EXPONENTIATE, cliques[k])
+            collect.join(kernels.SUM, cliques[k], masses[k], link)
+            collect.change(kernels.ADD_LOG, nodes[k], masses[k])
         for k in range(len(cliques)):
             link = self.steps(self.tree.cliques[k], self.tree.separators[k])
-            distribute.change(DIVIDE, nodes[k], masses[k])
-            distribute.join(MULTIPLY, cliques[k], masses[k], link)
+            distribute.change(kernels.DIVIDE, nodes[k], masses[k])
+            distribute.join(kernels.MULTIPLY, cliques[k], masses[k], link)
             for node in self._members[k]:
-                distribute.join(SUM, *self._joined(node, k))
+                distribute.join(kernels.SUM, *self._joined(node, k))
         return Calibration(collect.program(), distribute.program())
 
     @cached_property

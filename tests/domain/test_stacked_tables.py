@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.models.graphical.record_counts import table_counts
+from understudy.domain.stacked_tables import table_counts
 
 
 def slowly(states, sizes, tables, weight):
