@@ -145,7 +145,7 @@ def fits() -> Table:
 def sizing() -> Table:
     """How large the tree would be with each pair of columns."""
     table = Table("columns", "candidates", "µs each", title="Sizing a tree with one more marginal")
-    for d in (14, 48, 150):
+    for d in (14, 48, 150, 500):
         growth = Growth((10,) * d, [(j, (j * 7 + 1) % d) for j in range(d)])
         pairs = [*itertools.combinations(range(d), 2)][:100]
         spent = seconds(lambda growth=growth, pairs=pairs: [growth.cells_with(p) for p in pairs])
