@@ -84,13 +84,14 @@ def calibrations() -> Table:
         sizes, *options = case
         chosen = tables(sizes, *options)
         layout = TreeLayout(JunctionTree.of(sizes, chosen), chosen)
-        start = np.zeros(layout.node_starts[-1])
+        start, cells = np.zeros(layout.node_starts[-1]), layout.cells()
         measured = start[layout.measured]
         measured[:] = np.random.default_rng(0).normal(0, 1, len(measured))
-        cliques, forbidden = np.empty(layout.tree.cells), np.zeros(0, dtype=np.int64)
+        forbidden = np.zeros(0, dtype=np.int64)
 
-        def run(layout=layout, start=start, cliques=cliques, forbidden=forbidden):
-            calibrate(layout.program, forbidden, cliques, start.copy())
+        def run(layout=layout, start=start, cells=cells, forbidden=forbidden):
+            cells.nodes[:] = start
+            calibrate(layout.calibration, forbidden, cells)
 
         nanoseconds = seconds(run, 5) / layout.tree.cells * 1e9
         table.add_row(name, f"{layout.tree.cells:,}", f"{len(measured):,}", f"{nanoseconds:.1f}")
@@ -144,7 +145,7 @@ def fits() -> Table:
 def sizing() -> Table:
     """How large the tree would be with each pair of columns."""
     table = Table("columns", "candidates", "µs each", title="Sizing a tree with one more marginal")
-    for d in (14, 48, 150):
+    for d in (14, 48, 150, 500):
         growth = Growth((10,) * d, [(j, (j * 7 + 1) % d) for j in range(d)])
         pairs = [*itertools.combinations(range(d), 2)][:100]
         spent = seconds(lambda growth=growth, pairs=pairs: [growth.cells_with(p) for p in pairs])

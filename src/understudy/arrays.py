@@ -46,8 +46,10 @@ def compiled(function: F | None = None, /, **options: Any) -> F | Callable[[F], 
 
 def _compiled(njit: Any, kernel: F, options: dict[str, Any]) -> F:
     # No caller takes the address of a kernel, and none divides by zero for an exception: what these
-    # need would be compiled with each.
-    options = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", **options}
+    # need would be compiled with each. Rules of arithmetic are each kernel's own: where none are
+    # set, the compiler takes, and keeps, those of the kernel that happens to call it first.
+    usual = {"nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy", "fastmath": False}
+    options = usual | options
     made: F
     try:
         made = njit(cache=True, **options)(kernel)

@@ -273,6 +273,38 @@ def test_each_marginal_is_covered_within_the_cap(problem, random):
     assert cover(sizes, shuffled, cap=cap).tables == chosen.tables
 
 
+def grown(sizes, sets, cap):
+    """The tables of the greedy cover, slowly: all is worked out anew for every column."""
+    left, tables = list(sets), []
+    while left:
+        table, room = set(left[0]), cap // min(math.prod(sizes[j] for j in left[0]), cap + 1)
+        while True:
+            rates = []
+            for column in set(range(len(sizes))) - table:
+                near = [(len(set(one) - table), len(one)) for one in left if column in one]
+                gain = sum(0.125 ** (now - 1.0) - 0.125 ** (first - 1.0) for now, first in near)
+                if gain > 0 and sizes[column] <= room:
+                    rates.append((gain / math.log2(sizes[column] + 1), -column))
+            if not rates:
+                break
+            best = -max(rates)[1]
+            table.add(best)
+            room //= sizes[best]
+        covered = [one for one in left if set(one) <= table]
+        tables.append(tuple(sorted({j for one in covered for j in one})))
+        left = [one for one in left if one not in covered]
+    return tuple(tables)
+
+
+@reproducible
+@given(cover_problems())
+def test_tables_grow_by_the_column_that_does_most_for_its_room(problem):
+    sizes, marginals, cap = problem
+    sets = {tuple(sorted(marginal)) for marginal in marginals}
+    ordered = sorted(sets, key=lambda one: (-math.prod(sizes[j] for j in one), one))
+    assert cover(sizes, marginals, cap=cap).tables == grown(sizes, ordered, cap)
+
+
 def test_pairs_share_tables():
     """Seven binary columns fit in one table, whatever pairs of them are asked for."""
     pairs = [(i, j) for i in range(7) for j in range(i)]

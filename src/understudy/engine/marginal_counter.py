@@ -11,20 +11,16 @@ bring, and memory above the data does not grow with the rows.
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import compiled
+from understudy.domain.stacked_tables import BLOCK_ROWS, StackedTables, code_type
 from understudy.engine.query_cover import CELL_CAP, MAX_CELLS, cover
 
 _STAGE_BYTES = 2**21
 """Size of the staging array. Many rows at a time, so that a table that was drawn into the cache is
 used often before the next one displaces it."""
-
-_BLOCK_ROWS = 2**12
-"""Rows whose cell indices are computed at once: the indices stay in the first-level cache."""
 
 _NARROW_ROWS = 2**32 - 1
 """Rows that 32-bit counts can hold for certain."""
@@ -91,15 +87,14 @@ class MarginalCounter:
         largest = max(cells, default=1)
         if largest > MAX_CELLS:
             raise ValueError(f"a dense table may have {MAX_CELLS} cells, a marginal has {largest}")
-        self._layout, self._used = _layout(self._cover.tables, self._sizes)
+        self._layout, self._used = StackedTables.of(self._cover.tables, self._sizes)
         # Half as wide as the result: more of a table stays in cache. Widened when rows demand it.
         self._counts: NDArray[np.uint32 | np.int64] = np.zeros(sum(cells), dtype=np.uint32)
         self._rows = 0
-        code_type = np.min_scalar_type(max((self._sizes[j] for j in self._used), default=1) - 1)
-        row_bytes = max(1, len(self._used)) * code_type.itemsize
-        stage_rows = max(_BLOCK_ROWS, _STAGE_BYTES // row_bytes)
-        self._stage = np.zeros((len(self._used), stage_rows), dtype=code_type)
-        self._index = np.zeros(_BLOCK_ROWS, dtype=self._layout.radices.dtype)
+        width = code_type([self._sizes[j] for j in self._used])
+        row_bytes = max(1, len(self._used)) * width.itemsize
+        stage_rows = max(BLOCK_ROWS, _STAGE_BYTES // row_bytes)
+        self._stage = np.zeros((len(self._used), stage_rows), dtype=width)
 
     def add(self, columns: Sequence[NDArray[np.unsignedinteger]]) -> None:
         """Count one batch of rows.
@@ -120,7 +115,7 @@ class MarginalCounter:
             rows = min(stage_rows, n_rows - start)
             for slot, j in enumerate(self._used):
                 self._stage[slot, :rows] = columns[j][start : start + rows]
-            _count_rows(self._stage, rows, self._layout, self._counts, self._index)
+            self._layout.add(self._stage, rows, self._counts)
 
     @property
     def counts(self) -> NDArray[np.uint32 | np.int64]:
@@ -209,75 +204,3 @@ def check_batch(columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[
         if n_rows > 0 and int(column.max()) >= size:
             raise ValueError(f"column {j} must hold codes below {size}, and does not")
     return n_rows
-
-
-def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:
-    """Start of each of several consecutive runs, and the end of the last."""
-    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64))).astype(np.int64)
-
-
-class _Layout(NamedTuple):
-    """Where the covering tables lie and which staged columns they are made of.
-
-    Attributes:
-        offsets: Table ``t`` is ``counts[offsets[t]:offsets[t + 1]]``, its last column fastest.
-        starts: Table ``t`` has the columns ``slots[starts[t]:starts[t + 1]]``.
-        slots: Rows of the staging array, table after table.
-        radices: Number of values of the column in each slot, in the type of the cell indices.
-    """
-
-    offsets: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    slots: NDArray[np.int64]
-    radices: NDArray[np.unsignedinteger]
-
-
-def _layout(
-    tables: Sequence[tuple[int, ...]], sizes: Sequence[int]
-) -> tuple[_Layout, tuple[int, ...]]:
-    """Lay out covering tables; also the columns that they use, in the order of the slots."""
-    used = sorted({j for table in tables for j in table})
-    flat = [j for table in tables for j in table]
-    cells = [math.prod(sizes[j] for j in table) for table in tables]
-    index_type = np.uint16 if max(cells, default=1) <= 2**16 else np.uint32
-    layout = _Layout(
-        offsets=_starts(cells),
-        starts=_starts([len(table) for table in tables]),
-        slots=np.searchsorted(np.array(used, dtype=np.int64), np.array(flat, dtype=np.int64)),
-        # A radix of 2^16 wraps to 0, rightly: its column is then the only one that varies.
-        radices=np.array([sizes[j] for j in flat], dtype=np.int64).astype(index_type),
-    )
-    return layout, tuple(used)
-
-
-@compiled
-def _count_rows(
-    stage: NDArray[np.unsignedinteger],
-    rows: int,
-    layout: _Layout,
-    counts: NDArray[np.uint32 | np.int64],
-    index: NDArray[np.unsignedinteger],
-) -> None:
-    """Add staged rows to all covering tables.
-
-    The index loops run over contiguous memory and vectorise; only the increments are scattered.
-
-    Args:
-        stage: Codes, shape ``(n_used_columns, capacity)``.
-        rows: How many of the staged rows to count.
-        layout: The covering tables.
-        counts: All tables, flat; incremented in place.
-        index: Scratch for cell indices; its length is the number of rows treated at once.
-    """
-    for t in range(len(layout.offsets) - 1):
-        table = counts[layout.offsets[t] : layout.offsets[t + 1]]
-        for begin in range(0, rows, len(index)):
-            n = min(len(index), rows - begin)
-            index[:n] = 0
-            for k in range(layout.starts[t], layout.starts[t + 1]):
-                codes = stage[layout.slots[k], begin : begin + n]
-                radix = layout.radices[k]
-                for i in range(n):
-                    index[i] = index[i] * radix + codes[i]
-            for i in range(n):
-                table[index[i]] += 1

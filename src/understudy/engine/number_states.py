@@ -105,7 +105,9 @@ class NumberStates:
             absent: state of NaN.
             lost: state of what fits none.
         """
-        return _find_all(values, (self.exact, self.close), self._bins, (absent, lost))
+        found = np.empty(len(values), dtype=np.int64)
+        _find_all(values, (self.exact, self.close), self._bins, (absent, lost), found)
+        return found
 
 
 def _bins(column: Integer | Continuous | Calendar | None) -> _Bins:
@@ -146,15 +148,18 @@ def _in_32_bits(starts: Floats) -> Floats:
 
 @compiled
 def _find_all(
-    values: Floats, named: tuple[Keys, Keys], bins: _Bins, otherwise: tuple[int, int]
-) -> States:
-    """`NumberStates.find`, number by number."""
+    values: Floats,
+    named: tuple[Keys, Keys],
+    bins: _Bins,
+    otherwise: tuple[int, int],
+    found: States,
+) -> None:
+    """`NumberStates.find`, number by number; what is written out here is compiled soonest."""
     starts, states, short, spikes, low, high, whole, guide, scale = bins
     at, at_states, near = spikes
     exact, exact_states, _ = named[0]
     close, close_states, reach = named[1]
     absent, lost = otherwise
-    found = np.empty(len(values), dtype=np.int64)
     for i in range(len(values)):
         value = values[i]
         if np.isnan(value):
@@ -167,10 +172,10 @@ def _find_all(
                 state = _key(close, close_states, reach, value)
         fits = np.isfinite(value) and (not whole or value == np.floor(value))
         if state == NOWHERE and fits and low <= high:
-            value = min(max(value, low), high)
+            value = low if value < low else high if value > high else value
             state = _key(at, at_states, near, value)  # also one that was clipped onto a spike
             if state == NOWHERE and len(starts) > 0:
-                place = guide[int((value - low) * scale)] if scale > 0 else 0
+                place = guide[np.int64((value - low) * scale)] if scale > 0 else 0
                 while place + 1 < len(starts) and starts[place + 1] <= value:
                     place += 1
                 while place > 0 and starts[place] > value:  # the product was rounded up
@@ -179,7 +184,6 @@ def _find_all(
                     place += 1
                 state = states[place]
         found[i] = lost if state == NOWHERE else state
-    return found
 
 
 @compiled
@@ -192,7 +196,7 @@ def _key(numbers: Floats, states: States, close: float, value: float) -> int:
     n = len(numbers)
     nearest, state = np.inf, NOWHERE
     left = _last_below(numbers, value)
-    for k in range(left, min(left + 2, n)):
+    for k in range(left, left + 2 if left + 2 < n else n):
         number = numbers[k]
         gap = 0.0 if number == value else abs(value - number)
         if (number == value or gap <= close * abs(number)) and gap < nearest:

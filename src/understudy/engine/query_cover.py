@@ -16,8 +16,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import compiled
-
 CELL_CAP = 2**16
 """Default bound on the cells of a covering table: 256 KiB of 32-bit counts stay in a core's cache,
 and the index of a cell fits in 16 bits."""
@@ -72,17 +70,9 @@ def cover(
     # Large ones first: they leave least freedom, and small ones fill the room beside them.
     cells = {columns: math.prod(sizes[j] for j in columns) for columns in set(ordered)}
     distinct = sorted(cells, key=lambda columns: (-cells[columns], columns))
-    sets, values = _incidence(distinct, len(sizes)), np.array([min(n, cap + 1) for n in sizes])
-    table_of = np.full(len(distinct), -1, dtype=np.int64)
-    terms = _Terms(
-        np.array([min(cells[columns], cap + 1) for columns in distinct], dtype=np.int64),
-        values,
-        np.log2(values + 1.0),
-        _PROGRESS ** np.arange(-1.0, sets.arity.max(initial=0) + 1),
-    )
-    growth = _Growth(sets.arity.copy(), np.zeros(len(sizes), dtype=np.bool_), np.zeros(len(sizes)))
-    _assign(sets, terms, cap, growth, table_of)
-    assigned = table_of.tolist()
+    clipped = np.array([min(cells[columns], cap + 1) for columns in distinct], dtype=np.int64)
+    values = np.array([min(n, cap + 1) for n in sizes], dtype=np.int64)
+    assigned = _assigned(_Sets.of(distinct, len(sizes)), values, clipped, cap).tolist()
     members: list[set[int]] = [set() for _ in range(max(assigned, default=-1) + 1)]
     for columns, table in zip(distinct, assigned, strict=True):
         # A column that was tried but completed no marginal is dropped again here.
@@ -110,134 +100,105 @@ def _check_request(sizes: Sequence[int], marginals: Sequence[tuple[int, ...]], c
             raise ValueError(f"columns are numbered 0..{len(sizes) - 1}, got {marginal}")
 
 
-class _Incidence(NamedTuple):
-    """Which sets hold which columns, in compressed rows, both ways round.
+class _Sets(NamedTuple):
+    """Which sets hold which columns, both ways round.
 
-    Set ``s`` has ``arity[s]`` columns, ``members[member_start[s]:member_start[s + 1]]``; column
-    ``c`` is in the sets ``holders[holder_start[c]:holder_start[c + 1]]``.
+    Attributes:
+        arity: Columns of each set, shape ``(n_sets,)``.
+        members: Those columns, filled up with ``n_columns``; shape ``(n_sets, largest arity)``.
+        holders: The sets that hold each column; those that a table covers may be dropped.
     """
 
     arity: NDArray[np.int64]
-    member_start: NDArray[np.int64]
     members: NDArray[np.int64]
-    holder_start: NDArray[np.int64]
-    holders: NDArray[np.int64]
+    holders: list[NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, sets: Sequence[tuple[int, ...]], n_columns: int) -> "_Sets":
+        """Index the sets by column and the columns by set."""
+        arity = np.array([len(columns) for columns in sets], dtype=np.int64)
+        flat = np.array([column for columns in sets for column in columns], dtype=np.int64)
+        members = np.full((len(sets), arity.max(initial=0)), n_columns, dtype=np.int64)
+        members[np.arange(members.shape[1]) < arity[:, None]] = flat
+        owner = np.repeat(np.arange(len(sets), dtype=np.int64), arity)
+        ends = np.cumsum(np.bincount(flat, minlength=n_columns))
+        return cls(arity, members, np.split(owner[np.argsort(flat, kind="stable")], ends[:-1]))
 
 
-def _incidence(sets: Sequence[tuple[int, ...]], n_columns: int) -> _Incidence:
-    """Index the sets by column and the columns by set."""
-    arity = np.array([len(columns) for columns in sets], dtype=np.int64)
-    members = np.array([column for columns in sets for column in columns], dtype=np.int64)
-    owner = np.repeat(np.arange(len(sets), dtype=np.int64), arity)
-    degree = np.bincount(members, minlength=n_columns)
-    return _Incidence(
-        arity=arity,
-        member_start=np.concatenate(([0], np.cumsum(arity))).astype(np.int64),
-        members=members,
-        holder_start=np.concatenate(([0], np.cumsum(degree))).astype(np.int64),
-        holders=owner[np.argsort(members, kind="stable")],
-    )
-
-
-class _Terms(NamedTuple):
-    """What decides which column is taken; worked out before, so that the kernel compiles sooner.
-
-    Attributes:
-        cells: Cells of each set, clipped to ``cap + 1``, shape ``(n_sets,)``.
-        sizes: Values of each column, clipped to ``cap + 1``, shape ``(n_columns,)``.
-        takes: Room that each column takes: the logarithm of its size, shape ``(n_columns,)``.
-        worth: Of a set that misses k columns more than one, from k = -1 on.
-    """
-
-    cells: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    takes: NDArray[np.float64]
-    worth: NDArray[np.float64]
-
-
-class _Growth(NamedTuple):
-    """A growing table; its arrays are updated in place, and start anew with each seed.
-
-    Attributes:
-        missing: How many columns each set still misses, shape ``(n_sets,)``; only kept up for sets
-            that no earlier table covers.
-        chosen: Which columns the table has, shape ``(n_columns,)``.
-        score: What each further column would do for the uncovered sets, shape ``(n_columns,)``.
-    """
-
-    missing: NDArray[np.int64]
-    chosen: NDArray[np.bool_]
-    score: NDArray[np.float64]
-
-
-@compiled
-def _assign(
-    sets: _Incidence, terms: _Terms, cap: int, growth: _Growth, table_of: NDArray[np.int64]
-) -> None:
-    """Give each set the number of the first table that covers it.
+def _assigned(
+    sets: _Sets, sizes: NDArray[np.int64], cells: NDArray[np.int64], cap: int
+) -> NDArray[np.int64]:
+    """The number of the first table that covers each set, shape ``(n_sets,)``.
 
     Each set that is still uncovered when its turn comes seeds a new table, which then grows one
     column at a time, while there is room for more cells.
 
     Args:
         sets: The distinct marginals, the largest first.
-        terms: Of all tables.
+        sizes: Values of each column, clipped to ``cap + 1``, shape ``(n_columns,)``.
+        cells: Cells of each set, clipped likewise.
         cap: Largest number of cells of a table with more than its seed.
-        growth: Written to.
-        table_of: Receives the table of each set, shape ``(n_sets,)``; all -1 at first.
     """
-    n_columns, n_tables = len(terms.sizes), 0
-    for seed in range(len(table_of)):
+    table_of, n_tables = np.full(len(cells), -1, dtype=np.int64), 0
+    takes = np.log2(sizes + 1.0)
+    # What a set gains that misses k columns now: its worth less that before. For a completed set it
+    # does not matter: all its columns are chosen.
+    gains = -np.diff(_PROGRESS ** np.arange(-1.0, sets.arity.max(initial=0) + 1))
+    missing, none = sets.arity.copy(), np.flatnonzero(sets.arity == 0)
+    for seed in range(len(cells)):
         if table_of[seed] >= 0:
             continue
-        for s in range(len(table_of)):
-            growth.missing[s] = sets.arity[s]
-        for column in range(n_columns):
-            growth.chosen[column], growth.score[column] = False, 0.0
-        given, room = sets.member_start[seed], cap // terms.cells[seed]
-        while True:
-            if given < sets.member_start[seed + 1]:
-                column, given = sets.members[given], given + 1
-            else:
-                column = _best(terms, growth, room)
-                if column == n_columns:
-                    break
-                room //= terms.sizes[column]
-            _include(column, sets, terms, growth, table_of)
-        for s in range(seed, len(table_of)):
-            if growth.missing[s] == 0 and table_of[s] < 0:
-                table_of[s] = n_tables
+        score, room = np.zeros(len(sizes) + 1), cap // int(cells[seed])
+        columns = sets.members[seed, : sets.arity[seed]].tolist()
+        touched = [none, *(_include(column, sets, gains, missing, score) for column in columns)]
+        while (best := _best(score[:-1], takes, sizes <= room)) is not None:
+            touched.append(_include(best, sets, gains, missing, score))
+            room //= int(sizes[best])
+        near = np.concatenate(touched)
+        table_of[near[missing[near] == 0]] = n_tables
+        missing[near] = np.where(missing[near] > 0, sets.arity[near], -1)
         n_tables += 1
+    return table_of
 
 
-@compiled(inline="always")
-def _best(terms: _Terms, growth: _Growth, room: int) -> int:
-    """The column that does most for its room, or the number of columns if none fits.
+def _best(
+    score: NDArray[np.float64], takes: NDArray[np.float64], fits: NDArray[np.bool_]
+) -> int | None:
+    """The column that does most for its room, or None if none does anything.
 
     A column is worth the uncovered sets that it completes, and those that it brings nearer, in
     ratio to the room it takes.
     """
-    best, best_rate = len(terms.sizes), 0.0
-    for column in range(len(terms.sizes)):
-        rate = growth.score[column] / terms.takes[column]
-        if not growth.chosen[column] and terms.sizes[column] <= room and rate > best_rate:
-            best, best_rate = column, rate
-    return best
+    rates = np.where(fits, score / takes, 0.0)
+    best = int(rates.argmax())
+    return best if rates[best] > 0 else None
 
 
-@compiled(inline="always")
 def _include(
-    column: int, sets: _Incidence, terms: _Terms, growth: _Growth, table_of: NDArray[np.int64]
-) -> None:
-    """Add a column to the growing table."""
-    growth.chosen[column] = True
-    for h in range(sets.holder_start[column], sets.holder_start[column + 1]):
-        s = sets.holders[h]
-        if table_of[s] >= 0:
-            continue
-        growth.missing[s] -= 1
-        # Worth of the set now less its worth before; for a completed set it no longer matters,
-        # because all its columns are chosen.
-        gain = terms.worth[growth.missing[s]] - terms.worth[growth.missing[s] + 1]
-        for k in range(sets.member_start[s], sets.member_start[s + 1]):
-            growth.score[sets.members[k]] += gain
+    column: int,
+    sets: _Sets,
+    gains: NDArray[np.float64],
+    missing: NDArray[np.int64],
+    score: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Add a column to the growing table; gives the uncovered sets that hold it.
+
+    Args:
+        column: Which.
+        sets: The distinct marginals.
+        gains: Of a set that misses k columns now.
+        missing: How many columns each set still misses, below 0 for one that an earlier table
+            covers, shape ``(n_sets,)``; updated.
+        score: What each further column would do for the uncovered sets, and something behind them,
+            shape ``(n_columns + 1,)``; updated.
+    """
+    holders = sets.holders[column]
+    before = missing[holders]
+    sets.holders[column] = holders = holders[before > 0]
+    left = before[before > 0] - 1
+    missing[holders] = left
+    members = sets.members[holders]
+    gained = np.repeat(gains[left], members.shape[1])
+    score += np.bincount(members.ravel(), gained, len(score))
+    score[column] = -np.inf
+    return holders

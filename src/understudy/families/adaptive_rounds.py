@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from understudy.domain.stacked_tables import table_counts
 from understudy.families.effort import (
     Effort,
     expected_rows,
@@ -42,7 +43,6 @@ from understudy.families.noisy_marginal import Merged, NoisyMarginal
 from understudy.families.workload import Workload
 from understudy.functions.triangulation import TreeLimit
 from understudy.models import Model
-from understudy.models.graphical.factor_kernels import table_counts
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.privacy.accounting.budget import Accounting
 from understudy.privacy.gate import Gate

@@ -10,19 +10,16 @@ Source: Koller & Friedman (2009), Probabilistic Graphical Models, Â§9.4.3.2; KjÃ
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
-
-from understudy.arrays import Floats, compiled
+from heapq import heapify, heappop, heappush
 
 Columns = tuple[int, ...]
-Booleans = NDArray[np.bool_]
+
+_Set = int
+"""Of columns: column j is in it if bit j is set."""
 
 
 class Growth:
@@ -39,30 +36,26 @@ class Growth:
     """
 
     def __init__(self, sizes: Sequence[int], cliques: Iterable[Columns]) -> None:
-        self._sizes = np.asarray(sizes, dtype=np.float64)
-        self._linked = np.zeros((len(sizes), len(sizes)), dtype=np.bool_)
+        self._graph = _Graph.of(sizes)
         for clique in cliques:
-            _link(self._linked, clique)
-        self.cells = _best(self._linked, self._sizes)[0]
+            self._graph.link(clique)
+        self.cells = self._graph.triangulated()[0]
 
     def cells_with(self, columns: Columns) -> float:
         """Cells of all cliques of the tree that also covers these columns."""
-        if all(self._linked[a, b] for a, b in combinations(columns, 2)):
-            return self.cells
-        linked = self._linked.copy()
-        _link(linked, columns)
-        return _best(linked, self._sizes)[0]
+        graph = self._graph.copy()
+        return graph.triangulated()[0] if graph.link(columns) else self.cells
 
     def add(self, columns: Columns) -> None:
         """Let the tree cover these columns from now on."""
-        self.cells = self.cells_with(columns)
-        _link(self._linked, columns)
+        if self._graph.link(columns):
+            self.cells = self._graph.triangulated()[0]
 
     @property
     def cliques(self) -> tuple[Columns, ...]:
         """The maximal cliques of the tree, columns ascending."""
-        bags = _best(self._linked, self._sizes)[1]
-        return tuple(sorted(tuple(np.flatnonzero(bag).tolist()) for bag in bags))
+        bags = self._graph.triangulated()[1]
+        return tuple(sorted(tuple(_columns(bag)) for bag in bags))
 
 
 @dataclass(frozen=True)
@@ -109,130 +102,111 @@ def triangulated(sizes: Sequence[int], cliques: Iterable[Columns]) -> tuple[Colu
     return Growth(sizes, cliques).cliques
 
 
-def _link(linked: Booleans, clique: Columns) -> None:
-    for a, b in combinations(clique, 2):
-        linked[a, b] = linked[b, a] = True
+def _columns(some: _Set) -> Iterator[int]:
+    """Columns of a set, ascending."""
+    while some:
+        lowest = some & -some
+        yield lowest.bit_length() - 1
+        some ^= lowest
 
 
-class _Work(NamedTuple):
-    """What an elimination writes to; allocating it in the kernel would take longer to compile.
+@dataclass
+class _Graph:
+    """Columns, and which of them are linked.
 
     Attributes:
-        bags: columns of the clique that each elimination leaves, shape (columns, columns); none
-            where another holds them, and at first.
-        alive: columns not yet eliminated; all at first.
-        stale: columns whose rank is to be found; all at first.
-        ranks: shape (columns, 2).
-        near: neighbours of one column.
+        sizes: number of states of each column.
+        logs: their logarithms.
+        near: columns that each column is linked to.
+        ranks: of each column: links that its neighbours lack, and the logarithm of the cells of
+            the clique that its elimination would leave.
     """
 
-    bags: Booleans
-    alive: Booleans
-    stale: Booleans
-    ranks: Floats
-    near: NDArray[np.int64]
+    sizes: Sequence[float]
+    logs: Sequence[float]
+    near: list[_Set]
+    ranks: list[tuple[int, float]]
 
+    @classmethod
+    def of(cls, sizes: Sequence[int]) -> _Graph:
+        """Without links."""
+        logs = [math.log(size) for size in sizes]
+        return cls([float(size) for size in sizes], logs, [0] * len(logs), [(0, x) for x in logs])
 
-def _best(linked: Booleans, sizes: Floats) -> tuple[float, Booleans]:
-    """Cells and cliques, one per line, of the better of the two orders."""
-    tried = [_eliminated(linked, sizes, by_fill) for by_fill in (False, True)]
-    return min(tried, key=lambda entry: entry[0])
+    def copy(self) -> _Graph:
+        """The same, to be changed."""
+        return _Graph(self.sizes, self.logs, self.near.copy(), self.ranks.copy())
 
+    def link(self, clique: Iterable[int]) -> bool:
+        """Link columns with each other; whether they were not."""
+        stale = self._link(clique)
+        for v in _columns(stale):
+            self._rank(v)
+        return stale > 0
 
-def _eliminated(linked: Booleans, sizes: Floats, by_fill: bool) -> tuple[float, Booleans]:
-    d = len(sizes)
-    work = _Work(
-        np.zeros((d, d), dtype=np.bool_),
-        np.ones(d, dtype=np.bool_),
-        np.ones(d, dtype=np.bool_),
-        np.empty((d, 2)),
-        np.empty(d, dtype=np.int64),
-    )
-    cells = float(_eliminate(linked.copy(), sizes, np.log(sizes), by_fill, work))
-    return cells, work.bags[work.bags.any(axis=1)]
+    def triangulated(self) -> tuple[float, list[_Set]]:
+        """Cells and cliques of the better of the two orders."""
+        tried = [self.copy().eliminated(by_fill=by_fill) for by_fill in (False, True)]
+        return min(tried, key=lambda entry: entry[0])
 
+    def eliminated(self, *, by_fill: bool) -> tuple[float, list[_Set]]:
+        """Cells of the cliques that are left, and the cliques; the graph is used up.
 
-@compiled
-def _eliminate(linked: Booleans, sizes: Floats, logs: Floats, by_fill: bool, work: _Work) -> float:
-    """Cells of the cliques that are left; `linked` is used up."""
-    bags, alive, stale, ranks, near = work
-    d, cells = len(sizes), 0.0
-    for k in range(d):
-        v = d
-        for w in range(d):
-            if not alive[w]:
+        A queue holds a column each time that its rank changes; only the last one counts.
+        """
+        queue = [self._entry(v, by_fill) for v in range(len(self.near))]
+        heapify(queue)
+        cells, bags = 0.0, list[_Set]()
+        holders: list[list[_Set]] = [[] for _ in self.near]  # cliques with each column
+        while queue:
+            entry = heappop(queue)
+            v = entry[2]
+            if entry != self._entry(v, by_fill):
                 continue
-            if stale[w]:
-                ranks[w, 0], ranks[w, 1] = _rank(linked, logs, by_fill, w, near)
-                stale[w] = False
-            level = v < d and ranks[w, 0] == ranks[v, 0]
-            if v == d or ranks[w, 0] < ranks[v, 0] or (level and ranks[w, 1] < ranks[v, 1]):
-                v = w
-        for w in range(d):
-            bags[k, w] = linked[v, w] or w == v
-        _remove(linked, v, near, stale)
-        alive[v] = False
-        if _covered(bags, k):
-            bags[k] = False
-            continue
-        weight = 1.0
-        for w in range(d):
-            if bags[k, w]:
-                weight *= sizes[w]
-        cells += weight
-    return cells
+            bag = self.near[v] | 1 << v
+            for w in self._eliminate(v):
+                heappush(queue, self._entry(w, by_fill))
+            # Only an earlier clique can hold all columns of a later one.
+            if not any(bag & other == bag for other in holders[v]):
+                cells += math.prod([self.sizes[w] for w in _columns(bag)])
+                bags.append(bag)
+                for w in _columns(bag):
+                    holders[w].append(bag)
+        return cells, bags
 
+    def _entry(self, v: int, by_fill: bool) -> tuple[float, float, int]:
+        """How soon a column is eliminated: the lowest first."""
+        fill, weight = self.ranks[v]
+        return fill if by_fill else min(fill, 1), weight + 1e-3 * fill, v
 
-@compiled
-def _neighbours(linked: Booleans, v: int, near: NDArray[np.int64]) -> int:
-    n = 0
-    for w in range(len(linked)):
-        if linked[v, w]:
-            near[n] = w
-            n += 1
-    return n
+    def _eliminate(self, v: int) -> Iterator[int]:
+        """Link the neighbours with each other and take the column out; whose rank changes."""
+        near, gone = self.near[v], 1 << v
+        stale = (near | self._link(_columns(near))) & ~gone
+        self.near[v], self.ranks[v] = 0, (-1, 0.0)
+        for w in _columns(near):
+            self.near[w] ^= gone
+        for w in _columns(stale):
+            self._rank(w)
+            yield w
 
+    def _link(self, clique: Iterable[int]) -> _Set:
+        """Link columns with each other; whose rank changes: ends of new links, who is near both."""
+        members = [*clique]
+        every, stale = sum(1 << v for v in members), 0
+        for a in members:
+            new = every & ~self.near[a] & ~(1 << a)
+            if new:
+                self.near[a] |= new
+                stale |= new | 1 << a
+                for b in _columns(new):
+                    self.near[b] |= 1 << a
+                    stale |= self.near[a] & self.near[b]
+        return stale
 
-@compiled
-def _rank(
-    linked: Booleans, logs: Floats, by_fill: bool, v: int, near: NDArray[np.int64]
-) -> tuple[float, float]:
-    """How soon a column is eliminated: the lowest rank first."""
-    n, fill, weight = _neighbours(linked, v, near), 0, logs[v]
-    for a in range(n):
-        weight += logs[near[a]]
-        for b in range(a):
-            if not linked[near[a], near[b]]:
-                fill += 1
-    return float(fill if by_fill else min(fill, 1)), weight + 1e-3 * fill
-
-
-@compiled(inline="always")
-def _remove(linked: Booleans, v: int, near: NDArray[np.int64], stale: Booleans) -> None:
-    """Link the neighbours with each other and take the column out; say whose rank may change."""
-    n = _neighbours(linked, v, near)
-    for a in range(n):
-        linked[near[a], v] = False
-        linked[v, near[a]] = False
-        for b in range(a):
-            linked[near[a], near[b]] = True
-            linked[near[b], near[a]] = True
-    for a in range(n):
-        stale[near[a]] = True
-        for w in range(len(linked)):
-            if linked[near[a], w]:
-                stale[w] = True
-
-
-@compiled(inline="always")
-def _covered(bags: Booleans, k: int) -> bool:
-    """Whether an earlier bag holds all columns of bag k; no later one can."""
-    for earlier in range(k):
-        inside = True
-        for w in range(bags.shape[1]):
-            if bags[k, w] and not bags[earlier, w]:
-                inside = False
-                break
-        if inside:
-            return True
-    return False
+    def _rank(self, v: int) -> None:
+        near, missing, weight = self.near[v], 0, self.logs[v]
+        for w in _columns(near):
+            weight += self.logs[w]
+            missing += (near & ~self.near[w]).bit_count() - 1  # no column is near itself
+        self.ranks[v] = missing // 2, weight

@@ -116,7 +116,7 @@ def _deal(
     for group in range(len(starts) - 1):
         first, after = starts[group], starts[group + 1]
         for i in range(first, after - 1):
-            j = i + int(uniforms[i] * (after - i))
+            j = i + np.int64(uniforms[i] * (after - i))
             queue[i], queue[j] = queue[j], queue[i]
     for i in range(len(groups)):
         group = groups[i]

@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from understudy.models.graphical.belief_propagation import FORBIDDEN, calibrate, exponentiate
+from understudy.models.graphical.belief_propagation import calibrate
 from understudy.models.graphical.clique_layout import TreeLayout, enforceable, excluded
+from understudy.models.graphical.factor_kernels import FORBIDDEN, exponentiate
 from understudy.models.graphical.junction_tree import JunctionTree
 from understudy.models.graphical.linear_measurement import Redundancy
 
@@ -50,12 +51,12 @@ def random_model(seed, *, scale=2.0, most=5, columns=8, boxes=0):
 
 
 def calibrated(layout, theta, rules=()):
-    nodes = np.zeros(layout.node_starts[-1])
+    cells = layout.cells()
     parts = [layout.stored(theta[one], one) for one in layout.tables]
-    nodes[layout.measured] = np.concatenate([*parts, np.zeros(0)])
-    cliques = np.full(layout.tree.cells, np.nan)
-    constant = calibrate(layout.program, excluded(layout, rules), cliques, nodes)
-    return constant, cliques, nodes[layout.measured]
+    cells.cliques[:] = np.nan
+    cells.nodes[layout.measured] = np.concatenate([*parts, np.zeros(0)])
+    constant = calibrate(layout.calibration, excluded(layout, rules), cells)
+    return constant, cells.cliques, cells.nodes[layout.measured]
 
 
 def assert_calibrated(layout, theta, rules, logs):
@@ -163,4 +164,4 @@ def test_all_redundant_changes_are_found():
 
 def test_a_table_outside_all_cliques_is_refused():
     with pytest.raises(ValueError, match="within a clique"):
-        TreeLayout(JunctionTree.of((2, 2), []), [(0, 1)]).program  # noqa: B018
+        TreeLayout(JunctionTree.of((2, 2), []), [(0, 1)]).calibration  # noqa: B018

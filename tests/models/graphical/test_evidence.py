@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from understudy.models.graphical.belief_propagation import given_weights
 from understudy.models.graphical.clique_sampling import drawn
-from understudy.models.graphical.evidence import given_weights
 from understudy.models.graphical.linear_measurement import Observation
 from understudy.models.graphical.max_entropy import fitted
 

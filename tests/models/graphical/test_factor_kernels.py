@@ -1,41 +1,78 @@
-"""Tables of drawn records: the compiled loops against numpy's slow one."""
+"""Programs on tables: each kind of step against numpy."""
 
 import numpy as np
 import pytest
 
-from understudy.models.graphical.factor_kernels import table_counts
+from understudy.models.graphical import factor_kernels as kernels
+from understudy.models.graphical.clique_layout import TreeLayout
+from understudy.models.graphical.factor_kernels import Recipe
+from understudy.models.graphical.junction_tree import JunctionTree
 
 
-def slowly(states, sizes, tables, weight):
-    found = []
-    for one in tables:
-        table = np.zeros([sizes[j] for j in one])
-        for k in range(states.shape[1]):
-            table[tuple(states[j, k] for j in one)] += weight
-        found.append(table.reshape(-1))
-    return np.concatenate([*found, np.zeros(0)])
+def ran(recipe, *arrays):
+    """The arrays after a program that finds them one after the other in memory."""
+    memory = np.concatenate([array.reshape(-1) for array in arrays])
+    recipe.program().run(memory)
+    ends = np.cumsum([array.size for array in arrays])
+    pairs = zip(np.split(memory, ends[:-1]), arrays, strict=True)
+    return [part.reshape(array.shape) for part, array in pairs]
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("largest", [5, 700])
-def test_as_counted_one_by_one(seed, largest):
+JOINED = {
+    kernels.ADD: lambda large, small, _: (large + small, small),
+    kernels.MULTIPLY: lambda large, small, _: (large * small, small),
+    kernels.SUM: lambda large, _, axes: (large, large.sum(axis=axes, keepdims=True)),
+    kernels.LARGEST: lambda large, _, axes: (large, large.max(axis=axes, keepdims=True)),
+}
+
+
+@pytest.mark.parametrize("kind", JOINED)
+@pytest.mark.parametrize("seed", range(30))
+def test_tables_are_joined_along_the_axes_of_the_smaller(kind, seed):
     rng = np.random.default_rng(seed)
-    sizes = [*rng.integers(1, 6, 5), largest]
-    n = int(rng.integers(0, 200))
-    states = np.stack([rng.integers(0, size, n) for size in sizes]).astype(np.int32)
-    tables = [tuple(rng.permutation(6)[: rng.integers(0, 6)].tolist()) for _ in range(12)]
-    found = table_counts(states, sizes, tables, weight=0.5)
-    np.testing.assert_allclose(found, slowly(states, sizes, tables, 0.5), rtol=1e-6)
+    d = int(rng.integers(1, 7))
+    sizes = tuple(rng.integers(1, 5, d).tolist())
+    layout = TreeLayout(JunctionTree.of(sizes, [tuple(range(d))]), [])
+    kept = tuple(np.flatnonzero(rng.random(d) < 0.5).tolist())
+    order = layout.ordered(range(d))
+    large = rng.normal(size=layout.shape(order))
+    small = rng.normal(size=[sizes[j] if j in kept else 1 for j in order])
+    recipe = Recipe()
+    spans = (0, large.size), (large.size, large.size + small.size)
+    for _ in range(2):  # the counters are at zero again after the first
+        recipe.join(kind, *spans, layout.steps(tuple(range(d)), kept))
+    axes = tuple(k for k, j in enumerate(order) if j not in kept)
+    expected = JOINED[kind](*JOINED[kind](large, small, axes), axes)
+    for found, wanted in zip(ran(recipe, large, small), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
 
 
-def test_tables_and_columns_may_be_none():
-    assert table_counts(np.zeros((2, 3), dtype=np.int32), (1, 1), []).shape == (0,)
-    assert table_counts(np.zeros((0, 3), dtype=np.int32), (), [()]).tolist() == [3.0]
+X, Y = np.array([-1e300, -2.0, 3.0, 0.0, 1e-200]), np.array([1.0, 0.0, 4.0, -1.0, 2.0])
 
 
-def test_states_up_to_the_last_are_told_apart():
-    """256 states fit eight bits, 257 do not."""
-    for size in (256, 257):
-        states = np.array([[0, size - 1, size - 1]], dtype=np.int32)
-        found = table_counts(states, (size,), [(0,)])
-        assert (found[0], found[-1], found.sum()) == (1, 2, 3)
+@pytest.mark.parametrize(
+    ("kind", "x", "y"),
+    [
+        (kernels.EXPONENTIATE, np.array([0, np.exp(-2), np.exp(-3), 1, 1]), Y),
+        (kernels.NEGATE, X, np.array([0.0, 2.0, -3.0, 0.0, -1e-200])),
+        (
+            kernels.ADD_LOG,
+            np.array([-1e300, kernels.FORBIDDEN, 3 + np.log(4), kernels.FORBIDDEN, np.log(2)]),
+            Y,
+        ),
+        (kernels.DIVIDE, X, np.array([0.0, 0.0, 0.75, 0.0, 0.0])),
+        (kernels.SCALE, X / -2.5, Y),
+        (kernels.MOVE, X, Y - 2.5 * X),
+    ],
+)
+def test_tables_are_changed_cell_by_cell(kind, x, y):
+    recipe, n = Recipe(), len(X)
+    recipe.change(kind, (0, n), (n, 2 * n), -2.5)
+    start = -np.abs(X) if kind == kernels.EXPONENTIATE else X
+    found = ran(recipe, start, Y)
+    np.testing.assert_allclose(found[0], x, rtol=1e-14)
+    np.testing.assert_allclose(found[1], y, rtol=1e-14)
+
+
+def test_an_empty_program_leaves_memory_alone():
+    assert ran(Recipe(), X)[0].tolist() == X.tolist()

@@ -20,179 +20,51 @@ towards its root, each clique's conditional distribution given its separator is 
 its children sent, and all columns are summed out but the separator and those wanted. This is exact
 (Koller & Friedman 2009, §10.3.3.2). Cost: cells of these cliques times combinations of the states
 of the wanted columns below them.
+
+Evidence in a calibrated junction tree: the same distribution, given states of some columns.
+
+One pass from the leaves to the root. Each clique's conditional distribution given its separator is
+multiplied by the weights of its own columns' states and by what its children sent; what it sums to
+by the states of the separator goes to its parent. What is left at the root is the probability of
+the evidence. Drawing from the root on, clique by clique, is then drawing from the distribution
+given the evidence, exactly (Lauritzen & Spiegelhalter 1988); a column outside the evidence costs
+nothing but its part of the pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from understudy.arrays import Floats, Integers, compiled
+from understudy.arrays import Floats, Integers
 from understudy.functions.triangulation import Columns
-from understudy.models.graphical.clique_layout import Program, TreeLayout
-from understudy.models.graphical.factor_kernels import add, maximise, multiply, sum_up
+from understudy.models.graphical.clique_layout import Calibration, Cells, TreeLayout
+from understudy.models.graphical.factor_kernels import FORBIDDEN
 from understudy.models.graphical.junction_tree import JunctionTree
 
-FORBIDDEN = -1e300
-"""Stands for the logarithm of 0: sums of it stay finite."""
-_IMPOSSIBLE = -1e200
-_LEAST_LOG = -345.0
-_LEAST_SHARE = 1e-150
 
-_LOG2_E = 1.4426950408889634
-_LN2_HIGH = 6.93145751953125e-1
-_LN2_LOW = 1.42860682030941723212e-6
-_SHIFT = 6755399441055744.0
-"""1.5·2⁵²: adding it rounds to a whole number and leaves that in the low bits."""
-_CHUNK = 512
-
-
-class _Work(NamedTuple):
-    """What a calibration writes to; kernels that allocate nothing are compiled sooner.
-
-    Attributes:
-        masses: of the states of all separators, shape (cells of separators,).
-        digits: zeros, see `factor_kernels`.
-        scale: see `exponentiate`.
-        bits: the same.
-    """
-
-    masses: Floats
-    digits: Integers
-    scale: Floats
-    bits: Integers
-
-
-def _work(program: Program) -> _Work:
-    scale = np.empty(_CHUNK)
-    return _Work(
-        np.empty(program.nodes[len(program.cliques) - 1]),
-        np.zeros(int(np.diff(program.links).max()), dtype=np.int64),
-        scale,
-        scale.view(np.int64),
-    )
-
-
-def calibrate(program: Program, forbidden: Integers, cliques: Floats, nodes: Floats) -> float:
+def calibrate(program: Calibration, forbidden: Integers, cells: Cells) -> float:
     """Calibrate in place.
 
     Args:
-        program: see `TreeLayout.program`.
-        forbidden: cells of `cliques` that cannot occur.
-        cliques: receives the probabilities in each clique; its content is not read.
-        nodes: log-potentials of the measured tables, behind zeros for separators and aids; receives
-            the probabilities in all of them.
+        program: see `TreeLayout.calibration`.
+        forbidden: cells of the cliques that cannot occur.
+        cells: the cliques receive their probabilities; their content is not read. The nodes are
+            log-potentials of the measured tables, behind zeros for separators and aids; they
+            receive the probabilities in all of them.
 
     Returns:
         log Σ exp(Σ θ_c(x_c)) over the allowed cells; below −1e200 if there is none.
     """
-    work = _work(program)
-    cliques[:] = 0.0
-    cliques[forbidden] = FORBIDDEN
-    _collect(program, cliques, nodes, work)
-    constant = float(nodes[0])
-    nodes[0] = 1.0
-    _distribute(program, cliques, nodes, work)
+    cells.cliques[:] = 0.0
+    cells.cliques[forbidden] = FORBIDDEN
+    program.collect.run(cells.memory)
+    constant = float(cells.nodes[0])
+    cells.nodes[0] = 1.0
+    program.distribute.run(cells.memory)
     return constant
-
-
-@compiled
-def _collect(program: Program, cliques: Floats, nodes: Floats, work: _Work) -> None:
-    """Turn clique k into conditionals; leave the log of their masses in its separator."""
-    for k in range(len(program.cliques) - 2, -1, -1):
-        clique = cliques[program.cliques[k] : program.cliques[k + 1]]
-        for m in range(program.first[k + 1] - 1, program.first[k] - 1, -1):
-            node = program.members[m]
-            host = program.hosts[node]
-            large = clique if host < 0 else nodes[program.nodes[host] : program.nodes[host + 1]]
-            small = nodes[program.nodes[node] : program.nodes[node + 1]]
-            a, b = program.links[node], program.links[node + 1]
-            add(large, small, program.extents[a:b], program.steps[a:b], work.digits)
-        separator = nodes[program.nodes[k] : program.nodes[k + 1]]
-        mass = work.masses[program.nodes[k] : program.nodes[k + 1]]
-        link = len(program.nodes) - 1 + k
-        a, b = program.links[link], program.links[link + 1]
-        extents, steps = program.extents[a:b], program.steps[a:b]
-        separator[:] = 2 * FORBIDDEN
-        maximise(clique, separator, extents, steps, work.digits)
-        for s in range(len(separator)):
-            mass[s] = -separator[s] if separator[s] > _IMPOSSIBLE else 0.0
-        add(clique, mass, extents, steps, work.digits)
-        exponentiate(clique, work.scale, work.bits)
-        mass[:] = 0.0
-        sum_up(clique, mass, extents, steps, work.digits)
-        for s in range(len(separator)):
-            separator[s] = separator[s] + np.log(mass[s]) if mass[s] > 0 else FORBIDDEN
-
-
-@compiled
-def _distribute(program: Program, cliques: Floats, nodes: Floats, work: _Work) -> None:
-    """Turn clique k into probabilities, and read its nodes off."""
-    for k in range(len(program.cliques) - 1):
-        clique = cliques[program.cliques[k] : program.cliques[k + 1]]
-        separator = nodes[program.nodes[k] : program.nodes[k + 1]]
-        mass = work.masses[program.nodes[k] : program.nodes[k + 1]]
-        for s in range(len(separator)):
-            mass[s] = separator[s] / mass[s] if separator[s] > _LEAST_SHARE and mass[s] > 0 else 0.0
-        link = len(program.nodes) - 1 + k
-        a, b = program.links[link], program.links[link + 1]
-        multiply(clique, mass, program.extents[a:b], program.steps[a:b], work.digits)
-        for m in range(program.first[k], program.first[k + 1]):
-            node = program.members[m]
-            host = program.hosts[node]
-            large = clique if host < 0 else nodes[program.nodes[host] : program.nodes[host + 1]]
-            small = nodes[program.nodes[node] : program.nodes[node + 1]]
-            small[:] = 0.0
-            a, b = program.links[node], program.links[node + 1]
-            sum_up(large, small, program.extents[a:b], program.steps[a:b], work.digits)
-
-
-@compiled
-def exponentiate(numbers: Floats, scale: Floats, bits: Integers) -> None:
-    """Raise e to numbers up to 0, in place; 0 where it would be below e⁻³⁴⁵.
-
-    The library's function is called once for each number; this one is compiled to vector
-    instructions. e^x = 2^k·e^r with |r| ≤ ln 2 / 2, and a Taylor polynomial of degree 13 (an error
-    of 5e−18, less than rounding) for e^r. No fast-math here: it would undo the rounding.
-
-    Args:
-        numbers: shape (n,).
-        scale: written to; chunks of its length are raised at once.
-        bits: the same memory as whole numbers.
-    """
-    for start in range(0, len(numbers), len(scale)):
-        x = numbers[start : start + len(scale)]
-        for i in range(len(x)):
-            scale[i] = (x[i] if x[i] > _LEAST_LOG else _LEAST_LOG) * _LOG2_E + _SHIFT
-        for i in range(len(x)):
-            k = scale[i] - _SHIFT
-            r = ((x[i] if x[i] > _LEAST_LOG else _LEAST_LOG) - k * _LN2_HIGH) - k * _LN2_LOW
-            x[i] = _polynomial(r) if x[i] > _LEAST_LOG else 0.0
-        for i in range(len(x)):
-            bits[i] = (bits[i] + 1023) << 52
-        for i in range(len(x)):
-            x[i] *= scale[i]
-
-
-@compiled(no_cpython_wrapper=True, fastmath={"contract"})
-def _polynomial(r: float) -> float:
-    """Taylor's, degree 13."""
-    p = 1.0 / 6227020800.0
-    p = p * r + 1.0 / 479001600.0
-    p = p * r + 1.0 / 39916800.0
-    p = p * r + 1.0 / 3628800.0
-    p = p * r + 1.0 / 362880.0
-    p = p * r + 1.0 / 40320.0
-    p = p * r + 1.0 / 5040.0
-    p = p * r + 1.0 / 720.0
-    p = p * r + 1.0 / 120.0
-    p = p * r + 1.0 / 24.0
-    p = p * r + 1.0 / 6.0
-    p = p * r + 0.5
-    p = p * r + 1.0
-    return p * r + 1.0
 
 
 Factor = tuple[Floats, Columns]
@@ -277,3 +149,40 @@ def _contracted(factors: Sequence[Factor], kept: Columns) -> Floats:
         operands += [table, [labels[j] for j in axes]]
     operands.append([labels[j] for j in kept])
     return np.asarray(np.einsum(*operands, optimize="greedy"))
+
+
+def given_weights(
+    layout: TreeLayout, probabilities: Floats, weights: Mapping[int, Floats]
+) -> tuple[Floats, float]:
+    """The cliques given evidence, for `clique_sampling.drawn`.
+
+    Args:
+        layout: the tree, and where its cliques lie.
+        probabilities: of the cells of each clique.
+        weights: by column, the probability of the evidence given each of its states, shape
+            (states,); 1 and 0 where it says which states there can be.
+
+    Returns:
+        The cells of each clique, in proportion to the probabilities given the separator and the
+        evidence, and the probability of the evidence.
+    """
+    tree, starts = layout.tree, layout.clique_starts
+    given = np.empty_like(probabilities)
+    sent: dict[int, list[tuple[Floats, Columns]]] = {}
+    mass = 0.0
+    for k in range(len(tree.cliques) - 1, -1, -1):
+        clique, separator = tree.cliques[k], tree.separators[k]
+        cells = slice(int(starts[k]), int(starts[k + 1]))
+        table = layout.read(probabilities[cells], clique, clique)
+        table = conditional(table, clique, separator)
+        own = [(weights[j], (j,)) for j in clique if j in weights and j not in separator]
+        for factor, columns in (*own, *sent.pop(k, [])):
+            shape = [tree.sizes[j] if j in columns else 1 for j in clique]
+            table = table * factor.reshape(shape)
+        given[cells] = layout.stored(table, clique)
+        summed = table.sum(axis=tuple(a for a, j in enumerate(clique) if j not in separator))
+        if k:
+            sent.setdefault(tree.parents[k], []).append((np.asarray(summed), separator))
+        else:
+            mass = float(summed)
+    return given, mass

@@ -23,43 +23,48 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from understudy.arrays import Floats, Integers
 from understudy.functions.triangulation import Columns, Growth
+from understudy.models.graphical import factor_kernels as kernels
+from understudy.models.graphical.factor_kernels import Link, Program, Recipe, Span
 from understudy.models.graphical.junction_tree import JunctionTree
 
 _RUN = 32  # cells that a run should have, so that overhead and the ends of vectors hardly count
 _AID = 8  # how many times larger than an aid the clique is
 
 
-class Program(NamedTuple):
-    """What the kernels run.
+class Cells(NamedTuple):
+    """Memory of a tree.
 
     A *node* is a separator (node k: of clique k), an aid or a measured table, in this order.
 
     Attributes:
-        cliques: where each clique's cells start, and the end of the last.
-        nodes: the same for the nodes.
-        hosts: node that each node is read from; −1 if it is its clique.
-        first: for each clique, where its nodes start in `members`, and the end.
-        members: nodes by clique, a host before its guests.
-        links: where each link starts in `extents`, and the end. Link i joins node i with its host;
-            link n_nodes + k joins the separator of clique k with that clique.
-        extents: cells along groups of neighbouring axes of the larger table, the last is innermost.
-        steps: how far one goes in the smaller table along each; 0 where it is summed over.
+        memory: of all tables: of the cliques, the nodes, and once more of the separators.
+        cliques: part of it, shape (cells of cliques,).
+        nodes: part of it, shape (cells of nodes,).
     """
 
-    cliques: Integers
-    nodes: Integers
-    hosts: Integers
-    first: Integers
-    members: Integers
-    links: Integers
-    extents: Integers
-    steps: Integers
+    memory: Floats
+    cliques: Floats
+    nodes: Floats
+
+
+class Calibration(NamedTuple):
+    """What a calibration runs.
+
+    Attributes:
+        collect: turns clique by clique, from the leaves to the root, into conditionals, and leaves
+            the log of their masses in its separator, and the masses in the separator's second.
+        distribute: turns them back into probabilities, and reads the nodes off.
+    """
+
+    collect: Program
+    distribute: Program
 
 
 class TreeLayout:
@@ -117,27 +122,52 @@ class TreeLayout:
         start = self.node_starts[len(self._nodes) - len(self.tables)]
         return slice(int(start), int(self.node_starts[-1]))
 
+    def cells(self) -> Cells:
+        """New memory: zeros."""
+        cliques, nodes = int(self.clique_starts[-1]), int(self.node_starts[-1])
+        memory = np.zeros(cliques + nodes + int(self.node_starts[len(self.tree.cliques)]))
+        return Cells(memory, memory[:cliques], memory[cliques : cliques + nodes])
+
     @cached_property
-    def program(self) -> Program:
-        """The layout as the kernels read it."""
-        members = self._members
-        hosts = np.full(len(self._nodes), -1, dtype=np.int64)
-        for inside in members:
-            for place, node in enumerate(inside):
-                hosts[node] = self._host(node, inside[:place])
-        links = [self._link(node, int(host)) for node, host in enumerate(hosts)]
-        pairs = zip(self.tree.cliques, self.tree.separators, strict=True)
-        links += [self.steps(clique, separator) for clique, separator in pairs]
-        return Program(
-            self.clique_starts,
-            self.node_starts,
-            hosts,
-            np.cumsum([0, *map(len, members)]),
-            np.array([node for inside in members for node in inside], dtype=np.int64),
-            np.cumsum([0, *(len(extents) for extents, _ in links)]),
-            np.array([x for extents, _ in links for x in extents], dtype=np.int64),
-            np.array([x for _, steps in links for x in steps], dtype=np.int64),
-        )
+    def calibration(self) -> Calibration:
+        """What `calibrate` runs on `cells`."""
+        collect, distribute = Recipe(), Recipe()
+        cliques, nodes, masses = self._spans
+        for k in reversed(range(len(cliques))):
+            for node in reversed(self._members[k]):
+                collect.join(kernels.ADD, *self._joined(node, k))
+            link = self.steps(self.tree.cliques[k], self.tree.separators[k])
+            collect.join(kernels.LARGEST, cliques[k], nodes[k], link)
+            collect.change(kernels.NEGATE, nodes[k], masses[k])
+            collect.join(kernels.ADD, cliques[k], masses[k], link)
+            collect.change(kernels.EXPONENTIATE, cliques[k])
+            collect.join(kernels.SUM, cliques[k], masses[k], link)
+            collect.change(kernels.ADD_LOG, nodes[k], masses[k])
+        for k in range(len(cliques)):
+            link = self.steps(self.tree.cliques[k], self.tree.separators[k])
+            distribute.change(kernels.DIVIDE, nodes[k], masses[k])
+            distribute.join(kernels.MULTIPLY, cliques[k], masses[k], link)
+            for node in self._members[k]:
+                distribute.join(kernels.SUM, *self._joined(node, k))
+        return Calibration(collect.program(), distribute.program())
+
+    @cached_property
+    def _spans(self) -> tuple[list[Span], list[Span], list[Span]]:
+        """Where cliques, nodes and second separators lie in memory."""
+        separators = self.node_starts[: len(self.tree.cliques) + 1]
+        behind = self.clique_starts[-1] + self.node_starts[-1]
+        starts = self.clique_starts, self.clique_starts[-1] + self.node_starts, behind + separators
+        cliques, nodes, masses = ([*pairwise(one.tolist())] for one in starts)
+        return cliques, nodes, masses
+
+    def _joined(self, node: int, clique: int) -> tuple[Span, Span, Link]:
+        """The table that a node is read from, the node, and the link of both."""
+        inside = self._members[clique]
+        host = self._host(node, inside[: inside.index(node)])
+        cliques, nodes, _ = self._spans
+        large = self._nodes[host] if host >= 0 else self.tree.cliques[clique]
+        span = nodes[host] if host >= 0 else cliques[clique]
+        return span, nodes[node], self.steps(large, self._nodes[node])
 
     @cached_property
     def _ranks(self) -> list[tuple[int, int, int]]:
@@ -218,14 +248,8 @@ class TreeLayout:
         hosts = [host for host in earlier if columns <= set(self._nodes[host])]
         return min(hosts, key=lambda host: self.tree.cells_of(self._nodes[host]), default=-1)
 
-    def _link(self, node: int, host: int) -> tuple[list[int], list[int]]:
-        if self._homes[node] < 0:
-            return [1, 1], [0, 1]
-        large = self._nodes[host] if host >= 0 else self.tree.cliques[self._homes[node]]
-        return self.steps(large, self._nodes[node])
-
-    def steps(self, large: Columns, small: Columns) -> tuple[list[int], list[int]]:
-        """Extents and steps between two tables, as `table_kernels` takes them."""
+    def steps(self, large: Columns, small: Columns) -> Link:
+        """The link between two tables, as a `Recipe` takes it."""
         extents: list[int] = []
         kept: list[bool] = []
         for j in self.ordered(large):

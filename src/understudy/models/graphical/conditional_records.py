@@ -1,7 +1,7 @@
 """Records of a junction tree's model whose states are within given ones.
 
-The tree is given the evidence (`understudy.models.graphical.evidence`): of a column whose states
-were merged, how much of each group fits it. What stands between groups and states is drawn as for
+The tree is given the evidence (`belief_propagation.given_weights`): of a column whose states were
+merged, how much of each group fits it. What stands between groups and states is drawn as for
 a whole table:
 
 * states of rare levels by their shares among those that fit;
@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats
+from understudy.models.graphical.belief_propagation import given_weights
 from understudy.models.graphical.clique_sampling import drawn
-from understudy.models.graphical.evidence import given_weights
 from understudy.models.graphical.merged_state_model import Expansion, MarginalModel
 from understudy.models.model import Sample
 

@@ -13,6 +13,7 @@ and never enter the solution.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -100,7 +101,8 @@ class _Memory:
         scale = 0.5
         if self._places:
             last = self._places[-1]
-            scale = float(self._curvatures[last] / _weighed(self._changes[last], diagonal))
+            change = self._changes[last].astype(np.float64)
+            scale = float(self._curvatures[last] / dot(change * diagonal, change))
         q = problem.precondition(q, diagonal, min(scale, 1.0))
         np.negative(shares, out=shares)
         _halve(q, places, (self._changes, self._steps), self._curvatures, shares)
@@ -165,25 +167,12 @@ def dot(a: Floats, b: Floats) -> float:
     return total
 
 
-@compiled(fastmath={"reassoc", "contract"})
-def _weighed(a: Singles, weights: Floats) -> float:
-    total = 0.0
-    for i in range(len(a)):
-        total += a[i] * weights[i] * a[i]
-    return total
-
-
-@compiled(fastmath={"reassoc", "contract"})
 def _remember(step: Floats, change: Floats, s: Singles, y: Singles) -> float:
     """Copy both; their product, or 0 if it is not clearly positive."""
-    curvature = squares = others = 0.0
-    for i in range(len(step)):
-        curvature += step[i] * change[i]
-        squares += step[i] * step[i]
-        others += change[i] * change[i]
-        s[i] = step[i] if abs(step[i]) > _TINY else 0.0
-        y[i] = change[i] if abs(change[i]) > _TINY else 0.0
-    return curvature if curvature > 1e-12 * np.sqrt(squares) * np.sqrt(others) else 0.0
+    s[:] = np.where(np.abs(step) > _TINY, step, 0.0)
+    y[:] = np.where(np.abs(change) > _TINY, change, 0.0)
+    curvature, squares, others = dot(step, change), dot(step, step), dot(change, change)
+    return curvature if curvature > 1e-12 * math.sqrt(squares) * math.sqrt(others) else 0.0
 
 
 @compiled(fastmath={"reassoc", "contract"})

@@ -21,15 +21,23 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
-from understudy.arrays import Floats, Integers, compiled
+from understudy.arrays import Floats
 from understudy.functions.triangulation import Columns
 from understudy.models.graphical.clique_layout import TreeLayout
-from understudy.models.graphical.factor_kernels import add, sum_up
+from understudy.models.graphical.factor_kernels import (
+    ADD,
+    MOVE,
+    SCALE,
+    SUM,
+    Program,
+    Recipe,
+    Span,
+)
 
 
 @dataclass(frozen=True)
@@ -118,35 +126,22 @@ def _combined(first: Observation, other: Observation) -> Observation:
     return Observation(first.columns, counts, share * other.variance)
 
 
-class Slots(NamedTuple):
-    """What the kernel runs. A *slot* is a set of columns in one table, a subset before the whole.
+class _Slot(NamedTuple):
+    """A set of columns in one table.
 
     Attributes:
-        tables: for each slot, where its table starts, and its end, shape (slots, 2).
-        starts: where each slot's cells start, and the end of the last.
-        sets: number of each slot's set of columns; slots of one set have equal sizes.
-        cells: of the table for each state of the slot, shape (slots,).
-        shares: a of each slot, shape (slots,).
-        links: where the table's and its subsets' links start in `extents`, and the end.
-        first: for each slot, its first link (to the table); the others go to subsets.
-        subsets: slot that each link goes to; −1 for the table.
-        extents: see `table_kernels`.
-        steps: the same.
-        sums: where the cells of each slot's set start, of all sets one after the other; and behind
-            them the end.
+        table: its number.
+        columns: the set.
+        below: slots of subsets in the same table.
+        cells: of the table for each state of the set.
+        share: a of the slot.
     """
 
-    tables: Integers
-    starts: Integers
-    sets: Integers
-    cells: Floats
-    shares: Floats
-    links: Integers
-    first: Integers
-    subsets: Integers
-    extents: Integers
-    steps: Integers
-    sums: Integers
+    table: int
+    columns: Columns
+    below: tuple[int, ...]
+    cells: float
+    share: float
 
 
 class Redundancy:
@@ -158,117 +153,82 @@ class Redundancy:
     """
 
     def __init__(self, layout: TreeLayout, variances: Sequence[float]) -> None:
-        self._slots = _slots(layout, variances)
+        slots, size = _slots(layout, variances), layout.tree.cells_of
+        sets = list(dict.fromkeys(slot.columns for slot in slots))
+        # Memory of a run: the tables, the result, the effects, and their sums over all tables.
+        parts = [*layout.tables, *layout.tables, *(slot.columns for slot in slots), *sets]
+        starts = np.cumsum([0, *map(size, parts)]).tolist()
+        self._cells, self._memory = starts[len(layout.tables)], starts[-1]
+        spans = [*pairwise(starts)]
+        forth = [(slot.share, 1.0) for slot in slots]
+        back = [(1 / slot.cells, slot.share * slot.cells) for slot in slots]
+        self._forth = _program(layout, slots, sets, spans, forth)
+        self._back = _program(layout, slots, sets, spans, back)
 
     def parted(self, vector: Floats) -> Floats:
         """The redundant part of a change of the potentials; all tables in one vector."""
-        ones = np.ones(len(self._slots.cells))
-        return self._parted(vector, self._slots.shares, ones)
+        return self._run(self._forth, vector)
 
     def parted_back(self, vector: Floats) -> Floats:
         """The transpose of `parted`."""
-        slots = self._slots
-        return self._parted(vector, 1 / slots.cells, slots.shares * slots.cells)
+        return self._run(self._back, vector)
 
-    def _parted(self, vector: Floats, given: Floats, taken: Floats) -> Floats:
-        slots, result = self._slots, np.zeros_like(vector)
-        digits = np.zeros(int(np.diff(slots.links).max(initial=0)), dtype=np.int64)
-        work = np.zeros(slots.starts[-1]), np.zeros(slots.sums[-1]), digits
-        _part(slots, vector, (given, taken), work, result)
-        return result
+    def _run(self, program: Program, vector: Floats) -> Floats:
+        memory = np.zeros(self._memory)
+        memory[: self._cells] = vector
+        program.run(memory)
+        return memory[self._cells : 2 * self._cells]
 
 
 def _subsets(columns: Columns) -> list[Columns]:
     return [subset for k in range(len(columns) + 1) for subset in combinations(columns, k)]
 
 
-def _slots(layout: TreeLayout, variances: Sequence[float]) -> Slots:
+def _slots(layout: TreeLayout, variances: Sequence[float]) -> list[_Slot]:
+    """All sets that several tables share, table by table, a subset before the whole."""
     often = Counter(subset for table in layout.tables for subset in _subsets(table))
-    number = {subset: k for k, subset in enumerate(subset for subset in often if often[subset] > 1)}
-    size = layout.tree.cells_of
-    ends = np.cumsum([0, *(size(table) for table in layout.tables)]).tolist()
-    names: list[tuple[int, Columns]] = []
-    links: list[tuple[list[int], list[int]]] = []
-    first, subsets = [0], []
+    size, weights = layout.tree.cells_of, dict[Columns, float]()
+    slots: list[_Slot] = []
     for t, table in enumerate(layout.tables):
-        place: dict[Columns, int] = {}
-        for subset in (s for s in _subsets(table) if s in number):
-            below = [r for r in place if set(r) < set(subset)]
-            links += [layout.steps(table, subset), *(layout.steps(subset, r) for r in below)]
-            subsets += [-1, *(place[r] for r in below)]
-            first.append(len(links))
-            place[subset] = len(names)
-            names.append((t, subset))
-    cells = np.array([size(layout.tables[t]) / size(subset) for t, subset in names])
-    sets = np.array([number[subset] for _, subset in names], dtype=np.int64)
-    weights = 1 / (cells * np.array([variances[t] for t, _ in names]))
-    sums = np.bincount(sets, weights, minlength=1)
-    states = np.zeros(len(number) + 1, dtype=np.int64)
-    states[1:] = [size(subset) for subset in number]
-    places = np.cumsum(states)
-    return Slots(
-        np.array([(ends[t], ends[t + 1]) for t, _ in names], dtype=np.int64).reshape(-1, 2),
-        np.cumsum([0, *(size(subset) for _, subset in names)], dtype=np.int64),
-        sets,
-        cells,
-        weights / sums[sets],
-        np.cumsum([0, *(len(extents) for extents, _ in links)], dtype=np.int64),
-        np.array(first, dtype=np.int64),
-        np.array(subsets, dtype=np.int64),
-        np.array([x for extents, _ in links for x in extents], dtype=np.int64),
-        np.array([x for _, steps in links for x in steps], dtype=np.int64),
-        np.append(places[sets], places[-1]),
-    )
+        first = len(slots)
+        for columns in (subset for subset in _subsets(table) if often[subset] > 1):
+            below = tuple(k for k in range(first, len(slots)) if {*slots[k].columns} < {*columns})
+            cells = size(table) / size(columns)
+            weight = 1 / (cells * variances[t])
+            weights[columns] = weights.get(columns, 0.0) + weight
+            slots.append(_Slot(t, columns, below, cells, weight))
+    return [slot._replace(share=slot.share / weights[slot.columns]) for slot in slots]
 
 
-@compiled
-def _part(
-    slots: Slots,
-    vector: Floats,
-    weights: tuple[Floats, Floats],
-    work: tuple[Floats, Floats, Integers],
-    result: Floats,
-) -> None:
+def _program(
+    layout: TreeLayout,
+    slots: Sequence[_Slot],
+    sets: Sequence[Columns],
+    spans: Sequence[Span],
+    weights: Sequence[tuple[float, float]],
+) -> Program:
     """Effects e_c of each set become e_c − given_c·Σ taken_c'·e_c'; their sum in each table.
 
     Args:
+        layout: of the tables.
         slots: of all tables.
-        vector: the tables.
-        weights: given and taken, shape (slots,) each.
-        work: zeros, written to: effects of all slots, sums of all sets, digits of `factor_kernels`.
-        result: zeros; receives the sums.
+        sets: of columns.
+        spans: of tables, results, effects and sums in memory; those behind are zeros at first.
+        weights: of each slot, given and taken.
     """
-    (given, taken), (effects, sums, digits) = weights, work
-    _effects(slots, vector, effects, digits)
-    for k in range(len(slots.sets)):
-        start = slots.sums[k]
-        for i in range(slots.starts[k + 1] - slots.starts[k]):
-            sums[start + i] += taken[k] * effects[slots.starts[k] + i]
-    for k in range(len(slots.sets)):
-        start = slots.sums[k]
-        effect = effects[slots.starts[k] : slots.starts[k + 1]]
-        for i in range(len(effect)):
-            effect[i] -= given[k] * sums[start + i]
-        a, b = slots.links[slots.first[k]], slots.links[slots.first[k] + 1]
-        table = result[slots.tables[k, 0] : slots.tables[k, 1]]
-        add(table, effect, slots.extents[a:b], slots.steps[a:b], digits)
-
-
-@compiled(inline="always")
-def _effects(slots: Slots, vector: Floats, effects: Floats, digits: Integers) -> None:
-    """The effect of each slot, one after the other."""
-    for k in range(len(slots.sets)):
-        effect = effects[slots.starts[k] : slots.starts[k + 1]]
-        for link in range(slots.first[k], slots.first[k + 1]):
-            a, b = slots.links[link], slots.links[link + 1]
-            extents, steps, r = slots.extents[a:b], slots.steps[a:b], slots.subsets[link]
-            if r < 0:
-                table = vector[slots.tables[k, 0] : slots.tables[k, 1]]
-                sum_up(table, effect, extents, steps, digits)
-                for i in range(len(effect)):  # negative, so that effects of subsets are added
-                    effect[i] /= -slots.cells[k]
-            else:
-                subset = effects[slots.starts[r] : slots.starts[r + 1]]
-                add(effect, subset, extents, steps, digits)
-        for i in range(len(effect)):
-            effect[i] = -effect[i]
+    recipe, n = Recipe(), len(layout.tables)
+    tables, results, effects = spans[:n], spans[n : 2 * n], spans[2 * n :]
+    sums = dict(zip(sets, spans[2 * n + len(slots) :], strict=True))
+    for slot, effect, (_, taken) in zip(slots, effects, weights, strict=False):
+        link = layout.steps(layout.tables[slot.table], slot.columns)
+        recipe.join(SUM, tables[slot.table], effect, link)
+        recipe.change(SCALE, effect, number=-slot.cells)  # so that effects of subsets are added
+        for k in slot.below:
+            recipe.join(ADD, effect, effects[k], layout.steps(slot.columns, slots[k].columns))
+        recipe.change(SCALE, effect, number=-1.0)
+        recipe.change(MOVE, effect, sums[slot.columns], taken)
+    for slot, effect, (given, _) in zip(slots, effects, weights, strict=False):
+        recipe.change(MOVE, sums[slot.columns], effect, -given)
+        link = layout.steps(layout.tables[slot.table], slot.columns)
+        recipe.join(ADD, results[slot.table], effect, link)
+    return recipe.program()

@@ -37,9 +37,10 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
 from understudy.functions.triangulation import Columns
-from understudy.models.graphical.belief_propagation import FORBIDDEN, calibrate, marginal
+from understudy.models.graphical.belief_propagation import calibrate, marginal
 from understudy.models.graphical.clique_layout import Box, TreeLayout, enforceable, excluded
 from understudy.models.graphical.clique_sampling import drawn
+from understudy.models.graphical.factor_kernels import FORBIDDEN
 from understudy.models.graphical.junction_tree import JunctionTree
 from understudy.models.graphical.lbfgs import Problem, dot, minimised
 from understudy.models.graphical.linear_measurement import Observation, Redundancy, merged
@@ -143,10 +144,9 @@ def fitted(
     dual = _Dual(layout, known, excluded(layout, kept), max(total, 0.0), regularisation)
     start = _start(known, max(total, 0.0), {} if warm is None else warm.potentials)
     solution = minimised(dual.problem, dual.vector(start), tolerance=tolerance, steps=steps)
-    dual.value(solution.x)  # leaves the probabilities at the solution
     return MaxEntropy(
         layout,
-        dual.probabilities,
+        dual.probabilities(solution.x),
         dual.tables(solution.x),
         max(total, 0.0),
         solution.size,
@@ -173,11 +173,10 @@ class _Dual:
         regularisation: float,
     ) -> None:
         self._layout, self._forbidden, self._total = layout, forbidden, total
-        self._nodes = np.zeros(int(layout.node_starts[-1]))
-        self.probabilities = np.empty(layout.tree.cells)
-        if calibrate(layout.program, forbidden, self.probabilities, self._nodes) < FORBIDDEN / 2:
+        self._cells = layout.cells()
+        if calibrate(layout.calibration, forbidden, self._cells) < FORBIDDEN / 2:
             raise ValueError("the rules allow no record at all")
-        self._possible = self._nodes[layout.measured] > 0
+        self._possible = self._cells.nodes[layout.measured] > 0
         self._counts = self.vector({o.columns: o.counts for o in observations})
         variance = [layout.stored(np.asarray(o.variance), o.columns) for o in observations]
         self._variance = np.concatenate([*variance, np.zeros(0)])
@@ -207,14 +206,18 @@ class _Dual:
 
     def value(self, x: Floats) -> tuple[float, Floats]:
         """The function and its gradient."""
-        self._nodes[:] = 0.0
-        measured = self._nodes[self._layout.measured]
+        self._cells.nodes[:] = 0.0
+        measured = self._cells.nodes[self._layout.measured]
         measured[:] = x
-        program = self._layout.program
-        constant = calibrate(program, self._forbidden, self.probabilities, self._nodes)
+        constant = calibrate(self._layout.calibration, self._forbidden, self._cells)
         pull = self._ridge * x
         gradient = self._total * measured - self._counts + pull
         return self._total * constant - dot(x, self._counts - 0.5 * pull), gradient
+
+    def probabilities(self, x: Floats) -> Floats:
+        """Of the cells of all cliques."""
+        self.value(x)
+        return self._cells.cliques.copy()  # without the memory of the other tables
 
     def _diagonal(self, x: Floats, gradient: Floats) -> Floats:
         """The inverse of λ·σ² and of the cell's variance, about.

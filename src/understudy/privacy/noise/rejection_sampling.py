@@ -98,12 +98,9 @@ def _exp_chain(words: _Words, cursor: _Integers, first: _Ratio, second: _Ratio) 
         return True
     k = 1
     while cursor[0] <= words.size:
-        if (
-            (k > 1 and word_below(words, cursor, k) != 0)
-            or (n < d and word_below(words, cursor, d) >= n)
-            or (m < e and word_below(words, cursor, e) >= m)
-        ):
-            return k % 2 == 1
+        for part, whole in ((1, k), (n, d), (m, e)):  # one call is compiled, not three
+            if part < whole and word_below(words, cursor, whole) >= part:
+                return k % 2 == 1
         k += 1
     return False
 
@@ -113,10 +110,12 @@ def _exp_product(words: _Words, cursor: _Integers, part: _Ratio, rate: _Ratio) -
     """Bernoulli(exp(-part·rate)), part in [0, 1], rate ≥ 0 of any size."""
     if part[0] == 0:
         return True
-    for _ in range(rate[0] // rate[1]):
-        if not _exp_chain(words, cursor, part, _ONE):
+    whole = rate[0] // rate[1]
+    for trial in range(whole + 1):
+        last = (rate[0] % rate[1], rate[1])
+        if not _exp_chain(words, cursor, part, last if trial == whole else _ONE):
             return False
-    return _exp_chain(words, cursor, part, (rate[0] % rate[1], rate[1]))
+    return True
 
 
 @compiled(inline="always")
@@ -195,59 +194,61 @@ def _gaussian(words: _Words, cursor: _Integers, variance: _Ratio, t: int) -> int
 
 
 @compiled
-def _fill_exp(words: _Words, out: _Integers, done: int, rate: _Ratio) -> tuple[int, int]:
-    cursor = np.zeros(1, dtype=np.int64)
-    for index in range(done, out.size):
+def _fill_exp(words: _Words, cursor: _Integers, out: _Integers, rate: _Ratio) -> None:
+    for index in range(cursor[1], out.size):
         start = cursor[0]
         value = exp_trial(words, cursor, rate)
         if cursor[0] > words.size:
-            return index, start
+            cursor[0] = start
+            return
         out[index] = value
-    return out.size, cursor[0]
+        cursor[1] = index + 1
 
 
 @compiled
-def _fill_laplace(words: _Words, out: _Integers, done: int, scale: _Ratio) -> tuple[int, int]:
-    cursor = np.zeros(1, dtype=np.int64)
-    for index in range(done, out.size):
+def _fill_laplace(words: _Words, cursor: _Integers, out: _Integers, scale: _Ratio) -> None:
+    for index in range(cursor[1], out.size):
         start = cursor[0]
         value = _laplace(words, cursor, scale)
         if cursor[0] > words.size:
-            return index, start
+            cursor[0] = start
+            return
         out[index] = value
-    return out.size, cursor[0]
+        cursor[1] = index + 1
 
 
 @compiled
 def _fill_gaussian(
-    words: _Words, out: _Integers, done: int, variance: _Ratio, t: int
-) -> tuple[int, int]:
-    cursor = np.zeros(1, dtype=np.int64)
-    for index in range(done, out.size):
+    words: _Words, cursor: _Integers, out: _Integers, variance: _Ratio, t: int
+) -> None:
+    for index in range(cursor[1], out.size):
         start = cursor[0]
         value = _gaussian(words, cursor, variance, t)
         if cursor[0] > words.size:
-            return index, start
+            cursor[0] = start
+            return
         out[index] = value
-    return out.size, cursor[0]
+        cursor[1] = index + 1
 
 
 def fill(
-    kernel: Callable[..., tuple[int, int]], terms: tuple[Any, ...], size: int, source: Randomness
+    kernel: Callable[..., None], terms: tuple[Any, ...], size: int, source: Randomness
 ) -> _Integers:
     """Run ``kernel`` until ``size`` draws are complete, feeding it words; shape ``(size,)``.
 
-    The kernel is called with (words, draws, how many are done, ``*terms``). It returns (draws
-    complete, words used by them); the words behind stay in the stream.
+    The kernel is called with (words, cursor, draws, ``*terms``). The cursor holds the index of the
+    next word and that of the next draw; the kernel leaves it behind the last complete draw and its
+    words. The words behind stay in the stream.
     """
     out = np.empty(size, dtype=np.int64)
     words: _Words = np.empty(0, dtype=np.uint64)
-    done = 0
-    while done < size:
-        n_words = min(_CHUNK_WORDS, _WORDS_PER_DRAW * (size - done) + 64)
+    cursor = np.zeros(2, dtype=np.int64)
+    while cursor[1] < size:
+        n_words = min(_CHUNK_WORDS, _WORDS_PER_DRAW * (size - int(cursor[1])) + 64)
         words = np.concatenate((words, source.words(n_words)))
-        done, used = kernel(words, out, done, *terms)
-        words = words[used:]
+        cursor[0] = 0
+        kernel(words, cursor, out, *terms)
+        words = words[cursor[0] :]
     return out
 
 

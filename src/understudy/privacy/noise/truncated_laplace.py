@@ -227,19 +227,19 @@ def _near(
 @rejection_sampling.compiled
 def _fill_near(
     words: NDArray[np.uint64],
+    cursor: _Integers,
     out: _Integers,
-    done: int,
     centres: _Integers,
     terms: tuple[int, int, int, int],
-) -> tuple[int, int]:
-    cursor = np.zeros(1, dtype=np.int64)
-    for index in range(done, out.size):
+) -> None:
+    for index in range(cursor[1], out.size):
         start = cursor[0]
         value = _near(words, cursor, centres[index], terms)
         if cursor[0] > words.size:
-            return index, start
+            cursor[0] = start
+            return
         out[index] = value
-    return out.size, cursor[0]
+        cursor[1] = index + 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,29 +177,36 @@ def lattice_gaps(scores: NDArray[np.float64], sensitivity: Fraction) -> NDArray[
 
 @compiled
 def _propose(
-    words: NDArray[np.uint64], gaps: NDArray[np.int64], rate: tuple[int, int]
-) -> tuple[int, int]:
-    """Return (accepted index or -1 when the words run out, words used by complete proposals)."""
-    cursor = np.zeros(1, dtype=np.int64)
+    words: NDArray[np.uint64],
+    cursor: NDArray[np.int64],
+    gaps: NDArray[np.int64],
+    rate: tuple[int, int],
+) -> int:
+    """Return the accepted index, or -1 when the words run out.
+
+    The cursor is left behind the words of complete proposals.
+    """
     while True:
-        used = cursor[0]
+        start = cursor[0]
         index = word_below(words, cursor, gaps.size)
         accepted = exp_trial(words, cursor, (gaps[index] * rate[0], rate[1]))
         if cursor[0] > words.size:
-            return -1, used
+            cursor[0] = start
+            return -1
         if accepted:
-            return index, cursor[0]
+            return index
 
 
 def _draw(gaps: NDArray[np.int64], rate: Fraction, source: Randomness) -> int:
     """Return one index with P(i) ∝ exp(-rate·gaps[i])."""
     words = np.empty(0, dtype=np.uint64)
-    winner = -1
+    winner, cursor = -1, np.zeros(1, dtype=np.int64)
     while winner < 0:
         fresh = source.words(min(_CHUNK_WORDS, 4 * gaps.size + 16))
         words = np.concatenate((words, fresh))
-        winner, used = _propose(words, gaps - gaps.min(), rate.as_integer_ratio())
-        words = words[used:]
+        cursor[0] = 0
+        winner = _propose(words, cursor, gaps - gaps.min(), rate.as_integer_ratio())
+        words = words[cursor[0] :]
     return winner
 
 

@@ -224,13 +224,17 @@ def narrow(counts: NDArray[np.int64]) -> Counts:
 
 
 @compiled
-def _distance(counts: Counts, estimates: NDArray[np.floating]) -> int:
+def _distance(counts: Counts, estimates: NDArray[np.floating]) -> np.int64:
     """Σ |K n - rint(K ŷ)|; an estimate beyond 2⁴⁰ records counts as that, none as 0."""
     total = np.int64(0)
     for k in range(counts.size):
-        estimate = min(max(estimates[k], 0.0), 2.0**40) if estimates[k] == estimates[k] else 0.0
+        estimate = float(estimates[k])
+        if not estimate > 0.0:  # or no number
+            estimate = 0.0
+        elif estimate > 2.0**40:
+            estimate = 2.0**40
         total += abs(STEPS * np.int64(counts[k]) - np.int64(np.rint(STEPS * estimate)))
-    return int(total)
+    return total
 
 
 @dataclass(frozen=True)

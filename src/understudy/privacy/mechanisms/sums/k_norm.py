@@ -127,19 +127,19 @@ def _radius(
 @compiled
 def _fill_radii(
     words: NDArray[np.uint64],
+    cursor: NDArray[np.int64],
     out: NDArray[np.int64],
-    done: int,
     scale: tuple[int, int],
     dimension: int,
-) -> tuple[int, int]:
-    cursor = np.zeros(1, dtype=np.int64)
-    for index in range(done, out.size):
+) -> None:
+    for index in range(cursor[1], out.size):
         start = cursor[0]
         value = _radius(words, cursor, scale, dimension)
         if cursor[0] > words.size:
-            return index, start
+            cursor[0] = start
+            return
         out[index] = value
-    return out.size, cursor[0]
+        cursor[1] = index + 1
 
 
 def k_norm_noise(
