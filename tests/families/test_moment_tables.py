@@ -65,8 +65,13 @@ def exact_table(rows, columns):
     return table
 
 
-def by_columns(moments, n=300):
-    return {one.table.columns: one for one in level_tables(moments, SCHEMA, n)}
+def by_columns(moments, beside=(NAMES,)):
+    return {one.table.columns: one for one in level_tables(moments, SCHEMA, 300, beside)}
+
+
+def test_pairs_are_told_that_a_table_holds():
+    found = by_columns([(products(), UNNOISY)], [("job",), ("size2", "size", "sex")])
+    assert [*found] == [("sex",), ("job",), ("size2",), ("sex", "size2")]
 
 
 def test_without_noise_they_are_the_tables():
@@ -98,7 +103,9 @@ def test_structural_zeros_hold_nothing():
         SCHEMA.dumps() + '\n[[forbidden]]\nwhere = { sex = "f", size2 = "l" }\n'
     )
     own = NoisyProducts(NAMES, products().values + RNG.normal(0, 9, products().values.shape))
-    found = {one.table.columns: one for one in level_tables([(own, UNNOISY)], forbidding, 300)}
+    found = {
+        one.table.columns: one for one in level_tables([(own, UNNOISY)], forbidding, 300, [NAMES])
+    }
     counts = found["sex", "size2"].table.counts
     assert counts[0, 2] == 0
     assert (counts != 0).sum() == 5

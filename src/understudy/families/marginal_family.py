@@ -78,7 +78,8 @@ class MarginalMethod(Method):
     ) -> Model | None:
         """The model that sets are drawn from, from what is released."""
         marginals = [NoisyMarginal(table, noise) for table, noise in tables]
-        return self._model(schema, marginals, n_rows, self._beside(schema, moments, n_rows))
+        beside = self._beside(schema, moments, n_rows, marginals)
+        return self._model(schema, marginals, n_rows, beside)
 
     def by_fit(self, schema: Schema, tables: Tables, fits: int) -> list[Tables]:
         """A fit begins with a table of each column, in the order of the schema.
@@ -104,7 +105,7 @@ class MarginalMethod(Method):
             return model
         assert isinstance(model, MarginalModel)
         marginals = [NoisyMarginal(table, noise) for table, noise in tables]
-        beside = self._beside(schema, moments, n_rows)
+        beside = self._beside(schema, moments, n_rows, marginals)
         merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
 
         def refit(rng: np.random.Generator) -> Model:
@@ -150,12 +151,15 @@ class MarginalMethod(Method):
         self, gate: Gate, marginals: Sequence[NoisyMarginal], n_rows: int
     ) -> MarginalModel:
         """The model of tables that were measured through a gate, and of what else it gave out."""
-        beside = self._beside(gate.schema, moments_in(gate.measured), n_rows)
+        beside = self._beside(gate.schema, moments_in(gate.measured), n_rows, marginals)
         return self._model(gate.schema, marginals, n_rows, beside)
 
-    def _beside(self, schema: Schema, moments: Moments, n_rows: float) -> list[NoisyMarginal]:
+    def _beside(
+        self, schema: Schema, moments: Moments, n_rows: float, marginals: Sequence[NoisyMarginal]
+    ) -> list[NoisyMarginal]:
         """What second moments tell; nothing to fits whose sets are to differ by all their noise."""
-        return [] if self.sets == "split" else level_tables(moments, schema, n_rows)
+        held = [one.table.columns for one in marginals]
+        return [] if self.sets == "split" else level_tables(moments, schema, n_rows, held)
 
     def _merged(
         self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]

@@ -18,7 +18,7 @@ for Noisy Marginals under Convex Loss Functions".
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -43,24 +43,32 @@ def moments_in(measured: Iterable[Released[object]]) -> Moments:
     ]
 
 
-def level_tables(moments: Moments, schema: Schema, n_rows: float) -> list[NoisyMarginal]:
-    """All tables of one and of two columns of levels that second moments tell.
+def level_tables(
+    moments: Moments, schema: Schema, n_rows: float, beside: Iterable[tuple[str, ...]]
+) -> list[NoisyMarginal]:
+    """Tables of one and of two columns of levels that second moments tell.
 
     Args:
         moments: as released; those for noise by sums of sizes, which have no contrasts, and those
             of some records alone tell none.
         schema: in which they were measured.
         n_rows: number of rows.
+        beside: columns of the tables of a fit; of a pair that none of them holds there is no table.
     """
+    pairs = {frozenset(pair) for columns in beside for pair in combinations(columns, 2)}
     found: list[NoisyMarginal] = []
     for products, noise in moments:
         if not (products.pure or products.complete):
-            found += _tables(products, noise, schema, n_rows)
+            found += _tables(products, noise, schema, n_rows, pairs)
     return found
 
 
 def _tables(
-    products: NoisyProducts, noise: Noise, schema: Schema, n_rows: float
+    products: NoisyProducts,
+    noise: Noise,
+    schema: Schema,
+    n_rows: float,
+    pairs: Collection[frozenset[str]],
 ) -> Iterator[NoisyMarginal]:
     scores = Scores.of(schema, products.columns)
     weights = scores.order.weights(float(scores.weight))
@@ -78,6 +86,8 @@ def _tables(
         own = Noise(noise.distribution, str(spread**2), spread)
         yield _marginal((name,), n_rows / column.size + effects[name], own, schema)
     for a, b in combinations(turns, 2):
+        if frozenset((a, b)) not in pairs:
+            continue
         k, m = len(turns[a]), len(turns[b])
         both = matrix[np.ix_(scores.places(a), scores.places(b))]
         told = n_rows / (k * m) + effects[a][:, None] / m + effects[b][None, :] / k
