@@ -128,7 +128,7 @@ def telling(
             (
                 one.stddev**2 * math.prod(sizes[name] for name in {*one.table.columns} - own)
                 for one in measured
-                if own <= {*one.table.columns} and len(one.table.columns) >= len(own)
+                if own <= {*one.table.columns}
             ),
             default=0.0,
         )
