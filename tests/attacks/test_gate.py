@@ -121,9 +121,9 @@ class Spied(Table):
         super().__init__(ROWS, Schema.loads(SCHEMA))
         self.asked = []
 
-    def _note(self, name, *args):
+    def _note(self, name, *args, **options):
         self.asked.append(name)
-        return getattr(super(), name)(*args)
+        return getattr(super(), name)(*args, **options)
 
     def total(self):
         return self._note("total")
@@ -131,8 +131,8 @@ class Spied(Table):
     def count(self, *args):
         return self._note("count", *args)
 
-    def occupied(self, *args):
-        return self._note("occupied", *args)
+    def occupied(self, *args, **part):
+        return self._note("occupied", *args, **part)
 
     def sums(self, *args):
         return self._note("sums", *args)

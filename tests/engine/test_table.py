@@ -46,3 +46,30 @@ def test_wide_tables_are_those_that_a_narrow_count_gives(monkeypatch, n):
         assert one.outside == two.outside
         np.testing.assert_array_equal(one.inside, two.inside)
     assert narrow[0].inside.sum() + narrow[0].outside == n
+
+
+def test_occupied_cells_come_in_parts():
+    """As many as are asked for from a code on, whether they were counted before or not."""
+    rng = np.random.default_rng(1)
+    rows = pl.DataFrame(
+        {
+            "a": rng.choice(["x", "y", "?"], 80),
+            "b": rng.integers(0, 5, 80),
+            "c": rng.random(80) < 0.3,
+        }
+    )
+    whole = Table(rows, SCHEMA).occupied((1, 0, 2)).expose()
+    for table in (Table(rows, SCHEMA), known := Table(rows, SCHEMA)):
+        if table is known:
+            table.occupied((1, 0, 2))
+        start, codes, counts = 0, [], []
+        while True:
+            part = table.occupied((1, 0, 2), start=start, most=4).expose()
+            assert part.outside == whole.outside > 0
+            codes.extend(part.codes.tolist())
+            counts.extend(part.counts.tolist())
+            if len(part.codes) < 4:
+                break
+            start = codes[-1] + 1
+        assert codes == whole.codes.tolist()
+        assert counts == whole.counts.tolist()

@@ -199,6 +199,30 @@ def test_occupied_cells_of_many_small_batches():
     assert dict(zip(codes.tolist(), counts.tolist(), strict=True)) == expected
 
 
+@reproducible
+@given(problems(small_sizes), st.integers(1, 12), st.integers(0, 2))
+def test_lowest_cells_are_the_first_of_all_that_are_occupied(problem, most, merged):
+    """Whatever the batches, whichever cells are left out, and wherever they were counted."""
+    sizes, _, batches = problem
+    whole = OccupiedCounter(sizes)
+    for batch in batches:
+        whole.add(batch)
+    codes, counts = whole.cells()
+    for start in (0, *(codes[: 2 * most : most] + 1).tolist()):
+        counter = OccupiedCounter(sizes, start=start, most=most)
+        for k, batch in enumerate(batches):
+            if k % 3 < merged:
+                other = OccupiedCounter(sizes, start=start, most=most)
+                other.add(batch)
+                counter.merge(*other.cells())
+            else:
+                counter.add(batch)
+        first = int(np.searchsorted(codes, start))
+        found = counter.cells()
+        np.testing.assert_array_equal(found[0], codes[first : first + most])
+        np.testing.assert_array_equal(found[1], counts[first : first + most])
+
+
 def test_rows_that_are_not_kept_are_not_looked_at():
     counter = OccupiedCounter([2])
     counter.add([np.array([0, 200, 1], dtype=np.uint8)], np.array([True, False, True]))

@@ -137,12 +137,13 @@ def test_totals_are_those_of_the_dense_table():
 @pytest.mark.parametrize("distribution", [geometric, lattice])
 @pytest.mark.parametrize("threshold", [1, 3])
 def test_survivors_are_those_of_the_dense_table(distribution, threshold):
-    """Which cells survive with which count (whole part), by chi-square."""
+    """Which cells survive with which count (whole part), by chi-square; occupied ones in parts."""
     randomness, noise = SeededRandomness(5), distribution(1.43)
+    parts = OCCUPIED.part(0, 1), OCCUPIED.part(1, 1), OCCUPIED.part(5, 1)
 
     def filtered():
         cells = noisy_cells(
-            OCCUPIED, ("a", "b"), DOMAIN, noise, threshold=threshold, randomness=randomness
+            parts, ("a", "b"), DOMAIN, noise, threshold=threshold, randomness=randomness
         )
         assert (np.diff(cells.codes) > 0).all()
         return outcome(dict(zip(cells.codes.tolist(), cells.counts.tolist(), strict=True)))
@@ -175,7 +176,7 @@ def test_spurious_cells_are_as_many_as_asked_for():
     found = [
         len(
             noisy_cells(
-                none,
+                [none],
                 ("a", "b", "c"),
                 domain,
                 distribution,

@@ -64,9 +64,9 @@ class Spy:
     def grouped(self, schema, groups):
         return self.table.grouped(schema, groups)
 
-    def occupied(self, columns):
+    def occupied(self, columns, **part):
         self.asked.append(columns)
-        return self.table.occupied(columns)
+        return self.table.occupied(columns, **part)
 
 
 def gate(epsilon=1, delta=0, seed=1, schema=SCHEMA, **options):
@@ -107,9 +107,9 @@ def test_the_ledger_is_charged_before_the_engine_is_asked(verb):
     ask = {name: getattr(spy, name) for name in ("total", "count", "occupied")}
 
     def paid_first(name):
-        def asked(*args):
+        def asked(*args, **options):
             assert door.ledger, "computed before it was paid"
-            return ask[name](*args)
+            return ask[name](*args, **options)
 
         return asked
 

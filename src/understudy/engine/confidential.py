@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.engine.bounded_sums import ExactSums
 from understudy.engine.coding import Codes, Reading
+from understudy.engine.occupied_cells import MAX_CODES
 from understudy.engine.score_products import ExactProducts
 from understudy.features.column_scores import Scores
 from understudy.features.heap_cells import NumberCells
@@ -67,8 +68,17 @@ class Engine(Protocol):
         """
         ...
 
-    def occupied(self, columns: tuple[int, ...]) -> Confidential[ExactCells]:
-        """Occupied cells of one contingency table of up to 2⁶² cells."""
+    def occupied(
+        self, columns: tuple[int, ...], *, start: int = 0, most: int = MAX_CODES
+    ) -> Confidential[ExactCells]:
+        """Occupied cells of one contingency table of up to 2⁶² cells.
+
+        Args:
+            columns: column indices of the table, in the order of its axes.
+            start: cells of lower codes are left out.
+            most: so many of the others at most, those of the lowest codes. There are no more if it
+                is fewer.
+        """
         ...
 
     def sums(self, columns: tuple[int, ...], of: tuple[int, ...]) -> Confidential[ExactSums]:
@@ -181,6 +191,12 @@ class ExactCells:
     codes: NDArray[np.int64]
     counts: NDArray[np.int64]
     outside: int
+
+    def part(self, start: int, most: int) -> ExactCells:
+        """The first cells from a code on, `most` of them at most."""
+        first = int(np.searchsorted(self.codes, start))
+        chosen = slice(first, first + most)
+        return ExactCells(self.codes[chosen], self.counts[chosen], self.outside)
 
 
 @dataclass(frozen=True)

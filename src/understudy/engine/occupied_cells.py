@@ -24,17 +24,22 @@ _Run = tuple[NDArray[np.int64], NDArray[np.int64]]
 class OccupiedCounter:
     """Counts of the occupied cells of a joint table, accumulated over batches of rows.
 
-    Memory is proportional to the occupied cells and the largest batch.
+    Memory is proportional to the occupied cells, or to `most`, and the largest batch.
 
     Args:
         sizes: Number of values of each column, at least 1.
+        start: Cells of lower codes are not counted.
+        most: Of the others only so many are, those of the lowest codes.
 
     Raises:
         ValueError: If there is no column, a size is below 1, or the table has more than 2^62 cells.
     """
 
-    def __init__(self, sizes: Sequence[int]) -> None:
+    def __init__(self, sizes: Sequence[int], *, start: int = 0, most: int = MAX_CODES) -> None:
         self._sizes = _checked_sizes(sizes)
+        self._start, self._most = start, most
+        self._end = MAX_CODES
+        """No cell from this code on is among the lowest."""
         self._runs: list[_Run] = []
 
     def add(
@@ -58,12 +63,15 @@ class OccupiedCounter:
             if keep.dtype != np.bool_ or any(keep.shape != column.shape for column in columns):
                 raise ValueError("keep must hold one boolean for each row of each column")
             columns = [column[keep] for column in columns]
-        codes, counts = np.unique(encode(columns, self._sizes), return_counts=True)
-        self.merge(codes, counts.astype(np.int64, copy=False))
+        codes = encode(columns, self._sizes)
+        if self._start > 0 or self._end < MAX_CODES:
+            codes = codes[(codes >= self._start) & (codes < self._end)]
+        codes, counts = np.unique(codes, return_counts=True)
+        self.merge(codes[: self._most], counts[: self._most].astype(np.int64, copy=False))
 
     def merge(self, codes: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
-        """Add cells that were counted elsewhere, as `cells` gives them."""
-        self._runs.append((codes, counts))
+        """Add cells that a counter of the same start and number gave elsewhere by `cells`."""
+        self._keep((codes, counts))
         # Merging only runs of like length keeps the total work at n log n over many small batches,
         # and the lengths geometric, so that together they are at most twice the longest.
         while len(self._runs) > 1 and len(self._runs[-2][0]) <= 2 * len(self._runs[-1][0]):
@@ -86,7 +94,13 @@ class OccupiedCounter:
     def _merge_last(self) -> None:
         """Replace the two shortest runs by their union."""
         last, previous = self._runs.pop(), self._runs.pop()
-        self._runs.append(_merge(*previous, *last))
+        self._keep(_merge(*previous, *last, self._most))
+
+    def _keep(self, run: _Run) -> None:
+        codes = run[0]
+        if len(codes) == self._most:
+            self._end = min(self._end, int(codes[-1]) + 1)
+        self._runs.append(run)
 
 
 def inside(
@@ -183,9 +197,10 @@ def _merge(
     counts_a: NDArray[np.int64],
     codes_b: NDArray[np.int64],
     counts_b: NDArray[np.int64],
+    most: int,
 ) -> _Run:
-    """Union of two runs in one pass; counts of codes in both are added."""
-    codes = np.empty(len(codes_a) + len(codes_b), dtype=np.int64)
+    """The lowest codes of two runs in one pass; counts of codes in both are added."""
+    codes = np.empty(min(len(codes_a) + len(codes_b), most), dtype=np.int64)
     counts = np.empty(len(codes), dtype=np.int64)
     a = b = n = 0
     while a < len(codes_a) or b < len(codes_b):
@@ -198,7 +213,11 @@ def _merge(
         # Codes come out in order, so equal ones come out together.
         if n > 0 and codes[n - 1] == code:
             counts[n - 1] += count
+        elif n == most:
+            break
         else:
             codes[n], counts[n] = code, count
             n += 1
+    if n == len(codes):
+        return codes, counts
     return codes[:n].copy(), counts[:n].copy()

@@ -20,6 +20,7 @@ from understudy.engine.confidential import (
     Premises,
 )
 from understudy.engine.line_counts import LineCounts
+from understudy.engine.occupied_cells import MAX_CODES
 from understudy.engine.passes import CodePass, RowPass, T
 from understudy.engine.score_products import ExactProducts, ScoreProducts
 from understudy.engine.table_counts import CellCounts, TableCounts
@@ -86,9 +87,11 @@ class SummedRows(ABC):
         inside[cells.codes] = cells.counts
         return ExactTable(inside.reshape(sizes), cells.outside)
 
-    def occupied(self, columns: tuple[int, ...]) -> Confidential[ExactCells]:
+    def occupied(
+        self, columns: tuple[int, ...], *, start: int = 0, most: int = MAX_CODES
+    ) -> Confidential[ExactCells]:
         """Occupied cells of one contingency table of up to 2⁶² cells, counted once."""
-        return Confidential(self._known_cells(columns))
+        return Confidential(self._known_cells(columns).part(start, most))
 
     def _known_cells(self, columns: tuple[int, ...]) -> ExactCells:
         if columns not in self._cells:

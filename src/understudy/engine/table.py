@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from understudy.engine.coding import Coder, Codes, ColumnCoder, Reading, part_of
-from understudy.engine.confidential import Confidential
+from understudy.engine.confidential import Confidential, ExactCells
 from understudy.engine.kept_codes import KEEP_BYTES, KeptCodes
+from understudy.engine.occupied_cells import MAX_CODES
 from understudy.engine.passes import CodePass, RowPass, T, group_of, in_groups_of
 from understudy.engine.reading.column_types import require_columns, require_types
 from understudy.engine.reading.readers import open_rows
 from understudy.engine.reading.table_rows import FrameKind, Rows
 from understudy.engine.summed_rows import SummedRows
+from understudy.engine.table_counts import CellCounts
 from understudy.parallel import require_threads
 from understudy.schema import Schema, private_copy
 
@@ -87,6 +90,18 @@ class Table(SummedRows):
             groups: column → group of each of its states.
         """
         return GroupedTable(self, schema, groups)
+
+    def occupied(
+        self, columns: tuple[int, ...], *, start: int = 0, most: int = MAX_CODES
+    ) -> Confidential[ExactCells]:
+        """Occupied cells; of more than `most`, so many are counted and held on each pass."""
+        if columns not in self._cells:
+            begun = partial(CellCounts, self._schema.sizes, columns, start, most)
+            found = self._through_codes(begun)
+            if start > 0 or len(found.codes) == most:
+                return Confidential(found)
+            self._cells[columns] = found
+        return super().occupied(columns, start=start, most=most)
 
     def coded(self) -> Confidential[list[Codes]]:
         """State of every value: one array of shape (n,) per column, in the order of the schema."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from understudy.engine.coding import Codes
 from understudy.engine.confidential import ExactCells, ExactTable
 from understudy.engine.marginal_counter import MarginalCounter
-from understudy.engine.occupied_cells import OccupiedCounter, inside
+from understudy.engine.occupied_cells import MAX_CODES, OccupiedCounter, inside
 from understudy.engine.passes import Arrays, CodePass
 
 
@@ -54,12 +54,21 @@ class CellCounts(CodePass[ExactCells]):
     Args:
         sizes: states of each column of the schema, the one out of domain not counted.
         columns: column indices of the table, in the order of its axes.
+        start: cells of lower codes are left out.
+        most: so many of the others are counted at most, those of the lowest codes.
     """
 
-    def __init__(self, sizes: Sequence[int], columns: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        sizes: Sequence[int],
+        columns: tuple[int, ...],
+        start: int = 0,
+        most: int = MAX_CODES,
+    ) -> None:
         self.places = columns
         self._sizes = [sizes[j] for j in columns]
-        self._counter, self._outside = OccupiedCounter(self._sizes), 0
+        self._counter = OccupiedCounter(self._sizes, start=start, most=most)
+        self._outside = 0
 
     def add(self, columns: Sequence[Codes]) -> None:
         """Count one batch."""
@@ -78,5 +87,5 @@ class CellCounts(CodePass[ExactCells]):
         self._outside += int(outside[0])
 
     def answer(self) -> ExactCells:
-        """All of them."""
+        """All that were counted."""
         return ExactCells(*self._counter.cells(), self._outside)

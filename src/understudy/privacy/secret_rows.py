@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from understudy.privacy.internal import Confide, Diagnostic, Internal
 from understudy.privacy.released import Bins, Groups
 from understudy.privacy.terms import View
 from understudy.privacy.whole_rows import NumberedRows
+
+MOST_CELLS: Final = 2**24
+"""Occupied cells of a huge table that are held at once, at a few dozen bytes each."""
 
 
 class SecretRows:
@@ -79,6 +82,16 @@ class SecretRows:
     def cells(self, columns: tuple[str, ...]) -> ExactCells:
         """Occupied cells of one table of up to 2⁶² cells."""
         return self._secret_engine.occupied(self.view.places(columns)).expose()
+
+    def cells_in_parts(self, columns: tuple[str, ...]) -> Iterator[ExactCells]:
+        """The same, `MOST_CELLS` at a time at most, ascending; at least one part."""
+        places, start = self.view.places(columns), 0
+        while True:
+            part = self._secret_engine.occupied(places, start=start, most=MOST_CELLS).expose()
+            yield part
+            if len(part.codes) < MOST_CELLS:
+                return
+            start = int(part.codes[-1]) + 1
 
     def sums(self, columns: tuple[str, ...], of: tuple[str, ...]) -> ExactSums:
         """Sums of bounded numbers, and of their products, by cell of a table.

@@ -108,7 +108,7 @@ def test_an_empty_cell_can_survive_whatever_an_occupied_one_can():
     outcomes = {}
     for word in (0, ONES):
         source = Scripted([word, word, *SeededRandomness(1).words(4000)])
-        cells = noisy_cells(none, ("a",), Domain((1,)), noise, threshold=1, randomness=source)
+        cells = noisy_cells([none], ("a",), Domain((1,)), noise, threshold=1, randomness=source)
         outcomes[word] = cells.codes.tolist(), cells.counts.tolist()
     assert outcomes == {0: ([], []), ONES: ([0], [1])}
 

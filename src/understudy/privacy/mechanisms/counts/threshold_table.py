@@ -2,10 +2,12 @@
 
 The dense sanitizer perturbs every allowed cell; zeroing all noisy counts below a threshold that
 does not depend on the rows is post-processing, so the survivors have the guarantee of the dense
-table. Empty cells are not visited one by one: the number of survivors among them is binomial, each
-exceeds the threshold by a geometric amount (the distribution is memoryless), and their places are
-uniform (Cormode, Procopiuc, Srivastava & Tran 2012, "Differentially private summaries for sparse
-data").
+table. Empty cells are not visited one by one: a binomial number of all allowed cells, at uniform
+places, are those whose noise reaches the threshold if they are empty, each by a geometric amount
+more (the distribution is memoryless; Cormode, Procopiuc, Srivastava & Tran 2012, "Differentially
+private summaries for sparse data"). Those of them that hold records are dropped: what noise does to
+an empty cell is independent from cell to cell, so it can be drawn for cells that need it not. So
+occupied cells may come in parts, and how many there are need not be known.
 
 Each of these draws is exact (`binomial_sampling`, `rejection_sampling`, `drawn_cells`), so the
 distribution is that of the dense table to the last bit: a cell that can survive when it is occupied
@@ -26,6 +28,7 @@ says in the guarantee.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
@@ -162,7 +165,7 @@ class ThresholdTable(Mechanism[Released[NoisyCells], PureNoise]):
         """Occupied cells with noise, and the empty ones that reach the threshold by noise alone."""
         (charge,) = charges
         cells = noisy_cells(
-            rows.cells(self.columns),
+            rows.cells_in_parts(self.columns),
             self.columns,
             rows.view.domain(self.columns),
             charge.parameter,
@@ -182,7 +185,7 @@ def threshold_for(n_cells: int, scale: Fraction, spurious: float) -> int:
 
 
 def noisy_cells(
-    exact: ExactCells,
+    exact: Iterable[ExactCells],
     columns: tuple[str, ...],
     domain: Domain,
     distribution: DiscreteLaplace | LatticeLaplace,
@@ -193,7 +196,8 @@ def noisy_cells(
     """The noisy cells that reach the threshold, ordered by their code.
 
     Args:
-        exact: occupied cells.
+        exact: occupied cells, in parts; at least one. How many records are out of domain is taken
+            from the last.
         columns: names of the columns.
         domain: their domain.
         distribution: calibrated noise.
@@ -202,19 +206,23 @@ def noisy_cells(
     """
     units, step = in_units(distribution)
     least = math.ceil(threshold / step)
-    noisy = exact.counts * int(1 / step) + units.sample(len(exact.counts), randomness)
-    kept = noisy >= least
-    n_empty = domain.n_allowed - len(exact.codes)
-    spurious = successes(n_empty, survival(units.scale, least), randomness)
-    codes = np.concatenate(
-        [exact.codes[kept], drawn_cells(spurious, domain, exact.codes, randomness)]
-    )
-    values = np.concatenate([noisy[kept], least + non_negative(units, spurious, randomness)])
+    spurious = successes(domain.n_allowed, survival(units.scale, least), randomness)
+    empty = drawn_cells(spurious, domain, np.zeros(0, dtype=np.int64), randomness)
+    codes, values, outside = [], [], 0
+    for part in exact:
+        noisy = part.counts * int(1 / step) + units.sample(len(part.counts), randomness)
+        kept = noisy >= least
+        codes.append(part.codes[kept])
+        values.append(noisy[kept])
+        empty, outside = empty[~is_among(part.codes, empty)], part.outside
+    codes.append(empty)
+    values.append(least + non_negative(units, len(empty), randomness))
     # Cells leave in the order of their codes: the order of drawing would tell which were occupied.
-    order = np.argsort(codes)
-    outside = float(exact.outside + distribution.sample(1, randomness)[0])
-    counts = values[order] if step == 1 else values[order] * float(step)
-    return NoisyCells(columns, codes[order], counts, float(threshold), outside)
+    order = np.argsort(both := np.concatenate(codes))
+    noisy = np.concatenate(values)[order]
+    counts = noisy if step == 1 else noisy * float(step)
+    missed = float(outside + distribution.sample(1, randomness)[0])
+    return NoisyCells(columns, both[order], counts, float(threshold), missed)
 
 
 def in_units(distribution: DiscreteLaplace | LatticeLaplace) -> tuple[DiscreteLaplace, Fraction]:
