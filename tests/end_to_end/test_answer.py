@@ -31,6 +31,7 @@ SCHEMA = us.Schema.loads(
     + column("age", "integer", lower=0, upper=99, bins=5, source="law")
     + column("income", "continuous", lower=0, upper=100, bins=5, source="law")
 )
+ANALYSES = '[[analyses]]\nkind = "ols"\nformula = "income ~ age"'
 MEAN = {"kind": "mean", "formula": "income"}
 MODEL = {"kind": "ols", "formula": "income ~ age + job"}
 CROSSED = {"kind": "table", "formula": "job + city"}
@@ -255,9 +256,7 @@ def test_an_answer_spends_what_it_adds_and_no_more(published, people):
 def test_the_command_shows_the_cost_first(understudy, people, published, tmp_path):
     people.to_csv(tmp_path / "people.csv", index=False)
     asked = tmp_path / "question.toml"
-    asked.write_text(
-        'title = "Income"\n[[analyses]]\nkind = "ols"\nformula = "income ~ age"\n', encoding="utf-8"
-    )
+    asked.write_text(f'title = "Income"\n{ANALYSES}\n', encoding="utf-8")
     told = understudy("answer", asked, "--release", published, "--epsilon", "0.5", "--plan")
     assert (told.code, "1 → 1.5" in told.out) == (0, True)
     out = tmp_path / "amended"
@@ -269,3 +268,24 @@ def test_the_command_shows_the_cost_first(understudy, people, published, tmp_pat
     assert us.Release.load(out).guarantee.epsilon == F(3, 2)
     again = understudy(*request, "--out", out, "--yes")
     assert (again.code, "already exists" in again.err) == (2, True)
+
+
+@pytest.mark.parametrize("claims", [False, True])
+def test_spark_is_opened_for_what_was_approved(
+    understudy, published, tmp_path, monkeypatch, claims
+):
+    """What a session would have read is not asked for: approval comes first."""
+    opened = []
+    monkeypatch.setattr("understudy.pipeline.gates.in_spark", lambda *asked: opened.append(asked))
+    asked = tmp_path / "question.toml"
+    means = 'claims = ["mean income > 10"]' if claims else ANALYSES
+    asked.write_text(f'title = "Income"\n{means}\n', encoding="utf-8")
+    request = ["answer", asked, "people", "--release", published, "-e", "0.5", "--engine", "spark"]
+    request += [] if claims else ["--out", tmp_path / "amended"]
+    refused = understudy(*request)
+    assert (refused.code, "--yes" in refused.err, opened) == (2, True, [])
+    assert "ask a database" in understudy(*request, "--table", "people", "--yes").err
+    assert not opened
+    understudy(*request, "--yes")
+    ((name, schema),) = opened
+    assert (name, schema.names) == ("people", SCHEMA.names)

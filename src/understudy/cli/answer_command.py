@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,8 +19,7 @@ from understudy.cli.table_argument import (
     Rows,
     TableName,
     Trusted,
-    given_rows,
-    given_table,
+    pending_rows,
 )
 from understudy.cli.terminal import answer_text, progress_bar, release_text, verdict_text
 from understudy.errors import MethodError
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from understudy.inference.question_file import QuestionFile
     from understudy.pipeline.answer_plan import AnswerPlan
     from understudy.release import Release
+    from understudy.schema import Schema
 
 
 @app.command()
@@ -75,7 +76,7 @@ def answer(
     from understudy.pipeline.answer_plan import plan_answer
 
     asked = question_file(question)
-    rows = None if data is None or plan else _rows(data, query, table, engine, release)
+    rows = None if data is None or plan else pending_rows(data, query, table, engine)
     spent_on: dict[str, Any] = {"ledger": ledger, "by": by, "spill": spill}
     spent_on["insecure_noise_seed"] = insecure_noise_seed
     if asked.claims:
@@ -99,7 +100,7 @@ def answer(
     kept_runs.hold(context, out)
     amended = _measure(
         planned,
-        rows,
+        rows(planned.schema),
         release,
         out,
         resume=resume,
@@ -109,15 +110,6 @@ def answer(
     )
     if as_json:
         _print_answers(amended, out)
-
-
-def _rows(data: str, query: str | None, table: str | None, engine: Rows, release: Path) -> object:
-    """The confidential table; Spark reads texts as the release's schema says."""
-    if engine is Rows.HERE:
-        return given_table(data, query, table)
-    from understudy.release import Release
-
-    return given_rows(data, query, table, engine, Release.load(release).schema)
 
 
 def _show(planned: AnswerPlan, *, as_json: bool) -> None:
@@ -175,7 +167,7 @@ def _measure(
 
 def _judge(
     asked: QuestionFile,
-    data: object,
+    rows: Callable[[Schema], object] | None,
     release: Path,
     epsilon: str | None,
     *,
@@ -194,7 +186,7 @@ def _judge(
         raise MethodError("Verdicts need --epsilon, which the claims of a question share.")
     loaded = Release.load(release)
     plans = plan_verdicts(asked, loaded, epsilon=epsilon)
-    if data is None:
+    if rows is None:
         if told is None:
             print_json([plan.to_json() for plan in plans])
         for plan in plans if told is not None else ():
@@ -203,6 +195,7 @@ def _judge(
     for plan in plans if told else ():
         verdict_text.planned(plan)
     _require_approved(yes=yes)
+    data = rows(loaded.schema)
     found: list[Verdict] = []
     try:
         with kept_runs.keeping(None, None):

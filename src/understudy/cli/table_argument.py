@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -65,8 +67,29 @@ def given_rows(
         DataError: as by `given_table`, or Spark cannot read it.
         MethodError: no Spark session can be opened.
     """
+    return pending_rows(data, query, table, engine)(schema)
+
+
+def pending_rows(
+    data: str, query: str | None, table: str | None, engine: Rows
+) -> Callable[[Schema], object]:
+    """What a command is to read once it may; only then is a Spark session opened.
+
+    Args:
+        data: as for `given_rows`, like the others.
+        query: the same.
+        table: the same.
+        engine: the same.
+
+    Returns:
+        What takes the schema and gives the rows.
+
+    Raises:
+        DataError: at once as by `given_table`, or where Spark is given a query.
+    """
     if engine is Rows.HERE:
-        return given_table(data, query, table)
+        here = given_table(data, query, table)
+        return lambda _schema: here
     if query is not None or table is not None:
         raise DataError(
             "--query and --table ask a database; with --engine spark give a path, or the name of "
@@ -74,7 +97,7 @@ def given_rows(
         )
     from understudy.pipeline.gates import in_spark
 
-    return in_spark(data, schema)
+    return partial(in_spark, data)
 
 
 def given_table(data: str, query: str | None, table: str | None) -> Path | Query:

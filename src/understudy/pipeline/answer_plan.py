@@ -20,6 +20,7 @@ from understudy.inference.question_file import QuestionFile, question_file
 from understudy.pipeline.amending import Parent, rehearsed, steps_of
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.privacy.mechanism import Charge
+from understudy.schema import Schema
 
 _SMALLEST, _LARGEST = 0.001, 10.0
 _HALVINGS: Final = 8  # of the logarithm of the range: ε within 4 %
@@ -64,6 +65,7 @@ class AnswerPlan:
 
     Attributes:
         question: that is asked.
+        schema: of the release.
         epsilon: what it adds.
         before: stated budget of the release.
         after: stated budget of both.
@@ -73,6 +75,7 @@ class AnswerPlan:
     """
 
     question: QuestionFile
+    schema: Schema
     epsilon: Number
     before: Budget
     after: Budget
@@ -161,6 +164,7 @@ def _planned(asked: QuestionFile, parent: Parent, epsilon: Number) -> AnswerPlan
         gains += _gains(question, one.names, widths, wanted, term)
     return AnswerPlan(
         question=asked,
+        schema=parent.release.schema,
         epsilon=epsilon,
         before=parent.budget,
         after=parent.extended(epsilon),
