@@ -99,3 +99,12 @@ def test_brackets_that_do_not_fit_are_a_sentence(kind):
     """Found by a search: the parser of formulas broke at a half bracket within another."""
     with pytest.raises(InferenceError, match="brackets do not fit together"):
         parse(kind, "age ~ grade (]" if kind == "ols" else "age (] + grade", SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula"), [("mean", "age > 5and age < 9"), ("ols", "age ~ {5or age}")]
+)
+def test_a_number_that_runs_into_a_word_is_a_sentence(kind, formula):
+    """Python only warned of it, on the error stream; here warnings are errors."""
+    with pytest.raises(InferenceError, match="invalid decimal literal"):
+        parse(kind, formula, SCHEMA)

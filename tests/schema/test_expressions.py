@@ -28,6 +28,7 @@ HOSTILE = [
     "cut(a)",
     "a < b < 3",
     "a and b",
+    "a > 5and b > 2",
     "not a",
     "~(a > 0)",
     "a & b",

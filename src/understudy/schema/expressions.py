@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -70,7 +71,9 @@ def python_tree(code: str) -> tuple[ast.Expression, dict[str, str]]:
         quoted[name] = match.group(1)
         return name
 
-    return ast.parse(_BACK_TICKS.sub(stand_in, code), mode="eval"), quoted
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SyntaxWarning)  # "5and b", which Python merely frowns at
+        return ast.parse(_BACK_TICKS.sub(stand_in, code), mode="eval"), quoted
 
 
 class _Named(ast.NodeTransformer):

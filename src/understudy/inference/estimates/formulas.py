@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -41,7 +42,9 @@ def parse(formula: str) -> Formula:
         InferenceError: it is not one; shows the place.
     """
     try:
-        return Formula(formula)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SyntaxWarning)  # as in `python_tree`
+            return Formula(formula)
     except (*_FAULTS, *_LOST) as error:
         raise InferenceError(
             f"The formula {_shown(formula)!r} cannot be read: {_first_line(error)}; expected "
