@@ -536,3 +536,18 @@ def test_an_unknown_method_has_no_options(run):
     code, out, err = run("methods", "laplase")
     assert (code, out) == (2, "")
     assert "did you mean 'laplace'?" in err
+
+
+def test_empty_sets_say_why_they_are(run, place):
+    """60 rows whose number has noise of thousands: about half of the seeds give none."""
+    for seed in range(20):
+        asked = ask(epsilon="0.01", insecure_noise_seed=str(seed), out=f"release-{seed}")
+        told = run(*asked)
+        manifest = us.Release.load(f"release-{seed}").manifest
+        if manifest.n_rows == 0:
+            break
+        assert "empty" not in manifest.rows_obtained
+    page = Path(f"release-{seed}/report.html").read_text(encoding="utf-8")
+    words = Path(f"release-{seed}/README.md").read_text(encoding="utf-8")
+    for text in (told.out, page, words, run("show", f"release-{seed}").out):
+        assert "sets are empty: so few rows need a larger epsilon" in " ".join(text.split())

@@ -38,6 +38,8 @@ def released(release: Release, folder: Path) -> None:
         f"{len(release.schema.declared)} columns, by the method {escape(manifest.method)}"
         f"{f' (chosen because {escape(manifest.reason)})' if manifest.reason else ''}."
     )
+    if manifest.n_rows == 0:
+        out.print(f"Number of rows: {escape(manifest.rows_obtained)}.")
     if manifest.ended_early:
         out.print(
             "The rounds of the method were ended early: less than the budget was spent, and the "
