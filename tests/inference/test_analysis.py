@@ -416,3 +416,17 @@ def test_a_saved_release_gives_the_same(release, tmp_path):
     for kind, formula in [("mean", "kids"), ("ols", "kids ~ sex"), ("table", "sex + job")]:
         before, after = us.analyze(made, kind, formula), us.analyze(folder, kind, formula)
         assert str(before) == str(after)
+
+
+def test_intervals_of_means_are_shown_within_the_bounds(small, measured, released):
+    """A small group has a wide interval; nobody has fewer than 0 children."""
+    table = measured(("sex", "kids"), [[3, 2, 0, -2], [400, 300, 200, 100]], 60.0)
+    made = released({"sex": ["f"], "job": ["a"], "kids": [1]}, schema=small, measurements=(table,))
+    found = us.analyze(made, "mean", "kids ~ sex")
+    frame = found.to_frame()
+    low, high = small.columns["kids"].bounds
+    assert frame["lower"].min() < low
+    shown = [float(row[4].replace("−", "-")) for row in found.rows()]
+    assert min(shown) == low
+    assert "cut to the bounds of the column" in str(found)
+    assert found.limits == (low, high)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import pandas as pd
 
 from understudy.inference.estimate_texts import P_VALUES, row_texts
-from understudy.inference.estimates.estimands import SHARES
 from understudy.inference.set_estimates import Pooled
 
 STAMP = "not valid"
@@ -28,6 +28,8 @@ class Analysis:
         dropped: records left out because a value is absent: one number for each set, or one
             (noisy, so not whole) for an estimate from noisy counts.
         level: confidence level of the intervals shown.
+        limits: the answer lies between these, whatever the rows are. Intervals are cut to them
+            where people read them, and nowhere else.
     """
 
     kind: str
@@ -38,13 +40,14 @@ class Analysis:
     notes: tuple[str, ...]
     dropped: tuple[float, ...]
     level: float = 0.95
+    limits: tuple[float, float] = (-math.inf, math.inf)
     headings: ClassVar[tuple[str, ...]] = (
         *("estimate", "SE", "df"),
         *("lower", "upper", "p", "synth."),
     )
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per quantity; the numbers are as computed, nothing is cut to [0, 1]."""
+        """One row per quantity; the numbers are as computed, nothing is cut to `limits`."""
         return self.pooled.to_frame(self.level)
 
     def to_json(self) -> dict[str, Any]:
@@ -79,9 +82,8 @@ class Analysis:
     def rows(self) -> list[tuple[str, ...]]:
         """The table as text: name, then one text for each of `headings`."""
         shown = self.to_frame()
-        if self.kind in SHARES:
-            # For people only; an estimate keeps its sign, and only intervals are cut.
-            shown[["lower", "upper"]] = shown[["lower", "upper"]].clip(0, 1)
+        # For people only; an estimate keeps its sign, and only intervals are cut.
+        shown[["lower", "upper"]] = shown[["lower", "upper"]].clip(*self.limits)
         return [
             (str(name), *row_texts(*values))
             for name, values in zip(shown.index, shown.to_numpy().tolist(), strict=True)

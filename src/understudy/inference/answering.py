@@ -6,6 +6,7 @@ measurements allow (`understudy.inference.choice.rule_table`), and refuses where
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import partial
 
@@ -25,7 +26,7 @@ from understudy.inference.choice.rule_table import (
     noisy_reason,
     outweighs,
 )
-from understudy.inference.estimates.estimands import MEASURED_ONLY, Estimand
+from understudy.inference.estimates.estimands import MEASURED_ONLY, SHARES, Estimand
 from understudy.inference.estimates.estimators import Estimator, Question
 from understudy.inference.estimates.rule_questions import rule_notes
 from understudy.inference.measured_answers import measured_answer
@@ -38,7 +39,7 @@ from understudy.inference.noise_aware.urn_estimates import estimate_draws
 from understudy.inference.set_answers import SetAnswer, set_answer
 from understudy.inference.set_estimates import Pooled, require_level
 from understudy.release import Release
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
 
 
 def analyze_release(
@@ -111,7 +112,22 @@ def within_bounds(
         raise doubt
     if doubt is not None and analysis.valid:
         analysis = replace(analysis, valid=False, reason=f"{STAMP}: {doubt.reason}")
-    return replace(analysis, notes=(*analysis.notes, *notes))
+    limits = _limits(question, release.schema)
+    cut = caveats.cut_notes(question.kind, analysis.pooled, analysis.level, limits)
+    return replace(analysis, notes=(*analysis.notes, *notes, *cut), limits=limits)
+
+
+def _limits(question: Question, schema: Schema) -> tuple[float, float]:
+    """Between which numbers every answer lies; numbers beyond their bounds count as these."""
+    if question.kind in SHARES:
+        return 0.0, 1.0
+    if question.kind == "correlation":
+        return -1.0, 1.0
+    if question.kind in ("mean", "quantile") and isinstance(question.asked, Estimand):
+        column = schema.columns.get(question.asked.expression)
+        if isinstance(column, NUMERIC):
+            return column.bounds
+    return -math.inf, math.inf
 
 
 def _answered(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
@@ -200,7 +216,7 @@ def _valid(
     """An answer from what was measured; without a number it is none."""
     if np.isnan(pooled.estimate).all():
         raise InferenceError(" ".join(pooled.notes))
-    said = (*pooled.notes, *notes, *caveats.share_notes(estimand.kind, pooled, level))
+    said = (*pooled.notes, *notes)
     return Analysis(
         *(estimand.kind, estimand.formula, pooled, True, reason, said, (dropped,), level)
     )
@@ -274,7 +290,7 @@ def _from_sets(
         pooled=pooled,
         valid=valid,
         reason=reason if valid else f"{STAMP}: {reason}",
-        notes=(*said, *more, *caveats.share_notes(facts.kind, pooled, level)),
+        notes=(*said, *more),
         dropped=answer.dropped,
         level=level,
     )

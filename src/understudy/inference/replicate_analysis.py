@@ -198,7 +198,6 @@ def analysis_of(
             *caveats.number_notes(release, question.numeric, pooled, question.kind, level),
             *caveats.merged_notes(release, facts),
             *caveats.clipping_notes(release, question.numeric, question.kind),
-            *caveats.share_notes(question.kind, pooled, level),
         ),
         dropped=released.dropped,
         level=level,

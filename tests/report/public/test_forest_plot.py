@@ -30,7 +30,8 @@ def analysis(kind, estimate, stderr, share, *, names=None, bias=0.0, valid=True,
         ones, zeros = np.ones(k), np.zeros(k)
         more = {"denominator": ones, "mixed": zeros, "squared": squared}
         pooled = Inverted(*facts, "moments", 1, (), **more)
-    return Analysis(kind, "y ~ x", pooled, valid, "why", (), (0.0,))
+    limits = (0.0, 1.0) if kind == "proportion" else (-math.inf, math.inf)
+    return Analysis(kind, "y ~ x", pooled, valid, "why", (), (0.0,), limits=limits)
 
 
 def boxes(svg, height):

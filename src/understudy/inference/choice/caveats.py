@@ -211,11 +211,16 @@ def quantile_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
         )
 
 
-def share_notes(kind: str, pooled: Pooled, level: float) -> Iterator[str]:
-    """Where intervals of shares leave [0, 1]."""
+def cut_notes(
+    kind: str, pooled: Pooled, level: float, limits: tuple[float, float]
+) -> Iterator[str]:
+    """Where intervals leave the limits of what is asked for."""
     lower, upper = pooled.interval(level)
-    if kind in SHARES and bool((lower < 0).any() or (upper > 1).any()):
-        yield (
-            "Intervals are cut to [0, 1] where they are shown; the numbers behind them are not, "
-            "and an estimated share can be negative, since setting it to 0 would bias sums."
-        )
+    if not bool((lower < limits[0]).any() or (upper > limits[1]).any()):
+        return
+    ends = "the bounds of the column" if kind in ("mean", "quantile") else f"[{limits[0]:g}, 1]"
+    more = ", and an estimated share can be negative, since setting it to 0 would bias sums"
+    yield (
+        f"Intervals are cut to {ends} where they are shown; the numbers behind them are "
+        f"not{more * (kind in SHARES)}."
+    )

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from understudy.inference.analysis import Analysis
-from understudy.inference.estimates.estimands import MODELS, SHARES
+from understudy.inference.estimates.estimands import MODELS
 from understudy.report import number_text as templates
 from understudy.report.svg import LETTER, SMALL, Chart, Colour, Panel, nice_ticks
 
@@ -65,10 +65,11 @@ def forest_rows(analysis: Analysis) -> list[ForestRow]:
     """The rows of the picture of an analysis, in its order."""
     frame, texts = analysis.to_frame(), analysis.rows()
     numbers = frame[["stderr", "lower", "upper", "synthesis_share", "bias_bound"]]
-    cut = (0.0, 1.0) if analysis.kind in SHARES else (-math.inf, math.inf)
     each = zip(texts, frame["estimate"], numbers.to_dict("records"), strict=True)
     z = statistics.NormalDist().inv_cdf((1 + analysis.level) / 2)
-    return [_row(text, float(estimate), values, cut, z) for text, estimate, values in each]
+    return [
+        _row(text, float(estimate), values, analysis.limits, z) for text, estimate, values in each
+    ]
 
 
 def forest_plot(analysis: Analysis) -> Markup:
