@@ -23,7 +23,7 @@ from known_tables import KnownTable, load
 from understudy.evaluation.comparison import Comparison
 from understudy.pipeline.bootstrap import model_of
 from understudy.release.decoding import decode
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 
 CASES = (
     "adult_coded:0:1",

@@ -25,7 +25,7 @@ SHAPE = """: format! method! reason! rows_obtained! files! software! options! se
 .ledger: number! mechanism! query! sensitivity! noise! cells! epsilon epsilon_exact rho rho_exact
  half_mu_squared half_mu_squared_exact
 .measurements: name! kind! columns! of! cells! outside! law! scale! stddev! threshold! groups
- ledger_entry! totals! bins!
+ ledger_entry! totals! bins! ranks
 .inference: posterior_rule! swept! shrunk! independent! modelled! network! prior_weight!
  leaves_only! rows_stddev"""
 PART, TINY, EPOCH = 2**20, 2**-35, date(1970, 1, 1).toordinal()
@@ -41,7 +41,7 @@ SECONDS = {"date": 86400, "day": 86400, "hour": 3600, "minute": 60}
 KEPT = {"date": "date32[day]", "datetime": "timestamp[us]", "time": "time64[", "duration": "dur"}
 BESIDE = r"(report|results|codebook)\.html|codebook\.xml|(datapackage|tableschema|croissant)\.json"
 WHOLE = {"table", "sums", "means", "distribution", "line"}
-STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products", "heaps"}
+STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products", "ranks", "heaps"}
 LATTICE = r"(?:, on the lattice of step ([^\s,]+))?"
 LAWS = {
     rf"discrete Gaussian, variance ([^\s,]+){LATTICE}": "discrete_gaussian",
@@ -502,8 +502,8 @@ class Release:
     def _holds(self, one: dict[str, Any], axes: list[Any], counts: list[Any], fields: Any) -> bool:
         kind, (labels, boxes), rows = one["kind"], self._grid(one), [*zip(*axes, strict=True)]
         entry = self.steps[one["ledger_entry"] - 1][0]
-        if n := {"products": 3, "heaps": 1}.get(kind):  # of heaps the step has one cell more
-            return len(axes) == n and len({*rows}) == len(rows) == entry["cells"] - (n < 3)
+        if n := {"products": 3, "ranks": 2, "heaps": 1}.get(kind):  # heaps have one cell less
+            return len(axes) == n and len({*rows}) == len(rows) == entry["cells"] - (n < 2)
         names = one["of"] if kind == "leaf-sums" else one["columns"]
         for name, c in ((name, self.columns[name]) for name in names if kind == "line"):
             labels[name] += [f"below {c.shown(c.low)}", f"above {c.shown(c.high)}"]

@@ -11,7 +11,7 @@ from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.moments.moment_sources import MomentSource
 from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.release import Measurement
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.release.score_cells import product_codes
 from understudy.schema import Schema
 

@@ -21,7 +21,7 @@ from understudy.privacy.mechanisms import MECHANISMS
 from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace
 from understudy.privacy.mechanisms.sums.linear_regression import MECHANISMS as REGRESSIONS
 from understudy.privacy.not_dp import WITHOUT_EPSILON
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.release.shape import _SHAPES, FORMATS
 from understudy.schema.columns import KINDS
 from understudy.signatures import make_key

@@ -12,7 +12,7 @@ from understudy.methods import METHODS
 from understudy.methods.configuration import configure
 from understudy.pipeline.bootstrap import model_of, rebuildable, request_again
 from understudy.privacy.released import Noise, NoisyProducts, NoisyTable
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 
 
 def drawn(model, n=400):

@@ -14,7 +14,7 @@ from understudy.cli import regress_command
 from understudy.engine import Table
 from understudy.errors import BudgetError, InferenceError, MethodError, ReleaseError, SchemaError
 from understudy.pipeline.regression import SUFFICIENT_STATISTICS
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 
 TEXT = """
 row_limit = 100000

@@ -9,7 +9,7 @@ import pytest
 import understudy as us
 from understudy.methods import METHODS
 from understudy.pipeline.number_places import Places, places_of
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
 
 ROWS = 20_000.0, 0.0

@@ -19,6 +19,7 @@ from understudy.engine.occupied_cells import MAX_CODES
 from understudy.engine.score_products import ExactProducts
 from understudy.features.column_scores import Scores
 from understudy.features.heap_cells import NumberCells
+from understudy.features.rank_scores import RankScores
 from understudy.schema import Schema
 
 
@@ -92,6 +93,17 @@ class Engine(Protocol):
 
     def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
         """Sums of the scores of all records, and of their products."""
+        ...
+
+    def rank_sums(
+        self, columns: tuple[int, ...], scores: RankScores
+    ) -> Confidential[NDArray[np.int64]]:
+        """Sums of products of rank scores of each pair of columns, shape (pairs,).
+
+        Args:
+            columns: column indices, in the order of the scores.
+            scores: of each state.
+        """
         ...
 
     def line_counts(

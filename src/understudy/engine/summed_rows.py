@@ -22,11 +22,13 @@ from understudy.engine.confidential import (
 from understudy.engine.line_counts import LineCounts
 from understudy.engine.occupied_cells import MAX_CODES
 from understudy.engine.passes import CodePass, RowPass, T
+from understudy.engine.rank_sums import RankSums
 from understudy.engine.score_products import ExactProducts, ScoreProducts
 from understudy.engine.table_counts import CellCounts, TableCounts
 from understudy.errors import DataError
 from understudy.features.column_scores import Scores
 from understudy.features.heap_cells import NumberCells
+from understudy.features.rank_scores import RankScores
 from understudy.schema import Schema
 
 WIDE_CELLS: Final = 2**22
@@ -112,6 +114,12 @@ class SummedRows(ABC):
     def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
         """Sums of the scores of all records, and of their products; the input is read once more."""
         return Confidential(self._through_rows(partial(ScoreProducts, self._schema, scores)))
+
+    def rank_sums(
+        self, columns: tuple[int, ...], scores: RankScores
+    ) -> Confidential[NDArray[np.int64]]:
+        """Sums of products of rank scores, in one pass over the states."""
+        return Confidential(self._through_codes(partial(RankSums, columns, scores)))
 
     def line_counts(
         self, lines: Mapping[str, NumberCells]

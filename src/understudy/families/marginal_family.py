@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field
 
 from understudy.arrays import Floats
-from understudy.families.level_branches import has_branches, in_branches
+from understudy.families.group_states import denoised_columns, expansions, numbers, run_places
 from understudy.families.measurement_plan import (
     PlannedTable,
     announced,
@@ -32,22 +32,25 @@ from understudy.families.noisy_marginal import (
     Merged,
     NoisyMarginal,
     fresh,
-    is_ordered,
     observations,
 )
 from understudy.families.number_masses import fine_tables, number_masses
+from understudy.families.rank_agreement import (
+    Ranks,
+    fresh_ranks,
+    rank_exchange,
+    ranked_groups,
+    ranks_in,
+)
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
-from understudy.models.graphical.merged_state_model import Expansion, MarginalModel, shapes
-from understudy.models.graphical.run_places import RunPlaces
+from understudy.models.graphical.merged_state_model import MarginalModel
 from understudy.models.model import PosteriorPredictive
-from understudy.models.share_tree import denoised
-from understudy.models.within_bins import WithinBins, state_widths
 from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
-from understudy.schema import NUMERIC, Column, Schema
+from understudy.schema import Schema
 
 REGULARISATION = 0.1
 """λ in units of 1/(median standard deviation of the noise)."""
@@ -79,7 +82,7 @@ class MarginalMethod(Method):
         """The model that sets are drawn from, from what is released."""
         marginals = [NoisyMarginal(table, noise) for table, noise in tables]
         beside = self._beside(schema, moments, n_rows, marginals)
-        return self._model(schema, marginals, n_rows, beside)
+        return self._model(schema, marginals, n_rows, beside, ranks_in(moments))
 
     def by_fit(self, schema: Schema, tables: Tables, fits: int) -> list[Tables]:
         """A fit begins with a table of each column, in the order of the schema.
@@ -106,13 +109,15 @@ class MarginalMethod(Method):
         assert isinstance(model, MarginalModel)
         marginals = [NoisyMarginal(table, noise) for table, noise in tables]
         beside = self._beside(schema, moments, n_rows, marginals)
-        merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
+        ranks = ranks_in(moments)
+        merged = self._columns(schema, marginals, n_rows, ranks)
 
         def refit(rng: np.random.Generator) -> Model:
             again, more = (
                 [fresh(schema, one, rng) for one in some] for some in (marginals, beside)
             )
-            return self._model(schema, again, n_rows, more, warm=model.fit, known=merged)
+            own = fresh_ranks(ranks, rng)
+            return self._model(schema, again, n_rows, more, own, warm=model.fit, known=merged)
 
         return PosteriorPredictive(refit)
 
@@ -122,6 +127,7 @@ class MarginalMethod(Method):
         marginals: Sequence[NoisyMarginal],
         n_rows: int,
         beside: Sequence[NoisyMarginal] = (),
+        ranks: Ranks | None = None,
         *,
         warm: MaxEntropy | None = None,
         known: Merged | None = None,
@@ -130,9 +136,7 @@ class MarginalMethod(Method):
 
         Groups, and states that hold numbers, follow from `known`.
         """
-        merged = known
-        if merged is None:
-            merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
+        merged = known or self._columns(schema, marginals, n_rows, ranks)
         sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
         more = telling(beside, marginals, sizes)
         fit = fit_of(merged, marginals, n_rows, more, warm=warm)
@@ -145,14 +149,27 @@ class MarginalMethod(Method):
             expansions(merged, masses),
             numbers(schema, masses),
             run_places(merged, fit),
+            None if ranks is None else rank_exchange(merged, marginals, ranks, n_rows),
         )
+
+    def _columns(
+        self,
+        schema: Schema,
+        marginals: Sequence[NoisyMarginal],
+        n_rows: float,
+        ranks: Ranks | None,
+    ) -> Merged:
+        """The columns of the model; those with measured ranks in the groups of these."""
+        merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
+        return merged if ranks is None else ranked_groups(merged, ranks)
 
     def _through(
         self, gate: Gate, marginals: Sequence[NoisyMarginal], n_rows: int
     ) -> MarginalModel:
         """The model of tables that were measured through a gate, and of what else it gave out."""
-        beside = self._beside(gate.schema, moments_in(gate.measured), n_rows, marginals)
-        return self._model(gate.schema, marginals, n_rows, beside)
+        moments = moments_in(gate.measured)
+        beside = self._beside(gate.schema, moments, n_rows, marginals)
+        return self._model(gate.schema, marginals, n_rows, beside, ranks_in(moments))
 
     def _beside(
         self, schema: Schema, moments: Moments, n_rows: float, marginals: Sequence[NoisyMarginal]
@@ -236,80 +253,3 @@ def fit_of(
         warm=warm,
         steps=steps,
     )
-
-
-def denoised_columns(
-    merged: Merged, one_ways: Mapping[str, NoisyMarginal], n_rows: float
-) -> dict[str, Floats]:
-    """Estimated records in each state of the columns that are merged or hold numbers.
-
-    Args:
-        merged: the columns.
-        one_ways: the one-way table of each column.
-        n_rows: number of rows.
-    """
-    masses = {}
-    for name, column in merged.schema.columns.items():
-        if name not in one_ways:
-            continue
-        if isinstance(column, NUMERIC):
-            masses[name] = merged.masses[name]
-        elif name in merged.groups:
-            counts = np.asarray(one_ways[name].table.counts, dtype=np.float64)
-            order = in_branches(column)
-            masses[name] = np.empty(column.size)
-            masses[name][order] = denoised(
-                counts[order],
-                one_ways[name].stddev,
-                total=n_rows,
-                ordered=is_ordered(column) or has_branches(column),
-            )
-    return masses
-
-
-def _widths(column: Column) -> Floats | None:
-    return state_widths(column) if isinstance(column, NUMERIC) else None
-
-
-def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expansion]:
-    """How groups become states, by place of the column.
-
-    Args:
-        merged: the columns.
-        masses: estimated records in each state of the merged ones.
-    """
-    by_place, schema = {}, merged.schema
-    for name, groups in merged.groups.items():
-        column = np.array(groups)
-        shares = shapes(masses[name], column, widths=_widths(schema.columns[name]))
-        by_place[schema.names.index(name)] = Expansion(column, shares)
-    return by_place
-
-
-def run_places(merged: Merged, fit: MaxEntropy) -> dict[int, RunPlaces]:
-    """What other columns say of places within runs, by place of the column.
-
-    Args:
-        merged: the columns.
-        fit: over their groups.
-    """
-    places = {
-        j: RunPlaces.of(fit, j, merged.runs(name))
-        for j, name in enumerate(merged.schema.names)
-        if name in merged.groups and is_ordered(merged.schema.columns[name])
-    }
-    return {j: found for j, found in places.items() if found is not None}
-
-
-def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int, WithinBins]]:
-    """How bins become numbers, by name, with the place of the column.
-
-    Args:
-        schema: states not merged.
-        masses: estimated records in each state of the numeric columns.
-    """
-    return {
-        name: (j, WithinBins(column, masses[name][: column.n_ordinary]))
-        for j, (name, column) in enumerate(schema.columns.items())
-        if isinstance(column, NUMERIC) and name in masses
-    }

@@ -25,14 +25,14 @@ from understudy.functions.sequential_generator import Edge
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.released import Noise, NoisyProducts, NoisyTable
+from understudy.privacy.released import Noise, NoisyProducts, NoisyRanks, NoisyTable
 from understudy.schema import Schema
 
 MOST_CELLS = 2**62
 SetsKind = Literal["free", "split", "posterior"]
 CostClass = Literal["fast", "slow", "mcmc"]
 Tables = Sequence[tuple[NoisyTable, Noise]]
-Moments = Sequence[tuple[NoisyProducts, Noise]]
+Moments = Sequence[tuple[NoisyProducts | NoisyRanks, Noise]]
 """What was measured of tables with every cell, and of second moments beside them."""
 
 

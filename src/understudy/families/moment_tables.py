@@ -27,7 +27,7 @@ from understudy.arrays import Floats
 from understudy.families.method import Moments
 from understudy.families.noisy_marginal import CLEAR, NoisyMarginal
 from understudy.features.column_scores import UNIT, Scores
-from understudy.privacy.released import Noise, NoisyProducts, NoisyTable, Released
+from understudy.privacy.released import Noise, NoisyProducts, NoisyRanks, NoisyTable, Released
 from understudy.schema import NUMERIC, Schema
 
 FARTHEST = 4.0
@@ -39,7 +39,7 @@ def moments_in(measured: Iterable[Released[object]]) -> Moments:
     return [
         (outcome.value, outcome.noise)
         for outcome in measured
-        if isinstance(outcome.value, NoisyProducts)
+        if isinstance(outcome.value, NoisyProducts | NoisyRanks)
     ]
 
 
@@ -58,7 +58,7 @@ def level_tables(
     pairs = {frozenset(pair) for columns in beside for pair in combinations(columns, 2)}
     found: list[NoisyMarginal] = []
     for products, noise in moments:
-        if not (products.pure or products.complete):
+        if isinstance(products, NoisyProducts) and not (products.pure or products.complete):
             found += _tables(products, noise, schema, n_rows, pairs)
     return found
 

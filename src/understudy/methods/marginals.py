@@ -13,16 +13,19 @@
    are made: noise does not add up in it as it does over many fine bins.
 3. A table of each pair that a declared relation ties, at the cost of a round but without a choice;
    half of what rounds may cost buys these at most.
-4. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first. A column merged
+4. With δ, how far ranks of ordered columns go together, of all pairs at once, at a small part of
+   the budget (`families.rank_agreement`).
+5. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first. A column merged
    into one group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of
    three columns are no candidates, and the first rounds are twice as dear: a cheap choice
    among a thousand is mostly noise.
-5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
+6. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`models.graphical.max_entropy`), and what second moments say of their columns, if the release
    bought some. Within a group, states have the shape of their one-way table,
    shrunk towards a smooth one as far as noise makes it doubtful; which records take the first
    states of a run follows columns that were measured with it (`models.graphical.run_places`).
-   Numbers are drawn within fine bins by a density that keeps means and quantiles.
+   Numbers are drawn within fine bins by a density that keeps means and quantiles. Records exchange
+   values until ranks go together as measured (`models.graphical.rank_exchange`).
 
 * **Public**: the schema with its bins and structural zeros, the options. States that differ in a
   structural zero, spikes and codes of absence are never merged with other values.
@@ -59,7 +62,6 @@ from understudy.families.measurement_plan import (
     PlannedTable,
     announced,
     planned_rounds,
-    size_weights,
 )
 from understudy.families.method import Facts, Prepared
 from understudy.families.noisy_marginal import (
@@ -69,7 +71,8 @@ from understudy.families.noisy_marginal import (
     coarse_groups,
     is_ordered,
 )
-from understudy.families.number_masses import fine_tables, number_masses
+from understudy.families.number_masses import fine_tables, number_masses, runs_spend, wide_numbers
+from understudy.families.rank_agreement import planned_ranks, rank_products, ranks_spend
 from understudy.families.workload import tied_pairs, tied_spend
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget, exact
@@ -77,7 +80,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.released import Groups
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import Schema
 
 LEAST_BINS, MOST_BINS = 8, 48
 """Runs of an ordered column, as the budget allows."""
@@ -106,6 +109,8 @@ class Marginals(AdaptiveMethod):
         measured_share: part of a round's cost that buys the table; the rest buys the choice.
         rounds_per_column: rounds that the rest is divided into at first, for each column; 4, 2
             where noise leaves few cells, or 1 where δ = 0, by default.
+        ranks_share: share of the budget for how far ranks of ordered columns go together, where
+            δ > 0; by default .007 for each of three or more such columns, .2 at most.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -122,13 +127,19 @@ class Marginals(AdaptiveMethod):
     one_way_share: Annotated[float, Field(gt=0, lt=1)] | None = None
     measured_share: Annotated[float, Field(gt=0, lt=1)] = 0.9
     rounds_per_column: Annotated[float, Field(gt=0)] | None = None
+    ranks_share: Annotated[float, Field(ge=0, lt=1)] | None = None
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One-way tables, and rounds that follow from what is measured."""
         schema = schema.with_bins(fine_bins(schema))
         self._workload(schema)
-        bought, wide = self._one_way_spend(schema, spend), self._wide(schema, budget)
-        runs = self._runs_spend(schema, bought, wide)
+        ranks = ranks_spend(schema, budget, spend, self.ranks_share)
+        spend -= ranks
+        bought, wide = (
+            self._one_way_spend(schema, spend),
+            wide_numbers(schema, budget, self.bins or MOST_BINS),
+        )
+        runs = runs_spend(schema, bought, wide)
         one_ways = self._planned_one_ways(schema, bought - runs, budget, 2 / 3, wide)
         if bought == spend:
             return tuple(one_ways)
@@ -141,6 +152,7 @@ class Marginals(AdaptiveMethod):
         if tied:
             tables = NoisyTables(tied, noise=self._noise(budget))
             one_ways += announced(tables, schema, cost, budget, tied, chosen=True)
+        one_ways += planned_ranks(schema, ranks, budget)
         return (*one_ways, planned_rounds(schema, spend - bought - cost, budget, self._cells))
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
@@ -176,8 +188,13 @@ class Marginals(AdaptiveMethod):
         """Measure the columns, merge states, measure what the model gets wrong."""
         gate.require(spend)
         schema = gate.schema
-        bought, wide = self._one_way_spend(schema, spend), self._wide(schema, gate.budget)
-        runs = self._runs_spend(schema, bought, wide)
+        ranks = ranks_spend(schema, gate.budget, spend, self.ranks_share)
+        spend -= ranks
+        bought, wide = (
+            self._one_way_spend(schema, spend),
+            wide_numbers(schema, gate.budget, self.bins or MOST_BINS),
+        )
+        runs = runs_spend(schema, bought, wide)
         tied, rest = tied_pairs(schema, self._cells), spend - bought
         cost = tied_spend(tied, self._first(schema, rest, gate.budget), rest)
         known = self._one_ways(gate, bought - runs, 2 / 3, wide)
@@ -192,6 +209,8 @@ class Marginals(AdaptiveMethod):
         if tied:
             tables = NoisyTables(tied, noise=self._noise(gate.budget))
             known += [NoisyMarginal.of(table) for table in view.ask(tables, spend=cost)]
+        if ranks:
+            view.ask(rank_products(merged, known), spend=ranks)
         narrow = bool(left) and self._room(gate, left) < TRIPLES_ROOM
         workload = self._workload(view.schema, pairs=narrow).telling(view.schema)
         pace = self._pace(gate, left, narrow=narrow)
@@ -261,26 +280,6 @@ class Marginals(AdaptiveMethod):
         tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
         more = gate.grouped(finer).ask(tables, spend=spend)
         return [*known, *(NoisyMarginal.of(table) for table in more)], finer
-
-    def _wide(self, schema: Schema, budget: Budget) -> tuple[str, ...]:
-        """Columns of numbers that are measured in fine bins, and then in runs of these.
-
-        Not without δ, where half of the cost is twice the noise, nor where all is one column.
-        """
-        if budget.accounting == "pure" or len(schema.names) == 1:
-            return ()
-        most = self.bins or MOST_BINS
-        return tuple(
-            name
-            for name, column in schema.columns.items()
-            if isinstance(column, NUMERIC) and column.size > most
-        )
-
-    def _runs_spend(self, schema: Schema, bought: Fraction, wide: tuple[str, ...]) -> Fraction:
-        """What tables of runs cost: as much as the fine tables of the same columns."""
-        fine = dict(zip(schema.names, size_weights(schema, 2 / 3, wide), strict=True))
-        again = sum((fine[name] for name in wide), Fraction(0))
-        return bought * again / (sum(fine.values()) + again)
 
     def _bins(self, gate: Gate, spend: Fraction) -> int:
         """Runs of a column, from released and public numbers.

@@ -41,10 +41,10 @@ from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets, prepared_by
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.released import Noise, NoisyProducts
+from understudy.privacy.released import Noise, NoisyProducts, NoisyRanks
 from understudy.release import Release
 from understudy.release.decoding import decode
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
 
 
@@ -70,17 +70,19 @@ def model_of(release: Release, fits: int) -> Model | None:
         return None
     method = configure(manifest.method, manifest.options)
     parts = method.by_fit(schema, tables, fits)
-    moments = _moments(release)
-    rebuilt = [method.rebuilt(schema, part, manifest.n_rows, moments) for part in parts]
+    rebuilt = [
+        method.rebuilt(schema, part, manifest.n_rows, _moments(release, k, fits))
+        for k, part in enumerate(parts)
+    ]
     models = [model for model in rebuilt if model is not None]
     if len(models) < fits:
         return None
     return models[0] if fits == 1 else PooledFits(tuple(models))
 
 
-def _moments(release: Release) -> Moments:
-    """Second moments that were bought before the fit, as the gate gave them out."""
-    return [
+def _moments(release: Release, fit: int, fits: int) -> Moments:
+    """Second moments that were bought before the fits, and ranks of one, as the gate gave them."""
+    products = [
         (
             NoisyProducts(one.columns, np.asarray(one.counts), one.of, one.family.is_laplace),
             Noise(one.distribution, one.scale, one.stddev),
@@ -88,6 +90,16 @@ def _moments(release: Release) -> Moments:
         for one in release.behind_sets
         if one.kind is Kind.PRODUCTS
     ]
+    ranks = [
+        (
+            NoisyRanks(one.columns, np.asarray(one.counts), one.ranks, one.bins, one.groups),
+            Noise(one.distribution, one.scale, one.stddev),
+        )
+        for one in release.behind_sets
+        if one.kind is Kind.RANKS
+    ]
+    own = len(ranks) // fits
+    return [*products, *ranks[fit * own : (fit + 1) * own]]
 
 
 LEAST_POPULATION = 100_000

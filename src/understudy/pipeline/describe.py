@@ -18,7 +18,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.released import Released
 from understudy.release import Manifest, Measurement
 from understudy.release.manifest import InferenceFacts
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
 
 _SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")

@@ -31,7 +31,7 @@ from understudy.models.shrunk_shares import shrunk
 from understudy.release import Measurement
 from understudy.release.decoding import drawn_numbers
 from understudy.release.measurement import kept_columns
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import NUMERIC, Schema
 
 _STEEPEST = 50.0  # of θ

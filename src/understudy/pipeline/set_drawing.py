@@ -77,7 +77,7 @@ def _fitted(request: Request, prepared: Prepared, gate: Gate, n_rows: int, *, se
     model = prepared.fit(request.fit_spend, n_rows * sets)
     if sets == 1 or method.sets != "posterior":
         return model
-    moments = moments_in(gate.measured[:before])
+    moments = moments_in(gate.measured)
     return method.redrawn(prepared.schema, _tables(gate.measured[before:]), n_rows, model, moments)
 
 

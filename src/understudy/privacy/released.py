@@ -44,6 +44,7 @@ __all__ = [
     "NoisyNodes",
     "NoisyProducts",
     "NoisyRanges",
+    "NoisyRanks",
     "NoisySuccesses",
     "NoisyTable",
     "NoisyTotals",
@@ -223,6 +224,25 @@ class NoisyProducts:
 
 
 @dataclass(frozen=True)
+class NoisyRanks:
+    """Noisy sums over all records of products of the rank scores of two columns.
+
+    Attributes:
+        columns: ordered ones.
+        values: in records, one for each pair, first < second, shape (pairs,).
+        scores: column → score of each state (`understudy.features.rank_scores.RankScores`).
+        bins: bins of its numeric columns, where they are not those of the schema.
+        groups: how states of its columns are merged, where they are.
+    """
+
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+    scores: Mapping[str, tuple[int, ...]]
+    bins: Bins = field(default_factory=dict)
+    groups: Groups = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class DrawnDistribution:
     """Counts of a grid whose cumulative distribution the exponential mechanism chose.
 
@@ -295,6 +315,7 @@ Published = (
     | NoisySuccesses
     | NoisyMoment
     | NoisyProducts
+    | NoisyRanks
     | UrnDraws
     | GibbsDraws
     | DrawnDistribution

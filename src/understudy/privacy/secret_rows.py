@@ -16,6 +16,7 @@ from understudy.engine.score_products import ExactProducts
 from understudy.errors import MethodError
 from understudy.features.column_scores import Scores
 from understudy.features.heap_cells import NumberCells
+from understudy.features.rank_scores import RankScores
 from understudy.privacy.internal import Confide, Diagnostic, Internal
 from understudy.privacy.released import Bins, Groups
 from understudy.privacy.terms import View
@@ -106,6 +107,11 @@ class SecretRows:
     def score_products(self, scores: Scores) -> ExactProducts:
         """Sums of the scores of all records, and of their products, in one pass over the rows."""
         return self._secret_engine.score_products(scores).expose()
+
+    def rank_sums(self, scores: RankScores) -> NDArray[np.int64]:
+        """Sums of products of the rank scores of all pairs of columns, shape (pairs,)."""
+        places = self.view.places(scores.columns)
+        return self._secret_engine.rank_sums(places, scores).expose()
 
     def line_counts(self, lines: Mapping[str, NumberCells]) -> dict[str, NDArray[np.int64]]:
         """Counts over cells of numeric columns, lines or heaps, those out of domain last."""

@@ -1,7 +1,6 @@
 """Whether the synthetic rows and the noisy measurements of a folder are those of its schema.
 
-All questions about rows are asked of a table at once, as expressions that Polars evaluates in its
-own threads.
+Questions about rows are asked of a whole table, as expressions that Polars evaluates in threads.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ from understudy.features.heap_cells import HeapCells
 from understudy.features.line_cells import LineCells
 from understudy.release.decoding import dtype_of
 from understudy.release.measurement import Measurement, stored_columns
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.release.places_of_values import place_of
-from understudy.release.score_cells import product_codes
+from understudy.release.score_cells import pair_codes, product_codes
 from understudy.release.shape import Fault, named
 from understudy.schema import NUMERIC, Calendar, Column, Continuous, Schema
 from understudy.schema.cell_values import Code, number_of, text_of
@@ -54,6 +53,8 @@ def require_named(data: Mapping[str, Any], schema: Schema) -> None:
         raise Fault("a sum is of a column that is not numeric")
     if kind is Kind.PRODUCTS and not set(of) <= set(columns):
         raise Fault("products are of records with values of other columns")
+    if [*data["ranks"]] != (columns if kind is Kind.RANKS else []):
+        raise Fault("a measurement has scores of other columns")
     if kind.has_keys and not all(_is_key(text, schema) for text in of):
         raise Fault("a measurement is drawn given columns that its schema does not have")
     _require_totals(data["totals"], kind)
@@ -107,10 +108,14 @@ def require_cells(table: Measurement, schema: Schema) -> None:
         fits = _reaches_threshold(table, binned.table(table.columns))
     elif table.kind is Kind.RANGES:
         fits = _covers_line(table.codes, binned.columns[table.columns[0]].size)
-    elif table.kind is Kind.LINE:
-        fits = np.array_equal(table.codes, np.arange(LineCells.of(binned, *table.columns).size))
-    elif table.kind is Kind.HEAPS:
-        fits = np.array_equal(table.codes, np.arange(HeapCells.of(binned, *table.columns).size))
+    elif table.kind in (Kind.LINE, Kind.HEAPS):
+        line = LineCells if table.kind is Kind.LINE else HeapCells
+        fits = np.array_equal(table.codes, np.arange(line.of(binned, *table.columns).size))
+    elif table.kind is Kind.RANKS:
+        sizes = [binned.columns[name].size for name in table.ranks]
+        fits = sizes == [*map(len, table.ranks.values())] and np.array_equal(
+            table.codes, pair_codes(len(sizes))
+        )
     elif table.kind is Kind.PRODUCTS:
         fits = np.array_equal(table.codes, product_codes(table.scores(schema)))
     else:

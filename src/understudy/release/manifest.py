@@ -20,7 +20,7 @@ from understudy.functions.sequential_generator import Edge, require_network
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release.amendment import Amendment
 from understudy.release.measurement import Measurement, kept_columns
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.release.shape import Fault
 from understudy.schema import NUMERIC, Schema
 

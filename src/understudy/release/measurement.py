@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,16 +12,13 @@ from numpy.typing import NDArray
 
 from understudy.errors import ReleaseError
 from understudy.features.column_scores import Scores
-from understudy.features.heap_cells import HeapCells
-from understudy.features.line_cells import LineCells
 from understudy.privacy.noise_record import NoiseFamily
 from understudy.privacy.released import Bins, Groups, Noise, NoisyTable, Published, Released
-from understudy.release.measurement_content import Kind, content_of
-from understudy.release.score_cells import product_axes
+from understudy.release.measurement_content import content_of
+from understudy.release.measurement_kind import Kind
 from understudy.release.shape import NAME
+from understudy.release.stored_axes import count_name, stored_axes
 from understudy.schema import Schema
-
-ANY = "(any)"
 
 
 def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:
@@ -45,7 +42,8 @@ class Measurement:
             of the bounds) in every cell; "means": the same over its number of records, which
             divides the noise too; "scatter": a noisy sum of squares or products about the means of
             the cells; "products": noisy sums over all records of scores of the columns, and of
-            products of two of them; "draws": records drawn from rows and a prior; "sweeps": records
+            products of two of them; "ranks": noisy sums of products of rank scores of two columns;
+            "draws": records drawn from rows and a prior; "sweeps": records
             drawn column by column, each given some others; "distribution": counts that the
             exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
             hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
@@ -76,6 +74,7 @@ class Measurement:
             sweeps and posteriors, what each column is drawn given, as in "job<-age & sex".
         bins: bins of its numeric columns, where they are not those of the schema.
         groups: how states of its columns are merged, where they are.
+        ranks: of ranks, the score of each state of its columns.
     """
 
     name: str
@@ -93,6 +92,7 @@ class Measurement:
     of: tuple[str, ...] = ()
     bins: Bins = field(default_factory=dict)
     groups: Groups = field(default_factory=dict)
+    ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """The kind may be given by its word; a name that would be a path is refused.
@@ -134,6 +134,7 @@ class Measurement:
             of=content.of,
             bins={n: b for n, b in content.bins.items() if getattr(declared[n], "bins", None) != b},
             groups=dict(content.groups),
+            ranks=dict(content.ranks),
         )
 
     @property
@@ -175,14 +176,14 @@ class Measurement:
 
         Labels are ordered categories in the order of the states.
         """
-        axes = _axes(self.kind, self.columns, self.of, self.family, self.binned(schema))
+        axes = stored_axes(self.kind, self.columns, self.of, self.family, self.binned(schema))
         sizes = [len(states) for states in axes.values()]
         places = np.unravel_index(self.codes, sizes) if axes else ()
         series = [
             pl.Series(name, states, dtype=pl.Enum(states)).gather(place)
             for (name, states), place in zip(axes.items(), places, strict=True)
         ]
-        return pl.DataFrame([*series, pl.Series(_count_name(self.kind, axes), self.counts)])
+        return pl.DataFrame([*series, pl.Series(count_name(self.kind, axes), self.counts)])
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the cells, for the manifest."""
@@ -201,6 +202,11 @@ class Measurement:
             "of": list(self.of),
             "bins": {n: b if isinstance(b, int) else list(b) for n, b in self.bins.items()},
             "groups": {name: list(groups) for name, groups in self.groups.items()},
+            **(
+                {"ranks": {name: list(own) for name, own in self.ranks.items()}}
+                if self.ranks
+                else {}
+            ),
         }
 
     @classmethod
@@ -212,7 +218,7 @@ class Measurement:
         bins, groups = _bins_in(data), _groups_in(data)
         binned = _coarse(schema, bins, groups)
         kind = Kind(data["kind"])
-        axes = _axes(kind, columns, tuple(data["of"]), NoiseFamily.of(data["law"]), binned)
+        axes = stored_axes(kind, columns, tuple(data["of"]), NoiseFamily.of(data["law"]), binned)
         codes, counts = _cells_of(cells, kind, axes)
         return cls(
             name=data["name"],
@@ -230,6 +236,7 @@ class Measurement:
             of=tuple(data["of"]),
             bins=bins,
             groups=groups,
+            ranks={name: tuple(own) for name, own in data.get("ranks", {}).items()},
         )
 
 
@@ -242,8 +249,8 @@ def stored_columns(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, l
     """
     kind, binned = Kind(data["kind"]), _coarse(schema, _bins_in(data), _groups_in(data))
     family = NoiseFamily.of(data["law"])
-    axes = _axes(kind, tuple(data["columns"]), tuple(data["of"]), family, binned)
-    return axes, _count_name(kind, axes)
+    axes = stored_axes(kind, tuple(data["columns"]), tuple(data["of"]), family, binned)
+    return axes, count_name(kind, axes)
 
 
 def _bins_in(data: Mapping[str, Any]) -> Bins:
@@ -260,30 +267,6 @@ def _coarse(schema: Schema, bins: Bins, groups: Groups) -> Schema:
     return binned.with_groups(groups) if groups else binned
 
 
-def _axes(
-    kind: Kind,
-    columns: tuple[str, ...],
-    of: tuple[str, ...],
-    family: NoiseFamily,
-    schema: Schema,
-) -> dict[str, list[str]]:
-    """Columns of a stored table, each with the labels of its states."""
-    if kind is Kind.PRODUCTS:
-        scores = Scores.of(schema, columns, of, pure=family.is_laplace)
-        named = product_axes(scores, schema)
-        return {axis: _distinct(labels) for axis, labels in named.items()}
-    if kind is Kind.LINE:
-        return {columns[0]: _distinct(LineCells.of(schema, columns[0]).labels)}
-    if kind is Kind.HEAPS:
-        return {columns[0]: list(HeapCells.of(schema, columns[0]).labels)}
-    more = (ANY,) * kind.has_nodes
-    if kind is Kind.RANGES:
-        labels = _distinct(schema.columns[columns[0]].labels)
-        return {columns[0]: labels, f"{columns[0]} (last)": labels}
-    names = of if kind is Kind.LEAF_SUMS else columns
-    return {name: _distinct((*schema.columns[name].labels, *more)) for name in names}
-
-
 def _cells_of(
     cells: pl.DataFrame | None, kind: Kind, axes: Mapping[str, list[str]]
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
@@ -298,23 +281,4 @@ def _cells_of(
         if places
         else np.zeros(cells.height, dtype=np.int64)
     )
-    return np.asarray(codes, dtype=np.int64), cells.get_column(_count_name(kind, axes)).to_numpy()
-
-
-def _count_name(kind: Kind, axes: Collection[str]) -> str:
-    """Name of the column of counts or sums, with underscores if a variable is called so."""
-    name = {Kind.SUMS: "sum", Kind.PRODUCTS: "sum", Kind.MEANS: "mean"}.get(kind, "count")
-    while name in axes:
-        name += "_"
-    return name
-
-
-def _distinct(labels: tuple[str, ...]) -> list[str]:
-    """Labels made distinct, should a code be spelled like a bin."""
-    result: dict[str, None] = {}
-    for label in labels:
-        distinct = label
-        while distinct in result:
-            distinct += "′"
-        result[distinct] = None
-    return list(result)
+    return np.asarray(codes, dtype=np.int64), cells.get_column(count_name(kind, axes)).to_numpy()

@@ -14,7 +14,7 @@ from typing import Final, get_args
 
 from understudy.errors import UnderstudyError
 from understudy.privacy.released import NO_NOISE, Noise
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.release.stated_step import Priced, StatedStep, found_in
 from understudy.schema import NUMERIC
 
@@ -101,6 +101,20 @@ def _scores(step: StatedStep) -> Iterator[Priced]:
     if told is None or told["kind"] != Kind.PRODUCTS or told["bins"] or told.get("groups"):
         return
     yield from step.priced_by(ScoreMoments(tuple(told["columns"]), tuple(told["of"])))
+
+
+def _ranks(step: StatedStep) -> Iterator[Priced]:
+    """Their noise follows from how many columns there are."""
+    from understudy.features.rank_scores import RankScores
+    from understudy.privacy.mechanisms.sums.rank_products import RankProducts
+
+    told = step.measured
+    if told is None or told["kind"] != Kind.RANKS:
+        return
+    sizes = zip(step.schema.names, step.schema.sizes, strict=True)
+    scores = {name: (0,) * size for name, size in sizes if name in told["columns"]}
+    if list(scores) == list(told["columns"]):
+        yield from step.priced_by(RankProducts(RankScores(scores)))
 
 
 def _choice(step: StatedStep) -> Iterator[Priced]:
@@ -239,6 +253,7 @@ RULES: Final[Mapping[str, Callable[[StatedStep], Iterator[Priced]]]] = {
     "noisy rows": _rows,
     "noisy successes": _successes,
     "noisy score moments": _scores,
+    "noisy rank products": _ranks,
     "noisy moment": _moment,
     "exponential mechanism": _choice,
     **dict.fromkeys(("functional mechanism", "functional mechanism, published bound"), _regression),

@@ -25,7 +25,7 @@ from understudy.release.exports.row_exports import possible_files
 from understudy.release.fresh_identifiers import are_fresh
 from understudy.release.manifest import InferenceFacts, Manifest, require_facts
 from understudy.release.measurement import Measurement
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.release.noise_check import require_noise
 from understudy.release.page_check import require_pages
 from understudy.release.places_of_values import places_of

@@ -15,7 +15,7 @@ from understudy.release.exports.csv_export import has_labels
 from understudy.release.exports.row_exports import RAW_CSV
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, kept_columns
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
 from understudy.schema.derived_columns import rule_text
 
@@ -144,6 +144,6 @@ def _noises(measurements: tuple[Measurement, ...]) -> list[str]:
 def _covered(measurements: tuple[Measurement, ...]) -> bool:
     """Whether some measurement covers two columns together."""
     return any(
-        len(measurement.columns) > 1 and measurement.kind is not Kind.PRODUCTS
+        len(measurement.columns) > 1 and measurement.kind not in (Kind.PRODUCTS, Kind.RANKS)
         for measurement in measurements
     )

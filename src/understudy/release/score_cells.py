@@ -33,5 +33,11 @@ def product_codes(scores: Scores) -> NDArray[np.int64]:
     return np.asarray((left * size + right) * (len(places) + 1) + among)
 
 
+def pair_codes(n: int) -> NDArray[np.int64]:
+    """Codes of all pairs of n columns, first < second: two places."""
+    first, second = np.triu_indices(n, 1)
+    return np.asarray(first * n + second, dtype=np.int64)
+
+
 def _absence(square: CodedSquare) -> tuple[str, int]:
     return square.column, square.state

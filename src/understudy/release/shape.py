@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, 
 
 from understudy.privacy.accounting.budget import UNITS
 from understudy.privacy.accounting.guarantee import Kind as Promise
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 
 # The sentence of a guarantee is compared with the one that is computed from its numbers
 # (`promise_check`): with other words of it, there has to be a new format.
@@ -110,6 +110,7 @@ class _Measurement(_Plain):
     of: list[str]
     bins: dict[str, int | list[_Number | str]]
     groups: dict[str, list[_Count]] = {}
+    ranks: dict[str, list[Annotated[int, Field(ge=-(2**20), le=2**20)]]] = {}
 
 
 class _Edge(_Plain):

@@ -18,7 +18,7 @@ from understudy.inference.choice.beyond_bounds import (
 from understudy.privacy.noise.calibration import noise_of
 from understudy.privacy.noise.distributions import DiscreteGaussian, DiscreteLaplace
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 
 SCHEMA = us.Schema.loads(
     column("assets", "integer", lower=0, upper=20000, bins=[0, 5000, 10000, 20000])

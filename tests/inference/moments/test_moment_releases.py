@@ -14,7 +14,7 @@ from understudy.cli import app
 from understudy.errors import BudgetError, InferenceError, MethodError, ReleaseError
 from understudy.inference.moments.measured_moments import moments_of
 from understudy.release.bundle import digest
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 
 DELTA = "1e-6"
 ANALYSES = ["ols y ~ x + sex", "ols wage ~ x + region", "mean wage ~ sex"]

@@ -14,7 +14,7 @@ from understudy.inference.moments.measured_moments import moments_of
 from understudy.inference.moments.moment_sources import MomentSource, averaged, joined_matrix
 from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
 from understudy.release import Measurement
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
 
 PLAIN = Schema.loads(

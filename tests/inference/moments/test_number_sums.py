@@ -14,7 +14,7 @@ from understudy.features.column_scores import Scores
 from understudy.features.line_cells import LineCells, coarse_states, line_bins
 from understudy.inference.moments.number_sums import with_number_counts
 from understudy.release import Measurement
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

@@ -26,7 +26,7 @@ from understudy.inference.noise_aware.line_answers import REASON
 from understudy.inference.noise_aware.line_tables import line_table
 from understudy.inference.noise_aware.noisy_tables import Table
 from understudy.release import Measurement
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.report.public.answers import Answers
 from understudy.schema import Schema
 

@@ -10,7 +10,7 @@ import understudy as us
 from schemas import column
 from understudy.cli import app
 from understudy.errors import InferenceError
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 
 SCHEMA = us.Schema.loads(
     column("sex", "categorical", levels=["f", "m"], missing=["?"])

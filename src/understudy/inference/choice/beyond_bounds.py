@@ -56,7 +56,7 @@ from understudy.inference.noise_aware.full_tables import line_of
 from understudy.inference.noise_aware.line_tables import line_schema
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.release.shape import MOST
 from understudy.schema import NUMERIC, Continuous, Schema
 

@@ -13,7 +13,7 @@ from understudy.inference.noise_aware.count_estimates import Counted
 from understudy.inference.noise_aware.full_tables import covers, line_of
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import NUMERIC, Column, Schema
 
 _NOTEWORTHY = 0.0005  # a share of misplaced records below this is not spoken of

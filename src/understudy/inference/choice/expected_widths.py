@@ -36,7 +36,7 @@ from understudy.inference.choice.question_kinds import Answerable, QuestionKind,
 from understudy.inference.moments.firmness import FIRM, FIRM_MODEL
 from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers
 from understudy.release import Measurement, Release
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import NUMERIC
 
 ASSUMED = (

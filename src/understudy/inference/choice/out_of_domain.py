@@ -26,7 +26,7 @@ from understudy.inference.estimates.estimators import Question
 from understudy.inference.moments.moment_answers import RULE
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Release
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import NUMERIC, Schema
 
 

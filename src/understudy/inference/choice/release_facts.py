@@ -23,7 +23,7 @@ from understudy.inference.noise_aware.urn_estimates import are_drawn
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
 from understudy.release.measurement import kept_columns
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
 
 _DISTORTING = (

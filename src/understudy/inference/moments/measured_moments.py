@@ -18,7 +18,7 @@ from understudy.inference.moments.moment_sources import MomentSource, improve, j
 from understudy.inference.moments.number_sums import with_number_counts
 from understudy.inference.noise_aware.full_tables import covers
 from understudy.release import Measurement, Release
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import NUMERIC, Schema
 
 _CENTRED = 0.01  # of the sum of scores over the states, which are rounded

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from understudy.release import Measurement
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 
 MOST_CELLS = 2**20
 

@@ -56,7 +56,7 @@ from understudy.inference.set_estimates import Pooled
 from understudy.privacy.accounting.budget import UNITS
 from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Manifest, Measurement, Release
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
 
 

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from understudy.arrays import Codes, Floats, Integers
 from understudy.models.even_draws import dealt, ranked, records_by_cell, upper_ends
 from understudy.models.graphical.max_entropy import MaxEntropy
+from understudy.models.graphical.rank_exchange import RankExchange
 from understudy.models.graphical.run_places import POINTS, RunPlaces
 from understudy.models.model import Sample, conditioned
 from understudy.models.table_models import projected
@@ -254,6 +255,7 @@ class MarginalModel:
             merged.
         numbers: by name of a numeric column, its place and how its bins become numbers.
         places: by place of a column in runs, what other columns say of places within them.
+        ranks: what was measured of ranks that go together, if anything.
     """
 
     domain: Domain
@@ -261,6 +263,7 @@ class MarginalModel:
     expansions: Mapping[int, Expansion] = field(default_factory=dict)
     numbers: Mapping[str, tuple[int, WithinBins]] = field(default_factory=dict)
     places: Mapping[int, RunPlaces] = field(default_factory=dict)
+    ranks: RankExchange | None = None
 
     in_parts: ClassVar[bool] = True
 
@@ -285,6 +288,8 @@ class MarginalModel:
         self, n_rows: int, rng: np.random.Generator, *, systematic: bool = True
     ) -> NDArray[np.int32]:
         merged = self.fit.draw(n_rows, rng, systematic=systematic)
+        if self.ranks is not None and systematic:
+            merged = self.ranks.exchanged(merged, rng)
         states = merged.copy()
         for j, expansion in self.expansions.items():
             points = self.places[j].points(merged, rng) if j in self.places else None

@@ -23,6 +23,7 @@ from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlo
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
 from understudy.privacy.mechanisms.sums.moments import Moments
+from understudy.privacy.mechanisms.sums.rank_products import RankProducts
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 
 MECHANISMS: Final[Mechanisms] = (
@@ -46,6 +47,7 @@ MECHANISMS: Final[Mechanisms] = (
     PerturbedGibbs,
     RandomOrder,
     RangeCounts,
+    RankProducts,
     Regression,
     ResetBlocks,
     RowCount,

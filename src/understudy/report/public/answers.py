@@ -25,7 +25,7 @@ from understudy.inference.choice.question_kinds import QuestionKind
 from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers, line_of
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.report.number_text import times
 from understudy.report.public import answer_words as words
 from understudy.report.public.release_sections import without_rule

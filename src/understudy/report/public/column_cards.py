@@ -9,7 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from understudy.release import Release
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.report.number_text import number, percent, shortened
 from understudy.report.public.count_accuracy import Marginal, half_width_95, marginal
 from understudy.report.public.state_shares import Bar, bars, mean_shares, ordered_as_line

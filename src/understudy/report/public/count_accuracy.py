@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from understudy.privacy.noise_record import NoiseFamily
 from understudy.release import Measurement
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
 
 NORMAL_95 = 1.959963984540054

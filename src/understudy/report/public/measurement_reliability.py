@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from understudy.release import Measurement, Release
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.report.number_text import noise_words, number, times
 from understudy.report.public.count_accuracy import (
     factor_95,
@@ -96,6 +96,7 @@ _KIND_WORDS = {
     Kind.MEANS: "mean in every cell",
     Kind.SCATTER: "one number, pooled within cells",
     Kind.PRODUCTS: "sums of scores and of their products",
+    Kind.RANKS: "how far ranks of two columns go together",
     Kind.EXACT: "exact statistics, not published",
     Kind.DRAWS: "records drawn from rows and a prior",
     Kind.SWEEPS: "records drawn column by column",

@@ -17,7 +17,7 @@ from understudy.inference.amended_answers import POOLED_RIGHT
 from understudy.inference.choice.expected_widths import ASSUMED
 from understudy.release import Release
 from understudy.release.measurement import kept_columns
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.release.synthetic_sets import first_parts
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates

@@ -10,7 +10,7 @@ from typing import Any
 from understudy.privacy.accounting.budget import SIGNS, decimal_up, exact
 from understudy.release import Manifest, Release
 from understudy.release.measurement import kept_columns
-from understudy.release.measurement_content import Kind
+from understudy.release.measurement_kind import Kind
 from understudy.report.guarantee_text import rounded_up
 from understudy.report.number_text import times
 
@@ -145,7 +145,7 @@ def relations(release: Release) -> Relations:
         dict.fromkeys(
             table.columns
             for table in release.behind_sets
-            if len(table.columns) > 1 and table.kind is not Kind.PRODUCTS  # of pairs, for answers
+            if len(table.columns) > 1 and table.kind not in (Kind.PRODUCTS, Kind.RANKS)  # of pairs
         )
     )
     groups = tuple(times(columns) for columns in joint)

@@ -1,0 +1,139 @@
+"""Ranks that go together: which columns are measured so, and what records are to take in.
+
+Noisy sums of products of ranks cost a small part of a budget and say of every pair of ordered
+columns how far it goes together, where tables are bought of a few pairs only. Drawn records take
+them in by exchanging values (`models.graphical.rank_exchange`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from understudy.families.measurement_plan import Form, PlannedTable, announced
+from understudy.families.method import Moments
+from understudy.families.noisy_marginal import Merged, NoisyMarginal, is_ordered, noise_of
+from understudy.families.number_masses import fine_tables
+from understudy.features.rank_scores import RankScores
+from understudy.models.graphical.rank_exchange import RankExchange
+from understudy.privacy.accounting.budget import Budget, exact
+from understudy.privacy.mechanisms.sums.rank_products import RankProducts
+from understudy.privacy.released import Noise, NoisyRanks
+from understudy.schema import Schema
+
+FEWEST_COLUMNS: Final = 3
+"""Ordered columns, below which tables of their pairs say it all."""
+FEWEST_STATES: Final = 3
+SHARE: Final = Fraction(7, 1000)
+"""Of the budget of a fit, for each column."""
+MOST_SHARE: Final = Fraction(1, 5)
+
+Ranks = tuple[NoisyRanks, Noise]
+
+
+def ranked_columns(schema: Schema) -> tuple[str, ...]:
+    """Columns whose ranks are measured; none if they are few."""
+    names = tuple(
+        name
+        for name, column in schema.columns.items()
+        if is_ordered(column) and column.n_ordinary >= FEWEST_STATES
+    )
+    return names if len(names) >= FEWEST_COLUMNS else ()
+
+
+def ranks_spend(schema: Schema, budget: Budget, spend: Fraction, share: float | None) -> Fraction:
+    """What measuring ranks costs; nothing where it would not help.
+
+    The noise in what is measured of a pair grows with the number of columns.
+
+    Args:
+        schema: the columns.
+        budget: for its accounting.
+        spend: of the fit.
+        share: part of that; None for the usual one.
+    """
+    columns = ranked_columns(schema)
+    if budget.accounting == "pure" or not columns:
+        return Fraction(0)
+    usual = min(len(columns) * SHARE, MOST_SHARE)
+    return spend * (usual if share is None else exact(share))
+
+
+def planned_ranks(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+    """What measuring ranks will have in the ledger; their noise is that of any scores."""
+    columns = ranked_columns(schema)
+    if not spend:
+        return ()
+    any_scores = RankScores({name: (0,) * schema.columns[name].size for name in columns})
+    asked = RankProducts(any_scores)
+    return announced(asked, schema, spend, budget, [columns], form=Form.MOMENTS)
+
+
+def rank_products(merged: Merged, known: Sequence[NoisyMarginal]) -> RankProducts:
+    """What is asked of the ranks of ordered columns, in groups of their states.
+
+    Args:
+        merged: the columns, with groups and masses of numbers.
+        known: among them one-way tables.
+    """
+    one_ways, by_group, apart = fine_tables(known), {}, {}
+    for name in ranked_columns(merged.schema):
+        column = merged.schema.columns[name]
+        masses = merged.masses.get(name, one_ways[name].table.counts)
+        groups = np.array(merged.groups.get(name, range(column.size)))
+        by_group[name] = np.bincount(groups, np.maximum(masses, 0))
+        apart[name] = sorted({*groups[column.n_ordinary :].tolist()})
+    return RankProducts(RankScores.of(by_group, apart))
+
+
+def ranks_in(moments: Moments) -> Ranks | None:
+    """Those of the last fit, among all that was measured beside tables."""
+    found = [(value, noise) for value, noise in moments if isinstance(value, NoisyRanks)]
+    return found[-1] if found else None
+
+
+def fresh_ranks(ranks: Ranks | None, rng: np.random.Generator) -> Ranks | None:
+    """Measured ranks with fresh noise on top, as tables that are drawn again have it."""
+    if ranks is None:
+        return None
+    value, noise = ranks
+    return replace(value, values=value.values + noise_of(noise, value.values.shape, rng)), noise
+
+
+def ranked_groups(merged: Merged, ranks: Ranks) -> Merged:
+    """The columns with the groups that ranks were measured over."""
+    value, _ = ranks
+    kept = {name: own for name, own in merged.groups.items() if name not in value.columns}
+    return replace(merged, groups=kept | dict(value.groups))
+
+
+def rank_exchange(
+    merged: Merged, marginals: Sequence[NoisyMarginal], ranks: Ranks, n_rows: float
+) -> RankExchange:
+    """How drawn records take in measured ranks.
+
+    Args:
+        merged: the columns, in the groups of the ranks.
+        marginals: tables that the model was fitted to.
+        ranks: noisy sums of products.
+        n_rows: number of records that they are of.
+    """
+    value, noise = ranks
+    place = {name: j for j, name in enumerate(merged.schema.names)}
+    held = [frozenset(place[name] for name in one.table.columns) for one in marginals]
+    held += [frozenset(box) for box in merged.coarse.domain.boxes]
+    columns = tuple(place[name] for name in value.columns)
+    beside = (frozenset().union(*(own for own in held if j in own)) - {j} for j in columns)
+    n = max(float(n_rows), 1.0)
+    return RankExchange(
+        columns,
+        tuple(np.array(own, dtype=np.float64) for own in value.scores.values()),
+        RankScores(value.scores).most,
+        tuple(tuple(sorted(own)) for own in beside),
+        value.values / n,
+        noise.stddev / n,
+    )

@@ -1,0 +1,173 @@
+"""Records exchange values until their ranks go together as they were measured to.
+
+A graph says of columns that no table holds together what follows from those that are: of a relation
+of their own nothing is left. Noisy sums of products of ranks (`features.rank_scores`) say of every
+pair how far its ranks go together, and cost little. They are no part of the graph, which would have
+to join all columns. Drawn records take them in afterwards:
+
+1. The difference of the measured sums and of those of the records is a symmetric matrix D with
+   noise σ off its diagonal. Relations that a few common causes explain are few large eigenvalues,
+   noise alone has none beyond 2σ√d (Wigner 1958). An eigenvalue w counts as sign(w)·√(w² − 4dσ²),
+   or 0: what it was before noise moved it (Benaych-Georges & Nadakuditi 2011).
+2. Two records that agree in all columns that a table or a rule holds together with a column may
+   exchange their values of it: **given its neighbours in the graph a column is independent of all
+   others**, so the model draws the exchanged records as often as those before. Tables that were
+   measured, and rules, are left as they are. Such pairs are met at random, and exchange where that
+   brings the sums of products closer to the wanted ones, in the mean square.
+
+So what is drawn keeps each measured table to the record, in the groups of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from understudy.arrays import Floats, Integers, compiled
+from understudy.features.rank_scores import UNIT, shortened
+
+SWEEPS: Final = 10
+MOST_MEETINGS: Final = 2**20
+"""Records of a column that meet in all sweeps; two sweeps at least."""
+CLOSE: Final = 0.002
+"""Root mean squared difference of mean products that is left alone."""
+_FILLED: Final = 8  # rounds in which the diagonal follows from what is kept
+
+
+@dataclass(frozen=True, eq=False)
+class RankExchange:
+    """How records take in what was measured of their ranks.
+
+    Attributes:
+        columns: places of the ordered columns.
+        scores: of each group of them, whole, in units of 1/`UNIT`.
+        most: largest squared length of a record that was counted.
+        partners: of each of them, the columns that a table or a rule holds together with it.
+        sums: measured mean products of each pair, first < second, shape (pairs,).
+        stddev: of the noise in each of them.
+    """
+
+    columns: tuple[int, ...]
+    scores: tuple[Floats, ...]
+    most: int
+    partners: tuple[tuple[int, ...], ...]
+    sums: Floats
+    stddev: float
+
+    def exchanged(self, groups: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
+        """Records after the exchange.
+
+        Args:
+            groups: of each column and record, shape (columns, n).
+            rng: which records meet.
+        """
+        n = groups.shape[1]
+        own = np.column_stack(
+            [table[groups[j]] for j, table in zip(self.columns, self.scores, strict=True)]
+        )
+        excess = kept_part(self._excess(own), self.stddev)
+        if n < 2 or _size(excess) <= CLOSE:
+            return groups
+        states, lacking = groups.copy(), excess
+        vectors = np.ascontiguousarray(own / UNIT, dtype=np.float32)
+        for _ in range(max(2, min(SWEEPS, MOST_MEETINGS // n))):
+            for k in rng.permutation(len(self.columns)):
+                met = _meetings([states[j] for j in self.partners[k]], n, rng)
+                _exchange(states[self.columns[k]], vectors, lacking, met, int(k))
+            if _size(lacking) <= CLOSE:
+                break
+        return states
+
+    def _excess(self, own: Floats) -> Floats:
+        """By how much measured mean products exceed those of the records, shape (d, d)."""
+        kept = shortened(own, self.most) / UNIT
+        places = np.triu_indices(len(self.columns), 1)
+        found = np.zeros((len(self.columns),) * 2)
+        found[places] = self.sums - (kept.T @ kept / len(own))[places]
+        return found + found.T
+
+
+def kept_part(noisy: Floats, stddev: float) -> Floats:
+    """What of a symmetric matrix, whose diagonal is unknown, is not explained by noise.
+
+    Args:
+        noisy: shape (d, d).
+        stddev: of the noise in each number off the diagonal.
+
+    Returns:
+        Shape (d, d), with zeros on the diagonal.
+    """
+    found, edge = np.array(noisy), 4 * len(noisy) * stddev**2
+    diagonal = np.zeros(len(noisy))
+    for _ in range(_FILLED):
+        np.fill_diagonal(found, diagonal)
+        values, vectors = np.linalg.eigh(found)
+        values = np.sign(values) * np.sqrt(np.maximum(values**2 - edge, 0))
+        kept: Floats = (vectors * values) @ vectors.T
+        diagonal = np.diagonal(kept).copy()
+    np.fill_diagonal(kept, 0)
+    return kept
+
+
+def _size(matrix: Floats) -> float:
+    """Root mean square off the diagonal."""
+    d = len(matrix)
+    return float(np.sqrt((matrix**2).sum() / max(d * (d - 1), 1)))
+
+
+def _meetings(
+    partners: Sequence[NDArray[np.int32]], n: int, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
+    """Records in random order within those that agree in all partners, and where these end."""
+    order, key = rng.permutation(n), np.zeros(n, dtype=np.int64)
+    for states in partners:
+        key = key * (int(states.max()) + 1) + states
+        if key.max() > 2**40:
+            key = np.unique(key, return_inverse=True)[1].reshape(-1)
+    order = order[np.argsort(key[order], kind="stable")]
+    return order, np.append(np.flatnonzero(np.diff(key[order])) + 1, n)
+
+
+@compiled
+def _exchange(
+    states: NDArray[np.int32],
+    vectors: NDArray[np.float32],
+    lacking: Floats,
+    met: tuple[Integers, Integers],
+    column: int,
+) -> None:
+    """Let records that stand next to each other exchange their values of a column, in place.
+
+    `lacking` is by how much the wanted mean products exceed those of the records; it is kept.
+    """
+    n, d = vectors.shape
+    order, ends = met
+    change = np.empty(d)
+    start = 0
+    for end in ends:
+        for t in range(start, end - 1, 2):
+            i, j = order[t], order[t + 1]
+            step = (vectors[i, column] - vectors[j, column]) / n
+            if step == 0:
+                continue
+            gain = 0.0
+            for other in range(d):
+                moved = step * (vectors[j, other] - vectors[i, other])
+                if other == column:
+                    moved = 0.0
+                change[other] = moved
+                gain += moved * (2 * lacking[column, other] - moved)
+            if gain > 0:
+                for other in range(d):
+                    lacking[column, other] -= change[other]
+                    lacking[other, column] = lacking[column, other]
+                states[i], states[j] = states[j], states[i]
+                vectors[i, column], vectors[j, column] = (
+                    vectors[j, column],
+                    vectors[i, column],
+                )
+        start = end
