@@ -16,9 +16,11 @@ import numpy as np
 from understudy.audit.audited_release import Line
 from understudy.audit.observation import Observation
 from understudy.errors import MethodError, suggestion
+from understudy.features.rank_scores import REACH, UNIT, RankScores
 from understudy.methods import METHODS
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
+from understudy.privacy.mechanisms.sums.rank_products import RankProducts
 from understudy.privacy.selection.scores import DistanceFromModel
 
 _LEVELS = """
@@ -73,6 +75,7 @@ _ONE_TABLE_REPLACED: Final = _replaced(_ONE, _PLAIN, {"a": "y"})
 _PAIR: Final = _added(_TWO, _PAIRS, {"a": "y", "b": "v"})
 _PAIR_REPLACED: Final = _replaced(_TWO, _PAIRS, {"a": "y", "b": "v"})
 _TRIPLE: Final = _added(_THREE, _TRIPLES, {"a": "y", "b": "v", "c": "t"})
+_TRIPLE_REPLACED: Final = _replaced(_THREE, _TRIPLES, {"a": "y", "b": "v", "c": "t"})
 _NUMBER_ADDED: Final = _added(_ONE + _NUMBER, _NUMBERS, {"a": "y", "z": 0.99})
 _EMPTY_CELL: Final = _added(_WIDE, ({"a": "x0"},) * 8, {"a": "x7"})
 _ONE_RECORD: Final = _replaced(_ONE, ({"a": "x"},), {"a": "y"})
@@ -106,6 +109,17 @@ def opposite_scores(gate: Gate) -> Observation:
     return {"the first is chosen": float(chosen.value == _CANDIDATES[0])}
 
 
+def far_ranks(gate: Gate) -> Observation:
+    """Products of ranks where a record more has the longest vector that counts.
+
+    With three columns of two states each, scores of one size fill the squared length that counts.
+    """
+    size = int((REACH * UNIT**2) ** 0.5)
+    scores = RankScores(dict.fromkeys(gate.schema.names, (-size, size)))
+    found = gate.ask(RankProducts(scores), spend=gate.budget.amount).value.values
+    return {f"products of pair {k}": float(value) for k, value in enumerate(found)}
+
+
 def _one_measurement() -> Iterator[Line]:
     """At their worst: one table, in which one cell differs (two, where a record is replaced)."""
     for tables in (_ONE_TABLE, _ONE_TABLE_REPLACED):
@@ -120,6 +134,8 @@ def _one_measurement() -> Iterator[Line]:
     budgets: tuple[dict[str, Any], ...] = ({}, _SMALL_DELTA)
     for budget in budgets:
         yield Line("a choice between two", probe=opposite_scores, **budget, **_PAIR)
+    for tables in (_TRIPLE, _TRIPLE_REPLACED):
+        yield Line("products of ranks", probe=far_ranks, **_SMALL_DELTA, **tables)
 
 
 def _others() -> Iterator[Line]:

@@ -104,6 +104,11 @@ claim: sums of scores and of products of two change in L2 and L1 by no more than
     proof: mechanisms/sums/score_moments.py mechanisms/sums/score_sensitivity.py
         ../engine/score_products.py
     test: privacy/mechanisms/sums/test_score_moments.py engine/test_score_products.py
+claim: sums of products of rank scores change in L2 by no more than the length of a record allows,
+    which is cut
+    proof: mechanisms/sums/rank_products.py ../features/rank_scores.py ../engine/rank_sums.py
+    test: privacy/mechanisms/sums/test_rank_products.py features/test_rank_scores.py
+        engine/test_rank_sums.py
 claim: normal equations change by no more than (d + 1)(d + 4)/2 in L1, 2 in L∞, of d predictors
     proof: mechanisms/sums/linear_regression.py mechanisms/sums/normal_equations.py
         mechanisms/sums/k_norm.py

@@ -53,7 +53,7 @@ def require_named(data: Mapping[str, Any], schema: Schema) -> None:
         raise Fault("a sum is of a column that is not numeric")
     if kind is Kind.PRODUCTS and not set(of) <= set(columns):
         raise Fault("products are of records with values of other columns")
-    if [*data["ranks"]] != (columns if kind is Kind.RANKS else []):
+    if [*data.get("ranks", ())] != (columns if kind is Kind.RANKS else []):
         raise Fault("a measurement has scores of other columns")
     if kind.has_keys and not all(_is_key(text, schema) for text in of):
         raise Fault("a measurement is drawn given columns that its schema does not have")
@@ -112,10 +112,8 @@ def require_cells(table: Measurement, schema: Schema) -> None:
         line = LineCells if table.kind is Kind.LINE else HeapCells
         fits = np.array_equal(table.codes, np.arange(line.of(binned, *table.columns).size))
     elif table.kind is Kind.RANKS:
-        sizes = [binned.columns[name].size for name in table.ranks]
-        fits = sizes == [*map(len, table.ranks.values())] and np.array_equal(
-            table.codes, pair_codes(len(sizes))
-        )
+        sized = all(binned.columns[k].size == len(own) for k, own in table.ranks.items())
+        fits = sized and np.array_equal(table.codes, pair_codes(len(table.columns)))
     elif table.kind is Kind.PRODUCTS:
         fits = np.array_equal(table.codes, product_codes(table.scores(schema)))
     else:
@@ -167,10 +165,9 @@ def _covers_all(table: Measurement, schema: Schema) -> bool:
     """Nodes that together have as many allowed cells as there are."""
     axes = table.of if table.kind is Kind.LEAF_SUMS else table.columns
     sizes = [schema.columns[name].size for name in axes]
-    if len(np.unique(table.codes)) < len(table.codes):
-        return False
+    once = len(np.unique(table.codes)) == len(table.codes)
     states = np.stack(np.unravel_index(table.codes, [size + 1 for size in sizes]), axis=1)
-    return sum(_cells_of_nodes(states, axes, sizes, schema)) == schema.domain.n_allowed
+    return once and sum(_cells_of_nodes(states, axes, sizes, schema)) == schema.domain.n_allowed
 
 
 def _cells_of_nodes(
