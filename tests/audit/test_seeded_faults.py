@@ -45,7 +45,7 @@ def line(method: str, **wanted: object) -> Line:
 ADDED = line("laplace", options={"noise": "geometric"})
 REPLACED = next(one for one in LINES if "noise=geometric, a record replaced" in str(one))
 GAUSSIAN, GAUSSIAN_REPLACED = (one for one in LINES if one.method == "independent" and one.worst)
-_, CHOICE = (one for one in LINES if one.probe is not None)
+_, CHOICE = (one for one in LINES if one.method == "a choice between two")
 FILTERED = line("laplace", options={"form": "filtered"})
 LAZY = line("laplace", options={"form": "lazy"})
 PAIR = line("independent", delta="0.000001", worst=False)

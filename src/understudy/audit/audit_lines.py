@@ -7,6 +7,7 @@ value with it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -16,7 +17,7 @@ import numpy as np
 from understudy.audit.audited_release import Line
 from understudy.audit.observation import Observation
 from understudy.errors import MethodError, suggestion
-from understudy.features.rank_scores import REACH, UNIT, RankScores
+from understudy.features.rank_scores import RankScores
 from understudy.methods import METHODS
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
@@ -114,8 +115,9 @@ def far_ranks(gate: Gate) -> Observation:
 
     With three columns of two states each, scores of one size fill the squared length that counts.
     """
-    size = int((REACH * UNIT**2) ** 0.5)
-    scores = RankScores(dict.fromkeys(gate.schema.names, (-size, size)))
+    names = gate.schema.names
+    size = math.isqrt(RankScores(dict.fromkeys(names, (0, 0))).most // len(names))
+    scores = RankScores(dict.fromkeys(names, (-size, size)))
     found = gate.ask(RankProducts(scores), spend=gate.budget.amount).value.values
     return {f"products of pair {k}": float(value) for k, value in enumerate(found)}
 

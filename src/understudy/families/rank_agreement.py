@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from understudy.families.effort import expected_rows
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Moments
 from understudy.families.noisy_marginal import Merged, NoisyMarginal, is_ordered, noise_of
@@ -21,16 +22,18 @@ from understudy.families.number_masses import fine_tables
 from understudy.features.rank_scores import RankScores
 from understudy.models.graphical.rank_exchange import RankExchange
 from understudy.privacy.accounting.budget import Budget, exact
-from understudy.privacy.mechanisms.sums.rank_products import RankProducts
+from understudy.privacy.mechanisms.sums.rank_products import STEP, RankProducts, squared_sensitivity
 from understudy.privacy.released import Noise, NoisyRanks
 from understudy.schema import Schema
 
 FEWEST_COLUMNS: Final = 3
 """Ordered columns, below which tables of their pairs say it all."""
 FEWEST_STATES: Final = 3
-SHARE: Final = Fraction(7, 1000)
-"""Of the budget of a fit, for each column."""
-MOST_SHARE: Final = Fraction(1, 5)
+NOISE: Final = Fraction(7, 200)
+"""Standard deviation of the noise in a mean product of ranks that is good enough."""
+MOST_SHARE: Final = Fraction(3, 20)
+"""Of the budget of a fit."""
+FEW_ROWS: Final = 5_000
 
 Ranks = tuple[NoisyRanks, Noise]
 
@@ -48,7 +51,8 @@ def ranked_columns(schema: Schema) -> tuple[str, ...]:
 def ranks_spend(schema: Schema, budget: Budget, spend: Fraction, share: float | None) -> Fraction:
     """What measuring ranks costs; nothing where it would not help.
 
-    The noise in what is measured of a pair grows with the number of columns.
+    As much as brings the noise in a correlation to `NOISE`, of as many rows as are public, or else
+    of `FEW_ROWS`, where that matters; and no more than `MOST_SHARE`.
 
     Args:
         schema: the columns.
@@ -59,18 +63,26 @@ def ranks_spend(schema: Schema, budget: Budget, spend: Fraction, share: float | 
     columns = ranked_columns(schema)
     if budget.accounting == "pure" or not columns:
         return Fraction(0)
-    usual = min(len(columns) * SHARE, MOST_SHARE)
-    return spend * (usual if share is None else exact(share))
+    if share is not None:
+        return spend * exact(share)
+    scores = _any_scores(schema)
+    squared = squared_sensitivity(scores, schema.neighbours) * STEP**2
+    n_rows = schema.n_rows if schema.rows == "public" else min(expected_rows(schema), FEW_ROWS)
+    noise = NOISE * max(n_rows or 0, 1)
+    return min(squared / (2 * noise**2), spend * MOST_SHARE)
 
 
 def planned_ranks(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
     """What measuring ranks will have in the ledger; their noise is that of any scores."""
-    columns = ranked_columns(schema)
     if not spend:
         return ()
-    any_scores = RankScores({name: (0,) * schema.columns[name].size for name in columns})
-    asked = RankProducts(any_scores)
+    asked, columns = RankProducts(_any_scores(schema)), ranked_columns(schema)
     return announced(asked, schema, spend, budget, [columns], form=Form.MOMENTS)
+
+
+def _any_scores(schema: Schema) -> RankScores:
+    names = ranked_columns(schema)
+    return RankScores({name: (0,) * schema.columns[name].size for name in names})
 
 
 def rank_products(merged: Merged, known: Sequence[NoisyMarginal]) -> RankProducts:

@@ -5,8 +5,8 @@ standard deviation, so that each column has about the squared length 1. A code o
 is out of domain, have the score 0. Where nearly all records share a state the deviation is small;
 it counts as `LEAST_SPREAD` then, and the column less.
 
-A record far out in every column would set the noise for all. So a record's vector longer than
-√(`REACH`·d), for d columns, is shortened to that.
+A record far out in every column would set the noise for all. So a record's vector, whose squared
+length is about d in d columns, is shortened where that exceeds d + `REACH`·√d.
 
 All scores are whole multiples of 1/`UNIT`.
 
@@ -14,12 +14,13 @@ Example:
     >>> scores = RankScores.of({"pain": [30.0, 40.0, 30.0], "age": [25.0, 50.0, 25.0]}, {})
     >>> scores.tables
     {'pain': (-83, 0, 83), 'age': (-91, 0, 91)}
-    >>> scores.most == 64 * 64 * 2 * 36 // 25
-    True
+    >>> round(scores.most / 64**2, 3)  # 2 + 1.2·√2
+    3.697
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -32,8 +33,8 @@ from understudy.arrays import Floats
 
 UNIT: Final = 2**6
 """Steps per score of 1."""
-REACH: Final = Fraction(36, 25)
-"""Squared length of a record that counts, for each column; 1 is usual."""
+REACH: Final = Fraction(6, 5)
+"""How far a squared length that counts lies above the usual one, in roots of how many columns."""
 LEAST_SPREAD: Final = 0.25
 _BELOW_ONE: Final = 1 - 2.0**-40
 
@@ -66,7 +67,8 @@ class RankScores:
     @property
     def most(self) -> int:
         """Largest squared length of a record's vector, in units of 1/`UNIT`²."""
-        return int(REACH * len(self.tables) * UNIT**2)
+        d = len(self.tables)
+        return UNIT**2 * d + math.isqrt(int(REACH**2 * UNIT**4 * d))
 
 
 def _ranked(masses: ArrayLike, apart: Sequence[int]) -> tuple[int, ...]:

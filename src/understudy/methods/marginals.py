@@ -110,7 +110,8 @@ class Marginals(AdaptiveMethod):
         rounds_per_column: rounds that the rest is divided into at first, for each column; 4, 2
             where noise leaves few cells, or 1 where δ = 0, by default.
         ranks_share: share of the budget for how far ranks of ordered columns go together, where
-            δ > 0; by default .007 for each of three or more such columns, .2 at most.
+            δ > 0 and three or more are; by default what makes the noise in a correlation about
+            .035, .15 at most.
     """
 
     facts: ClassVar[Facts] = Facts(

@@ -5,10 +5,8 @@ of their own nothing is left. Noisy sums of products of ranks (`features.rank_sc
 pair how far its ranks go together, and cost little. They are no part of the graph, which would have
 to join all columns. Drawn records take them in afterwards:
 
-1. The difference of the measured sums and of those of the records is a symmetric matrix D with
-   noise σ off its diagonal. Relations that a few common causes explain are few large eigenvalues,
-   noise alone has none beyond 2σ√d (Wigner 1958). An eigenvalue w counts as sign(w)·√(w² − 4dσ²),
-   or 0: what it was before noise moved it (Benaych-Georges & Nadakuditi 2011).
+1. What is wanted is weighed between what the records have and what was measured
+   (`models.mean_products`).
 2. Two records that agree in all columns that a table or a rule holds together with a column may
    exchange their values of it: **given its neighbours in the graph a column is independent of all
    others**, so the model draws the exchanged records as often as those before. Tables that were
@@ -29,13 +27,16 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers, compiled
 from understudy.features.rank_scores import UNIT, shortened
+from understudy.models.mean_products import wanted
 
 SWEEPS: Final = 10
 MOST_MEETINGS: Final = 2**20
 """Records of a column that meet in all sweeps; two sweeps at least."""
 CLOSE: Final = 0.002
 """Root mean squared difference of mean products that is left alone."""
-_FILLED: Final = 8  # rounds in which the diagonal follows from what is kept
+COST: Final = 0.1
+"""What an exchange must gain, over the number of records, in squared mean products: those that gain
+less only mix what no table holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,11 +70,11 @@ class RankExchange:
         own = np.column_stack(
             [table[groups[j]] for j, table in zip(self.columns, self.scores, strict=True)]
         )
-        excess = kept_part(self._excess(own), self.stddev)
-        if n < 2 or _size(excess) <= CLOSE:
-            return groups
-        states, lacking = groups.copy(), excess
         vectors = np.ascontiguousarray(own / UNIT, dtype=np.float32)
+        lacking = wanted(own.T @ own / (n * UNIT**2), self._excess(own), self.stddev)
+        if n < 2 or _size(lacking) <= CLOSE:
+            return groups
+        states = groups.copy()
         for _ in range(max(2, min(SWEEPS, MOST_MEETINGS // n))):
             for k in rng.permutation(len(self.columns)):
                 met = _meetings([states[j] for j in self.partners[k]], n, rng)
@@ -89,28 +90,6 @@ class RankExchange:
         found = np.zeros((len(self.columns),) * 2)
         found[places] = self.sums - (kept.T @ kept / len(own))[places]
         return found + found.T
-
-
-def kept_part(noisy: Floats, stddev: float) -> Floats:
-    """What of a symmetric matrix, whose diagonal is unknown, is not explained by noise.
-
-    Args:
-        noisy: shape (d, d).
-        stddev: of the noise in each number off the diagonal.
-
-    Returns:
-        Shape (d, d), with zeros on the diagonal.
-    """
-    found, edge = np.array(noisy), 4 * len(noisy) * stddev**2
-    diagonal = np.zeros(len(noisy))
-    for _ in range(_FILLED):
-        np.fill_diagonal(found, diagonal)
-        values, vectors = np.linalg.eigh(found)
-        values = np.sign(values) * np.sqrt(np.maximum(values**2 - edge, 0))
-        kept: Floats = (vectors * values) @ vectors.T
-        diagonal = np.diagonal(kept).copy()
-    np.fill_diagonal(kept, 0)
-    return kept
 
 
 def _size(matrix: Floats) -> float:
@@ -161,7 +140,7 @@ def _exchange(
                     moved = 0.0
                 change[other] = moved
                 gain += moved * (2 * lacking[column, other] - moved)
-            if gain > 0:
+            if gain > COST / n:
                 for other in range(d):
                     lacking[column, other] -= change[other]
                     lacking[other, column] = lacking[column, other]
