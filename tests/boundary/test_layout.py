@@ -61,9 +61,11 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 6 for heaps: what they are, their cells and noisy counts, shares, values in bins, and numbers.
 # 2 for rules that codebooks state: what is said, and the columns that are proposed.
 # 1 for second moments as tables that a fit takes besides.
-# 5 for ranks that go together: scores, their sums, with noise, which columns, how records exchange.
-# 3 for files that were too long: kinds of measurements, columns of their tables, states of groups.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 655, 320, 60
+# 6 for ranks that go together: scores, their sums, with noise, which columns, what is wanted of the
+# records, how they exchange.
+# 4 for files that were too long: kinds of measurements, columns of their tables, states of groups,
+# sums and moments that leave the gate.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 657, 320, 60
 
 
 def code_lines(function):

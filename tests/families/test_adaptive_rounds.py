@@ -21,7 +21,7 @@ from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import NoisyTable
+from understudy.privacy.released import NoisyRanks, NoisyTable
 
 D, SIZE = 4, 3
 
@@ -52,12 +52,13 @@ def gate_of(n=2_000, epsilon="1", delta="0.000001", seed=1, rows="public", **mor
 def rounds_of(gate):
     """For each round its cost, the columns, and the deviation of the table.
 
-    Tables of single columns come before, once or twice.
+    Tables of single columns come before, once or twice, and what ranks cost.
     """
-    found, kinds = [], [one.value for one in gate.measured]
+    measured = [one for one in gate.measured if not isinstance(one.value, NoisyRanks)]
+    found, kinds = [], [one.value for one in measured]
     first = next((k for k, one in enumerate(kinds) if not isinstance(one, NoisyTable)), len(kinds))
     assert first in (D, 2 * D)
-    for choice, table in zip(gate.measured[first::2], gate.measured[first + 1 :: 2], strict=True):
+    for choice, table in zip(measured[first::2], measured[first + 1 :: 2], strict=True):
         assert choice.value.columns == table.value.columns
         spent = gate.ledger[choice.entry - 1].spent + gate.ledger[table.entry - 1].spent
         found.append((spent, table.value.columns, table.noise))

@@ -63,14 +63,15 @@ def release_of(rows, seed, **more):
 @pytest.mark.parametrize("seed", range(3))
 def test_wide_bounds_leave_the_shape(rows, seed):
     """At ε = 2 a mean has an error by noise of 2 % and a deviation one of 6 %; the income that is
-    highest is a hundredth of its bound."""
+    highest is a hundredth of its bound. The last record of a tail lies beyond three times that in a
+    third of releases, two in one of 30."""
     release = release_of(rows, seed)
     (made,) = release.tables
     for name in ("income", "balance"):
         real, drawn = rows[name], made[name]
         assert abs(drawn.mean() - real.mean()) < 0.08 * real.std()
         assert drawn.std() == pytest.approx(real.std(), rel=0.3)
-        assert drawn.abs().max() < 3 * real.abs().max()
+        assert (drawn.abs() > 3 * real.abs().max()).sum() <= 1
         for share in (0.1, 0.25, 0.5, 0.75, 0.9):
             assert (real < drawn.quantile(share)).mean() == pytest.approx(share, abs=0.03)
     assert (made["spent"] == -9).mean() == pytest.approx((rows["spent"] == -9).mean(), abs=0.02)
@@ -78,7 +79,8 @@ def test_wide_bounds_leave_the_shape(rows, seed):
 
 
 def test_runs_of_numbers_are_measured_again_as_planned(rows):
-    """Only with δ, and where columns have more states than runs; the plan has their tables."""
+    """Only with δ, and where columns have more states than runs; the plan has their tables, and
+    with δ one step for the ranks of three columns."""
     release = release_of(rows, 1)
     tables = [one for one in release.measurements if one.kind == "table"]
     again = [one for one in tables[4:] if len(one.columns) == 1][:3]
@@ -89,7 +91,7 @@ def test_runs_of_numbers_are_measured_again_as_planned(rows):
         assert fine[one.columns] == pytest.approx(one.stddev, rel=0.1)
         assert len(set(one.groups[one.columns[0]])) <= 2 * 48 + 3
     schema, method = us.Schema.loads(TEXT), configure("marginals", {})
-    for delta, number in (("1e-6", 4 + 3 + 1), ("0", 4 + 1)):
+    for delta, number in (("1e-6", 4 + 3 + 1 + 1), ("0", 4 + 1)):
         budget = Budget.of(1, delta)
         steps = method.plan(schema, budget.amount, budget)
         assert len(steps) == number
