@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 from understudy.domain.cell_tree import Partition
 from understudy.domain.domain import Domain
@@ -48,13 +49,17 @@ class View:
         Raises:
             MethodError: an unknown column, or one that is named twice.
         """
-        index = {name: j for j, name in enumerate(self.schema.names)}
+        index = self._index
         unknown = [name for name in names if name not in index]
         if unknown:
             raise MethodError(f"There is no column {unknown[0]!r} in the schema.")
         if len(set(names)) < len(names):
             raise MethodError("A table names each of its columns once.")
         return tuple(index[name] for name in names)
+
+    @cached_property
+    def _index(self) -> dict[str, int]:
+        return {name: j for j, name in enumerate(self.schema.names)}
 
     def domain(self, columns: tuple[str, ...]) -> Domain:
         """The cells of a table over some columns."""
