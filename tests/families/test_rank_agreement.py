@@ -362,10 +362,9 @@ def test_the_exchange_of_measured_ranks():
     """In records, over their number; partners by rules alone, and by tables of several as well."""
     noise = Noise("discrete_gaussian", "25", 5.0)
 
-    def table(*names):
-        return NoisyMarginal(
-            NoisyTable(names, np.zeros([MIXED.columns[n].size for n in names])), noise
-        )
+    def table(*columns):
+        counts = np.zeros([MIXED.columns[name].size for name in columns])
+        return NoisyMarginal(NoisyTable(columns, counts, 0.0), noise)
 
     merged, one_ways = Merged(MIXED, {}), [table(name) for name in MIXED.names]
     names = ("age", "mood", "pain")

@@ -22,7 +22,12 @@ from understudy.families.number_masses import fine_tables
 from understudy.features.rank_scores import RankScores
 from understudy.models.graphical.rank_exchange import RankExchange
 from understudy.privacy.accounting.budget import Budget, exact
-from understudy.privacy.mechanisms.sums.rank_products import STEP, RankProducts, squared_sensitivity
+from understudy.privacy.mechanisms.sums.rank_products import (
+    STEP,
+    WIDEST,
+    RankProducts,
+    squared_sensitivity,
+)
 from understudy.privacy.released import Noise, NoisyRanks
 from understudy.schema import Schema
 
@@ -65,11 +70,11 @@ def ranks_spend(schema: Schema, budget: Budget, spend: Fraction, share: float | 
         return Fraction(0)
     if share is not None:
         return spend * exact(share)
-    scores = _any_scores(schema)
-    squared = squared_sensitivity(scores, schema.neighbours) * STEP**2
+    squared = squared_sensitivity(_any_scores(schema), schema.neighbours) * STEP**2
     n_rows = schema.n_rows if schema.rows == "public" else min(expected_rows(schema), FEW_ROWS)
-    noise = NOISE * max(n_rows or 0, 1)
-    return min(squared / (2 * noise**2), spend * MOST_SHARE)
+    noise = min(NOISE * max(n_rows or 0, 1), WIDEST * STEP * Fraction(9, 10))
+    paid = min(squared / (2 * noise**2), spend * MOST_SHARE)
+    return paid if squared < 2 * paid * (WIDEST * STEP) ** 2 else Fraction(0)
 
 
 def planned_ranks(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:

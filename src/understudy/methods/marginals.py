@@ -87,7 +87,7 @@ LEAST_BINS, MOST_BINS = 8, 48
 FINER_RUNS = 24
 """Runs of a column of numbers in which it is measured again by itself, at least."""
 RECORDS_PER_CELL = 3.0
-"""Records of a cell of two columns in runs, in standard deviations of the noise of a round."""
+"""Records of a cell of two columns in runs, in deviations of the noise of a round."""
 ONE_WAY_SHARE = Fraction(2, 5)
 """Share of the budget for one-way tables, at least."""
 TRIPLES_ROOM = 100.0
@@ -102,13 +102,12 @@ class Marginals(AdaptiveMethod):
     """Configuration; see also `AdaptiveMethod`.
 
     Attributes:
-        bins: runs that ordered columns are merged into; by default as many as leave a cell of two
-            columns three standard deviations of the noise in records, 8 to 48.
-        one_way_share: share of the budget for one-way tables; by default .4, and more where pairs
-            would be drowned in noise.
+        bins: runs of ordered columns; by default as many as leave a cell of two columns three
+            standard deviations of the noise in records, 8 to 48.
+        one_way_share: share for one-way tables; .4, or more where noise drowns pairs, by default.
         measured_share: part of a round's cost that buys the table; the rest buys the choice.
-        rounds_per_column: rounds that the rest is divided into at first, for each column; 4, 2
-            where noise leaves few cells, or 1 where δ = 0, by default.
+        rounds_per_column: rounds for each column that the rest is divided into at first; 4, 2 where
+            noise leaves few cells, or 1 where δ = 0, by default.
         ranks_share: share of the budget for how far ranks of ordered columns go together, where
             δ > 0 and three or more are; by default what makes the noise in a correlation about
             .035, .15 at most.
@@ -214,6 +213,8 @@ class Marginals(AdaptiveMethod):
             view.ask(rank_products(merged, known), spend=ranks)
         narrow = bool(left) and self._room(gate, left) < TRIPLES_ROOM
         workload = self._workload(view.schema, pairs=narrow).telling(view.schema)
+        if not (narrow or self.degree or self.target or self.workload):
+            workload = workload.deeper(view.schema)
         pace = self._pace(gate, left, narrow=narrow)
         return self._in_rounds(gate, merged, known, pace, workload, bought=spend - left)
 

@@ -67,29 +67,40 @@ class RankExchange:
             rng: which records meet.
         """
         n = groups.shape[1]
+        if n < 2:
+            return groups
         own = np.column_stack(
             [table[groups[j]] for j, table in zip(self.columns, self.scores, strict=True)]
         )
-        vectors = np.ascontiguousarray(own / UNIT, dtype=np.float32)
-        lacking = wanted(own.T @ own / (n * UNIT**2), self._excess(own), self.stddev)
-        if n < 2 or _size(lacking) <= CLOSE:
+        found = self._products(own)
+        lacking = wanted(found, self._measured - found, self.stddev)
+        if _size(lacking) <= CLOSE:
             return groups
-        states = groups.copy()
+        goal, states = found + lacking, groups.copy()
+        vectors = np.ascontiguousarray(own / UNIT, dtype=np.float32)
         for _ in range(max(2, min(SWEEPS, MOST_MEETINGS // n))):
             for k in rng.permutation(len(self.columns)):
                 met = _meetings([states[j] for j in self.partners[k]], n, rng)
                 _exchange(states[self.columns[k]], vectors, lacking, met, int(k))
+            # An exchange books whole vectors; those that are shortened have changed by less.
+            lacking = goal - self._products(vectors.astype(np.float64) * UNIT)
+            np.fill_diagonal(lacking, 0)
             if _size(lacking) <= CLOSE:
                 break
         return states
 
-    def _excess(self, own: Floats) -> Floats:
-        """By how much measured mean products exceed those of the records, shape (d, d)."""
-        kept = shortened(own, self.most) / UNIT
-        places = np.triu_indices(len(self.columns), 1)
+    @property
+    def _measured(self) -> Floats:
+        """Measured mean products, shape (d, d), with zeros on the diagonal."""
         found = np.zeros((len(self.columns),) * 2)
-        found[places] = self.sums - (kept.T @ kept / len(own))[places]
+        found[np.triu_indices(len(found), 1)] = self.sums
         return found + found.T
+
+    def _products(self, own: Floats) -> Floats:
+        """Mean products of the records as they are counted, shape (d, d)."""
+        kept = shortened(own, self.most) / UNIT
+        products: Floats = kept.T @ kept / len(own)
+        return products
 
 
 def _size(matrix: Floats) -> float:

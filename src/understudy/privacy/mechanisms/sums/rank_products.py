@@ -46,7 +46,8 @@ from understudy.privacy.terms import Terms
 STEP: Final = Fraction(1, UNIT**2)
 """One unit of the sums, in records."""
 _LARGEST: Final = 2**20  # so that squared lengths are exact
-_WIDEST: Final = 2**28  # of the standard deviation, in units
+WIDEST: Final = 2**28
+"""Largest standard deviation of the noise, in units."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class RankProducts(Mechanism[Released[NoisyRanks], DiscreteGaussian]):
         terms.require(spend)
         squared = squared_sensitivity(self.scores, terms.view.neighbours)
         width = gaussian_variance(spend, accounting=terms.accounting, squared=squared)
-        if width > _WIDEST**2:
+        if width > WIDEST**2:
             raise too_little()
         noise = DiscreteGaussian(representable(width))
         variance = noise.variance * STEP**2
