@@ -282,6 +282,18 @@ def test_more_records_have_the_same_correlations(rows, release):
         assert off(drawn, rows) < without / 2
 
 
+def test_records_that_fit_a_condition_have_them_too(release):
+    """Means of eleven items where another one is high: among 20,000 records that fit they differ
+    from those of whole records that fit (some 3,000 of 20,000) by chance, .025 each; .1 is
+    allowed. By the tables alone they differ by .2 and more."""
+    whole = us.sample(release, 20_000, seed=1, frame="polars").filter(pl.col("q11") == "5")
+    given = us.sample(release, 20_000, where={"q11": "5"}, seed=2, frame="polars")
+    assert (given["q11"] == "5").all()
+    for name in ITEMS[:-1]:
+        means = [own[name].cast(pl.String).cast(pl.Int32).mean() for own in (whole, given)]
+        assert abs(means[0] - means[1]) < 0.1
+
+
 def test_what_was_measured_of_independent_ranks_is_what_is_stated(rows, release):
     """Scores are by released tables, so that mean products are near Spearman's correlations: the
     difference is the noise, the states that share a rank, and records that are shortened."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,9 @@ from understudy.models.table_models import ProductModel, TableModel, unravel
 Evidence = Mapping[int, NDArray[np.bool_]]
 """By place of a column, which of its states are given, shape (states,)."""
 
+SELDOM: Final = 100
+"""Of so many whole records drawn, one has to fit, or only fitting ones are drawn."""
+
 
 def given(model: Model, evidence: Evidence) -> Model | None:
     """A model whose records that fit the evidence are those of another one that do.
@@ -30,13 +34,16 @@ def given(model: Model, evidence: Evidence) -> Model | None:
         evidence: what is given.
 
     Returns:
-        A model most of whose records fit, or the model itself where it cannot be told; None where
-        no record of it fits.
+        A model most of whose records fit, or the model itself where it cannot be told, or where it
+        has measured ranks, which records take in together, and one in `SELDOM` fits; None where no
+        record of it fits. Rarer records follow the tables alone.
     """
     if not evidence:
         return model
     if isinstance(model, MarginalModel):
         found = ConditionalRecords(model, evidence)
+        if model.ranks is not None and found.mass * SELDOM >= 1:
+            return model
         return found if found.mass > 0 else None
     if isinstance(model, ProductModel):
         return _product(model, evidence)
