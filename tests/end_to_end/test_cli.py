@@ -546,7 +546,7 @@ def test_empty_sets_say_why_they_are(run, place):
         manifest = us.Release.load(f"release-{seed}").manifest
         if manifest.n_rows == 0:
             break
-        assert "empty" not in manifest.rows_obtained
+        assert "empty" not in manifest.rows_told
     page = Path(f"release-{seed}/report.html").read_text(encoding="utf-8")
     words = Path(f"release-{seed}/README.md").read_text(encoding="utf-8")
     for text in (told.out, page, words, run("show", f"release-{seed}").out):

@@ -76,7 +76,7 @@ _ONE_TABLE_REPLACED: Final = _replaced(_ONE, _PLAIN, {"a": "y"})
 _PAIR: Final = _added(_TWO, _PAIRS, {"a": "y", "b": "v"})
 _PAIR_REPLACED: Final = _replaced(_TWO, _PAIRS, {"a": "y", "b": "v"})
 _TRIPLE: Final = _added(_THREE, _TRIPLES, {"a": "y", "b": "v", "c": "t"})
-_TRIPLE_REPLACED: Final = _replaced(_THREE, _TRIPLES, {"a": "y", "b": "v", "c": "t"})
+_TRIPLE_TURNED: Final = _replaced(_THREE, _TRIPLES, {"a": "y", "b": "u", "c": "s"})
 _NUMBER_ADDED: Final = _added(_ONE + _NUMBER, _NUMBERS, {"a": "y", "z": 0.99})
 _EMPTY_CELL: Final = _added(_WIDE, ({"a": "x0"},) * 8, {"a": "x7"})
 _ONE_RECORD: Final = _replaced(_ONE, ({"a": "x"},), {"a": "y"})
@@ -114,6 +114,7 @@ def far_ranks(gate: Gate) -> Observation:
     """Products of ranks where a record more has the longest vector that counts.
 
     With three columns of two states each, scores of one size fill the squared length that counts.
+    A record that is replaced by one of opposite scores in a single column turns two products around.
     """
     names = gate.schema.names
     size = math.isqrt(RankScores(dict.fromkeys(names, (0, 0))).most // len(names))
@@ -136,7 +137,7 @@ def _one_measurement() -> Iterator[Line]:
     budgets: tuple[dict[str, Any], ...] = ({}, _SMALL_DELTA)
     for budget in budgets:
         yield Line("a choice between two", probe=opposite_scores, **budget, **_PAIR)
-    for tables in (_TRIPLE, _TRIPLE_REPLACED):
+    for tables in (_TRIPLE, _TRIPLE_TURNED):
         yield Line("products of ranks", probe=far_ranks, **_SMALL_DELTA, **tables)
 
 

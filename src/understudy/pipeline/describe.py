@@ -54,9 +54,7 @@ def manifest_of(
         sets_kind=request.method.sets,
         n_rows=n_rows.value,
         # What was paid in the end: less than was planned, after a lost charge.
-        rows_obtained=_rows_obtained(
-            replace(request, rows_spend=bought or request.rows_spend), n_rows.value
-        ),
+        rows_obtained=replace(request, rows_spend=bought or request.rows_spend).rows_words,
         guarantee=gate.guarantee(),
         budget=stated(request.budget),
         ledger=tuple(entry.to_json() for entry in gate.ledger),
@@ -72,16 +70,6 @@ def manifest_of(
         priority=request.priority,
         analyses=tuple(asdict(analysis) for analysis in request.analyses),
         expected=None if expected is None else expected.to_json(),
-    )
-
-
-def _rows_obtained(request: Request, n_rows: int) -> str:
-    """How the number of rows was obtained, and what an empty set says."""
-    if n_rows > 0 or not request.rows_spend:
-        return request.rows_words
-    return (
-        f"{request.rows_words}; it was not above 0 with its noise, so sets are empty: so few rows "
-        "need a larger epsilon"
     )
 
 

@@ -133,6 +133,16 @@ class Manifest:
     expected: Mapping[str, Any] | None = None
     amendments: tuple[Amendment, ...] = ()
 
+    @property
+    def rows_told(self) -> str:
+        """How the number of rows was obtained, and what it says that sets have none."""
+        if self.n_rows > 0 or not self.inference.rows_stddev:
+            return self.rows_obtained
+        return (
+            f"{self.rows_obtained}; it was not above 0 with its noise, so sets are empty: so few "
+            "rows need a larger epsilon"
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""
         return {

@@ -39,7 +39,7 @@ def released(release: Release, folder: Path) -> None:
         f"{f' (chosen because {escape(manifest.reason)})' if manifest.reason else ''}."
     )
     if manifest.n_rows == 0:
-        out.print(f"Number of rows: {escape(manifest.rows_obtained)}.")
+        out.print(f"Number of rows: {escape(manifest.rows_told)}.")
     if manifest.ended_early:
         out.print(
             "The rounds of the method were ended early: less than the budget was spent, and the "
@@ -235,7 +235,7 @@ def release(loaded: Release) -> None:
     out.print(
         f"{sets_words(manifest.sets, manifest.sets_kind)} of {manifest.n_rows:,} rows × "
         f"{len(loaded.schema.declared)} columns; method {escape(manifest.method)}; number of rows "
-        f"{escape(manifest.rows_obtained)}"
+        f"{escape(manifest.rows_told)}"
     )
     out.print(f"\n{escape(promise.statement)}\n")
     if loaded.signed_by:
