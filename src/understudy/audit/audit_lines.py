@@ -114,7 +114,7 @@ def far_ranks(gate: Gate) -> Observation:
     """Products of ranks where a record more has the longest vector that counts.
 
     With three columns of two states each, scores of one size fill the squared length that counts.
-    A record that is replaced by one of opposite scores in a single column turns two products around.
+    Replaced by a record of the opposite score in one column, it turns two products around.
     """
     names = gate.schema.names
     size = math.isqrt(RankScores(dict.fromkeys(names, (0, 0))).most // len(names))
