@@ -18,6 +18,7 @@ import understudy as us
 from understudy.decision_trees import Grid, GridDepthTwo, Stumps
 from understudy.engine import Table
 from understudy.errors import MethodError
+from understudy.features.rank_scores import RankScores
 from understudy.features.record_terms import Computed, LevelValues
 from understudy.functions.sequential_generator import regressions
 from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
@@ -50,6 +51,7 @@ from understudy.privacy.mechanisms.records.state_weights import StateShares
 from understudy.privacy.mechanisms.records.urn import Urn
 from understudy.privacy.mechanisms.sums.linear_regression import Regression
 from understudy.privacy.mechanisms.sums.moments import Moments
+from understudy.privacy.mechanisms.sums.rank_products import RankProducts
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.not_dp.exact_quartiles import ExactQuartileRanges
@@ -139,6 +141,9 @@ class Spied(Table):
 
     def score_products(self, *args):
         return self._note("score_products", *args)
+
+    def rank_sums(self, *args):
+        return self._note("rank_sums", *args)
 
     def line_counts(self, *args):
         return self._note("line_counts", *args)
@@ -250,6 +255,7 @@ def mechanisms(schema):
         ),
         "PosteriorDraw": PosteriorDraw(posterior(schema), 0, "strict"),
         "RandomOrder": RandomOrder(3),
+        "RankProducts": RankProducts(RankScores({"b": (-9, 9), "c": (-9, -3, 3, 9)})),
         "RangeCounts": RangeCounts("c", [np.array([0, 2, 4])], "geometric"),
         "Regression": Regression(response="c", predictors=("d",), mechanism="functional"),
         "ResetBlocks": ResetBlocks(sweep=sweep, n_rows=2, block=2),

@@ -297,6 +297,7 @@ PRIVACY = [
     ["process"],
     ["accounting"],
     ["internal", "noise_record", "released_draws"],
+    ["released_moments"],
     ["released"],
     ["noise"],
     ["admission", "whole_rows"],

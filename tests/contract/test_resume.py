@@ -19,11 +19,11 @@ def content(release):
 def no_rows(monkeypatch):
     """From `no_rows()` on, whoever asks the rows for anything fails."""
 
-    def asked(*_):
+    def asked(*_, **__):
         raise AssertionError("the rows were asked")
 
     def start():
-        asks = ("total", "count", "occupied", "sums", "score_products", "line_counts")
+        asks = ("total", "count", "occupied", "sums", "score_products", "rank_sums", "line_counts")
         for name in (*asks, "coded", "read"):
             monkeypatch.setattr(Table, name, asked)
 

@@ -19,6 +19,7 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.sums.rank_products import (
     STEP,
     RankProducts,
+    absolute_sensitivity,
     squared_sensitivity,
 )
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -68,8 +69,10 @@ def test_one_record_changes_no_more(masses, neighbours):
     """All records of the domain, and all pairs of them; also where the last state is apart."""
     for apart in ({}, {"x0": [2], "x2": [0]}):
         scores = RankScores.of(masses, apart)
-        found = largest(changes(scores)[0], neighbours)
-        assert found <= squared_sensitivity(scores, neighbours)
+        each = changes(scores)[0]
+        assert largest(each, neighbours) <= squared_sensitivity(scores, neighbours)
+        sizes = np.abs(each if neighbours == "add_remove" else each[:, None] - each).sum(axis=-1)
+        assert sizes.max() <= absolute_sensitivity(scores, neighbours)
 
 
 def test_some_records_of_the_cases_are_too_long():
@@ -284,12 +287,34 @@ def test_the_largest_scores_are_taken():
     assert np.array_equal(released.value.values, exact_of(frame, schema, scores))
 
 
-def test_pure_epsilon_and_next_to_nothing_are_refused():
+@pytest.mark.parametrize("neighbours", RELATIONS)
+def test_without_delta_the_noise_goes_by_sums_of_sizes(neighbours):
+    """2,000 releases of a sum: the mean size of Laplace noise of that scale within 5 standard errors
+    (false alarm below 10⁻⁵), and half or twice of it rejected."""
+    schema, scores = (
+        schema_of((3, 3), neighbours, 40),
+        RankScores({"x0": (-9, 0, 9), "x1": (9,) * 3}),
+    )
+    frame = frame_of(40).select("x0", "x1")
+    exact = exact_of(frame, schema, scores)
+    size = absolute_sensitivity(scores, neighbours)
+    found = []
+    for seed in range(2_000):
+        gate = gate_of(schema, frame, Budget.of(2), seed)
+        released = gate.ask(RankProducts(scores), spend=Fraction(1, 2))
+        found.append(released.value.values - exact)
+    (entry,) = gate.ledger
+    assert entry.sensitivity == f"L1 ≤ {Fraction(size, 64**2)}"
+    assert entry.noise == f"Laplace, scale {released.noise.scale}, on the lattice of step 1/4096"
+    scale = size / 64**2 / 0.5
+    assert released.noise.stddev == pytest.approx(np.sqrt(2) * scale, rel=1e-3)
+    ratio, error = np.abs(found).mean() / scale, 1 / np.sqrt(2_000)
+    assert abs(ratio - 1) < 5 * error
+    assert min(abs(ratio - 2), abs(ratio - 0.5)) > 5 * error
+
+
+def test_next_to_nothing_is_refused():
     schema = schema_of(SIZES)
-    gate = gate_of(schema, frame_of(9), Budget.of(1))
-    with pytest.raises(MethodError, match="delta above 0"):
-        gate.ask(RankProducts(SCORES), spend=Fraction(1, 2))
-    assert not gate.ledger
     gate = gate_of(schema, frame_of(9), Budget.of(1, "1e-6"))
     for spend in (Fraction(1, 10**15), gate.budget.amount / 10**12):
         with pytest.raises(BudgetError):
