@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.features.rank_scores import UNIT, RankScores, shortened
+from understudy.models.graphical import rank_exchange
 from understudy.models.graphical.max_entropy import fitted
 from understudy.models.graphical.merged_state_model import MarginalModel
 from understudy.models.graphical.rank_exchange import COST, RankExchange, _exchange, _meetings
@@ -376,7 +377,7 @@ def test_a_sweep_is_that_of_a_slow_one(seed, tables):
     lacking = goal - own.T @ own / 80
     first = lacking.copy()
     for k in rng.permutation(4):
-        met = _meetings([states[j] for j in exchange.partners[k]], 80, rng)
+        met = _meetings([states[j] for j in exchange.partners[k]], rng.permutation(80))
         _exchange(states[k], vectors, lacking, met, int(k))
         one_sweep_slowly(slow_states[k], slow_vectors, goal, met, int(k))
         assert np.array_equal(states, slow_states)
@@ -400,7 +401,7 @@ def test_who_meets_agrees_in_all_partners(seed):
     partners = [rng.integers(0, rng.integers(1, 5), n).astype(np.int32) for _ in range(m)]
     if m > 2:  # more combinations than are numbered at once
         partners = [states * np.int32(2**20) for states in partners]
-    order, ends = _meetings(partners, n, rng)
+    order, ends = _meetings(partners, rng.permutation(n))
     assert sorted(order.tolist()) == list(range(n))
     assert ends[-1] == n
     seen = set()
@@ -415,9 +416,22 @@ def test_who_meets_is_a_matter_of_chance():
     rng = np.random.default_rng(1)
     found = []
     for _ in range(3_000):
-        order, _ = _meetings([np.zeros(5, dtype=np.int32)], 5, rng)
+        order, _ = _meetings([np.zeros(5, dtype=np.int32)], rng.permutation(5))
         found.append(order.tolist())
     firsts = np.bincount([one[0] for one in found], minlength=5)
     assert np.abs(firsts - 600).max() < 110  # 5 deviations of 22
     pairs = [frozenset(map(frozenset, (one[:2], one[2:4]))) for one in found]
     assert len(set(pairs)) == 15
+
+
+def test_of_long_sets_a_part_meets_in_each_sweep(monkeypatch):
+    """And yet two independent columns come to go together as they should."""
+    monkeypatch.setattr(rank_exchange, "MOST_MET", 1_000)
+    rng = np.random.default_rng(3)
+    groups = rng.integers(0, 5, (2, 8_000)).astype(np.int32)
+    exchange = exchange_of((0, 1), (5, 5), (), np.array([0.3]))
+    made = exchange.exchanged(groups, rng)
+    before, after = (np.corrcoef(one)[0, 1] for one in (groups, made))
+    assert abs(before) < 0.05
+    assert after > 0.05
+    assert (np.sort(made) == np.sort(groups)).all()

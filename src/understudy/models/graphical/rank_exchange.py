@@ -29,9 +29,13 @@ from understudy.arrays import Floats, Integers, compiled
 from understudy.features.rank_scores import UNIT, shortened
 from understudy.models.mean_products import wanted
 
-SWEEPS: Final = 10
-MOST_MEETINGS: Final = 2**20
-"""Records of a column that meet in all sweeps; two sweeps at least."""
+SWEEPS, FEW_SWEEPS = 10, 2
+"""Of all columns, at most; and of sets of more than `MOST_MET` records."""
+SLOW: Final = 0.9
+"""Part of what was lacking before a sweep, of which less must be lacking after it, or it is the
+last."""
+MOST_MET: Final = 2**17
+"""Records that meet in a sweep for a column, chosen at random; of long sets a part is enough."""
 CLOSE: Final = 0.002
 """Root mean squared difference of mean products that is left alone."""
 COST: Final = 0.1
@@ -78,14 +82,17 @@ class RankExchange:
             return groups
         goal, states = found + lacking, groups.copy()
         vectors = np.ascontiguousarray(own / UNIT, dtype=np.float32)
-        for _ in range(max(2, min(SWEEPS, MOST_MEETINGS // n))):
+        long = n > MOST_MET
+        for _ in range(FEW_SWEEPS if long else SWEEPS):
+            before = _size(lacking)
+            order = rng.choice(n, MOST_MET, replace=False) if long else rng.permutation(n)
             for k in rng.permutation(len(self.columns)):
-                met = _meetings([states[j] for j in self.partners[k]], n, rng)
+                met = _meetings([states[j] for j in self.partners[k]], order)
                 _exchange(states[self.columns[k]], vectors, lacking, met, int(k))
-            # An exchange books whole vectors; those that are shortened have changed by less.
-            lacking = goal - self._products(vectors.astype(np.float64) * UNIT)
-            np.fill_diagonal(lacking, 0)
-            if _size(lacking) <= CLOSE:
+            if not long:  # exchanges book whole vectors; shortened ones have changed by less
+                lacking = goal - self._products(vectors.astype(np.float64) * UNIT)
+                np.fill_diagonal(lacking, 0)
+            if _size(lacking) <= CLOSE or _size(lacking) > SLOW * before:
                 break
         return states
 
@@ -109,17 +116,15 @@ def _size(matrix: Floats) -> float:
     return float(np.sqrt((matrix**2).sum() / max(d * (d - 1), 1)))
 
 
-def _meetings(
-    partners: Sequence[NDArray[np.int32]], n: int, rng: np.random.Generator
-) -> tuple[Integers, Integers]:
-    """Records in random order within those that agree in all partners, and where these end."""
-    order, key = rng.permutation(n), np.zeros(n, dtype=np.int64)
+def _meetings(partners: Sequence[NDArray[np.int32]], order: Integers) -> tuple[Integers, Integers]:
+    """Records, in their order within those that agree in all partners, and where these end."""
+    key = np.zeros(len(order), dtype=np.int64)
     for states in partners:
-        key = key * (int(states.max()) + 1) + states
+        key = key * (int(states.max()) + 1) + states[order]
         if key.max() > 2**40:
             key = np.unique(key, return_inverse=True)[1].reshape(-1)
-    order = order[np.argsort(key[order], kind="stable")]
-    return order, np.append(np.flatnonzero(np.diff(key[order])) + 1, n)
+    place = np.argsort(key, kind="stable")
+    return order[place], np.append(np.flatnonzero(np.diff(key[place])) + 1, len(order))
 
 
 @compiled

@@ -289,8 +289,8 @@ def test_the_largest_scores_are_taken():
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_without_delta_the_noise_goes_by_sums_of_sizes(neighbours):
-    """2,000 releases of a sum: the mean size of Laplace noise of that scale within 5 standard errors
-    (false alarm below 10⁻⁵), and half or twice of it rejected."""
+    """2,000 releases of a sum: the mean size of Laplace noise of that scale within 5 standard
+    errors (false alarm below 10⁻⁵), and half or twice of it rejected."""
     schema, scores = (
         schema_of((3, 3), neighbours, 40),
         RankScores({"x0": (-9, 0, 9), "x1": (9,) * 3}),
