@@ -31,7 +31,7 @@ from made_population import Population, absent, levels, number, truth_value
 from understudy.evaluation.comparison import Comparison
 
 CASES = (
-    *("survey:5000:1", "survey:5000:0.2", "survey:50000:1"),
+    *("survey:5000:1", "survey:5000:0.5", "survey:5000:0.2", "survey:50000:1"),
     *("nist_acs_national2019:5000:1", "adult_coded:5000:1", "hospital_diabetes130:5000:1"),
     *("loans_coded:5000:1", "adult_coded:48842:1"),
 )

@@ -20,7 +20,7 @@ from understudy.families.method import Moments
 from understudy.families.noisy_marginal import Merged, NoisyMarginal, is_ordered, noise_of
 from understudy.families.number_masses import fine_tables
 from understudy.features.rank_scores import RankScores
-from understudy.models.graphical.rank_exchange import RankExchange
+from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.privacy.accounting.budget import Budget, exact
 from understudy.privacy.mechanisms.sums.rank_products import (
     STEP,
@@ -57,7 +57,8 @@ def ranks_spend(schema: Schema, budget: Budget, spend: Fraction, share: float | 
     """What measuring ranks costs; nothing where it would not help.
 
     As much as brings the noise in a correlation to `NOISE`, of as many rows as are public, or else
-    of `FEW_ROWS`, where that matters; and no more than `MOST_SHARE`.
+    of `FEW_ROWS`, where that matters; and no more than `MOST_SHARE`. Nothing where that leaves more
+    noise than `MOST_NOISE`.
 
     Args:
         schema: the columns.
@@ -72,9 +73,11 @@ def ranks_spend(schema: Schema, budget: Budget, spend: Fraction, share: float | 
         return spend * exact(share)
     squared = squared_sensitivity(_any_scores(schema), schema.neighbours) * STEP**2
     n_rows = schema.n_rows if schema.rows == "public" else min(expected_rows(schema), FEW_ROWS)
-    noise = min(NOISE * max(n_rows or 0, 1), WIDEST * STEP * Fraction(9, 10))
+    n_rows = max(n_rows or 0, 1)
+    noise = min(NOISE * n_rows, WIDEST * STEP * Fraction(9, 10))
     paid = min(squared / (2 * noise**2), spend * MOST_SHARE)
-    return paid if squared < 2 * paid * (WIDEST * STEP) ** 2 else Fraction(0)
+    most = min(exact(MOST_NOISE) * n_rows, WIDEST * STEP)
+    return paid if squared < 2 * paid * most**2 else Fraction(0)
 
 
 def planned_ranks(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:

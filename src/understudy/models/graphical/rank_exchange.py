@@ -36,6 +36,8 @@ SLOW: Final = 0.9
 last."""
 MOST_MET: Final = 2**17
 """Records that meet in a sweep for a column, chosen at random; of long sets a part is enough."""
+MOST_NOISE: Final = 0.125
+"""Deviation of the noise in a mean product above which nothing is taken from it."""
 CLOSE: Final = 0.002
 """Root mean squared difference of mean products that is left alone."""
 COST: Final = 0.1
@@ -71,7 +73,7 @@ class RankExchange:
             rng: which records meet.
         """
         n = groups.shape[1]
-        if n < 2:
+        if n < 2 or self.stddev > MOST_NOISE:
             return groups
         own = np.column_stack(
             [table[groups[j]] for j, table in zip(self.columns, self.scores, strict=True)]
