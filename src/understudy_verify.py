@@ -454,7 +454,7 @@ class Release:
             number, scale = one["ledger_entry"], Fraction(one["scale"])
             law, text, step = self.laws.get(number, ("none", "0", Fraction(1)))
             fits = (one["kind"] in STORED) == bool(one["name"])
-            fits = fits and {*one["columns"], *one["bins"]} <= {*self.names}
+            fits = fits and {*one["columns"], *one["bins"], *one.get("ranks", {})} <= {*self.names}
             require(fits, f"what step {number} measured has other columns or cells")
             if self.steps[number - 1][0]["mechanism"] in DRAWS | {"diverse rows"}:
                 continue

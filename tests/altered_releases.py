@@ -98,6 +98,7 @@ BASES: dict[str, dict[str, Any]] = {
     "dense": {"epsilon": 3, "method": "laplace", "options": {"form": "dense"}},
     "replaced": {"epsilon": 2, "method": "marginals", "rows": "public"},
     "times": {"epsilon": 3, "method": "independent", "schema": _TIMES},
+    "ranks": {"epsilon": 3, "delta": "1e-6", "method": "marginals", "schema": _TIMES},
 }
 """What the releases that are altered were asked for."""
 
@@ -538,10 +539,16 @@ def stored(folder: Folder, rng: Rng, *kinds: str) -> tuple[dict[str, Any], str]:
 
 @alteration
 def cells_are_cut_or_doubled(folder: Folder, rng: Rng) -> None:
-    told, name = stored(folder, rng, "table", "line", "products")
+    told, name = stored(folder, rng, "table", "line", "products", "ranks")
     cut = rng.random() < 0.5
     folder.table(name, lambda t: t.head(t.height - 1) if cut else pl.concat([t, t.head(1)]))
     told["cells"] += -1 if cut else 1
+
+
+@alteration
+def ranks_are_of_nobody(folder: Folder, rng: Rng) -> None:
+    told, _ = stored(folder, rng, "ranks")
+    told["ranks"]["nobody"] = told["ranks"].pop(one_of(told["ranks"], rng))
 
 
 @alteration
@@ -552,13 +559,13 @@ def cells_are_out_of_order(folder: Folder, rng: Rng) -> None:
 
 @alteration
 def cells_are_more_than_stated(folder: Folder, rng: Rng) -> None:
-    told, _ = stored(folder, rng, "table", "line", "products", "cells")
+    told, _ = stored(folder, rng, "table", "line", "products", "ranks", "cells")
     told["cells"] += int(rng.integers(1, 9))
 
 
 @alteration
 def cells_hold_no_number(folder: Folder, rng: Rng) -> None:
-    _, name = stored(folder, rng, "table", "line", "products", "cells")
+    _, name = stored(folder, rng, "table", "line", "products", "ranks", "cells")
     wrong = one_of([float("nan"), float("inf"), None], rng)
 
     def change(table: pl.DataFrame) -> pl.DataFrame:
