@@ -546,7 +546,7 @@ def cells_are_cut_or_doubled(folder: Folder, rng: Rng) -> None:
 
 
 @alteration
-def ranks_are_of_nobody(folder: Folder, rng: Rng) -> None:
+def measurements_have_ranks_of_nobody(folder: Folder, rng: Rng) -> None:
     told, _ = stored(folder, rng, "ranks")
     told["ranks"]["nobody"] = told["ranks"].pop(one_of(told["ranks"], rng))
 
