@@ -558,3 +558,16 @@ def test_sets_without_a_record_have_none_to_exchange():
     empty = likert(5).select(ITEMS[:4])[:0]
     (made,) = release_of(empty, schema).tables
     assert made.height == 0
+
+
+def test_columns_with_records_out_of_domain_are_left_as_the_tables_say():
+    """A third of an item is out of domain, and scores 0: its products say too little."""
+    frame = likert().with_columns(
+        pl.when(pl.int_range(N) % 3 == 0).then(pl.lit("?")).otherwise(pl.col("q11")).alias("q11")
+    )
+    model = model_of(release_of(frame), 1)
+    first, second = PAIRS
+    lost = np.isnan(model.ranks.sums)
+    assert (lost == ((first == 11) | (second == 11))).all()
+    drawn = model.sample(N, np.random.default_rng(1))
+    assert len(drawn.states[0]) == N

@@ -17,7 +17,7 @@ import numpy as np
 from understudy.families.effort import expected_rows
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Moments
-from understudy.families.noisy_marginal import Merged, NoisyMarginal, is_ordered, noise_of
+from understudy.families.noisy_marginal import CLEAR, Merged, NoisyMarginal, is_ordered, noise_of
 from understudy.families.number_masses import fine_tables
 from understudy.features.rank_scores import RankScores
 from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
@@ -136,6 +136,9 @@ def rank_exchange(
 ) -> RankExchange:
     """How drawn records take in measured ranks.
 
+    Records out of domain have the score 0, and drawn ones are all in domain. So nothing is taken
+    in of columns that clearly have some.
+
     Args:
         merged: the columns, in the groups of the ranks.
         marginals: tables that the model was fitted to.
@@ -148,12 +151,19 @@ def rank_exchange(
     held += [frozenset(box) for box in merged.coarse.domain.boxes]
     columns = tuple(place[name] for name in value.columns)
     beside = (frozenset().union(*(own for own in held if j in own)) - {j} for j in columns)
+    strays = {
+        one.table.columns[0]
+        for one in marginals
+        if len(one.table.columns) == 1 and one.table.outside > CLEAR * one.stddev
+    }
+    first, second = np.triu_indices(len(columns), 1)
+    known = np.array([name not in strays for name in value.columns])
     n = max(float(n_rows), 1.0)
     return RankExchange(
         columns,
         tuple(np.array(own, dtype=np.float64) for own in value.scores.values()),
         RankScores(value.scores).most,
         tuple(tuple(sorted(own)) for own in beside),
-        value.values / n,
+        np.where(known[first] & known[second], value.values / n, np.nan),
         noise.stddev / n,
     )

@@ -54,7 +54,8 @@ class RankExchange:
         scores: of each group of them, whole, in units of 1/`UNIT`.
         most: largest squared length of a record that was counted.
         partners: of each of them, the columns that a table or a rule holds together with it.
-        sums: measured mean products of each pair, first < second, shape (pairs,).
+        sums: measured mean products of each pair, first < second, NaN where they do not count;
+            shape (pairs,).
         stddev: of the noise in each of them.
     """
 
@@ -79,7 +80,7 @@ class RankExchange:
             [table[groups[j]] for j, table in zip(self.columns, self.scores, strict=True)]
         )
         found = self._products(own)
-        lacking = wanted(found, self._measured - found, self.stddev)
+        lacking = wanted(found, np.nan_to_num(self._measured - found), self.stddev)
         if _size(lacking) <= CLOSE:
             return groups
         goal, states = found + lacking, groups.copy()
