@@ -62,16 +62,16 @@ def survey(n: int, seed: int = 11) -> Population:
         loading = rng.uniform(0.4, 0.8) * (1 if rng.random() > 0.3 else -1)
         felt = loading * traits[:, j % 4] + np.sqrt(1 - loading**2) * rng.normal(size=n)
         said = np.searchsorted(cuts + 0.3 * rng.normal(), felt) + 1
-        put(f"q{j}", said, levels(1, 2, 3, 4, 5, kind="ordinal"))
+        put(f"q{j}", said, levels(1, 2, 3, 4, 5, kind="ordinal", missing=[""]))
     earned = np.exp(7.6 + 0.35 * traits[:, 1] + 0.6 * rng.normal(size=n))
     rounded = np.where(rng.random(n) < 0.6, 500 * np.rint(earned / 500), np.rint(earned))
     works = rng.random(n) < norm.cdf(0.9 - 0.03 * np.abs(age - 42))
     usual = np.where(rng.random(n) < 0.5, 40, np.rint(34 + 10 * rng.normal(size=n)))
     mass = 26 + 4.5 * rng.normal(size=n) + 0.1 * (age - 48) - 1.5 * traits[:, 3]
     put("age", age, number(18, 90), 0)
-    put("income", rounded.clip(0, 30_000), number(0, 30_000))
-    put("hours", np.where(works, usual.clip(1, 80), 0), number(0, 80))
-    put("bmi", (mass.clip(14, 60)).round(1), number(14, 60, kind="continuous"))
+    put("income", rounded.clip(0, 30_000), number(0, 30_000, missing=[""]))
+    put("hours", np.where(works, usual.clip(1, 80), 0), number(0, 80, missing=[""]))
+    put("bmi", mass.clip(14, 60).round(1), number(14, 60, kind="continuous", missing=[""]))
     for j in range(5):
         leaning = 0.4 * traits[:, j % 4] + rng.normal(size=n) > 0.5 * rng.normal()
         put(f"b{j}", leaning, truth_value(), 0)

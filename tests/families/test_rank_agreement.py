@@ -560,14 +560,23 @@ def test_sets_without_a_record_have_none_to_exchange():
     assert made.height == 0
 
 
-def test_columns_with_records_out_of_domain_are_left_as_the_tables_say():
-    """A third of an item is out of domain, and scores 0: its products say too little."""
+@pytest.mark.parametrize("every", [3, 20])
+def test_columns_with_records_out_of_domain(every):
+    """They score 0: where a third is, products say too little; where a twentieth is, they are those
+    of the others, which is 1/.95 as much."""
+    gone = pl.int_range(N) % every == 0
     frame = likert().with_columns(
-        pl.when(pl.int_range(N) % 3 == 0).then(pl.lit("?")).otherwise(pl.col("q11")).alias("q11")
+        pl.when(gone).then(pl.lit("?")).otherwise(pl.col("q11")).alias("q11")
     )
-    model = model_of(release_of(frame), 1)
+    made = release_of(frame)
+    model = model_of(made, 1)
     first, second = PAIRS
-    lost = np.isnan(model.ranks.sums)
-    assert (lost == ((first == 11) | (second == 11))).all()
+    concerned, (one,) = (first == 11) | (second == 11), ranks_of(made)
+    found = model.ranks.sums * N / np.asarray(one.counts)
+    assert found[~concerned] == pytest.approx(1)
+    if every == 3:
+        assert np.isnan(found[concerned]).all()
+    else:
+        assert found[concerned] == pytest.approx(1 / 0.95, rel=0.02)
     drawn = model.sample(N, np.random.default_rng(1))
     assert len(drawn.states[0]) == N

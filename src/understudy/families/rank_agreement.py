@@ -39,6 +39,7 @@ NOISE: Final = Fraction(7, 200)
 MOST_SHARE: Final = Fraction(3, 20)
 """Of the budget of a fit."""
 FEW_ROWS: Final = 5_000
+MANY_OUTSIDE: Final = 0.1
 
 Ranks = tuple[NoisyRanks, Noise]
 
@@ -136,8 +137,9 @@ def rank_exchange(
 ) -> RankExchange:
     """How drawn records take in measured ranks.
 
-    Records out of domain have the score 0, and drawn ones are all in domain. So nothing is taken
-    in of columns that clearly have some.
+    Records out of domain have the score 0, and drawn ones are all in domain. So mean products are
+    those of records in domain, as if one column's were independent of another's; and of columns
+    that clearly have more than `MANY_OUTSIDE` nothing is taken in.
 
     Args:
         merged: the columns, in the groups of the ranks.
@@ -151,19 +153,20 @@ def rank_exchange(
     held += [frozenset(box) for box in merged.coarse.domain.boxes]
     columns = tuple(place[name] for name in value.columns)
     beside = (frozenset().union(*(own for own in held if j in own)) - {j} for j in columns)
-    strays = {
-        one.table.columns[0]
+    n = max(float(n_rows), 1.0)
+    outside = {
+        one.table.columns[0]: one.table.outside / n
         for one in marginals
         if len(one.table.columns) == 1 and one.table.outside > CLEAR * one.stddev
     }
+    lost = np.array([outside.get(name, 0.0) for name in value.columns])
+    inside = np.where(lost > MANY_OUTSIDE, np.nan, 1 - np.minimum(lost, MANY_OUTSIDE))
     first, second = np.triu_indices(len(columns), 1)
-    known = np.array([name not in strays for name in value.columns])
-    n = max(float(n_rows), 1.0)
     return RankExchange(
         columns,
         tuple(np.array(own, dtype=np.float64) for own in value.scores.values()),
         RankScores(value.scores).most,
         tuple(tuple(sorted(own)) for own in beside),
-        np.where(known[first] & known[second], value.values / n, np.nan),
+        value.values / (n * inside[first] * inside[second]),
         noise.stddev / n,
     )
