@@ -152,3 +152,27 @@ def test_columns_of_one_state_are_no_candidates_unless_no_pair_is_left():
     assert [whole.weights[whole.candidates.index(c)] for c in found.candidates] == [*found.weights]
     none = of(degree=2, columns=schema(1, 1, 4))
     assert none.telling(schema(1, 1, 4)) is none
+
+
+def test_small_marginals_of_four_columns_are_candidates_besides():
+    """Beside all triples; of columns with so many states that a table has 32 cells at most."""
+    columns = schema(2, 2, 3, 2, 4, 50)
+    three = of(degree=3, columns=columns)
+    deeper = three.deeper(columns)
+    names = columns.names
+    assert deeper.candidates[: len(three.candidates)] == three.candidates
+    assert deeper.weights[: len(three.weights)] == three.weights
+    more = deeper.candidates[len(three.candidates) :]
+    sizes = dict(zip(names, columns.sizes, strict=True))
+    small_ones = {one for one in combinations(names, 4) if np.prod([sizes[k] for k in one]) <= 32}
+    assert set(more) == small_ones
+    assert len(more) == len(small_ones) == 2
+    assert all(0 < weight <= MOST_WEIGHT for weight in deeper.weights)
+
+
+def test_there_are_no_more_of_them_than_are_worth_a_look(monkeypatch):
+    columns = schema(*[2] * 8)
+    three = of(degree=3, columns=columns)
+    assert len(three.deeper(columns).candidates) == len(three.candidates) + 70
+    monkeypatch.setattr(workload, "MOST_DEEPER", 69)
+    assert three.deeper(columns) == three

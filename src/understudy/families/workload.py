@@ -25,7 +25,7 @@ FAVOUR = 4
 """How many times as much a marginal counts for each column with priority that it has."""
 
 DEEPEST, FEW_CELLS, MOST_DEEPER = 4, 32, 3_000
-"""Columns and cells of a small marginal beyond a workload, and how many there may be."""
+"""Columns and cells of a small marginal beyond a workload, and how many of a width there may be."""
 
 MOST_CANDIDATES = 20_000
 MOST_TOGETHER = 2**26
@@ -101,26 +101,22 @@ class Workload:
     def deeper(self, schema: Schema) -> Workload:
         """With small marginals of more columns as further candidates, where these are not many.
 
-        What columns have in common may show in no marginal of fewer: the parity of four truth
-        values is in none of three. Where a table has few cells, it costs little to look.
+        What columns have in common may show in no marginal of fewer: a label that is the parity of
+        three truth values is in none of three columns. Where a table has few cells, it costs little
+        to look.
         """
         single = {columns[0]: weight for columns, weight in self._pairs if len(columns) == 1}
         size = dict(zip(schema.names, schema.sizes, strict=True))
         more: list[tuple[str, ...]] = []
         for width in range(1 + max(map(len, self.candidates)), DEEPEST + 1):
             narrow = [name for name in single if size[name] <= FEW_CELLS >> (width - 1)]
-            found = (
-                [
-                    columns
-                    for columns in combinations(narrow, width)
-                    if math.prod(size[name] for name in columns) <= FEW_CELLS
-                ]
-                if math.comb(len(narrow), width) <= MOST_DEEPER
-                else []
-            )
-            if not found or len(more) + len(found) > MOST_DEEPER:
+            if math.comb(len(narrow), width) > MOST_DEEPER:
                 break
-            more += found
+            more += [
+                columns
+                for columns in combinations(narrow, width)
+                if math.prod(size[name] for name in columns) <= FEW_CELLS
+            ]
         weights = (min(sum(single[name] for name in columns), MOST_WEIGHT) for columns in more)
         return Workload((*self.candidates, *more), (*self.weights, *weights))
 
