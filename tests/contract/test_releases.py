@@ -199,10 +199,11 @@ def test_every_method_has_the_private_number_of_rows_that_was_bought(buying, bou
     assert numbers_of_rows(buying, 4) == bought[buying.budget().accounting][:4]
 
 
-def test_free_sets_share_one_fit_and_split_sets_have_their_own(several, released):
+def test_free_sets_share_one_fit_and_split_sets_have_their_own(several, released, tables, epsilon):
     """Equal noise in all cells of two fits has a probability below 1e-6. The seed is one by which
     the private number of rows is not clipped to 0: drawn records are told apart by their rows."""
-    release, plan = released(several, insecure_noise_seed=3), several.small_plan
+    release = released(several, insecure_noise_seed=3)
+    plan = several.plan(len(tables["ordinary"]), epsilon)
     per_fit = len(plan.tables)
     left = Fraction(19, 20) if several.rows == "private" else Fraction(1)
     fits = several.sets if several.sets_kind == "split" else 1
