@@ -18,8 +18,10 @@ BATCH: Final = 2**18
 class RankSums(CodePass[NDArray[np.int64]]):
     """Σ z·z' over the records, of the scores of all pairs of columns.
 
-    Scores are whole numbers below 2¹⁰, so that sums of products over a batch stay below 2⁵³: the
-    product of matrices of doubles is exact, and the order of the rows plays no part.
+    Scores are whole numbers, and those of a record have a squared length of at most
+    `RankScores.most`, which is below 2¹⁴ for each column. So sums of products over a batch stay
+    below 2⁵³ in up to 2²⁰ columns: the product of matrices of doubles is exact, and the order of
+    the rows plays no part.
 
     Args:
         columns: their indices in the schema, in the order of the scores.

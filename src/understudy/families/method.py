@@ -233,7 +233,7 @@ class Method(ABC):
             schema: of the release.
             tables: released tables with every cell, in the order in which they were paid for.
             n_rows: number of rows, as released.
-            moments: that were bought before the fit.
+            moments: that were bought before the fit, and ranks that it measured.
         """
         return None
 
@@ -258,7 +258,7 @@ class Method(ABC):
             tables: that the fit measured.
             n_rows: number of rows, as released.
             model: the fit itself, which already draws parameters by default.
-            moments: that were bought before the fit.
+            moments: that were bought before the fit, and ranks that it measured.
         """
         return model
 

@@ -35,7 +35,7 @@ FARTHEST = 4.0
 
 
 def moments_in(measured: Iterable[Released[object]]) -> Moments:
-    """The second moments among what was measured."""
+    """The second moments, and ranks, among what was measured."""
     return [
         (outcome.value, outcome.noise)
         for outcome in measured

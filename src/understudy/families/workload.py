@@ -92,8 +92,7 @@ class Workload:
     def telling(self, schema: Schema) -> Workload:
         """Only marginals of columns that have more than one state; all if no pair has."""
         size = dict(zip(schema.names, schema.sizes, strict=True))
-        pairs = zip(self.candidates, self.weights, strict=True)
-        kept = [pair for pair in pairs if all(size[name] > 1 for name in pair[0])]
+        kept = [pair for pair in self._pairs if all(size[name] > 1 for name in pair[0])]
         if not any(len(columns) > 1 for columns, _ in kept):
             return self
         return Workload(*map(tuple, zip(*kept, strict=True)))

@@ -41,7 +41,7 @@ from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets, prepared_by
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.released import Noise, NoisyProducts, NoisyRanks
+from understudy.privacy.released import NoisyProducts, NoisyRanks
 from understudy.release import Release
 from understudy.release.decoding import decode
 from understudy.release.measurement_kind import Kind
@@ -85,7 +85,7 @@ def _moments(release: Release, fit: int, fits: int) -> Moments:
     products = [
         (
             NoisyProducts(one.columns, np.asarray(one.counts), one.of, one.family.is_laplace),
-            Noise(one.distribution, one.scale, one.stddev),
+            one.noise,
         )
         for one in release.behind_sets
         if one.kind is Kind.PRODUCTS
@@ -93,7 +93,7 @@ def _moments(release: Release, fit: int, fits: int) -> Moments:
     ranks = [
         (
             NoisyRanks(one.columns, np.asarray(one.counts), one.ranks, one.bins, one.groups),
-            Noise(one.distribution, one.scale, one.stddev),
+            one.noise,
         )
         for one in release.behind_sets
         if one.kind is Kind.RANKS

@@ -142,6 +142,11 @@ class Measurement:
         """Which distribution its noise has."""
         return NoiseFamily.of(self.distribution)
 
+    @property
+    def noise(self) -> Noise:
+        """The noise in each number, as the gate gave it out."""
+        return Noise(self.distribution, self.scale, self.stddev)
+
     def scores(self, schema: Schema) -> Scores:
         """The scores whose sums and products these are; of the kind "products" alone."""
         return Scores.of(schema, self.columns, self.of, pure=self.family.is_laplace)
@@ -169,7 +174,7 @@ class Measurement:
         table = NoisyTable(
             self.columns, self.counts.reshape(sizes), self.outside, self.bins, self.groups
         )
-        return table, Noise(self.distribution, self.scale, self.stddev)
+        return table, self.noise
 
     def frame(self, schema: Schema) -> pl.DataFrame:
         """The cells as a table: one labelled column per variable, and their `count` (or `sum`).
