@@ -81,22 +81,41 @@ def test_each_state_keeps_its_share_to_the_record(seed):
         assert (counts.max(axis=1) - counts.min(axis=1) <= 1).all()
 
 
+def slow_line(x0, y0, x1, y1, at):
+    return y0 if x0 == x1 else y0 + (y1 - y0) * (at - x0) / (x1 - x0)
+
+
 def test_chances_between_runs_are_those_of_a_slow_interpolation():
+    """Outside the outer middles the line goes on, down to half of the outer run's chance."""
     rng = np.random.default_rng(2)
     pair, masses = rng.random((3, 4)) * 100, np.array([50.0, 10.0, 200.0])
-    ends = [50.0, 60.0, 260.0]
+    ends, middles, floors = [50.0, 60.0, 260.0], [25.0, 55.0, 160.0], 0
     for run, states in enumerate(np.exp(_log_chances(pair, masses))):
         for state, chances in enumerate(states):
+            means = pair[:, state] / masses
+            first = slow_line(25.0, means[0], 55.0, means[1], 0.0)
+            last = means[2] + (means[2] - means[1]) * 100.0 / 105.0
+            floors += (first < means[0] / 2) + (last < means[2] / 2)
+            knots = [0.0, *middles, 260.0]
+            values = [max(first, means[0] / 2), *means, max(last, means[2] / 2)]
             for point, chance in enumerate(chances):
                 at = ends[run] - masses[run] * (1 - (point + 0.5) / POINTS)
-                middles = [end - mass / 2 for end, mass in zip(ends, masses, strict=True)]
-                below = [k for k in range(3) if middles[k] <= at]
-                left = below[-1] if below else 0
-                right = min(left + 1, 2) if below else 0
-                gap = middles[right] - middles[left]
-                share = (at - middles[left]) / gap if gap else 0.0
-                told = [pair[k, state] / masses[k] for k in (left, right)]
-                assert chance == pytest.approx(told[0] * (1 - share) + told[1] * share)
+                k = max(j for j in range(4) if knots[j] <= at)
+                told = slow_line(knots[k], values[k], knots[k + 1], values[k + 1], at)
+                assert chance == pytest.approx(told)
+    assert floors
+
+
+def test_a_relation_goes_on_to_both_ends_of_the_line():
+    """Where a chance is a line over the whole of the other column, it is one within outer runs."""
+    falls = np.linspace(0.8, 0.2, STATES)
+    exact = np.stack([falls, 1 - falls]) / STATES
+    coarse = exact.reshape(2, RUNS, -1).sum(axis=2)
+    chances = np.exp(_log_chances(N * coarse.T, N * coarse.sum(axis=0)))[:, 0]
+    at = (np.arange(RUNS * POINTS) + 0.5) / (RUNS * POINTS) * STATES - 0.5
+    np.testing.assert_allclose(
+        chances.reshape(-1), np.interp(at, np.arange(STATES), falls), atol=0.02
+    )
 
 
 def test_nothing_is_said_without_a_partner_or_a_second_run():

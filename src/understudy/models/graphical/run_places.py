@@ -4,8 +4,8 @@ A fit over merged states knows of an ordered column only in which run a record i
 there independent of all else, what goes together within runs would be lost, and with it much of a
 strong relation between two numbers. But what a neighbour's chances are in this run and in the next
 ones tells how they change along it: for a state y of a *partner*, P(y | run) is known at the middle
-of each run, and is taken to be linear in between. Records are spread over the places t of their run
-with the density
+of each run, and is taken to be linear in between, and to go on as it came in the outer halves of
+the first and of the last run. Records are spread over the places t of their run with the density
 
     p(t | y₁, y₂, …) ∝ Π_k P(y_k | t),
 
@@ -173,5 +173,18 @@ def _log_chances(pair: Floats, masses: Floats) -> Floats:
     middles = (starts + ends) / 2
     along = (np.arange(POINTS) + 0.5) / POINTS
     places = starts[:, None] + along * (ends - starts)[:, None]
-    chances = np.stack([np.interp(places, middles, shares) for shares in given.T], axis=1)
+    knots = np.concatenate([[0.0], middles, ends[-1:]])
+    known = np.stack(
+        [_gone_on(middles, given), *given, _gone_on(ends[-1] - middles[::-1], given[::-1])]
+    )
+    chances = np.stack([np.interp(places, knots, shares) for shares in known.T], axis=1)
     return np.asarray(np.log(np.maximum(chances, _LEAST_CHANCE)))
+
+
+def _gone_on(middles: Floats, given: Floats) -> Floats:
+    """Chances at place 0, by those at the middles of the first two runs; half of the first at least.
+
+    A chance that falls to next to nothing from one run to the next is curved, not a line below 0.
+    """
+    reach = middles[0] / max(float(middles[1] - middles[0]), _LEAST_CHANCE)
+    return np.asarray(np.maximum(given[0] - min(reach, 1.0) * (given[1] - given[0]), given[0] / 2))
