@@ -16,7 +16,8 @@ import statsmodels.formula.api as smf
 import understudy as us
 from schemas import column
 from understudy.errors import InferenceError
-from understudy.inference.choice.release_facts import distortion, facts_of
+from understudy.inference.choice.distortion import distortion
+from understudy.inference.choice.release_facts import facts_of
 from understudy.inference.choice.rule_table import FRESH, RULES, distorts
 from understudy.inference.estimates.estimands import parse
 from understudy.inference.noise_aware.cell_scores import cell_scores

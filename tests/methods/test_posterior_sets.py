@@ -151,6 +151,7 @@ def test_noise_that_outweighs_sampling_by_far_is_refused():
     assert not outweighs(facts, np.array([0.5, MOST_SHARE - 0.01]))
     assert outweighs(facts, np.array([0.5, MOST_SHARE + 0.01]))
     assert not outweighs(replace(facts, redrawn=False), np.array([0.99]))
+    assert not outweighs(replace(facts, firm=True), np.array([0.99]))
 
 
 def test_misplaced_records_count_for_more_where_noise_is_drawn_anew():

@@ -43,6 +43,7 @@ from understudy.families.rank_agreement import (
     ranks_in,
 )
 from understudy.models import Model
+from understudy.models.graphical.linear_effects import contrasts_of
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
 from understudy.models.graphical.merged_state_model import MarginalModel
 from understudy.models.model import PosteriorPredictive
@@ -139,7 +140,8 @@ class MarginalMethod(Method):
         merged = known or self._columns(schema, marginals, n_rows, ranks)
         sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
         more = telling(beside, marginals, sizes)
-        fit = fit_of(merged, marginals, n_rows, more, warm=warm)
+        firm = known is not None or self.sets == "split"
+        fit = fit_of(merged, marginals, n_rows, more, warm=warm, firm=firm)
         masses = denoised_columns(merged, fine_tables([*marginals, *more]), n_rows)
         if known is not None:
             masses |= number_masses(schema, marginals, n_rows, known.masses)
@@ -231,6 +233,7 @@ def fit_of(
     beside: Sequence[NoisyMarginal] = (),
     *,
     warm: MaxEntropy | None = None,
+    firm: bool = False,
     steps: int = 500,
 ) -> MaxEntropy:
     """The model over merged states.
@@ -241,15 +244,20 @@ def fit_of(
         n_rows: number of rows.
         beside: further tables of the same columns.
         warm: an earlier model to begin from.
+        firm: whether effects are kept more firmly than cells, which makes a fit less biased and, of
+            few records, a little less close.
         steps: most steps.
     """
     deviations = [marginal.stddev for marginal in marginals]
+    columns = enumerate(merged.schema.columns.items())
+    contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}
     return fitted(
         merged.coarse.sizes,
         observations(merged, [*marginals, *beside], n_rows),
         float(max(n_rows, 1)),
         regularisation=REGULARISATION / float(np.median(deviations)),
         forbidden=merged.coarse.domain.boxes,
+        contrasts=contrasts if firm else {},
         warm=warm,
         steps=steps,
     )

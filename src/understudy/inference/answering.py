@@ -132,7 +132,7 @@ def _limits(question: Question, schema: Schema) -> tuple[float, float]:
 
 def _answered(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
     """The answer, by the first of what a release has that gives one."""
-    facts = facts_of(release, question.kind, question.columns)
+    facts = facts_of(release, question.kind, question.columns, additive=question.additive)
     if isinstance(question.asked, Estimand):
         analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)
         if analysis is None:
@@ -149,7 +149,7 @@ def _answered(release: Release, question: Question, *, anyway: bool, level: floa
     answer = set_answer(question, release, facts)
     said = (
         *caveats.number_notes(release, question.numeric, answer.pooled, question.kind, level),
-        *caveats.merged_notes(release, facts),
+        *caveats.merged_notes(release, facts, counted=question.kind != "quantile"),
         *caveats.clipping_notes(release, question.numeric, question.kind),
     )
     reason = _doubt(answer, facts)

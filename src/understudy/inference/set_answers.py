@@ -33,6 +33,7 @@ from understudy.inference.estimates.quantiles import Curve, Quantiles, Steps, qu
 from understudy.inference.estimates.value_ranges import record_ranges
 from understudy.inference.noise_aware.count_estimates import FEWEST
 from understudy.inference.set_estimates import Pooled
+from understudy.inference.within_runs import hidden
 from understudy.release import Release
 
 _ROUNDING = 1e-12
@@ -87,6 +88,7 @@ def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
     )
     if ends:
         pooled = bounded(pooled, *ends)
+    pooled = replace(pooled, bias=pooled.bias + hidden(question, release, answer, known.schema))
     certain = errorless(answer)
     # From counts a mean has an error in any case; of a model the same records would decide again.
     advice = advise(release, facts) if facts.counted else None

@@ -6,7 +6,8 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.inference.choice.release_facts import ancestors, distortion, facts_of
+from understudy.inference.choice.distortion import ancestors, distortion
+from understudy.inference.choice.release_facts import facts_of
 
 NETWORK = "a, b<-a, c<-a, d<-b&c, e<-a&c"
 EDGES = (("a", ()), ("b", ("a",)), ("c", ("a",)), ("d", ("b", "c")), ("e", ("a", "c")))

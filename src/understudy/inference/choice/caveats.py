@@ -107,14 +107,25 @@ def number_notes(
         )
 
 
-def merged_notes(release: Release, facts: Facts) -> Iterator[str]:
-    """Which columns go together with others only through groups of their states."""
+def merged_notes(release: Release, facts: Facts, *, counted: bool = False) -> Iterator[str]:
+    """Which columns go together with others only through groups of their states.
+
+    Args:
+        release: that is analysed.
+        facts: of the question.
+        counted: whether intervals have room for what that hides.
+    """
     merged = merged_columns(release.behind_sets, facts.columns) if len(facts.columns) > 1 else ()
     if merged:
         yield (
             f"States of {', '.join(merged)} were merged into groups before they were measured "
-            "together with the other columns, and within a group go together with these as the "
-            "group does; what that changes is not in the error."
+            "together with the other columns; within a group they go together with these as "
+            "neighbouring groups do, "
+            + (
+                "and intervals are wider by as much as that adds."
+                if counted
+                else "and what that changes is not in the error."
+            )
         )
 
 

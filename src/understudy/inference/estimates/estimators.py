@@ -68,6 +68,13 @@ class Question:
             return self.columns if self.asked.expression else ()
         return self.columns
 
+    @property
+    def additive(self) -> bool:
+        """Whether it is a model of columns as they are, "a ~ b + c" say, without interactions."""
+        outcome, _, terms = self.formula.partition("~")
+        named = {part.strip() for part in (outcome, *terms.split("+"))}
+        return self.kind in MODELS and named == {*self.columns}
+
     def answer(
         self, tables: Sequence[pl.DataFrame], schema: Schema, known: Known | None = None
     ) -> SetEstimates:

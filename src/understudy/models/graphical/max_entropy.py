@@ -43,6 +43,7 @@ from understudy.models.graphical.clique_sampling import drawn
 from understudy.models.graphical.factor_kernels import FORBIDDEN
 from understudy.models.graphical.junction_tree import JunctionTree
 from understudy.models.graphical.lbfgs import Problem, dot, minimised
+from understudy.models.graphical.linear_effects import LinearEffects
 from understudy.models.graphical.linear_measurement import Observation, Redundancy, merged
 from understudy.models.table_models import projected
 
@@ -115,6 +116,7 @@ def fitted(
     *,
     regularisation: float,
     forbidden: Sequence[Box] = (),
+    contrasts: Mapping[int, Floats] | None = None,
     warm: MaxEntropy | None = None,
     tolerance: float = 0.02,
     steps: int = 200,
@@ -128,6 +130,7 @@ def fitted(
         total: number of records N; below 0 counts as 0.
         regularisation: λ, in 1/counts; 0.3 over the median σ is a good choice.
         forbidden: rules; each maps columns to the states that cannot occur together.
+        contrasts: column → contrasts of its states, whose effects are kept more firmly.
         warm: an earlier fit over the same columns, from which the search starts.
         tolerance: of the gradient's root mean square, in standard deviations of the noise.
         steps: most steps of the search.
@@ -141,7 +144,10 @@ def fitted(
     known = merged(sizes, observations)
     covered, kept, left = enforceable(sizes, [o.columns for o in known], forbidden, most_cells)
     layout = TreeLayout(JunctionTree.of(sizes, covered), [o.columns for o in known])
-    dual = _Dual(layout, known, excluded(layout, kept), max(total, 0.0), regularisation)
+    dual = _Dual(
+        *(layout, known, excluded(layout, kept), max(total, 0.0), regularisation),
+        contrasts=contrasts or {},
+    )
     start = _start(known, max(total, 0.0), {} if warm is None else warm.potentials)
     solution = minimised(dual.problem, dual.vector(start), tolerance=tolerance, steps=steps)
     return MaxEntropy(
@@ -171,6 +177,8 @@ class _Dual:
         forbidden: Integers,
         total: float,
         regularisation: float,
+        *,
+        contrasts: Mapping[int, Floats],
     ) -> None:
         self._layout, self._forbidden, self._total = layout, forbidden, total
         self._cells = layout.cells()
@@ -181,6 +189,7 @@ class _Dual:
         variance = [layout.stored(np.asarray(o.variance), o.columns) for o in observations]
         self._variance = np.concatenate([*variance, np.zeros(0)])
         self._ridge = regularisation * self._variance
+        self._effects = LinearEffects(layout, self._ridge, self._possible, contrasts)
         self._redundancy = Redundancy(layout, [float(np.mean(part)) for part in variance])
 
     @property
@@ -210,7 +219,7 @@ class _Dual:
         measured = self._cells.nodes[self._layout.measured]
         measured[:] = x
         constant = calibrate(self._layout.calibration, self._forbidden, self._cells)
-        pull = self._ridge * x
+        pull = self._ridge * x - self._effects.taken_off(x)
         gradient = self._total * measured - self._counts + pull
         return self._total * constant - dot(x, self._counts - 0.5 * pull), gradient
 

@@ -182,9 +182,9 @@ def _log_chances(pair: Floats, masses: Floats) -> Floats:
 
 
 def _gone_on(middles: Floats, given: Floats) -> Floats:
-    """Chances at place 0, by those at the middles of the first two runs; half of the first at least.
+    """Chances at place 0 by those at the middles of the first two runs, half of the first at least.
 
-    A chance that falls to next to nothing from one run to the next is curved, not a line below 0.
+    What falls to next to nothing from one run to the next is a curve, not a line that ends below 0.
     """
     reach = middles[0] / max(float(middles[1] - middles[0]), _LEAST_CHANCE)
     return np.asarray(np.maximum(given[0] - min(reach, 1.0) * (given[1] - given[0]), given[0] / 2))
