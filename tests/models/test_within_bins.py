@@ -206,3 +206,33 @@ def test_widths_of_states():
     assert widths.shape == (column.size,)
     assert widths.sum() == pytest.approx(96 - 3 + 4 * np.median(widths))
     assert widths.max() == max(free)
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        ('kind = "integer"\nlower = 0\nupper = 99999', 99_999),
+        ('kind = "continuous"\nlower = 0\nupper = 99999\ndecimals = 2', 99_999),
+        ('kind = "continuous"\nlower = 0\nupper = 99999', 99_999),
+        ('kind = "continuous"\nlower = 0\nupper = 99999\nspikes = [99999]', None),
+        ('kind = "date"\nlower = 1950-01-01\nupper = 2020-12-31\nbins = [1950-01-01, 1985-01-01, '
+         "2020-12-01, 2020-12-31]", 18_627),
+    ],
+)  # fmt: skip
+def test_records_at_a_bound_with_nobody_beside_them_are_at_the_bound(text, bound):
+    """In the narrow bin there; with somebody in the wide bin beside it they are spread over it."""
+    own = schema(text)
+    column = own.with_bins(fine_bins(own)).columns["x"]
+    masses = np.zeros(column.n_ordinary)
+    bins = [k for k, interval in enumerate(column.intervals) if not interval.spike]
+    masses[bins[0]], masses[bins[-1]] = 100.0, 50.0
+    states, rng = np.full(50, bins[-1]), np.random.default_rng(1)
+    drawn = WithinBins(column, masses).draw(states, rng)
+    if bound is None:  # those at the bound are its spike's affair
+        assert (drawn < 99_999).all()
+        return
+    assert (drawn == bound).all()
+    masses[bins[-2]] = 100.0
+    spread = WithinBins(column, masses).draw(states, rng)
+    assert len(np.unique(spread)) > 10
+    assert spread.max() <= bound

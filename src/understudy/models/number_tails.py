@@ -9,7 +9,9 @@ a standard deviation. So before a noisy table is smoothed (`models.share_tree`),
   open state if it is above `NEAR`: records are likelier beside others. So does what lies between
   open states and is no longer than all of them together: few columns have holes of that size, and
   with little budget noise makes them. What is left is empty, as long as noise alone explains how
-  many records the open states lack; else the thresholds fall.
+  many records the open states lack; else the thresholds fall, those beside open states first.
+* **bounds** hold what is beyond them. A narrow bin at a bound that is open while its neighbour is
+  empty keeps its noisy count: the rest of the line says nothing of a heap of top codes.
 * **tails** of about `TAIL` standard deviations of noise are given the shape of a generalised Pareto
   distribution, to which tails beyond high thresholds tend. Its scale and shape have a grid of
   values, and a tail the mean over the grid, weighted by how likely each makes the noisy counts. So
@@ -32,7 +34,7 @@ from numpy.typing import NDArray
 
 from understudy.arrays import Floats, Integers
 from understudy.models.share_tree import denoised
-from understudy.models.within_bins import bins_on_line, state_widths
+from understudy.models.within_bins import bins_on_line, ends_apart, state_widths
 from understudy.schema import Calendar, Continuous, Integer
 
 FIRM, NEAR = 4.5, 2.0
@@ -46,7 +48,12 @@ LEAST_HELD = 0.5
 """Estimated records from which on a state holds any."""
 TAIL = 16.0
 """Records of a tail, in standard deviations of the noise of a state."""
-_LOWER = (1.0, 0.75, 0.5, 0.25)  # parts of the thresholds that are tried in turn
+_LOWER = (
+    *((1.0, 1.0), (1.0, 0.75), (1.0, 0.5), (1.0, 0.35)),
+    *((0.85, 0.5), (0.75, 0.5), (0.5, 0.5), (0.25, 0.25)),
+)
+"""Parts of `FIRM` and `NEAR` that are tried in turn: what open states lack is likelier beside them
+than far out, where one false stretch decides a mean."""
 _BESIDE = (1, 2, 4)
 _LACK = 3.0
 _APART = 3  # bins from one part of a column to another
@@ -94,9 +101,12 @@ def estimated_records(
         total: of the estimates.
         held: which states hold records; others have their part of a tail alone.
     """
-    widths = np.where(held, state_widths(column), 0.0)
-    masses = denoised(counts, stddev, total=total, widths=widths)
     bins, edges = bins_on_line(column)
+    clipped = np.zeros(column.size, dtype=np.bool_)
+    clipped[bins[ends_apart(edges, held[bins].astype(np.float64))]] = True
+    own = np.where(clipped, np.clip(counts, 0.0, total / 2), 0.0)
+    widths = np.where(held & ~clipped, state_widths(column), 0.0)
+    masses = own + denoised(counts, stddev, total=total - own.sum(), widths=widths)
     masses[bins] = with_tails(masses[bins], counts[bins], stddev, edges, held[bins])
     return masses
 
@@ -138,8 +148,8 @@ def open_states(noisy: Floats, stddev: float, total: float, *, normal: bool = Tr
     """
     if stddev <= 0:
         return noisy > 0 if (noisy > 0).any() else np.ones(len(noisy), dtype=np.bool_)
-    for part in _LOWER:
-        found = _scanned(noisy / stddev, part * (1.0 if normal else HEAVIER))
+    for parts in _LOWER:
+        found = _scanned(noisy / stddev, *(part * (1.0 if normal else HEAVIER) for part in parts))
         lack = (total - noisy[found].sum()) / stddev
         if found.any() and lack <= _LACK * np.sqrt(found.sum()):
             return _filled(found)
@@ -155,7 +165,7 @@ def _filled(found: Mask) -> Mask:
     return filled
 
 
-def _scanned(scaled: Floats, part: float) -> Mask:
+def _scanned(scaled: Floats, part: float, beside: float) -> Mask:
     """Open states at these parts of the thresholds; counts in units of the noise."""
     found = np.zeros(len(scaled), dtype=np.bool_)
     found[[0, -1]] = scaled[[0, -1]] > AT_BOUNDS * part
@@ -164,7 +174,7 @@ def _scanned(scaled: Floats, part: float) -> Mask:
         for start in _stretches(scaled, found, length, FIRM * part):
             found[start : start + length] = True
         length *= 2
-    return _grown(scaled, found, NEAR * part)
+    return _grown(scaled, found, NEAR * beside)
 
 
 def _stretches(scaled: Floats, found: Mask, length: int, least: float) -> list[int]:

@@ -8,6 +8,8 @@ which keeps the mass of each bin exactly and bends only as much as its neighbour
 
 * Whole numbers, days and declared decimals are cells of that line: each value receives the mass of
   its cell. Spikes are cut out of the line, for whether a record sits on one is its state's affair.
+* What is beyond the bounds is clipped to them: the records of a narrow bin at a bound, with nobody
+  in the bin beside it, are at the bound itself.
 * The records of a bin take evenly spaced places in its distribution, in random order: their mean
   has no Monte Carlo error but for the last part of a record.
 
@@ -19,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +31,10 @@ from understudy.models.even_draws import dealt
 from understudy.schema import Calendar, Continuous, Integer
 from understudy.schema.cell_values import EXACT_INTEGER
 
+NARROW: Final = 1 / 24
+"""Width of a bin at a bound, in parts of the one beside it, up to which it may hold a heap."""
+FAINT: Final = 0.01
+"""Records beside a heap, in parts of it, that are nobody."""
 _POINTS = 2**9
 """Of each bin between which its distribution is taken as linear: masses of cells move by less than
 three millionths of the bin's."""
@@ -79,6 +85,8 @@ class WithinBins:
             bins = own[start : start + _AT_ONCE]
             shares = (np.arange(start, start + len(bins)) + phases[bins]) / known[bins]
             numbers[start : start + len(bins)] = line.numbers(bins, inverse(bins, shares))
+        for k in ends_apart(line.edges, self.masses[line.states]):
+            numbers[sizes[:k].sum() : sizes[: k + 1].sum()] = line.end(k > 0)
         return numbers
 
     @cached_property
@@ -131,6 +139,29 @@ def bins_on_line(column: Integer | Continuous | Calendar) -> tuple[Integers, Flo
     """
     line = _line_of(column)
     return line.states, line.edges
+
+
+def ends_apart(edges: Floats, masses: Floats) -> list[int]:
+    """Which bins at the bounds hold heaps: narrow ones, beside which there is hardly anybody.
+
+    Args:
+        edges: of the bins, ascending, shape (bins + 1,).
+        masses: estimated records, shape (bins,).
+
+    Returns:
+        0, the last one, both or none.
+
+    Example:
+        >>> ends_apart(np.array([0.0, 50, 99, 100]), np.array([500.0, 0, 7]))
+        [2]
+    """
+    wide, last = np.diff(edges), len(masses) - 1
+    beside = {0: 1, last: last - 1} if last > 1 else {}
+    return [
+        k
+        for k, b in beside.items()
+        if wide[k] <= NARROW * wide[b] and masses[k] > 0 and masses[b] <= FAINT * masses[k]
+    ]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,6 +225,14 @@ class _Line:
     edges: Floats
     grid: float | None
     spikes: Floats
+
+    def end(self, upper: bool) -> float:
+        """The smallest or the largest number of all bins; just below a bound that is a spike."""
+        place = np.array([1.0 if upper else 0.0])
+        bins = np.array([len(self.states) - 1 if upper else 0])
+        if self.grid is None and not np.isin(self.edges[[0, -1]], self.spikes).any():
+            return float(self.edges[-1 if upper else 0])
+        return float(self.numbers(bins, place)[0])
 
     def numbers(self, bins: Integers, places: Floats) -> Floats:
         """The numbers at places in [0, 1] of their bins, shape (n,)."""
