@@ -383,6 +383,22 @@ def test_sets_and_relations_in_words(release):
     assert "No released measurement covers two columns" in relations(unknown).sentence
 
 
+def test_measured_ranks_are_told_beside_what_no_table_has(release):
+    """Of k ordered columns, with the noise of a mean product of ranks."""
+    facts = replace(release.manifest.inference, independent=False)
+    tables = [one for one in release.measurements if one.kind.is_joint]
+    pair = replace(tables[0], columns=release.schema.names[:2])
+    ranks = replace(tables[0], kind="ranks", columns=release.schema.names, stddev=30.0)
+    manifest = replace(release.manifest, n_rows=1_000, inference=facts)
+    alone, both = (
+        relations(replace(release, manifest=manifest, measurements=several)).sentence
+        for several in ((pair,), (pair, ranks))
+    )
+    assert alone.endswith("take their association as not preserved.")
+    assert f"ranks of the {len(release.schema.names)} ordered columns go together" in both
+    assert "about 0.03 in a correlation" in both
+
+
 def test_sweeps_keep_what_a_column_was_drawn_given_and_no_rule_combines_them(release):
     swept = InferenceFacts(swept=True)
     manifest = replace(release.manifest, method="pegs", sets_kind="split", inference=swept)

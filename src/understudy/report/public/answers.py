@@ -275,9 +275,12 @@ class Answers:
         if manifest.sets == 1 or manifest.sets_kind == "free":
             why = "one set does" if manifest.sets == 1 else "sets of one noisy fit do"
             return f"No error bars: {why} not show how much noise moved the result."
+        # Models of effects that redrawn fits keep firmly are answered whatever the noise.
+        firm = manifest.inference.posterior_rule == "mi"
+        small = ", unless it is a model of columns as they are," if firm else ""
         return (
             f"Error bars by combining the {manifest.sets} sets, where all columns of the question "
-            "were measured together and the noise is small beside them; refused elsewhere."
+            f"were measured together and{small} the noise is small beside them; refused elsewhere."
         )
 
     def _first(self, groups: frozenset[frozenset[str]]) -> tuple[str, ...]:

@@ -196,7 +196,21 @@ def _relation_words(release: Release, n_covered: int, n_pairs: int) -> str:
     return (
         f"{n_covered:,} of {n_pairs:,} pairs of columns were measured together; their association "
         "is kept up to noise. For every other pair the rows show at most what follows indirectly "
-        "through measured pairs; take their association as not preserved."
+        "through measured pairs; take their association as not preserved"
+        f"{_rank_words(release)}."
+    )
+
+
+def _rank_words(release: Release) -> str:
+    """Of which pairs something more is known; "" where nothing is."""
+    ranks = [table for table in release.behind_sets if table.kind is Kind.RANKS]
+    if not ranks:
+        return ""
+    noise = ranks[-1].stddev / max(release.manifest.n_rows, 1)
+    return (
+        f", but for how far ranks of the {len(ranks[-1].columns)} ordered columns go together: "
+        f"that was measured for all pairs of them at once, with a noise of about {noise:.2g} in a "
+        "correlation, and the rows follow it"
     )
 
 
