@@ -65,9 +65,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # records, how they exchange.
 # 4 for files that were too long: kinds of measurements, columns of their tables, states of groups,
 # sums and moments that leave the gate.
-# 3 for models of redrawn sets: effects that a fit keeps firmly, what merged states hide, records
-# that clipping misplaced (from a file that was too long).
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 660, 320, 60
+# 4 for models of redrawn sets: effects that a fit keeps firmly, what merged states hide, columns
+# whose spread noise leaves as it is, records that clipping misplaced (a file that was too long).
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 661, 320, 60
 
 
 def code_lines(function):

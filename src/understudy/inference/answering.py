@@ -26,6 +26,7 @@ from understudy.inference.choice.rule_table import (
     noisy_reason,
     outweighs,
 )
+from understudy.inference.choice.steady_columns import are_steady
 from understudy.inference.estimates.estimands import MEASURED_ONLY, SHARES, Estimand
 from understudy.inference.estimates.estimators import Estimator, Question
 from understudy.inference.estimates.rule_questions import rule_notes
@@ -133,6 +134,9 @@ def _limits(question: Question, schema: Schema) -> tuple[float, float]:
 def _answered(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
     """The answer, by the first of what a release has that gives one."""
     facts = facts_of(release, question.kind, question.columns, additive=question.additive)
+    if facts.firm and facts.sets > 1:
+        steady = are_steady(release.tables, release.schema, question.columns)
+        facts = replace(facts, firm=steady)
     if isinstance(question.asked, Estimand):
         analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)
         if analysis is None:

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.inference.choice.release_facts import facts_of
+from understudy.inference.choice.release_facts import FEWEST_RUNS, facts_of
 from understudy.inference.choice.rule_table import choose
 from understudy.inference.estimates.estimators import Question
 
@@ -89,3 +89,25 @@ def test_chance_does_not_decide_whether_a_firm_model_is_answered(release):
         facts = facts_of(again, "ols", ("item", "other"), additive=True)
         assert facts.together == any({"item", "other"} <= held for held in together)
         assert choose(facts).valid is facts.together
+
+
+def test_few_runs_tell_nothing_of_how_a_relation_goes_on_within_them():
+    """A count that is 0 for most, in two groups: hours of those who have any are one of them."""
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 5, 3_000)
+    z = np.where(rng.random(3_000) < 0.98 - 0.1 * y, 0, rng.poisson(2 + y)).clip(0, 40)
+    schema = us.Schema.loads(
+        ENTRY.format("y", "ordinal", [0, 1, 2, 3, 4])
+        + '[columns.z]\nkind = "integer"\nlower = 0\nupper = 40\nreviewed = true\nsource = "made"\n'
+    )
+    made = us.synthesize(
+        pl.DataFrame({"y": y, "z": z}), schema, epsilon="0.5", delta="1e-6", method="marginals",
+        sets=3, answers_share=0, insecure_noise_seed=1, seed=1,
+    )  # fmt: skip
+    joint = [one for one in made.measurements if one.kind.is_joint]
+    together = [one for one in joint if {"y", "z"} == {*one.columns}]
+    assert together
+    assert all(len({*one.groups["z"]}) < FEWEST_RUNS for one in together)
+    assert facts_of(made, "ols", ("y", "z"), additive=True).merged == ("z",)
+    with pytest.raises(us.UnderstudyError, match="states of z were merged"):
+        us.analyze(made, "ols", "z ~ y")

@@ -19,6 +19,9 @@ from understudy.release.measurement import kept_columns
 from understudy.release.measurement_kind import Kind
 from understudy.schema import NUMERIC, Column, Ordinal, Schema
 
+FEWEST_RUNS = 4
+"""Runs of an ordered column that tell how a relation goes on within them."""
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -173,7 +176,8 @@ def _merged(
     """Merged columns whose states matter one by one: all of them in shares, else unordered ones.
 
     A moment or a coefficient of a number changes little when neighbours are merged into many runs
-    of about equal mass; that is said in a note.
+    of about equal mass (`understudy.inference.within_runs`). Fewer than `FEWEST_RUNS` say nothing
+    of how a relation goes on within a long one.
     """
     names = merged_columns(measured, columns)
     if kind in SHARES:
@@ -187,6 +191,9 @@ def _in_runs(column: Column, groups: Sequence[int]) -> bool:
     if not isinstance(column, (*NUMERIC, Ordinal)):
         return False
     values = list(groups[: column.n_ordinary])
+    longest = max(values.count(group) for group in set(values))
+    if len(set(values)) < FEWEST_RUNS and longest > 2:
+        return False
     if isinstance(column, NUMERIC):
         pairs = zip(values, column.intervals, strict=True)
         values = [group for group, interval in pairs if not interval.spike]
