@@ -1,12 +1,13 @@
-"""What merged states may hide of a relation: as much as their order within runs adds to it.
+"""What merged states may hide of a relation: twice what their order within runs adds to it.
 
 Of an ordered column that was measured with others in runs of merged states, a table tells which run
 goes with what. Where a record lies in its run follows what its neighbours in the table say of this
 run and the next ones (`understudy.models.graphical.run_places`): within a run the relation goes on
 as it does from run to run. That is likely, and not known. If numbers change places at random with
 others of their run, the relation ends at the run; the difference D of an estimate is what its going
-on within runs adds. The relation within runs may be none, or twice as strong, if the bias that an
-interval has room for is |D|. Nothing of a column by itself changes, nor what was measured.
+on within runs adds. Intervals have room for a bias of 2·|D|: the relation within runs may be none,
+or three times as strong. Outer runs, whose ends lie far out, are where straight lines say too
+little, and noise makes them shorter. Nothing of a column by itself changes, nor what was measured.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from understudy.inference.estimates.estimators import Question, SetEstimates
 from understudy.release import Release
 from understudy.schema import NUMERIC, Schema
 
+ROOM = 2.0
+"""Bias that there is room for, in parts of what order within runs adds."""
 SEED = 1
 """Of what changes places: an answer to a question is the same each time."""
 
@@ -51,7 +54,7 @@ def hidden(question: Question, release: Release, answer: SetEstimates, schema: S
         for table in release.tables
     ]
     apart = question.answer(tables, release.schema)
-    return np.asarray(np.abs((answer.estimates - apart.estimates).mean(axis=0)))
+    return np.asarray(ROOM * np.abs((answer.estimates - apart.estimates).mean(axis=0)))
 
 
 def scattered(

@@ -122,7 +122,7 @@ def merged_notes(release: Release, facts: Facts, *, counted: bool = False) -> It
             "together with the other columns; within a group they go together with these as "
             "neighbouring groups do, "
             + (
-                "and intervals are wider by as much as that adds."
+                "and intervals have room for twice what that adds."
                 if counted
                 else "and what that changes is not in the error."
             )
