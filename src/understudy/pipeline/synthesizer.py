@@ -41,12 +41,12 @@ class Synthesizer:
 
     Example:
         >>> schema = Schema.loads(
-        ...     "n_rows = 3\nrows = 'public'\n[columns.a]\nkind = 'integer'\nlower = 0\n"
+        ...     "n_rows = 300\nrows = 'public'\n[columns.a]\nkind = 'integer'\nlower = 0\n"
         ...     "upper = 1\nsource = 'law'\nreviewed = true\n"
         ... )
         >>> import pandas as pd
         >>> fitted = Synthesizer(schema, epsilon=1, method="independent").fit(
-        ...     pd.DataFrame({"a": [0, 1, 1]})
+        ...     pd.DataFrame({"a": [0, 1, 1] * 100})
         ... )
         >>> fitted.sample(2, where={"a": 1})["a"].tolist(), fitted.release_.guarantee.brief
         ([1, 1], 'pure, ε = 1')
