@@ -215,6 +215,7 @@ def test_widths_of_states():
         ('kind = "continuous"\nlower = 0\nupper = 99999\ndecimals = 2', 99_999),
         ('kind = "continuous"\nlower = 0\nupper = 99999', 99_999),
         ('kind = "continuous"\nlower = 0\nupper = 99999\nspikes = [99999]', None),
+        ('kind = "continuous"\nlower = 0\nupper = 99999\nspikes = [0]', 99_999),
         ('kind = "date"\nlower = 1950-01-01\nupper = 2020-12-31\nbins = [1950-01-01, 1985-01-01, '
          "2020-12-01, 2020-12-31]", 18_627),
     ],

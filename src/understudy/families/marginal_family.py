@@ -249,7 +249,7 @@ def fit_of(
         steps: most steps.
     """
     deviations = [marginal.stddev for marginal in marginals]
-    columns = enumerate(merged.schema.columns.items())
+    columns = enumerate(merged.schema.columns.items()) if firm else ()
     contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}
     return fitted(
         merged.coarse.sizes,
@@ -257,7 +257,7 @@ def fit_of(
         float(max(n_rows, 1)),
         regularisation=REGULARISATION / float(np.median(deviations)),
         forbidden=merged.coarse.domain.boxes,
-        contrasts=contrasts if firm else {},
+        contrasts=contrasts,
         warm=warm,
         steps=steps,
     )

@@ -134,9 +134,6 @@ def _limits(question: Question, schema: Schema) -> tuple[float, float]:
 def _answered(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
     """The answer, by the first of what a release has that gives one."""
     facts = facts_of(release, question.kind, question.columns, additive=question.additive)
-    if facts.firm and facts.sets > 1:
-        steady = are_steady(release.tables, release.schema, question.columns)
-        facts = replace(facts, firm=steady)
     if isinstance(question.asked, Estimand):
         analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)
         if analysis is None:
@@ -145,6 +142,7 @@ def _answered(release: Release, question: Question, *, anyway: bool, level: floa
             return analysis
         if question.kind in MEASURED_ONLY:
             raise unmeasured(release, facts)
+    facts = _steadied(release, facts)
     if choose(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         counted = _from_counts(release, question.asked, facts, level=level)
@@ -162,19 +160,25 @@ def _answered(release: Release, question: Question, *, anyway: bool, level: floa
     return _from_sets(answer, facts, reason, formula=question.formula, level=level, more=said)
 
 
+def _steadied(release: Release, facts: Facts) -> Facts:
+    """The facts, no longer firm where sets show that noise is much of what a model divides by."""
+    if not facts.firm or facts.sets == 1:
+        return facts
+    return replace(facts, firm=are_steady(release.tables, release.schema, facts.columns))
+
+
 def _from_measured(
     release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
 ) -> Analysis | None:
     """What measurements answer without cells or sets; of levels only where no table has it."""
-    rule = choose(facts)
-    if rule.name == "noise-aware" and not is_numeric(estimand, release.schema):
+    if choose(facts).name == "noise-aware" and not is_numeric(estimand, release.schema):
         return None
     try:
         answer = measured_answer(estimand, release, facts)
     except LostInNoiseError as error:
         if estimand.kind in MEASURED_ONLY:  # no other rule has an answer
             raise
-        if rule.valid or anyway:
+        if anyway or choose(_steadied(release, facts)).valid:
             return None
         raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
     if answer is None:

@@ -284,7 +284,7 @@ class Pooled:
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """One row per quantity: estimate, stderr, df, lower, upper, pvalue and so on.
 
-        `bias_bound` is the part of the half-width that bounds the bias by bins.
+        `bias_bound` is the part of the half-width that bounds the bias by bins and runs.
         """
         lower, upper = self.interval(level)
         return pd.DataFrame(

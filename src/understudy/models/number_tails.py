@@ -104,7 +104,7 @@ def estimated_records(
     bins, edges = bins_on_line(column)
     clipped = np.zeros(column.size, dtype=np.bool_)
     clipped[bins[ends_apart(edges, held[bins].astype(np.float64))]] = True
-    own = np.where(clipped, np.clip(counts, 0.0, total / 2), 0.0)
+    own = np.where(clipped, np.clip(counts, 0.0, max(total, 0.0) / 2), 0.0)
     widths = np.where(held & ~clipped, state_widths(column), 0.0)
     masses = own + denoised(counts, stddev, total=total - own.sum(), widths=widths)
     masses[bins] = with_tails(masses[bins], counts[bins], stddev, edges, held[bins])

@@ -230,8 +230,9 @@ class _Line:
         """The smallest or the largest number of all bins; just below a bound that is a spike."""
         place = np.array([1.0 if upper else 0.0])
         bins = np.array([len(self.states) - 1 if upper else 0])
-        if self.grid is None and not np.isin(self.edges[[0, -1]], self.spikes).any():
-            return float(self.edges[-1 if upper else 0])
+        bound = self.edges[-1 if upper else 0]
+        if self.grid is None and bound not in self.spikes:
+            return float(bound)
         return float(self.numbers(bins, place)[0])
 
     def numbers(self, bins: Integers, places: Floats) -> Floats:

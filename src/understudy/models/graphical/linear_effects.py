@@ -86,12 +86,10 @@ class LinearEffects:
                 turned = _turned(np.array(effects) * possible[cells], variance[cells])
                 self._parts.append(_Part(cells, math.sqrt(1 - SHARE) * turned))
 
-    def taken_off(self, vector: Floats) -> Floats:
-        """(D − S)·x: what effects take off a penalty D·x."""
-        result = np.zeros(len(vector))
+    def take_off(self, pull: Floats, vector: Floats) -> None:
+        """Make a penalty D·x into S·x, in place."""
         for part in self._parts:
-            result[part.cells] = (part.turned @ vector[part.cells]) @ part.turned
-        return result
+            pull[part.cells] -= (part.turned @ vector[part.cells]) @ part.turned
 
 
 def effects_of(layout: TreeLayout, table: Columns, contrasts: Mapping[int, Floats]) -> list[Floats]:

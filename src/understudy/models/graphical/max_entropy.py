@@ -11,7 +11,8 @@ The minimum has the form p ∝ exp(Σ θ_c), and θ minimises the dual, smooth a
 
 (Fenchel duality: the conjugate of ‖·/σ‖²/2 is ‖σ·‖²/2, that of λ·N·KL is λ·N·log of a mean; θ is
 the dual variable divided by λ.) At the solution θ_c = (y_c − N·μ_c)/(λ·σ_c²): λ trades how far the
-fit may stay from the noisy counts against how far the model may move away from uniform.
+fit may stay from the noisy counts against how far the model may move away from uniform. Where
+effects of columns are to be kept firmly, a matrix stands for σ² (`linear_effects`).
 
 Each step of the search is one calibration of a junction tree (`calibrate`). It ends when the
 gradient's root mean square, in standard deviations of the noise, is below a tolerance; whether it
@@ -219,7 +220,8 @@ class _Dual:
         measured = self._cells.nodes[self._layout.measured]
         measured[:] = x
         constant = calibrate(self._layout.calibration, self._forbidden, self._cells)
-        pull = self._ridge * x - self._effects.taken_off(x)
+        pull = self._ridge * x
+        self._effects.take_off(pull, x)
         gradient = self._total * measured - self._counts + pull
         return self._total * constant - dot(x, self._counts - 0.5 * pull), gradient
 
