@@ -12,7 +12,8 @@ from understudy.engine import Table
 from understudy.families import adaptive_rounds
 from understudy.families.adaptive_rounds import Pace, mean_size, run_rounds
 from understudy.families.marginal_family import fit_of
-from understudy.families.noisy_marginal import Merged, NoisyMarginal
+from understudy.families.merged_columns import Merged
+from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.families.workload import Workload
 from understudy.functions.triangulation import Growth
 from understudy.methods.aim import Aim

@@ -9,6 +9,7 @@ import pytest
 
 from understudy.engine.coding import Coder
 from understudy.families.bin_edges import fine_bins
+from understudy.features.line_cells import line_bins
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 
@@ -42,15 +43,12 @@ def starts(column):
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-@pytest.mark.parametrize("most", [25, 128])
-def test_every_own_edge_stays_and_there_are_as_many_bins_as_asked_for(name, most):
+def test_every_own_edge_stays_and_there_are_many_bins(name):
     of = schema(name)
-    fine = of.with_bins(fine_bins(of, most=most))
+    fine = of.with_bins(fine_bins(of))
     own, found = starts(of.columns[name]), starts(fine.columns[name])
     assert set(own) <= set(found)
-    assert len(own) <= len(found) <= 2 * most
-    if most == 128:
-        assert len(found) > 3 * len(own)
+    assert 3 * len(own) < len(found) <= 256
     assert fine.columns[name].model_copy(update={"bins": of.columns[name].bins}) == of.columns[name]
 
 
@@ -71,6 +69,15 @@ def test_there_is_resolution_near_zero_and_at_the_bounds(name):
     assert widths.max() <= (high - low) / 19.9
     if name != "income":  # the last value of these is a spike, the bin before it needs no care
         assert widths[-1] < (high - low) / 500
+
+
+@pytest.mark.parametrize("name", ["amount", "cents", "income", "signed"])
+def test_edges_of_the_number_line_are_among_them(name):
+    """So that counts of both can be put together."""
+    of = schema(name)
+    line = of.with_bins({name: line_bins(of.columns[name])})
+    found = starts(of.with_bins(fine_bins(of)).columns[name])
+    assert set(starts(line.columns[name])) <= set(found)
 
 
 def test_few_values_have_a_bin_each():

@@ -6,7 +6,7 @@ import pytest
 
 import understudy as us
 from understudy.engine import Table
-from understudy.families.moment_tables import FARTHEST, level_tables, moments_in, telling
+from understudy.families.moment_tables import FARTHEST, level_tables, measured_beside, telling
 from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.features.column_scores import UNIT, Scores
 from understudy.methods.configuration import configure
@@ -168,7 +168,7 @@ def test_a_column_with_records_out_of_domain_is_left_out():
 def test_moments_are_found_among_what_was_measured():
     table = Released(measured(("sex",), 1.0).table, UNNOISY, "noisy table", 1)
     own = Released(products(), UNNOISY, "noisy score moments", 2)
-    assert moments_in([table, own]) == [(own.value, UNNOISY)]
+    assert measured_beside([table, own]) == [(own.value, UNNOISY)]
 
 
 @pytest.fixture(scope="module")

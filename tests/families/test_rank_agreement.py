@@ -11,7 +11,8 @@ import pytest
 import understudy as us
 from schemas import Day, column
 from understudy.families.measurement_plan import Form
-from understudy.families.noisy_marginal import Merged, NoisyMarginal
+from understudy.families.merged_columns import Merged
+from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.families.rank_agreement import (
     FEWEST_COLUMNS,
     FEWEST_STATES,

@@ -9,7 +9,8 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.engine import Table
-from understudy.families.noisy_marginal import Merged, NoisyMarginal, observations
+from understudy.families.merged_columns import Merged, observations
+from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.methods.configuration import configure
 from understudy.pipeline.bootstrap import model_of
 from understudy.pipeline.gates import open_gate

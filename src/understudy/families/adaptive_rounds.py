@@ -38,8 +38,9 @@ from understudy.families.effort import (
 )
 from understudy.families.marginal_family import MarginalMethod, fit_of
 from understudy.families.measurement_plan import Form, PlannedTable
+from understudy.families.merged_columns import Merged
 from understudy.families.method import Names
-from understudy.families.noisy_marginal import Merged, NoisyMarginal
+from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.families.workload import Workload
 from understudy.functions.triangulation import TreeLimit
 from understudy.models import Model
@@ -173,7 +174,6 @@ def _affordable(
     The noise in a table of more than 2n/E|noise| cells is larger than any distance can be. Where
     only single columns are left at this cost, a dearer round is taken at once.
     """
-    faster = _faster(gate.budget.accounting)
     while True:
         if left < 2 * cost:
             cost = left
@@ -181,7 +181,7 @@ def _affordable(
         listed = workload.within(gate.schema, min(most, pace.model_cells))
         if cost == left or any(len(columns) > 1 for columns in listed.candidates):
             return cost, listed
-        cost *= faster
+        cost *= _faster(gate.budget.accounting)
 
 
 def _faster(accounting: Accounting) -> int:

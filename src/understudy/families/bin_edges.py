@@ -10,9 +10,10 @@ first of them, or the tail does. So a column gets fine bins, from its public bou
 * each value a bin of its own, if there are few (whole numbers, days, decimals);
 * days and moments else minutes, hours, days, weeks, months, quarters, years or multiples, as on
   the clock and the calendar;
-* else about half of the bins of equal width, and the other half of widths that grow in proportion
-  to the distance from 0, or from the bound next to 0 where 0 is out of bounds; narrow ones at the
-  bounds keep what was clipped to them together.
+* else about half of the bins of equal width, those of the column's number line
+  (`features.line_cells`), so that a release that has both can put them together; and the other half
+  of widths that grow in proportion to the distance from 0, or from the bound next to 0 where 0 is
+  out of bounds; narrow ones at the bounds keep what was clipped to them together.
 
 Bins that the schema declares are left as they are: a list of edges, or a number other than the
 default. All edges of the schema stay edges, so that rules that name whole bins still do.
@@ -29,6 +30,7 @@ import numpy as np
 
 from understudy.errors import MethodError
 from understudy.families.calendar_edges import calendar_edges
+from understudy.features.line_cells import Numeric, line_bins
 from understudy.schema import (
     NUMERIC,
     Calendar,
@@ -188,24 +190,23 @@ def _holds_values(column: Column, low: float, end: float) -> bool:
     return last - first + 1 > sum(first <= spike <= last for spike in spikes)
 
 
-FINEST = 128
-_EACH = 2  # times as many bins may be, where each value has its own: heaps show there
+_EACH = 256  # values, up to which each has a bin of its own: heaps show there
+_TIMES = 128  # bins of a calendar
+_GROWING = 62  # growing bins
 _SMALLEST = 1e-6  # first width of the growing ones, in parts of the distance that they cover
 _SLOWEST = 1.08  # ratio of their ends: finer ones would hold hardly any record more
-_EDGE = 1 / 16  # width of the bins at the bounds, in parts of an equal one
+_EDGE = 1 / 2048  # width of the bins at the bounds, in parts of the range
 
 FineBins = dict[str, int | tuple[Any, ...]]
 
 
-def fine_bins(schema: Schema, *, most: int = FINEST) -> FineBins:
+def fine_bins(schema: Schema) -> FineBins:
     """Fine bins of the numeric columns whose bins are the default ones.
 
     A schema file does not tell a declared number of bins from the default if both are 20.
 
     Args:
         schema: the public schema.
-        most: bins of a column, at most, unless the schema's own are as many; twice that where each
-            value has its own.
 
     Returns:
         What `Schema.with_bins` takes; columns that keep their bins are left out.
@@ -224,7 +225,7 @@ def fine_bins(schema: Schema, *, most: int = FINEST) -> FineBins:
         column = schema.columns[name]
         if _by_default(column):
             declared = [interval.low for interval in column.intervals if not interval.spike]  # type: ignore[union-attr]
-            starts = merged_starts(column, _starts(column, declared, most), set(declared))
+            starts = merged_starts(column, _starts(column, declared), set(declared))
             if len(starts) > len(declared):
                 bins[name] = _declared(column, starts)
     return bins
@@ -245,19 +246,18 @@ def _declared(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
     return declared_bins(column, starts)
 
 
-def _starts(column: Column, declared: list[float], most: int) -> list[float]:
+def _starts(column: Column, declared: list[float]) -> list[float]:
     """Where bins begin, those of the schema among them, ascending."""
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
     step = _step(column)
-    if step and (high - low) / step < _EACH * most:
+    if step and (high - low) / step < _EACH:
         places = [low + k * step for k in range(round((high - low) / step) + 1)]
     elif isinstance(column, Date | Datetime | Time):
-        places = calendar_edges(column, most - len(declared))
+        places = calendar_edges(column, _TIMES - len(declared))
     else:
-        places = [*_equal([*declared, high], most // 2), *_growing(low, high, step, most // 2 - 2)]
-        margin = (high - low) / most * _EDGE
-        places += [low + margin, high - margin]
+        margin = (high - low) * _EDGE
+        places = [*_even(column), *_growing(low, high, step), low + margin, high - margin]
     last = high - (step or (high - low) * 1e-9) if isinstance(column, Continuous) else high
     return _apart([_on_grid(column, place) for place in places], declared, last)
 
@@ -290,22 +290,22 @@ def _apart(places: list[float], declared: list[float], last: float) -> list[floa
     return kept
 
 
-def _equal(edges: list[float], number: int) -> list[float]:
-    """Each bin cut into as many equal parts as make about `number` in all."""
-    parts = max(1, number // (len(edges) - 1))
-    return [a + (b - a) * k / parts for a, b in pairwise(edges) for k in range(parts)]
+def _even(column: Numeric) -> list[float]:
+    """Where cells of the number line begin."""
+    fine = column.model_copy(update={"bins": line_bins(column)})
+    return [interval.low for interval in fine.intervals if not interval.spike]
 
 
-def _growing(low: float, high: float, step: float, number: int) -> list[float]:
-    """About `number` places, their distances from 0 or the bound next to it in fixed ratio."""
+def _growing(low: float, high: float, step: float) -> list[float]:
+    """Places at distances from 0, or the bound next to it, in fixed ratio."""
     origin = min(max(low, 0.0), high)
     reaches = [side for side in (low - origin, high - origin) if side]
-    return [origin, *(origin + far for r in reaches for far in _ratios(r, step, number, reaches))]
+    return [origin, *(origin + far for r in reaches for far in _ratios(r, step, reaches))]
 
 
-def _ratios(reach: float, step: float, number: int, reaches: list[float]) -> Iterator[float]:
+def _ratios(reach: float, step: float, reaches: list[float]) -> Iterator[float]:
     first = max(abs(reach) * _SMALLEST, step)
     finest = math.log(abs(reach) / first) / math.log(_SLOWEST) if first < abs(reach) else 0
-    places = min(number // len(reaches), math.ceil(finest))
+    places = min(_GROWING // len(reaches), math.ceil(finest))
     for distance in np.geomspace(first, abs(reach), max(places, 1), endpoint=False):
         yield math.copysign(float(f"{distance:.4g}"), reach)

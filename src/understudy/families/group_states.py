@@ -8,13 +8,14 @@ import numpy as np
 
 from understudy.arrays import Floats
 from understudy.families.level_branches import has_branches, in_branches
-from understudy.families.noisy_marginal import Merged, NoisyMarginal, is_ordered
+from understudy.families.merged_columns import Merged
+from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.models.graphical.merged_state_model import Expansion, shapes
 from understudy.models.graphical.run_places import RunPlaces
 from understudy.models.share_tree import denoised
 from understudy.models.within_bins import WithinBins, state_widths
-from understudy.schema import NUMERIC, Column, Schema
+from understudy.schema import NUMERIC, Column, Schema, is_ordered
 
 
 def denoised_columns(

@@ -25,15 +25,11 @@ from understudy.families.measurement_plan import (
     natural_noise,
     size_weights,
 )
-from understudy.families.method import Method, Moments, Tables
-from understudy.families.moment_tables import level_tables, moments_in, telling
+from understudy.families.merged_columns import Merged, observations
+from understudy.families.method import Beside, Method, Tables
+from understudy.families.moment_tables import level_tables, measured_beside, telling
 from understudy.families.network_options import require_columns
-from understudy.families.noisy_marginal import (
-    Merged,
-    NoisyMarginal,
-    fresh,
-    observations,
-)
+from understudy.families.noisy_marginal import NoisyMarginal, fresh, with_lines
 from understudy.families.number_masses import fine_tables, number_masses
 from understudy.families.rank_agreement import (
     Ranks,
@@ -78,12 +74,12 @@ class MarginalMethod(Method):
     model_mb: Annotated[float, Field(gt=0)] = 10.0
 
     def rebuilt(
-        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
+        self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """The model that sets are drawn from, from what is released."""
-        marginals = [NoisyMarginal(table, noise) for table, noise in tables]
-        beside = self._beside(schema, moments, n_rows, marginals)
-        return self._model(schema, marginals, n_rows, beside, ranks_in(moments))
+        marginals = self._marginals(schema, tables, beside)
+        told = self._told(schema, beside, n_rows, marginals)
+        return self._model(schema, marginals, n_rows, told, ranks_in(beside))
 
     def by_fit(self, schema: Schema, tables: Tables, fits: int) -> list[Tables]:
         """A fit begins with a table of each column, in the order of the schema.
@@ -102,21 +98,19 @@ class MarginalMethod(Method):
         return [tables[start:end] for start, end in zip(starts, ends, strict=True)]
 
     def redrawn(
-        self, schema: Schema, tables: Tables, n_rows: int, model: Model, moments: Moments = ()
+        self, schema: Schema, tables: Tables, n_rows: int, model: Model, beside: Beside = ()
     ) -> Model:
         """The fit to tables that are drawn again for each set, if `sets` is "posterior"."""
         if self.sets != "posterior":
             return model
         assert isinstance(model, MarginalModel)
-        marginals = [NoisyMarginal(table, noise) for table, noise in tables]
-        beside = self._beside(schema, moments, n_rows, marginals)
-        ranks = ranks_in(moments)
+        marginals = self._marginals(schema, tables, beside)
+        told = self._told(schema, beside, n_rows, marginals)
+        ranks = ranks_in(beside)
         merged = self._columns(schema, marginals, n_rows, ranks)
 
         def refit(rng: np.random.Generator) -> Model:
-            again, more = (
-                [fresh(schema, one, rng) for one in some] for some in (marginals, beside)
-            )
+            again, more = ([fresh(schema, one, rng) for one in some] for some in (marginals, told))
             own = fresh_ranks(ranks, rng)
             return self._model(schema, again, n_rows, more, own, warm=model.fit, known=merged)
 
@@ -127,7 +121,7 @@ class MarginalMethod(Method):
         schema: Schema,
         marginals: Sequence[NoisyMarginal],
         n_rows: int,
-        beside: Sequence[NoisyMarginal] = (),
+        told: Sequence[NoisyMarginal] = (),
         ranks: Ranks | None = None,
         *,
         warm: MaxEntropy | None = None,
@@ -139,7 +133,7 @@ class MarginalMethod(Method):
         """
         merged = known or self._columns(schema, marginals, n_rows, ranks)
         sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
-        more = telling(beside, marginals, sizes)
+        more = telling(told, marginals, sizes)
         firm = known is not None or self.sets == "split"
         fit = fit_of(merged, marginals, n_rows, more, warm=warm, firm=firm)
         masses = denoised_columns(merged, fine_tables([*marginals, *more]), n_rows)
@@ -169,16 +163,26 @@ class MarginalMethod(Method):
         self, gate: Gate, marginals: Sequence[NoisyMarginal], n_rows: int
     ) -> MarginalModel:
         """The model of tables that were measured through a gate, and of what else it gave out."""
-        moments = moments_in(gate.measured)
-        beside = self._beside(gate.schema, moments, n_rows, marginals)
-        return self._model(gate.schema, marginals, n_rows, beside, ranks_in(moments))
+        beside = measured_beside(gate.measured)
+        told = self._told(gate.schema, beside, n_rows, marginals)
+        return self._model(gate.schema, marginals, n_rows, told, ranks_in(beside))
 
-    def _beside(
-        self, schema: Schema, moments: Moments, n_rows: float, marginals: Sequence[NoisyMarginal]
+    def _marginals(self, schema: Schema, tables: Tables, beside: Beside) -> list[NoisyMarginal]:
+        """Tables of a fit, with what number lines say of their columns."""
+        return self._lined(schema, [NoisyMarginal(*one) for one in tables], beside)
+
+    def _lined(
+        self, schema: Schema, marginals: Sequence[NoisyMarginal], beside: Beside
+    ) -> list[NoisyMarginal]:
+        """The same, but for fits whose sets are to differ by all their noise."""
+        return [*marginals] if self.sets == "split" else with_lines(schema, marginals, beside)
+
+    def _told(
+        self, schema: Schema, beside: Beside, n_rows: float, marginals: Sequence[NoisyMarginal]
     ) -> list[NoisyMarginal]:
         """What second moments tell; nothing to fits whose sets are to differ by all their noise."""
         held = [one.table.columns for one in marginals]
-        return [] if self.sets == "split" else level_tables(moments, schema, n_rows, held)
+        return [] if self.sets == "split" else level_tables(beside, schema, n_rows, held)
 
     def _merged(
         self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
@@ -204,7 +208,8 @@ class MarginalMethod(Method):
     ) -> list[NoisyMarginal]:
         """A table of each column."""
         tables = self._tables(gate.schema, gate.budget, exponent, halved)
-        return [NoisyMarginal.of(table) for table in gate.ask(tables, spend=spend)]
+        found = [NoisyMarginal.of(table) for table in gate.ask(tables, spend=spend)]
+        return self._lined(gate.schema, found, measured_beside(gate.measured))
 
     def _planned_one_ways(
         self,
@@ -230,7 +235,7 @@ def fit_of(
     merged: Merged,
     marginals: Sequence[NoisyMarginal],
     n_rows: float,
-    beside: Sequence[NoisyMarginal] = (),
+    told: Sequence[NoisyMarginal] = (),
     *,
     warm: MaxEntropy | None = None,
     firm: bool = False,
@@ -242,7 +247,7 @@ def fit_of(
         merged: the columns.
         marginals: the tables.
         n_rows: number of rows.
-        beside: further tables of the same columns.
+        told: further tables of the same columns.
         warm: an earlier model to begin from.
         firm: whether effects are kept more firmly than cells, which makes a fit less biased and, of
             few records, a little less close.
@@ -253,7 +258,7 @@ def fit_of(
     contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}
     return fitted(
         merged.coarse.sizes,
-        observations(merged, [*marginals, *beside], n_rows),
+        observations(merged, [*marginals, *told], n_rows),
         float(max(n_rows, 1)),
         regularisation=REGULARISATION / float(np.median(deviations)),
         forbidden=merged.coarse.domain.boxes,

@@ -25,15 +25,16 @@ from understudy.functions.sequential_generator import Edge
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.released import Noise, NoisyProducts, NoisyRanks, NoisyTable
+from understudy.privacy.released import Noise, NoisyLine, NoisyProducts, NoisyRanks, NoisyTable
 from understudy.schema import Schema
 
 MOST_CELLS = 2**62
 SetsKind = Literal["free", "split", "posterior"]
 CostClass = Literal["fast", "slow", "mcmc"]
 Tables = Sequence[tuple[NoisyTable, Noise]]
-Moments = Sequence[tuple[NoisyProducts | NoisyRanks, Noise]]
-"""What was measured of tables with every cell, and of second moments beside them."""
+"""What was measured of tables with every cell."""
+Beside = Sequence[tuple[NoisyProducts | NoisyRanks | NoisyLine, Noise]]
+"""What was measured beside them: second moments, ranks and number lines."""
 
 
 def listed(value: Any) -> Any:
@@ -225,7 +226,7 @@ class Method(ABC):
         return None
 
     def rebuilt(
-        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
+        self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """The model that sets were drawn from, made again from what is released; None if it cannot.
 
@@ -233,7 +234,8 @@ class Method(ABC):
             schema: of the release.
             tables: released tables with every cell, in the order in which they were paid for.
             n_rows: number of rows, as released.
-            moments: that were bought before the fit, and ranks that it measured.
+            beside: number lines and second moments that were bought before the fit, and ranks that
+                it measured.
         """
         return None
 
@@ -249,7 +251,7 @@ class Method(ABC):
         return [tables[k * size : (k + 1) * size] for k in range(fits)]
 
     def redrawn(
-        self, schema: Schema, tables: Tables, n_rows: int, model: Model, moments: Moments = ()
+        self, schema: Schema, tables: Tables, n_rows: int, model: Model, beside: Beside = ()
     ) -> Model:
         """What each of several sets is drawn from, where each has parameters of its own.
 
@@ -258,7 +260,8 @@ class Method(ABC):
             tables: that the fit measured.
             n_rows: number of rows, as released.
             model: the fit itself, which already draws parameters by default.
-            moments: that were bought before the fit, and ranks that it measured.
+            beside: number lines and second moments that were bought before the fit, and ranks that
+                it measured.
         """
         return model
 

@@ -24,40 +24,47 @@ from itertools import combinations
 import numpy as np
 
 from understudy.arrays import Floats
-from understudy.families.method import Moments
+from understudy.families.method import Beside
 from understudy.families.noisy_marginal import CLEAR, NoisyMarginal
 from understudy.features.column_scores import UNIT, Scores
-from understudy.privacy.released import Noise, NoisyProducts, NoisyRanks, NoisyTable, Released
+from understudy.privacy.released import (
+    Noise,
+    NoisyLine,
+    NoisyProducts,
+    NoisyRanks,
+    NoisyTable,
+    Released,
+)
 from understudy.schema import NUMERIC, Schema
 
 FARTHEST = 4.0
 """Variance of a table by moments, in that of what was measured, up to which it says anything."""
 
 
-def moments_in(measured: Iterable[Released[object]]) -> Moments:
-    """The second moments, and ranks, among what was measured."""
+def measured_beside(measured: Iterable[Released[object]]) -> Beside:
+    """Second moments, ranks and number lines among what was measured."""
     return [
         (outcome.value, outcome.noise)
         for outcome in measured
-        if isinstance(outcome.value, NoisyProducts | NoisyRanks)
+        if isinstance(outcome.value, NoisyProducts | NoisyRanks | NoisyLine)
     ]
 
 
 def level_tables(
-    moments: Moments, schema: Schema, n_rows: float, beside: Iterable[tuple[str, ...]]
+    beside: Beside, schema: Schema, n_rows: float, fitted: Iterable[tuple[str, ...]]
 ) -> list[NoisyMarginal]:
     """Tables of one and of two columns of levels that second moments tell.
 
     Args:
-        moments: as released; those for noise by sums of sizes, which have no contrasts, and those
-            of some records alone tell none.
+        beside: second moments, as released; those for noise by sums of sizes, which have no
+            contrasts, and those of some records alone tell none.
         schema: in which they were measured.
         n_rows: number of rows.
-        beside: columns of the tables of a fit; of a pair that none of them holds there is no table.
+        fitted: columns of the tables of a fit; of a pair that none of them holds there is no table.
     """
-    pairs = {frozenset(pair) for columns in beside for pair in combinations(columns, 2)}
+    pairs = {frozenset(pair) for columns in fitted for pair in combinations(columns, 2)}
     found: list[NoisyMarginal] = []
-    for products, noise in moments:
+    for products, noise in beside:
         if isinstance(products, NoisyProducts) and not (products.pure or products.complete):
             found += _tables(products, noise, schema, n_rows, pairs)
     return found

@@ -1,11 +1,6 @@
-"""Noisy tables with the noise that is in them: what a model fits to, merges by, and draws again.
+"""A noisy table with the noise that is in it, which can be drawn again.
 
-**Observations.** Tables in merged states, as if every record were in domain.
-
-**Groups.** Which states of a column are merged before marginals are measured follows from its noisy
-table, and from what is public: the kind of a column, and which of its states stand in which rule.
-
-**Tables drawn again.** A released count is y = t + e with noise e of a known, symmetric
+A released count is y = t + e with noise e of a known, symmetric
 distribution. Under a flat prior for the true count t its posterior is y plus such noise. So a table
 that is drawn again is the noisy one with fresh noise of the same distribution; what is computed
 from it varies around what was released as that varies around the truth. Discrete Laplace, discrete
@@ -21,26 +16,16 @@ a correlation hardly any would hold the truth where noise is as large as the rel
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats, Integers
-from understudy.families.level_branches import level_groups
-from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.merged_state_model import (
-    Mask,
-    merged_runs,
-    numbered,
-)
-from understudy.models.number_tails import LEAST_HELD
-from understudy.privacy.released import Groups, Noise, NoisyTable, Released
-from understudy.schema import NUMERIC, Column, Ordinal, Schema
-from understudy.schema.coarsening import signatures, summed
+from understudy.families.method import Beside
+from understudy.families.state_counts import LineParts, StateCounts
+from understudy.privacy.released import Noise, NoisyLine, NoisyTable, Released
+from understudy.schema import Schema
 
 LEAST_STDDEV = 1e-6
 """In records: that of whole-number noise at a huge budget underflows when it is squared."""
@@ -55,10 +40,12 @@ class NoisyMarginal:
     Attributes:
         table: the noisy counts.
         noise: in each of them.
+        line: what a number line says of the states, if the table is of one column.
     """
 
     table: NoisyTable
     noise: Noise
+    line: LineParts | None = None
 
     @property
     def stddev(self) -> float:
@@ -70,222 +57,36 @@ class NoisyMarginal:
         """From what the gate gave out."""
         return cls(released.value, released.noise)
 
-
-@dataclass(frozen=True)
-class Merged:
-    """States of some columns merged into groups.
-
-    Attributes:
-        schema: states not merged.
-        groups: column → group of each state.
-        masses: numeric column → estimated records in each state, as groups were made by them.
-    """
-
-    schema: Schema
-    groups: Groups
-    masses: Mapping[str, Floats] = field(default_factory=dict)
-
-    @classmethod
-    def by_tables(
-        cls, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
-    ) -> Merged:
-        """As the tables say that were measured over groups."""
-        groups: dict[str, tuple[int, ...]] = {}
-        for marginal in marginals:
-            groups.update(marginal.table.groups)
-        return cls(schema, groups, masses)
-
-    def measured(self, groups: Groups) -> Schema:
-        """The schema of a table over some groups: the coarse one, or one with finer runs."""
-        if not groups:
-            return self.schema
-        if groups.items() <= self.groups.items():
-            return self.coarse
-        key = repr(sorted(groups.items()))
-        if key not in self._finer:
-            self._finer[key] = self.schema.with_groups(groups)
-        return self._finer[key]
-
-    @cached_property
-    def _finer(self) -> dict[str, Schema]:
-        return {}
-
-    def held(self, name: str) -> NDArray[np.bool_] | None:
-        """Which states of a merged column of numbers hold records; None for another column."""
-        if name not in self.groups or name not in self.masses:
-            return None
-        return self.masses[name] > LEAST_HELD
-
-    def runs(self, name: str) -> list[int]:
-        """Groups of an ordered column that are runs of its values, in their order.
+    def by_state(self, held: NDArray[np.bool_]) -> StateCounts:
+        """Counts of the states of its column, with those of its number line.
 
         Args:
-            name: of a column with groups; its spikes and codes of absence are in no run.
+            held: which states may hold records, shape (states,).
         """
-        alone = _alone(self.schema.columns[name])
-        pairs = zip(self.groups[name], alone, strict=True)
-        return list(dict.fromkeys(group for group, apart in pairs if not apart))
-
-    @cached_property
-    def coarse(self) -> Schema:
-        """The schema over groups."""
-        return self.schema.with_groups(self.groups) if self.groups else self.schema
+        counts = np.where(held, np.asarray(self.table.counts, dtype=np.float64), 0.0)
+        return StateCounts(counts, np.where(held, self.stddev**2, 0.0), self.line)
 
 
-def observations(
-    merged: Merged, marginals: Sequence[NoisyMarginal], n_rows: float
-) -> list[Observation]:
-    """The tables in merged states, as if every record were in domain.
-
-    A table of all states of a column is summed over each group: the variance adds up, but for
-    states of numbers that hold nobody, whose counts are noise. Where records out of domain clearly
-    stand out, counts are scaled up to the number of rows.
+def with_lines(
+    schema: Schema, marginals: Sequence[NoisyMarginal], beside: Beside
+) -> list[NoisyMarginal]:
+    """The same tables; the first of each column that has a number line takes in what it says.
 
     Args:
-        merged: the columns in which the tables were measured.
+        schema: in which the tables were measured, states not merged.
         marginals: the tables.
-        n_rows: number of rows.
+        beside: what else was measured.
     """
-    groups = merged.groups
-    place = {name: j for j, name in enumerate(merged.schema.names)}
-    observed = []
+    lines: dict[tuple[str, ...], LineParts] = {
+        value.columns: LineParts.of(value, noise, schema)
+        for value, noise in beside
+        if isinstance(value, NoisyLine)
+    }
+    found = []
     for marginal in marginals:
-        counts = np.asarray(marginal.table.counts, dtype=np.float64)
-        own = marginal.table.groups
-        measured = merged.measured(own)
-        allowed = measured.table(marginal.table.columns).allowed_mask()
-        cells = allowed.astype(np.float64)
-        held = merged.held(marginal.table.columns[0])
-        if counts.ndim == 1 and held is not None and not marginal.table.groups:
-            counts, cells = np.where(held, counts, 0.0), np.where(held, cells, 0.0)
-        for axis, name in enumerate(marginal.table.columns):
-            if name in groups and own.get(name) != groups[name]:
-                into = _into(groups[name], own.get(name))
-                counts = np.apply_along_axis(summed, axis, counts, into)
-                cells = np.apply_along_axis(summed, axis, cells, into)
-        scale = _scale(marginal, n_rows, int(allowed.sum()))
-        variance = np.maximum(cells, 1.0) * (marginal.stddev * scale) ** 2
-        columns = tuple(place[name] for name in marginal.table.columns)
-        observed.append(Observation(columns, counts * scale, variance))
-    return observed
-
-
-def _into(groups: tuple[int, ...], finer: tuple[int, ...] | None) -> tuple[int, ...]:
-    """Group of each state, or of each of its finer groups, all of whose states are in one group."""
-    return groups if finer is None else tuple(dict(zip(finer, groups, strict=True)).values())
-
-
-def _scale(marginal: NoisyMarginal, n_rows: float, n_cells: int) -> float:
-    """What turns counts of records in domain into counts of all records."""
-    outside = float(marginal.table.outside)
-    inside = float(np.sum(marginal.table.counts))
-    spread = marginal.stddev
-    if outside <= CLEAR * spread or inside <= CLEAR * spread * math.sqrt(n_cells):
-        return 1.0
-    return max(n_rows, 1.0) / inside
-
-
-FEW_VALUES = 16
-"""Values of an ordered column, up to which even `rare_groups` merges neighbours only."""
-_SINGLE = 10**9
-"""Runs that no mass limits: only values with too little of it beside noise are merged."""
-
-
-def rare_groups(schema: Schema, marginals: Sequence[NoisyMarginal]) -> Groups:
-    """Rare states of each column in one group; those of few ordered values with their neighbours.
-
-    Args:
-        schema: in which the tables were measured.
-        marginals: a one-way table of each column.
-    """
-    return _groups(schema, marginals, None, {}, {})
-
-
-def coarse_groups(
-    schema: Schema,
-    marginals: Sequence[NoisyMarginal],
-    bins: int,
-    masses: Mapping[str, Floats],
-    finer: Groups | None = None,
-) -> Groups:
-    """Rare levels in one group, and ordered values in runs of about equal mass.
-
-    Stretches of numbers that hold nobody belong to the run before them, or else after them.
-
-    Args:
-        schema: in which the tables were measured.
-        marginals: a one-way table of each column.
-        bins: runs of an ordered column.
-        masses: numeric column → estimated records in each state; noisy counts stand for others.
-        finer: numeric column → runs that are not to be cut.
-    """
-    return _groups(schema, marginals, bins, masses, finer or {})
-
-
-def is_ordered(column: Column) -> bool:
-    """Whether states next to each other are alike: numbers and ordinal levels."""
-    return isinstance(column, (*NUMERIC, Ordinal))
-
-
-def _groups(
-    schema: Schema,
-    marginals: Sequence[NoisyMarginal],
-    bins: int | None,
-    masses: Mapping[str, Floats],
-    finer: Groups,
-) -> Groups:
-    rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
-    merged = {}
-    for marginal in marginals:
-        (name,) = marginal.table.columns
-        column, counts = schema.columns[name], np.asarray(marginal.table.counts, dtype=np.float64)
-        signature = _signature(column, rules[name])
-        stddev = marginal.stddev
-        if is_ordered(column) and (bins is not None or column.size <= FEW_VALUES):
-            alone = _alone(column)
-            parts = np.array(finer.get(name, range(column.size)))
-            first = np.unique(parts, return_index=True)[1]
-            groups = merged_runs(
-                np.bincount(parts, masses.get(name, counts)),
-                stddev,
-                bins=_SINGLE if bins is None or column.size <= bins else bins,
-                alone=alone[first],
-                signatures=signature[first],
-            )[parts]
-            if name in masses:
-                groups = _without_empty(groups, masses[name] > LEAST_HELD, signature, alone)
-        else:
-            groups = level_groups(column, counts, stddev, signature)
-        if len(np.unique(groups)) < column.size:
-            merged[name] = tuple(int(group) for group in groups)
-    return merged
-
-
-def _without_empty(
-    groups: Integers, held: Mask, signature: Integers, alone: Mask
-) -> NDArray[np.int64]:
-    """Groups of which none is held by nobody, if another of its signature is on the same line."""
-    full, names, line = np.isin(groups, groups[held]), groups.copy(), np.flatnonzero(~alone)
-    for stretch in np.split(line, np.flatnonzero(np.diff(signature[line])) + 1):
-        filled = np.flatnonzero(full[stretch])
-        if len(filled):
-            before = np.searchsorted(filled, np.arange(len(stretch)), side="right") - 1
-            names[stretch] = groups[stretch[filled[np.maximum(before, 0)]]]
-    return numbered(names)
-
-
-def _signature(column: Column, rules: NDArray[np.int64]) -> NDArray[np.int64]:
-    """States that may be merged: in the same rules, and all of them values or all of them codes."""
-    coded = np.arange(column.size) >= column.n_ordinary
-    return rules * 2 + coded
-
-
-def _alone(column: Column) -> NDArray[np.bool_]:
-    """Spikes and codes of absence, which are no part of a run."""
-    alone = np.arange(column.size) >= column.n_ordinary
-    if isinstance(column, NUMERIC):
-        alone[: column.n_ordinary] = [interval.spike for interval in column.intervals]
-    return alone
+        own = None if marginal.table.groups else lines.pop(marginal.table.columns, None)
+        found.append(marginal if own is None else replace(marginal, line=own))
+    return found
 
 
 def fresh(schema: Schema, marginal: NoisyMarginal, rng: np.random.Generator) -> NoisyMarginal:
@@ -302,9 +103,12 @@ def fresh(schema: Schema, marginal: NoisyMarginal, rng: np.random.Generator) -> 
     allowed = coarse.table(table.columns).allowed_mask().reshape(table.counts.shape)
     drawn = np.where(allowed, noise_of(marginal.noise, table.counts.shape, rng), 0.0)
     outside = float(table.outside) + float(noise_of(marginal.noise, (), rng))
-    return NoisyMarginal(
-        replace(table, counts=table.counts + drawn, outside=outside), marginal.noise
-    )
+    line = marginal.line
+    if line is not None:
+        noise = np.sqrt(line.cells) * noise_of(line.noise, line.counts.shape, rng)
+        line = replace(line, counts=line.counts + noise)
+    again = replace(table, counts=table.counts + drawn, outside=outside)
+    return replace(marginal, table=again, line=line)
 
 
 def noise_of(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:

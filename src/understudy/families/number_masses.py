@@ -1,8 +1,9 @@
 """Records in each state of a column of numbers, as its one-way tables tell them.
 
-A fine table, of which noise is taken (`models.number_tails`), and the first one over runs of its
-states, if there is one, whose counts have the noise of one state each. A column measured more than
-once has the mean of its tables. All of it is post-processing of released tables.
+A fine table, of which noise is taken (`models.held_states`, `models.number_tails`), and the first
+one over runs of its states, if there is one, whose counts have the noise of one state each. A
+column measured more than once has the mean of its tables. All of it is post-processing of released
+tables.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 from understudy.arrays import Floats
 from understudy.families.measurement_plan import size_weights
 from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.models.number_tails import LEAST_HELD, estimated_records, held_states, with_runs
+from understudy.models.held_states import held_states
+from understudy.models.number_tails import LEAST_HELD, estimated_records, with_runs
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise_record import Noise
 from understudy.schema import NUMERIC, Schema
@@ -42,18 +44,18 @@ def number_masses(
         column, table = schema.columns[name], marginal.table
         if not isinstance(column, NUMERIC):
             continue
-        counts = np.asarray(table.counts, dtype=np.float64)
+        noisy = marginal.by_state(schema.table((name,)).allowed_mask())
         if known is None:
             inside, normal = n_rows - max(table.outside, 0.0), marginal.noise.family.is_gaussian
-            held = held_states(column, counts, marginal.stddev, inside, normal=normal)
+            held = held_states(column, noisy.counts, noisy.deviations, inside, normal=normal)
         else:
             held = known[name] > LEAST_HELD
-        found = estimated_records(column, counts, marginal.stddev, n_rows, held)
+        found = estimated_records(column, noisy.counts, noisy.deviations, n_rows, held)
         over = [m for m in marginals if m.table.columns == (name,) and m.table.groups]
         if over:  # the first was measured before any round
             runs = np.array(over[0].table.groups[name])
-            noisy, spread = np.asarray(over[0].table.counts), over[0].stddev
-            found = with_runs(found, marginal.stddev, runs, noisy, spread)
+            counts, spread = np.asarray(over[0].table.counts), over[0].stddev
+            found = with_runs(found, noisy.deviations, runs, counts, spread)
         masses[name] = found
     return masses
 
@@ -85,7 +87,12 @@ def averaged(one: NoisyMarginal, other: NoisyMarginal) -> NoisyMarginal:
     outside = one.table.outside + share * (other.table.outside - one.table.outside)
     variance = share * variances[1]
     noise = Noise(one.noise.distribution, str(variance), math.sqrt(variance))
-    return NoisyMarginal(replace(one.table, counts=counts, outside=float(outside)), noise)
+    return replace(
+        one,
+        table=replace(one.table, counts=counts, outside=float(outside)),
+        noise=noise,
+        line=one.line or other.line,
+    )
 
 
 def wide_numbers(schema: Schema, budget: Budget, most: int) -> tuple[str, ...]:

@@ -16,8 +16,9 @@ import numpy as np
 
 from understudy.families.effort import expected_rows
 from understudy.families.measurement_plan import Form, PlannedTable, announced
-from understudy.families.method import Moments
-from understudy.families.noisy_marginal import CLEAR, Merged, NoisyMarginal, is_ordered, noise_of
+from understudy.families.merged_columns import Merged
+from understudy.families.method import Beside
+from understudy.families.noisy_marginal import CLEAR, NoisyMarginal, noise_of
 from understudy.families.number_masses import fine_tables
 from understudy.features.rank_scores import RankScores
 from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
@@ -29,7 +30,7 @@ from understudy.privacy.mechanisms.sums.rank_products import (
     squared_sensitivity,
 )
 from understudy.privacy.released import Noise, NoisyRanks
-from understudy.schema import Schema
+from understudy.schema import Schema, is_ordered
 
 FEWEST_COLUMNS: Final = 3
 """Ordered columns, below which tables of their pairs say it all."""
@@ -111,9 +112,9 @@ def rank_products(merged: Merged, known: Sequence[NoisyMarginal]) -> RankProduct
     return RankProducts(RankScores.of(by_group, apart))
 
 
-def ranks_in(moments: Moments) -> Ranks | None:
+def ranks_in(beside: Beside) -> Ranks | None:
     """Those of the last fit, among all that was measured beside tables."""
-    found = [(value, noise) for value, noise in moments if isinstance(value, NoisyRanks)]
+    found = [(value, noise) for value, noise in beside if isinstance(value, NoisyRanks)]
     return found[-1] if found else None
 
 

@@ -34,8 +34,8 @@ from typing import ClassVar, final
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
 from understudy.families.effort import Effort
 from understudy.families.measurement_plan import PlannedTable, planned_rounds
+from understudy.families.merged_columns import Merged
 from understudy.families.method import Facts
-from understudy.families.noisy_marginal import Merged
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget
 from understudy.privacy.gate import Gate

@@ -24,7 +24,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal, final
 
 from understudy.families.measurement_plan import PlannedTable, announced, natural_noise
-from understudy.families.method import Facts, Method, Moments, Tables
+from understudy.families.method import Beside, Facts, Method, Tables
 from understudy.models import Model, ProductModel
 from understudy.models.table_models import projected
 from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
@@ -81,7 +81,7 @@ class Independent(Method):
         return NoisyTables(marginals, noise=self._noise(budget.accounting))
 
     def rebuilt(
-        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
+        self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """Columns drawn by their released tables."""
         return _drawn_from(schema, [table for table, _ in tables])

@@ -31,7 +31,7 @@ from pydantic import Field
 from understudy.errors import MethodError
 from understudy.families.effort import DENSE_CELLS
 from understudy.families.measurement_plan import Form, PlannedTable, announced
-from understudy.families.method import Facts, Method, Moments, Tables
+from understudy.families.method import Beside, Facts, Method, Tables
 from understudy.families.paid_records import PaidRecords
 from understudy.models import Model, TableModel
 from understudy.privacy.accounting.budget import Budget
@@ -134,7 +134,7 @@ class Laplace(Method):
         return LazyTable(columns=schema.names, n_rows=n_rows, noise=self.noise)
 
     def rebuilt(
-        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
+        self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """The table, in the dense form; the others do not release every cell."""
         return TableModel.dense(tables[0][0], schema.domain) if tables else None

@@ -63,14 +63,9 @@ from understudy.families.measurement_plan import (
     announced,
     planned_rounds,
 )
+from understudy.families.merged_columns import Merged, coarse_groups
 from understudy.families.method import Facts, Prepared
-from understudy.families.noisy_marginal import (
-    LEAST_STDDEV,
-    Merged,
-    NoisyMarginal,
-    coarse_groups,
-    is_ordered,
-)
+from understudy.families.noisy_marginal import LEAST_STDDEV, NoisyMarginal
 from understudy.families.number_masses import fine_tables, number_masses, runs_spend, wide_numbers
 from understudy.families.rank_agreement import planned_ranks, rank_products, ranks_spend
 from understudy.families.workload import tied_pairs, tied_spend
@@ -80,7 +75,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.released import Groups
-from understudy.schema import Schema
+from understudy.schema import Schema, is_ordered
 
 LEAST_BINS, MOST_BINS = 8, 48
 """Runs of an ordered column, as the budget allows."""

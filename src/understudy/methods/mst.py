@@ -39,8 +39,9 @@ import numpy as np
 from understudy.families.effort import Effort, known_rows, pairs_effort
 from understudy.families.marginal_family import MarginalMethod, fit_of
 from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
+from understudy.families.merged_columns import Merged, rare_groups
 from understudy.families.method import Facts
-from understudy.families.noisy_marginal import Merged, NoisyMarginal, rare_groups
+from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.families.workload import small
 from understudy.models import Model
 from understudy.models.graphical.max_entropy import MaxEntropy

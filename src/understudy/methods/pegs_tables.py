@@ -68,7 +68,7 @@ from understudy.families.key_choice import (
     require_one_of,
 )
 from understudy.families.measurement_plan import PlannedTable, natural_noise, planned
-from understudy.families.method import Facts, Moments, Names, Prepared, PreparingMethod, Tables
+from understudy.families.method import Beside, Facts, Names, Prepared, PreparingMethod, Tables
 from understudy.families.network_options import LARGEST_TABLE, require_columns
 from understudy.families.noisy_table_gibbs import NoisyTableGibbs, planned_rows
 from understudy.models import Model
@@ -194,7 +194,7 @@ class PegsTables(PreparingMethod):
         return Prepared(partial(self._measured, gate, sweep), schema)
 
     def rebuilt(
-        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
+        self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """The sweeps of the released tables, which tell the keys."""
         released = [table for table, _ in tables]

@@ -58,7 +58,7 @@ from understudy.families.measurement_plan import (
     planned,
     planned_choice,
 )
-from understudy.families.method import Facts, Moments, Names, Prepared, Tables
+from understudy.families.method import Beside, Facts, Names, Prepared, Tables
 from understudy.families.network_options import (
     LARGEST_TABLE,
     MOST_CANDIDATES,
@@ -211,7 +211,7 @@ class PrivBayes(PublishedSets):
         return edges_of(tables) if tables else None
 
     def rebuilt(
-        self, schema: Schema, tables: Tables, n_rows: int, moments: Moments = ()
+        self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """The network, as declared or as the released tables tell, with their counts."""
         released = [table for table, _ in tables]

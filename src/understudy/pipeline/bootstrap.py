@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from understudy.errors import InferenceError
-from understudy.families.method import Method, Moments
+from understudy.families.method import Beside, Method
 from understudy.inference.analysis import Analysis
 from understudy.inference.bootstrap_intervals import require_repeats
 from understudy.inference.estimates.estimators import Question
@@ -41,7 +41,7 @@ from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.set_drawing import draw_sets, prepared_by
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
-from understudy.privacy.released import NoisyProducts, NoisyRanks
+from understudy.privacy.released import NoisyLine, NoisyProducts, NoisyRanks
 from understudy.release import Release
 from understudy.release.decoding import decode
 from understudy.release.measurement_kind import Kind
@@ -71,7 +71,7 @@ def model_of(release: Release, fits: int) -> Model | None:
     method = configure(manifest.method, manifest.options)
     parts = method.by_fit(schema, tables, fits)
     rebuilt = [
-        method.rebuilt(schema, part, manifest.n_rows, _moments(release, k, fits))
+        method.rebuilt(schema, part, manifest.n_rows, _beside(release, k, fits))
         for k, part in enumerate(parts)
     ]
     models = [model for model in rebuilt if model is not None]
@@ -80,8 +80,8 @@ def model_of(release: Release, fits: int) -> Model | None:
     return models[0] if fits == 1 else PooledFits(tuple(models))
 
 
-def _moments(release: Release, fit: int, fits: int) -> Moments:
-    """Second moments that were bought before the fits, and ranks of one, as the gate gave them."""
+def _beside(release: Release, fit: int, fits: int) -> Beside:
+    """Lines and second moments bought before the fits, and ranks of one, as the gate gave them."""
     products = [
         (
             NoisyProducts(one.columns, np.asarray(one.counts), one.of, one.family.is_laplace),
@@ -98,8 +98,14 @@ def _moments(release: Release, fit: int, fits: int) -> Moments:
         for one in release.behind_sets
         if one.kind is Kind.RANKS
     ]
+    lines = [
+        (NoisyLine((name,), np.asarray(one.counts), one.outside, one.bins), one.noise)
+        for one in release.behind_sets
+        if one.kind is Kind.LINE
+        for name in one.columns
+    ]
     own = len(ranks) // fits
-    return [*products, *ranks[fit * own : (fit + 1) * own]]
+    return [*lines, *products, *ranks[fit * own : (fit + 1) * own]]
 
 
 LEAST_POPULATION = 100_000

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from understudy.arguments import kind_of
 from understudy.errors import MethodError, suggestion
 from understudy.models.given_states import Evidence
-from understudy.schema import NUMERIC, Column, Ordinal, Schema
+from understudy.schema import NUMERIC, Column, Ordinal, Schema, is_ordered
 from understudy.schema.cell_values import Code, same_value, text_of
 from understudy.schema.derived_columns import Cells
 from understudy.schema.expression_values import faults_of, values_of
@@ -265,7 +265,7 @@ def _in_state(state: int, cells: Cells) -> Mask:
 
 def _between(name: str, column: Column, wanted: tuple[Any, ...]) -> Demand:
     """From one value to another."""
-    if len(wanted) != 2 or not isinstance(column, (*NUMERIC, Ordinal)):
+    if len(wanted) != 2 or not is_ordered(column):
         raise MethodError(
             f"where gives {name!r} a tuple, which stands for a range of numbers, dates or ordered "
             "levels, (first, last); give a list of values instead."

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from understudy.families.method import Prepared
-from understudy.families.moment_tables import moments_in
+from understudy.families.moment_tables import measured_beside
 from understudy.models import Model, Sample
 from understudy.pipeline.drawn_parts import Decoder, DrawnParts
 from understudy.pipeline.interruption import Progress
@@ -77,8 +77,8 @@ def _fitted(request: Request, prepared: Prepared, gate: Gate, n_rows: int, *, se
     model = prepared.fit(request.fit_spend, n_rows * sets)
     if sets == 1 or method.sets != "posterior":
         return model
-    moments = moments_in(gate.measured)
-    return method.redrawn(prepared.schema, _tables(gate.measured[before:]), n_rows, model, moments)
+    beside = measured_beside(gate.measured)
+    return method.redrawn(prepared.schema, _tables(gate.measured[before:]), n_rows, model, beside)
 
 
 def _tables(measured: Sequence[Released[object]]) -> list[tuple[NoisyTable, Noise]]:

@@ -143,3 +143,8 @@ KINDS: dict[str, type[Reviewed]] = {
 """What a column of each kind declares."""
 COLUMN_MODELS: tuple[type[BaseModel], ...] = (LevelMap, LevelTree, HeapAt, *KINDS.values())
 """These, and what stands inside them."""
+
+
+def is_ordered(column: object) -> bool:
+    """Whether states next to each other are alike: numbers, times and ordinal levels."""
+    return isinstance(column, (*NUMERIC, Ordinal))

@@ -17,7 +17,7 @@ from understudy.models.graphical.linear_effects import contrasts_of
 from understudy.release import Measurement, Release
 from understudy.release.measurement import kept_columns
 from understudy.release.measurement_kind import Kind
-from understudy.schema import NUMERIC, Column, Ordinal, Schema
+from understudy.schema import NUMERIC, Column, Schema, is_ordered
 
 FEWEST_RUNS = 4
 """Runs of an ordered column that tell how a relation goes on within them."""
@@ -188,7 +188,7 @@ def _merged(
 
 def _in_runs(column: Column, groups: Sequence[int]) -> bool:
     """Whether states of a column are merged with neighbours only, spikes left aside."""
-    if not isinstance(column, (*NUMERIC, Ordinal)):
+    if not is_ordered(column):
         return False
     values = list(groups[: column.n_ordinary])
     longest = max(values.count(group) for group in set(values))

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from understudy.arrays import Floats
 from understudy.functions.triangulation import Columns
 from understudy.models.graphical.clique_layout import TreeLayout
-from understudy.schema import NUMERIC, Column, Ordinal
+from understudy.schema import Column, is_ordered
 
 SHARE = 0.1
 """κ: of a strong relation at much noise, 1 leaves slopes 5 % too small, .2 still 1 %."""
@@ -142,7 +142,7 @@ def contrasts_of(column: Column, groups: Sequence[int] | None = None) -> Floats:
     """
     into = range(column.size) if groups is None else groups
     values = list(dict.fromkeys(into[: column.n_ordinary]))
-    ordered = isinstance(column, (*NUMERIC, Ordinal))
+    ordered = is_ordered(column)
     if len(values) < 2 or not (ordered or len(values) <= FEW_LEVELS):
         return np.zeros((0, max(into) + 1))
     steps = np.arange(len(values), dtype=np.float64)

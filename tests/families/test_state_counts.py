@@ -1,0 +1,206 @@
+"""Counts of the states of a column, from its table and from its number line."""
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import understudy as us
+from understudy.families.bin_edges import fine_bins
+from understudy.families.noisy_marginal import NoisyMarginal, fresh, with_lines
+from understudy.families.state_counts import LineParts, StateCounts
+from understudy.features.line_cells import LineCells, line_bins
+from understudy.methods.configuration import configure
+from understudy.pipeline.bootstrap import model_of
+from understudy.privacy.released import Noise, NoisyLine, NoisyTable
+from understudy.release.measurement_kind import Kind
+from understudy.schema import Schema
+
+COLUMNS = {
+    "income": 'kind = "integer"\nlower = 0\nupper = 1000000\nspikes = [0]\nmissing = [-9]',
+    "age": 'kind = "integer"\nlower = 0\nupper = 110',
+    "price": 'kind = "continuous"\nlower = 0\nupper = 250\ndecimals = 2',
+    "real": 'kind = "continuous"\nlower = -3\nupper = 8.7\nnot_applicable = ["none"]',
+    "day": 'kind = "date"\nlower = 1990-06-15\nupper = 2020-01-01',
+    "wait": 'kind = "duration"\nlower = "PT0S"\nupper = "P9D"',
+    "bins": 'kind = "integer"\nlower = 0\nupper = 9000\nbins = [0, 40, 900, 9000]',
+    "single": 'kind = "integer"\nlower = 1\nupper = 9',
+}
+SIGMA = Noise("discrete Gaussian", "9", 3.0)
+
+
+def schemas(name):
+    """A column as it is declared, and in fine bins."""
+    declared = f'[columns.{name}]\n{COLUMNS[name]}\nsource = "codebook"\nreviewed = true'
+    own = Schema.loads(declared)
+    return own, own.with_bins(fine_bins(own))
+
+
+def counted(column, values, codes):
+    """Exact counts of the states of a column: numbers, and records of each code."""
+    counts = np.zeros(column.size)
+    spikes = {one.low: k for k, one in enumerate(column.intervals) if one.spike}
+    bins = [(one.low, k) for k, one in enumerate(column.intervals) if not one.spike]
+    lows = np.array([low for low, _ in bins])
+    for value in values:
+        at = spikes.get(value)
+        if at is None:
+            at = bins[int(np.searchsorted(lows, value, side="right")) - 1][1]
+        counts[at] += 1
+    counts[column.n_ordinary :] = codes
+    return counts
+
+
+def lined(name, seed, stddev=0.0):
+    """A line and a table of the same records, with noise; and the exact counts of the table."""
+    rng, (own, fine) = np.random.default_rng(seed), schemas(name)
+    column, bins = fine.columns[name], {name: line_bins(own.columns[name])}
+    narrow = own.with_bins(bins).columns[name]
+    low, high = column.bounds
+    values = low + (high - low) * rng.random(300) ** 3
+    values = np.floor(values) if float(low).is_integer() and name != "real" else values
+    values = np.append(values, [low, high, *(one.low for one in column.intervals if one.spike)])
+    codes = rng.integers(0, 50, column.size - column.n_ordinary)
+    exact = counted(column, values, codes)
+    beyond = rng.integers(0, 9, 2)  # clipped to the bounds in a table
+    cells = np.append(counted(narrow, values, codes), beyond)
+    np.add.at(exact, list(LineCells(column).ends), beyond)
+    line = NoisyLine((name,), cells + rng.normal(0, stddev, len(cells)), 0.0, bins)
+    return fine, line, exact
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_parts_hold_the_same_records_in_a_table_and_in_a_line(name):
+    fine, line, exact = lined(name, 1)
+    parts = LineParts.of(line, SIGMA, fine)
+    np.testing.assert_array_equal(np.bincount(parts.states, exact), parts.counts)
+    assert parts.cells.sum() == len(line.counts)
+    assert (parts.cells > 0).all()
+    if name in ("income", "price", "age", "real", "bins"):  # edges of both go together
+        assert len(parts.counts) > 0.8 * min(len(line.counts) - 2, len(exact))
+
+
+def dense(table, spread, line):
+    """Generalised least squares by matrices: counts and their covariance."""
+    k, parts = len(table), np.eye(len(line.counts))[line.states].T
+    design = np.vstack([np.eye(k), parts])
+    precision = np.diag(1 / np.append(spread, line.variances))
+    covariance = np.linalg.inv(design.T @ precision @ design)
+    return covariance @ design.T @ precision @ np.append(table, line.counts), covariance
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_counts_are_generalised_least_squares(data):
+    k = data.draw(st.integers(1, 12))
+    states = np.sort(data.draw(st.lists(st.integers(0, 3), min_size=k, max_size=k)))
+    states = np.unique(states, return_inverse=True)[1]
+    n_parts = int(states.max()) + 1
+    numbers = st.floats(-1e4, 1e4)
+    table = np.array(data.draw(st.lists(numbers, min_size=k, max_size=k)))
+    spread = np.array(data.draw(st.lists(st.floats(0.1, 100), min_size=k, max_size=k)))
+    counts = np.array(data.draw(st.lists(numbers, min_size=n_parts, max_size=n_parts)))
+    cells = np.array(data.draw(st.lists(st.integers(1, 4), min_size=n_parts, max_size=n_parts)))
+    line = LineParts(states, counts, cells, SIGMA)
+    groups = np.array(data.draw(st.lists(st.integers(0, 2), min_size=k, max_size=k)))
+    found = StateCounts(table, spread, line)
+    wanted, covariance = dense(table, spread, line)
+    np.testing.assert_allclose(found.counts, wanted, atol=1e-6)
+    np.testing.assert_allclose(found.deviations**2, np.diag(covariance), rtol=1e-6)
+    into = np.eye(int(groups.max()) + 1)[groups].T
+    np.testing.assert_allclose(
+        found.variances_of(groups), np.diag(into @ covariance @ into.T), rtol=1e-6, atol=1e-9
+    )
+
+
+def test_states_that_hold_nobody_have_none_whatever_a_line_says():
+    line = LineParts(np.array([0, 0, 1]), np.array([50.0, 8]), np.array([1, 1]), SIGMA)
+    table = NoisyTable(("x",), np.array([30.0, 4, 9]), 0.0)
+    found = NoisyMarginal(table, SIGMA, line).by_state(np.array([True, False, True]))
+    assert found.counts.tolist() == [40.0, 0.0, 8.5]
+    np.testing.assert_allclose(found.deviations**2, [4.5, 0, 4.5])
+
+
+def test_without_a_line_a_table_is_as_it_was():
+    found = StateCounts(np.array([3.0, 4]), np.array([9.0, 0]))
+    assert found.counts.tolist() == [3.0, 4.0]
+    assert found.deviations.tolist() == [3.0, 0.0]
+    assert found.variances_of(np.array([0, 0])).tolist() == [9.0]
+
+
+def test_the_first_table_of_a_column_takes_its_line():
+    """Not one over groups, not a second one, none of another column."""
+    fine, line, exact = lined("age", 2)
+    plain = NoisyMarginal(NoisyTable(("age",), exact, 0.0), SIGMA)
+    groups = {"age": tuple(range(len(exact)))}
+    grouped = NoisyMarginal(NoisyTable(("age",), exact, 0.0, groups=groups), SIGMA)
+    found = with_lines(fine, [grouped, plain, plain], [(line, SIGMA)])
+    assert [one.line is not None for one in found] == [False, True, False]
+    assert with_lines(fine, [plain], []) == [plain]
+
+
+def test_a_line_that_is_drawn_again_has_fresh_noise_in_every_cell():
+    """6,000 draws; deviations within five standard errors, parts of more cells have more."""
+    fine, line, exact = lined("income", 3)
+    plain = NoisyMarginal(NoisyTable(("income",), exact, 0.0), SIGMA)
+    (one,) = with_lines(fine, [plain], [(line, SIGMA)])
+    rng = np.random.default_rng(4)
+    drawn = np.array([fresh(fine, one, rng).line.counts for _ in range(6_000)])
+    ratio = drawn.var(axis=0) / one.line.variances
+    assert one.line.cells.max() > 1
+    assert np.abs(ratio - 1).max() < 5 * np.sqrt(2 / 6_000)
+    np.testing.assert_allclose(
+        drawn.mean(axis=0), one.line.counts, atol=5 * 3 * np.sqrt(one.line.cells.max() / 6_000)
+    )
+
+
+def release(**more):
+    rng = np.random.default_rng(5)
+    trait = rng.normal(size=4_000)
+    age = np.clip(np.rint(50 + 14 * trait), 0, 110).astype(int)
+    sex = np.where(rng.random(4_000) < 0.3 + 0.004 * age, "f", "m")
+    declared = f'[columns.age]\n{COLUMNS["age"]}\nsource = "codebook"\nreviewed = true\n'
+    schema = Schema.loads(
+        declared + '[columns.sex]\nkind = "categorical"\nlevels = ["f", "m"]\nreviewed = true'
+    )
+    return us.synthesize(
+        pl.DataFrame({"age": age, "sex": sex}), schema, epsilon=1, delta="1e-6",
+        insecure_noise_seed=1, lines_share=0.2, method="marginals", **more,
+    )  # fmt: skip
+
+
+def test_the_model_of_a_release_has_its_line():
+    """Whoever has the release builds the model that its records were drawn from."""
+    made = release()
+    tables = [one.noisy(made.schema) for one in made.measurements if one.kind is Kind.TABLE]
+    method = configure("marginals", {})
+    model, alone = model_of(made, 1), method.rebuilt(made.schema, tables, made.manifest.n_rows)
+    (table,) = (one for one in tables if one[0].columns == ("age",) and not one[0].groups)
+    (line,) = (one for one in made.measurements if one.kind is Kind.LINE)
+    counts = np.asarray(table[0].counts), np.asarray(line.counts)[: len(table[0].counts)]
+    both = np.average(counts, axis=0, weights=[1 / table[1].stddev ** 2, 1 / line.stddev**2])
+    drawn = made.tables[0]["age"].to_numpy()
+    errors = [
+        np.abs(own.numbers["age"][1].masses[20:80] - both[20:80]).mean() for own in (model, alone)
+    ]
+    assert errors[0] < 0.8 * errors[1]
+    made_counts = np.bincount(drawn, minlength=111)
+    masses = [own.numbers["age"][1].masses for own in (model, alone)]
+    far = [np.abs(own - made_counts[: len(own)]).sum() for own in masses]
+    assert far[0] < 0.8 * far[1]
+
+
+def test_sets_of_their_own_fits_share_no_line():
+    """They are to differ by all of their noise."""
+    made = release(sets=2, options={"sets": "split"})
+    tables = [one.noisy(made.schema) for one in made.measurements if one.kind is Kind.TABLE]
+    method = configure("marginals", {"sets": "split"})
+    (line,) = (one for one in made.measurements if one.kind is Kind.LINE)
+    value = NoisyLine(("age",), np.asarray(line.counts), line.outside, line.bins)
+    first = method.by_fit(made.schema, tables, 2)[0]
+    n_rows = made.manifest.n_rows
+    one, other = (
+        method.rebuilt(made.schema, first, n_rows, beside) for beside in ((), [(value, line.noise)])
+    )
+    np.testing.assert_array_equal(one.numbers["age"][1].masses, other.numbers["age"][1].masses)
