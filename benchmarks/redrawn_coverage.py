@@ -12,6 +12,7 @@ median part of variances that is noise and synthesis.
     --runs K      releases, 60 if it is not said
     --rows N      4000
     --epsilon E   1
+    --lines PART  of the budget for number lines, which such records take in; 0
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=60)
     parser.add_argument("--rows", type=int, default=4_000)
     parser.add_argument("--epsilon", default="1")
+    parser.add_argument("--lines", default="0")
     asked = parser.parse_args()
     population = people(np.random.default_rng(1))
     whole = population.people.to_pandas().astype({"t": float})
@@ -107,6 +109,7 @@ def main() -> None:
             method="marginals",
             sets=SETS,
             answers_share=0,
+            lines_share=asked.lines,
         )
         for question in QUESTIONS:
             frame = answered(release, *question)
