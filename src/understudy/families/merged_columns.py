@@ -146,10 +146,8 @@ def _into(groups: tuple[int, ...], finer: tuple[int, ...] | None) -> tuple[int, 
 
 def _scale(marginal: NoisyMarginal, n_rows: float, n_cells: int) -> float:
     """What turns counts of records in domain into counts of all records."""
-    outside = float(marginal.table.outside)
     inside = float(np.sum(marginal.table.counts))
-    spread = marginal.stddev
-    if outside <= CLEAR * spread or inside <= CLEAR * spread * math.sqrt(n_cells):
+    if not marginal.strays or inside <= CLEAR * marginal.stddev * math.sqrt(n_cells):
         return 1.0
     return max(n_rows, 1.0) / inside
 

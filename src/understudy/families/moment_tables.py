@@ -25,7 +25,7 @@ import numpy as np
 
 from understudy.arrays import Floats
 from understudy.families.method import Beside
-from understudy.families.noisy_marginal import CLEAR, NoisyMarginal
+from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.features.column_scores import UNIT, Scores
 from understudy.privacy.released import (
     Noise,
@@ -118,12 +118,7 @@ def telling(
         measured: the tables of a fit.
         sizes: groups of each column, as the fit has them.
     """
-    strays = {
-        name
-        for one in measured
-        if one.table.outside > CLEAR * one.stddev
-        for name in one.table.columns
-    }
+    strays = {name for one in measured if one.strays for name in one.table.columns}
     kept = []
     for table in derived:
         own = set(table.table.columns)

@@ -52,6 +52,11 @@ class NoisyMarginal:
         """Deviation of the noise, kept above what a fit can tell from none at all."""
         return max(self.noise.stddev, LEAST_STDDEV)
 
+    @property
+    def strays(self) -> bool:
+        """Whether records out of domain clearly stand out."""
+        return self.table.outside > CLEAR * self.stddev
+
     @classmethod
     def of(cls, released: Released[NoisyTable]) -> NoisyMarginal:
         """From what the gate gave out."""

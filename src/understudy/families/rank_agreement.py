@@ -18,7 +18,7 @@ from understudy.families.effort import expected_rows
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.merged_columns import Merged
 from understudy.families.method import Beside
-from understudy.families.noisy_marginal import CLEAR, NoisyMarginal, noise_of
+from understudy.families.noisy_marginal import NoisyMarginal, noise_of
 from understudy.families.number_masses import fine_tables
 from understudy.features.rank_scores import RankScores
 from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
@@ -158,7 +158,7 @@ def rank_exchange(
     outside = {
         one.table.columns[0]: one.table.outside / n
         for one in marginals
-        if len(one.table.columns) == 1 and one.table.outside > CLEAR * one.stddev
+        if len(one.table.columns) == 1 and one.strays
     }
     lost = np.array([outside.get(name, 0.0) for name in value.columns])
     inside = np.where(lost > MANY_OUTSIDE, np.nan, 1 - np.minimum(lost, MANY_OUTSIDE))

@@ -22,6 +22,7 @@ from understudy.inference.choice.release_facts import merged_columns
 from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.estimates.estimators import Question, SetEstimates
 from understudy.release import Release
+from understudy.release.measurement import groups_of
 from understudy.schema import NUMERIC, Schema
 
 ROOM = 2.0
@@ -45,9 +46,7 @@ def hidden(question: Question, release: Release, answer: SetEstimates, schema: S
     names = merged_columns(release.behind_sets, question.columns)
     if len(question.columns) < 2 or not names:
         return np.zeros(len(answer.names))
-    groups = {
-        name: merged for table in release.behind_sets for name, merged in table.groups.items()
-    }
+    groups = groups_of(release.behind_sets)
     rng = np.random.default_rng(SEED)
     tables = [
         scattered(table, schema, {name: groups[name] for name in names}, rng)

@@ -1,8 +1,10 @@
 """Adaptive marginals on merged states: AIM, improved where measurements said so.
 
 1. A noisy table of each column at `one_way_share` of the budget, more of it for columns of many
-   states: ∝ states^(2/3), which minimises the summed L1 error. Of a column of numbers, states whose
-   counts noise explains are empty, and long tails have a smooth shape (`models.number_tails`).
+   states: ∝ states^(2/3), which minimises the summed L1 error. A number line of the column, if the
+   release buys one, joins it (`families.state_counts`). Of a column of numbers, states whose
+   counts noise explains are empty (`models.held_states`), and long tails have a smooth shape
+   (`models.number_tails`).
    Where noise leaves room for fewer cells than a table of two columns has, they are bought once
    more, in proportion to what is lacking: with few records and a small budget, columns drawn from
    good tables are closer than pairs drowned in noise. That is divided ∝ states^(1/3), since much of

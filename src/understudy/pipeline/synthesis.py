@@ -97,8 +97,9 @@ def synthesize(
             models, correlations and group means are answered; by default a quarter for an
             automatic release with δ above 0, half where analyses are declared, else nothing.
         lines_share: part of the rest that buys number lines: counts of numbers in finer cells than
-            their bins, and beyond their bounds. By default a tenth for an automatic release with δ
-            above 0, or where a declared analysis asks for a mean, share, total or quantile.
+            their bins, and beyond their bounds, which records follow too. By default a tenth for an
+            automatic release, or where a declared analysis asks for a mean, share, total or
+            quantile.
         layer_share: part of the rest that buys second moments of all columns beside those of
             declared analyses; by default a tenth for an automatic release with δ above 0.
         analyses: what the release is to answer, as for `plan`; then answers_share buys moments of

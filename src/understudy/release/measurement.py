@@ -28,6 +28,11 @@ def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:
     )
 
 
+def groups_of(measurements: Sequence[Measurement]) -> Groups:
+    """Group of each state of the columns whose states were merged, as last measured."""
+    return {name: merged for one in measurements for name, merged in one.groups.items()}
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One released contingency table, or what is released of it or in its place.

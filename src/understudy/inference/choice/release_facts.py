@@ -15,7 +15,7 @@ from understudy.inference.noise_aware.urn_estimates import are_drawn
 from understudy.models.bayesian_network import kept
 from understudy.models.graphical.linear_effects import contrasts_of
 from understudy.release import Measurement, Release
-from understudy.release.measurement import kept_columns
+from understudy.release.measurement import groups_of, kept_columns
 from understudy.release.measurement_kind import Kind
 from understudy.schema import NUMERIC, Column, Schema, is_ordered
 
@@ -145,7 +145,7 @@ def _are_firm(measured: Sequence[Measurement], columns: Sequence[str], schema: S
     A model sees all levels of an ordered column that are texts; its evenly spaced scores are one
     effect among several.
     """
-    groups = {name: merged for table in measured for name, merged in table.groups.items()}
+    groups = groups_of(measured)
     many = 0
     for name in columns:
         column = schema.columns[name]
@@ -182,7 +182,7 @@ def _merged(
     names = merged_columns(measured, columns)
     if kind in SHARES:
         return names
-    groups = {name: merged for table in measured for name, merged in table.groups.items()}
+    groups = groups_of(measured)
     return tuple(name for name in names if not _in_runs(schema.columns[name], groups[name]))
 
 
