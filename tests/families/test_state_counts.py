@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import understudy as us
 from understudy.families.bin_edges import fine_bins
+from understudy.families.marginal_family import MarginalMethod
 from understudy.families.noisy_marginal import NoisyMarginal, fresh, with_lines
 from understudy.families.state_counts import LineParts, StateCounts
 from understudy.features.line_cells import LineCells, line_bins
@@ -155,11 +156,11 @@ def test_a_line_that_is_drawn_again_has_fresh_noise_in_every_cell():
     )
 
 
-def release(**more):
+def release(n=4_000, **more):
     rng = np.random.default_rng(5)
-    trait = rng.normal(size=4_000)
+    trait = rng.normal(size=n)
     age = np.clip(np.rint(50 + 14 * trait), 0, 110).astype(int)
-    sex = np.where(rng.random(4_000) < 0.3 + 0.004 * age, "f", "m")
+    sex = np.where(rng.random(n) < 0.3 + 0.004 * age, "f", "m")
     declared = f'[columns.age]\n{COLUMNS["age"]}\nsource = "codebook"\nreviewed = true\n'
     schema = Schema.loads(
         declared + '[columns.sex]\nkind = "categorical"\nlevels = ["f", "m"]\nreviewed = true'
@@ -189,6 +190,28 @@ def test_the_model_of_a_release_has_its_line():
     masses = [own.numbers["age"][1].masses for own in (model, alone)]
     far = [np.abs(own - made_counts[: len(own)]).sum() for own in masses]
     assert far[0] < 0.8 * far[1]
+
+
+@pytest.mark.parametrize("n", [60, 4_000])
+def test_a_line_counts_once(monkeypatch, n):
+    """Also where single columns are measured again, as with few records."""
+    seen = []
+    own = MarginalMethod._model
+
+    def watched(self, schema, marginals, *more, **named):
+        tables = [
+            one for one in marginals if one.table.columns == ("age",) and not one.table.groups
+        ]
+        seen.append([one.line is not None for one in tables])
+        return own(self, schema, marginals, *more, **named)
+
+    monkeypatch.setattr(MarginalMethod, "_model", watched)
+    made = release(n=n)
+    assert model_of(made, 1) is not None
+    assert [sum(lines) for lines in seen] == [1, 1]
+    assert seen[0] == seen[1]
+    if n < 100:
+        assert len(seen[0]) > 1
 
 
 def test_sets_of_their_own_fits_share_no_line():

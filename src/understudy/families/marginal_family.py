@@ -164,8 +164,9 @@ class MarginalMethod(Method):
     ) -> MarginalModel:
         """The model of tables that were measured through a gate, and of what else it gave out."""
         beside = measured_beside(gate.measured)
-        told = self._told(gate.schema, beside, n_rows, marginals)
-        return self._model(gate.schema, marginals, n_rows, told, ranks_in(beside))
+        lined = self._lined(gate.schema, marginals, beside)
+        told = self._told(gate.schema, beside, n_rows, lined)
+        return self._model(gate.schema, lined, n_rows, told, ranks_in(beside))
 
     def _marginals(self, schema: Schema, tables: Tables, beside: Beside) -> list[NoisyMarginal]:
         """Tables of a fit, with what number lines say of their columns."""
@@ -208,8 +209,7 @@ class MarginalMethod(Method):
     ) -> list[NoisyMarginal]:
         """A table of each column."""
         tables = self._tables(gate.schema, gate.budget, exponent, halved)
-        found = [NoisyMarginal.of(table) for table in gate.ask(tables, spend=spend)]
-        return self._lined(gate.schema, found, measured_beside(gate.measured))
+        return [NoisyMarginal.of(table) for table in gate.ask(tables, spend=spend)]
 
     def _planned_one_ways(
         self,

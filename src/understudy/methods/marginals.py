@@ -67,6 +67,7 @@ from understudy.families.measurement_plan import (
 )
 from understudy.families.merged_columns import Merged, coarse_groups
 from understudy.families.method import Facts, Prepared
+from understudy.families.moment_tables import measured_beside
 from understudy.families.noisy_marginal import LEAST_STDDEV, NoisyMarginal
 from understudy.families.number_masses import fine_tables, number_masses, runs_spend, wide_numbers
 from understudy.families.rank_agreement import planned_ranks, rank_products, ranks_spend
@@ -197,6 +198,7 @@ class Marginals(AdaptiveMethod):
         known = self._one_ways(gate, bought - runs, 2 / 3, wide)
         if again := self._again(gate, rest - cost):
             known += self._one_ways(gate, again, 1 / 3)
+        known = self._lined(schema, known, measured_beside(gate.measured))
         left = rest - cost - again
         most = self._bins(gate, left)
         known, finer = self._with_runs(gate, known, runs, wide, max(FINER_RUNS, most))
