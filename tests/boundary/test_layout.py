@@ -67,9 +67,9 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # sums and moments that leave the gate.
 # 4 for models of redrawn sets: effects that a fit keeps firmly, what merged states hide, columns
 # whose spread noise leaves as it is, records that clipping misplaced (a file that was too long).
-# 3 for counts of states: a table and a line put together, which states hold anybody, merged columns
-# (two files that were too long).
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 664, 320, 60
+# 4 for counts of states: a table and a line put together, which states hold anybody, merged
+# columns, fine bins (three files that were too long).
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 665, 320, 60
 
 
 def code_lines(function):

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import understudy as us
-from understudy.families.bin_edges import fine_bins
+from understudy.families.fine_bins import fine_bins
 from understudy.families.marginal_family import MarginalMethod
 from understudy.families.noisy_marginal import NoisyMarginal, fresh, with_lines
 from understudy.families.state_counts import LineParts, StateCounts
 from understudy.features.line_cells import LineCells, line_bins
 from understudy.methods.configuration import configure
-from understudy.pipeline.bootstrap import model_of
+from understudy.pipeline.bootstrap import model_of, request_again
 from understudy.privacy.released import Noise, NoisyLine, NoisyTable
 from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
@@ -190,6 +190,9 @@ def test_the_model_of_a_release_has_its_line():
     masses = [own.numbers["age"][1].masses for own in (model, alone)]
     far = [np.abs(own - made_counts[: len(own)]).sum() for own in masses]
     assert far[0] < 0.8 * far[1]
+    again = request_again(made)  # as a bootstrap asks for its replicates
+    bins = {"age": line_bins(again.schema.columns["age"])}
+    assert LineCells.of(again.schema.with_bins(bins), "age").size == line.counts.size
 
 
 @pytest.mark.parametrize("n", [60, 4_000])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.families.bin_edges import fine_bins
+from understudy.families.fine_bins import fine_bins
 from understudy.models import number_tails
 from understudy.models.held_states import held_states, open_states
 from understudy.models.number_tails import estimated_records, with_tails

@@ -10,7 +10,7 @@ import pytest
 from scipy.interpolate import PchipInterpolator
 
 from understudy.engine.coding import Coder
-from understudy.families.bin_edges import fine_bins
+from understudy.families.fine_bins import fine_bins
 from understudy.models.within_bins import WithinBins, state_widths
 from understudy.release.decoding import decode
 from understudy.schema import Schema

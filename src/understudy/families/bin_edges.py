@@ -1,49 +1,25 @@
-"""Edges of bins: those that keep to the structural zeros, and the finest that are worth a table.
+"""Edges of bins that keep to the structural zeros.
 
 A rule about numbers names whole bins, so other bins must have its edges among theirs: then the same
 values are forbidden as before. These edges are as public as the schema.
-
-A method that merges states by their noisy counts can begin with many bins, at no loss where there
-are few records. Bins of equal width alone are wrong for most amounts: nearly all records lie in the
-first of them, or the tail does. So a column gets fine bins, from its public bounds alone:
-
-* each value a bin of its own, if there are few (whole numbers, days, decimals);
-* days and moments else minutes, hours, days, weeks, months, quarters, years or multiples, as on
-  the clock and the calendar;
-* else about half of the bins of equal width, those of the column's number line
-  (`features.line_cells`), so that a release that has both can put them together; and the other half
-  of widths that grow in proportion to the distance from 0, or from the bound next to 0 where 0 is
-  out of bounds; narrow ones at the bounds keep what was clipped to them together.
-
-Bins that the schema declares are left as they are: a list of edges, or a number other than the
-default. All edges of the schema stay edges, so that rules that name whole bins still do.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from understudy.errors import MethodError
-from understudy.families.calendar_edges import calendar_edges
-from understudy.features.line_cells import Numeric, line_bins
 from understudy.schema import (
     NUMERIC,
     Calendar,
     Column,
     Continuous,
-    Date,
-    Datetime,
-    Integer,
     Schema,
-    Time,
 )
 from understudy.schema.bins import integer_intervals, real_intervals
-from understudy.schema.number_columns import DEFAULT_BINS
 from understudy.schema.structural_zeros import Range, Rule
 
 MOST_BINS = 2**20
@@ -188,124 +164,3 @@ def _holds_values(column: Column, low: float, end: float) -> bool:
     last = math.floor(high * scale) if end == math.inf else math.ceil(end * scale) - 1
     spikes = {round(interval.low * scale) for interval in column.intervals if interval.spike}
     return last - first + 1 > sum(first <= spike <= last for spike in spikes)
-
-
-_EACH = 256  # values, up to which each has a bin of its own: heaps show there
-_TIMES = 128  # bins of a calendar
-_GROWING = 62  # growing bins
-_SMALLEST = 1e-6  # first width of the growing ones, in parts of the distance that they cover
-_SLOWEST = 1.08  # ratio of their ends: finer ones would hold hardly any record more
-_EDGE = 1 / 2048  # width of the bins at the bounds, in parts of the range
-
-FineBins = dict[str, int | tuple[Any, ...]]
-
-
-def fine_bins(schema: Schema) -> FineBins:
-    """Fine bins of the numeric columns whose bins are the default ones.
-
-    A schema file does not tell a declared number of bins from the default if both are 20.
-
-    Args:
-        schema: the public schema.
-
-    Returns:
-        What `Schema.with_bins` takes; columns that keep their bins are left out.
-
-    Example:
-        >>> schema = Schema.loads('''
-        ... [columns]
-        ... age = { kind = "integer", lower = 0, upper = 100, spikes = [0] }
-        ... born = { kind = "date", lower = 1990-06-15, upper = 2020-01-01, bins = 2 }
-        ... ''')
-        >>> schema.with_bins(fine_bins(schema)).sizes  # 0 is a spike; 99 and 100 share a bin
-        (100, 2)
-    """
-    bins: FineBins = {}
-    for name in numeric_columns(schema):
-        column = schema.columns[name]
-        if _by_default(column):
-            declared = [interval.low for interval in column.intervals if not interval.spike]  # type: ignore[union-attr]
-            starts = merged_starts(column, _starts(column, declared), set(declared))
-            if len(starts) > len(declared):
-                bins[name] = _declared(column, starts)
-    return bins
-
-
-def _by_default(column: Column) -> bool:
-    if isinstance(column, Integer):
-        return column.bins is None
-    return isinstance(column, NUMERIC) and column.bins == DEFAULT_BINS
-
-
-def _declared(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
-    """As a schema says it: edges cannot set the largest whole number apart by itself."""
-    assert isinstance(column, NUMERIC)
-    low, high = column.bounds
-    if not isinstance(column, Continuous) and starts[-1] == high and len(starts) <= high - low:
-        del starts[-1]
-    return declared_bins(column, starts)
-
-
-def _starts(column: Column, declared: list[float]) -> list[float]:
-    """Where bins begin, those of the schema among them, ascending."""
-    assert isinstance(column, NUMERIC)
-    low, high = column.bounds
-    step = _step(column)
-    if step and (high - low) / step < _EACH:
-        places = [low + k * step for k in range(round((high - low) / step) + 1)]
-    elif isinstance(column, Date | Datetime | Time):
-        places = calendar_edges(column, _TIMES - len(declared))
-    else:
-        margin = (high - low) * _EDGE
-        places = [*_even(column), *_growing(low, high, step), low + margin, high - margin]
-    last = high - (step or (high - low) * 1e-9) if isinstance(column, Continuous) else high
-    return _apart([_on_grid(column, place) for place in places], declared, last)
-
-
-def _step(column: Column) -> float:
-    """Distance of values next to each other; 0 if there is none."""
-    if not isinstance(column, Continuous):
-        return 1.0
-    return 0.0 if column.decimals is None else 10.0**-column.decimals
-
-
-def _on_grid(column: Column, place: float) -> float:
-    if not isinstance(column, Continuous):
-        return float(math.ceil(place))
-    return place if column.decimals is None else round(place, column.decimals)
-
-
-def _apart(places: list[float], declared: list[float], last: float) -> list[float]:
-    """Own places, and wanted ones that are within the bounds and not next to another."""
-    least = (last - declared[0]) * 1e-9
-    kept: list[float] = []
-    fixed = set(declared)
-    for place in sorted({*places, *declared}):
-        if place not in fixed and not declared[0] < place <= last:
-            continue
-        while kept and place - kept[-1] < least and kept[-1] not in fixed:
-            kept.pop()
-        if place in fixed or not kept or place - kept[-1] >= least:
-            kept.append(place)
-    return kept
-
-
-def _even(column: Numeric) -> list[float]:
-    """Where cells of the number line begin."""
-    fine = column.model_copy(update={"bins": line_bins(column)})
-    return [interval.low for interval in fine.intervals if not interval.spike]
-
-
-def _growing(low: float, high: float, step: float) -> list[float]:
-    """Places at distances from 0, or the bound next to it, in fixed ratio."""
-    origin = min(max(low, 0.0), high)
-    reaches = [side for side in (low - origin, high - origin) if side]
-    return [origin, *(origin + far for r in reaches for far in _ratios(r, step, reaches))]
-
-
-def _ratios(reach: float, step: float, reaches: list[float]) -> Iterator[float]:
-    first = max(abs(reach) * _SMALLEST, step)
-    finest = math.log(abs(reach) / first) / math.log(_SLOWEST) if first < abs(reach) else 0
-    places = min(_GROWING // len(reaches), math.ceil(finest))
-    for distance in np.geomspace(first, abs(reach), max(places, 1), endpoint=False):
-        yield math.copysign(float(f"{distance:.4g}"), reach)

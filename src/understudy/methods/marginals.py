@@ -58,8 +58,8 @@ from pydantic import Field
 
 from understudy.arrays import Floats
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
-from understudy.families.bin_edges import fine_bins
 from understudy.families.effort import Effort, known_rows
+from understudy.families.fine_bins import fine_bins
 from understudy.families.measurement_plan import (
     PlannedTable,
     announced,

@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 
 from understudy.errors import InferenceError
+from understudy.families.fine_bins import coarse_again
 from understudy.families.method import Beside, Method
 from understudy.inference.analysis import Analysis
 from understudy.inference.bootstrap_intervals import require_repeats
@@ -128,6 +129,7 @@ class World:
 
     Attributes:
         population: the records.
+        schema: of the release.
         request: what was asked of the method.
         n_rows: rows of a table.
         door: see `Door`.
@@ -136,6 +138,7 @@ class World:
     """
 
     population: pl.DataFrame
+    schema: Schema
     request: Request
     n_rows: int
     door: Door
@@ -160,7 +163,7 @@ class World:
         rng = np.random.default_rng(seed)
         drawn = model.sample(max(LEAST_POPULATION, POPULATION_TIMES * n_rows), rng)
         population = decode(drawn.states, release.schema, rng, drawn.values)
-        return cls(population, request, n_rows, door, tuple(questions), seed)
+        return cls(population, release.schema, request, n_rows, door, tuple(questions), seed)
 
     def sample(self, rng: np.random.Generator) -> pl.DataFrame:
         """As many people as the release has rows, drawn independently."""
@@ -169,7 +172,7 @@ class World:
     def truths(self) -> list[Outcome | None]:
         """What the population answers to each question."""
         tables = [self.population]
-        return [_answer(question, tables, self.request.schema) for question in self.questions]
+        return [_answer(question, tables, self.schema) for question in self.questions]
 
 
 def request_again(release: Release) -> Request:
@@ -181,7 +184,7 @@ def request_again(release: Release) -> Request:
     manifest = release.manifest
     budget = manifest.budget
     return request_of(
-        release.schema,
+        coarse_again(release.schema),
         method=manifest.method,
         epsilon=budget["epsilon"],
         delta=budget["delta"],

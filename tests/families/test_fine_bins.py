@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from understudy.engine.coding import Coder
-from understudy.families.bin_edges import fine_bins
+from understudy.families.fine_bins import coarse_again, fine_bins
 from understudy.features.line_cells import line_bins
 from understudy.release.decoding import decode
 from understudy.schema import Schema
@@ -150,3 +150,20 @@ def test_rows_are_not_asked_for():
     other = one.model_copy(update={"rows": "public", "n_rows": 10})
     assert fine_bins(one) == fine_bins(other)
     assert all(a < b for a, b in pairwise(fine_bins(one)["amount"]))
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_schema_with_fine_bins_tells_that_they_were_default_ones(name):
+    """So that whoever has a release asks again for what was asked: the same lines and tables."""
+    of = schema(name)
+    fine = of.with_bins(fine_bins(of))
+    again = coarse_again(Schema.loads(fine.dumps()))
+    assert again.with_bins(fine_bins(again)).columns == fine.columns
+    assert again.columns == of.columns
+    assert line_bins(again.columns[name]) == line_bins(of.columns[name])
+
+
+def test_declared_bins_stay():
+    declared = 'kind = "integer"\nlower = 0\nupper = 9000\nbins = [0, 40, 900, 9000]'
+    of = Schema.loads(f"[columns.x]\n{declared}\nreviewed = true")
+    assert coarse_again(of) == of
