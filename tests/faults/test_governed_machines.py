@@ -1,8 +1,9 @@
 """Whatever a machine dies of while a population's ledger is charged: the ledger knows of all noise.
 
-Each case is a folder with rows, schemas and a question, and a ledger beside it. A run in it is
-killed, also in the middle of what SQLite does, or its power is cut; then the ledger is held against
-what noise was drawn for, and the same command is given again until it is done or refused.
+Each case is a folder with rows, schemas and a question, and a ledger beside it, in which the
+release that is asked is entered. A run in it is killed, also in the middle of what SQLite does, or
+its power is cut; then the ledger is held against what noise was drawn for, and the same command is
+given again until it is done or refused.
 """
 
 import json
@@ -20,7 +21,7 @@ import pytest
 import understudy as us
 from postgres_server import programs, server
 from schemas import AGE, CITY, column
-from understudy.populations.past_release import manifest_digest
+from understudy.populations.past_release import manifest_digest, past_release
 from understudy.populations.population import Caps, Population
 from understudy.populations.population_ledger import PopulationLedger
 from understudy.privacy.checkpoint import journal as journals
@@ -31,6 +32,7 @@ pytestmark = pytest.mark.skipif(
     not (hasattr(os, "O_DSYNC") and os.path.isdir("/proc/self/fd")), reason="reads /proc"
 )
 EPSILON = 20
+PARENT, ENTRY = 1, 3  # what the release that is asked cost; its reservation, a ledger's third entry
 _GIVEN = ["p.csv", "p.toml"]
 _SPEND = ["--epsilon", str(EPSILON), "--quiet"]
 _OUT = [*_SPEND, "--out", "out"]
@@ -62,10 +64,11 @@ def case(tmp_path):
         pl.DataFrame({"city": city, **numbers}),
         us.Schema.loads(HEAD + CITY + AGE + INCOME),
     )
-    before = made_ledger(tmp_path / "before.ledger", 1)
-    us.synthesize(rows, schema, epsilon=1, method="laplace", ledger=before.place).save(
+    before = made_ledger(tmp_path / "before.ledger", PARENT)
+    us.synthesize(rows, schema, epsilon=PARENT, method="laplace", ledger=before.place).save(
         tmp_path / "parent"
     )
+    parent = past_release(tmp_path / "parent")
 
     def made(name, runs):
         folder = tmp_path / name
@@ -73,7 +76,8 @@ def case(tmp_path):
         rows.write_csv(folder / "p.csv")
         schema.save(folder / "p.toml")
         (folder / "q.toml").write_text(QUESTION, encoding="utf-8")
-        made_ledger(f"{folder}.ledger", Fraction(runs) * EPSILON)
+        ledger = made_ledger(f"{folder}.ledger", Fraction(runs) * EPSILON + PARENT)
+        assert ledger.enter(parent, "adults") == ENTRY
         return folder
 
     return made
@@ -86,6 +90,7 @@ def require_counted(folder):
     totals = ledger.totals("adults")
     assert totals.spent.pure + totals.reserved.pure <= totals.population.caps.pure
     entries = [json.loads(row.public) for row in ledger.history()]
+    entries = [entry for entry in entries if entry.get("reservation") != ENTRY]
     charged = {one["reservation"]: Fraction(one["spent"]) for one in of(entries, "charge")}
     assert sum(charged.values()) >= drawn(folder)
     assert len(of(entries, "charge")) >= answered(folder)
@@ -176,7 +181,7 @@ def killed(machine, case, name, places):
         seen[followed(machine, folder, command)] += 1
         ledger, charged = require_counted(folder)
         void(ledger)
-        assert require_counted(folder)[0].totals("adults").spent.pure == charged
+        assert require_counted(folder)[0].totals("adults").spent.pure == charged + PARENT
         shutil.rmtree(folder)
     return seen
 
