@@ -34,14 +34,17 @@ from understudy.families.number_masses import fine_tables, number_masses
 from understudy.families.rank_agreement import (
     Ranks,
     fresh_ranks,
+    rank_contrasts,
     rank_exchange,
     ranked_groups,
     ranks_in,
+    with_ranks,
 )
 from understudy.models import Model
 from understudy.models.graphical.linear_effects import contrasts_of
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
 from understudy.models.graphical.merged_state_model import MarginalModel
+from understudy.models.graphical.rank_exchange import RankExchange
 from understudy.models.model import PosteriorPredictive
 from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate
@@ -135,7 +138,8 @@ class MarginalMethod(Method):
         sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
         more = telling(told, marginals, sizes)
         firm = known is not None or self.sets == "split"
-        fit = fit_of(merged, marginals, n_rows, more, warm=warm, firm=firm)
+        exchange = None if ranks is None else rank_exchange(merged, marginals, ranks, n_rows)
+        fit = fit_of(merged, marginals, n_rows, more, exchange, warm=warm, firm=firm)
         masses = denoised_columns(merged, fine_tables([*marginals, *more]), n_rows)
         if known is not None:
             masses |= number_masses(schema, marginals, n_rows, known.masses)
@@ -145,7 +149,7 @@ class MarginalMethod(Method):
             expansions(merged, masses),
             numbers(schema, masses),
             run_places(merged, fit),
-            None if ranks is None else rank_exchange(merged, marginals, ranks, n_rows),
+            exchange,
         )
 
     def _columns(
@@ -236,6 +240,7 @@ def fit_of(
     marginals: Sequence[NoisyMarginal],
     n_rows: float,
     told: Sequence[NoisyMarginal] = (),
+    exchange: RankExchange | None = None,
     *,
     warm: MaxEntropy | None = None,
     firm: bool = False,
@@ -248,17 +253,25 @@ def fit_of(
         marginals: the tables.
         n_rows: number of rows.
         told: further tables of the same columns.
+        exchange: what was measured of ranks; a single fit takes from it how far columns of a table
+            go together, and fits of sets that are drawn again from their tables alone.
         warm: an earlier model to begin from.
         firm: whether effects are kept more firmly than cells, which makes a fit less biased and, of
             few records, a little less close.
         steps: most steps.
     """
     deviations = [marginal.stddev for marginal in marginals]
-    columns = enumerate(merged.schema.columns.items()) if firm else ()
-    contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}
+    observed = observations(merged, [*marginals, *told], n_rows)
+    contrasts: dict[int, Floats] = {}
+    if firm:
+        columns = enumerate(merged.schema.columns.items())
+        contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}
+    elif exchange is not None:
+        contrasts = rank_contrasts(exchange)
+        observed = [with_ranks(one, merged, exchange, n_rows) for one in observed]
     return fitted(
         merged.coarse.sizes,
-        observations(merged, [*marginals, *told], n_rows),
+        observed,
         float(max(n_rows, 1)),
         regularisation=REGULARISATION / float(np.median(deviations)),
         forbidden=merged.coarse.domain.boxes,

@@ -10,17 +10,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Final
 
 import numpy as np
 
+from understudy.arrays import Floats
 from understudy.families.effort import expected_rows
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.merged_columns import Merged
 from understudy.families.method import Beside
-from understudy.families.noisy_marginal import NoisyMarginal, noise_of
+from understudy.families.noisy_marginal import CLEAR, LEAST_STDDEV, NoisyMarginal, noise_of
 from understudy.families.number_masses import fine_tables
-from understudy.features.rank_scores import RankScores
+from understudy.features.rank_scores import UNIT, RankScores
+from understudy.models.graphical.linear_measurement import Observation
 from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.privacy.accounting.budget import Budget, exact
 from understudy.privacy.mechanisms.sums.rank_products import (
@@ -83,7 +86,7 @@ def ranks_spend(schema: Schema, budget: Budget, spend: Fraction, share: float | 
 
 
 def planned_ranks(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-    """What measuring ranks will have in the ledger; their noise is that of any scores."""
+    """What measuring ranks will have in the ledger: the noise of any scores, of all columns."""
     if not spend:
         return ()
     asked, columns = RankProducts(_any_scores(schema)), ranked_columns(schema)
@@ -98,18 +101,25 @@ def _any_scores(schema: Schema) -> RankScores:
 def rank_products(merged: Merged, known: Sequence[NoisyMarginal]) -> RankProducts:
     """What is asked of the ranks of ordered columns, in groups of their states.
 
+    Nothing is asked of columns whose values nearly all share a group, as far as noisy tables tell:
+    they go together with nothing that could be seen, and each column adds to the noise of all.
+
     Args:
         merged: the columns, with groups and masses of numbers.
         known: among them one-way tables.
     """
-    one_ways, by_group, apart = fine_tables(known), {}, {}
+    one_ways, by_group, apart, spread = fine_tables(known), {}, {}, []
     for name in ranked_columns(merged.schema):
         column = merged.schema.columns[name]
-        masses = merged.masses.get(name, one_ways[name].table.counts)
+        masses = np.maximum(merged.masses.get(name, one_ways[name].table.counts), 0)
         groups = np.array(merged.groups.get(name, range(column.size)))
-        by_group[name] = np.bincount(groups, np.maximum(masses, 0))
+        by_group[name] = np.bincount(groups, masses)
         apart[name] = sorted({*groups[column.n_ordinary :].tolist()})
-    return RankProducts(RankScores.of(by_group, apart))
+        values = np.bincount(groups[: column.n_ordinary], masses[: column.n_ordinary])
+        if values.sum() - values.max() > CLEAR * one_ways[name].stddev * np.sqrt(column.size):
+            spread.append(name)
+    asked = spread if len(spread) >= FEWEST_COLUMNS else [*by_group]
+    return RankProducts(RankScores.of({name: by_group[name] for name in asked}, apart))
 
 
 def ranks_in(beside: Beside) -> Ranks | None:
@@ -171,3 +181,59 @@ def rank_exchange(
         value.values / (n * inside[first] * inside[second]),
         noise.stddev / n,
     )
+
+
+def rank_contrasts(exchange: RankExchange) -> dict[int, Floats]:
+    """Scores as contrasts whose effects a fit keeps firmly (`models.graphical.linear_effects`).
+
+    Args:
+        exchange: what was measured.
+
+    Returns:
+        Place of the column → contrasts of mean 0 and length 1, shape (1, groups); columns whose
+        scores do not vary have none.
+    """
+    centred = {
+        j: own - own.mean() for j, own in zip(exchange.columns, exchange.scores, strict=True)
+    }
+    return {j: (own / np.linalg.norm(own))[np.newaxis] for j, own in centred.items() if own.any()}
+
+
+def with_ranks(
+    observation: Observation, merged: Merged, exchange: RankExchange, n_rows: float
+) -> Observation:
+    """A table with what measured ranks say of each two of its columns.
+
+    A table tells the sum of products of two columns' ranks with the noise of all its cells; it was
+    measured by itself as well, often with less. Cells move along the centred products, so that sums
+    over either column stay, by as much as puts both together by precision. Cells that cannot be
+    stay empty.
+
+    Args:
+        observation: the table, in groups.
+        merged: the columns.
+        exchange: what was measured.
+        n_rows: number of records.
+    """
+    counts = np.array(observation.counts, dtype=np.float64)
+    names = tuple(merged.schema.names[j] for j in observation.columns)
+    allowed = merged.coarse.table(names).allowed_mask()
+    order = {j: k for k, j in enumerate(exchange.columns)}
+    ranked = [axis for axis, j in enumerate(observation.columns) if j in order]
+    for one, other in combinations(ranked, 2):
+        first, second = (order[observation.columns[axis]] for axis in (one, other))
+        a, b = (
+            _along(exchange.scores[k] / UNIT, axis, counts.ndim)
+            for k, axis in ((first, one), (second, other))
+        )
+        along = np.where(allowed, (a - a.mean()) * (b - b.mean()), 0.0)
+        reach, own = float((along * a * b).sum()), float((along**2 / observation.variance).sum())
+        lacking = exchange.measured[first, second] * n_rows - float((a * b * counts).sum())
+        precision = 1 / max(exchange.stddev * n_rows, LEAST_STDDEV) ** 2
+        if own > 0 and np.isfinite(lacking):
+            counts += along * (reach * lacking * precision / (own + reach**2 * precision))
+    return replace(observation, counts=counts)
+
+
+def _along(scores: Floats, axis: int, axes: int) -> Floats:
+    return scores.reshape([-1 if j == axis else 1 for j in range(axes)])

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -29,9 +30,9 @@ from understudy.arrays import Floats, Integers, compiled
 from understudy.features.rank_scores import UNIT, shortened
 from understudy.models.mean_products import wanted
 
-SWEEPS, FEW_SWEEPS = 10, 2
+SWEEPS, FEW_SWEEPS = 40, 2
 """Of all columns, at most; and of sets of more than `MOST_MET` records."""
-SLOW: Final = 0.9
+SLOW: Final = 0.99
 """Part of what was lacking before a sweep, of which less must be lacking after it, or it is the
 last."""
 MOST_MET: Final = 2**17
@@ -80,7 +81,7 @@ class RankExchange:
             [table[groups[j]] for j, table in zip(self.columns, self.scores, strict=True)]
         )
         found = self._products(own)
-        lacking = wanted(found, np.nan_to_num(self._measured - found), self.stddev)
+        lacking = wanted(found, np.nan_to_num(self.measured - found), self.stddev)
         if _size(lacking) <= CLOSE:
             return groups
         goal, states = found + lacking, groups.copy()
@@ -99,8 +100,8 @@ class RankExchange:
                 break
         return states
 
-    @property
-    def _measured(self) -> Floats:
+    @cached_property
+    def measured(self) -> Floats:
         """Measured mean products, shape (d, d), with zeros on the diagonal."""
         found = np.zeros((len(self.columns),) * 2)
         found[np.triu_indices(len(found), 1)] = self.sums
