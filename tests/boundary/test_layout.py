@@ -61,15 +61,15 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 6 for heaps: what they are, their cells and noisy counts, shares, values in bins, and numbers.
 # 2 for rules that codebooks state: what is said, and the columns that are proposed.
 # 1 for second moments as tables that a fit takes besides.
-# 6 for ranks that go together: scores, their sums, with noise, which columns, what is wanted of the
-# records, how they exchange.
+# 7 for ranks that go together: scores, their sums, with noise, which columns, what is wanted of the
+# records, how they exchange, and what tables take in.
 # 4 for files that were too long: kinds of measurements, columns of their tables, states of groups,
 # sums and moments that leave the gate.
 # 4 for models of redrawn sets: effects that a fit keeps firmly, what merged states hide, columns
 # whose spread noise leaves as it is, records that clipping misplaced (a file that was too long).
 # 4 for counts of states: a table and a line put together, which states hold anybody, merged
 # columns, fine bins (three files that were too long).
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 665, 320, 60
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 666, 320, 60
 
 
 def code_lines(function):

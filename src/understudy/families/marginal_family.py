@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import accumulate
 from typing import Annotated, ClassVar, Literal
 
@@ -34,12 +35,11 @@ from understudy.families.number_masses import fine_tables, number_masses
 from understudy.families.rank_agreement import (
     Ranks,
     fresh_ranks,
-    rank_contrasts,
     rank_exchange,
     ranked_groups,
     ranks_in,
-    with_ranks,
 )
+from understudy.families.ranked_tables import RankedTables
 from understudy.models import Model
 from understudy.models.graphical.linear_effects import contrasts_of
 from understudy.models.graphical.max_entropy import MaxEntropy, fitted
@@ -260,22 +260,23 @@ def fit_of(
             few records, a little less close.
         steps: most steps.
     """
-    deviations = [marginal.stddev for marginal in marginals]
-    observed = observations(merged, [*marginals, *told], n_rows)
-    contrasts: dict[int, Floats] = {}
+    total, deviations = float(max(n_rows, 1)), [marginal.stddev for marginal in marginals]
+    fit = partial(
+        fitted,
+        merged.coarse.sizes,
+        total=total,
+        regularisation=REGULARISATION / float(np.median(deviations)),
+        forbidden=merged.coarse.domain.boxes,
+        steps=steps,
+    )
+    tables = observations(merged, [*marginals, *told], n_rows)
     if firm:
         columns = enumerate(merged.schema.columns.items())
         contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}
-    elif exchange is not None:
-        contrasts = rank_contrasts(exchange)
-        observed = [with_ranks(one, merged, exchange, n_rows) for one in observed]
-    return fitted(
-        merged.coarse.sizes,
-        observed,
-        float(max(n_rows, 1)),
-        regularisation=REGULARISATION / float(np.median(deviations)),
-        forbidden=merged.coarse.domain.boxes,
-        contrasts=contrasts,
-        warm=warm,
-        steps=steps,
-    )
+        return fit(tables, contrasts=contrasts, warm=warm)
+    plain = fit(tables, warm=warm)
+    ranked = RankedTables.of(merged, exchange, plain, n_rows)
+    if ranked is None:
+        return plain
+    joined, share = [ranked.joined(table) for table in tables], ranked.share(tables)
+    return fit(joined, contrasts=ranked.contrasts, share=share, warm=plain)

@@ -10,20 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
 from typing import Final
 
 import numpy as np
 
-from understudy.arrays import Floats
 from understudy.families.effort import expected_rows
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.merged_columns import Merged
 from understudy.families.method import Beside
-from understudy.families.noisy_marginal import CLEAR, LEAST_STDDEV, NoisyMarginal, noise_of
+from understudy.families.noisy_marginal import CLEAR, NoisyMarginal, noise_of
 from understudy.families.number_masses import fine_tables
-from understudy.features.rank_scores import UNIT, RankScores
-from understudy.models.graphical.linear_measurement import Observation
+from understudy.features.rank_scores import RankScores
 from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.privacy.accounting.budget import Budget, exact
 from understudy.privacy.mechanisms.sums.rank_products import (
@@ -181,59 +178,3 @@ def rank_exchange(
         value.values / (n * inside[first] * inside[second]),
         noise.stddev / n,
     )
-
-
-def rank_contrasts(exchange: RankExchange) -> dict[int, Floats]:
-    """Scores as contrasts whose effects a fit keeps firmly (`models.graphical.linear_effects`).
-
-    Args:
-        exchange: what was measured.
-
-    Returns:
-        Place of the column → contrasts of mean 0 and length 1, shape (1, groups); columns whose
-        scores do not vary have none.
-    """
-    centred = {
-        j: own - own.mean() for j, own in zip(exchange.columns, exchange.scores, strict=True)
-    }
-    return {j: (own / np.linalg.norm(own))[np.newaxis] for j, own in centred.items() if own.any()}
-
-
-def with_ranks(
-    observation: Observation, merged: Merged, exchange: RankExchange, n_rows: float
-) -> Observation:
-    """A table with what measured ranks say of each two of its columns.
-
-    A table tells the sum of products of two columns' ranks with the noise of all its cells; it was
-    measured by itself as well, often with less. Cells move along the centred products, so that sums
-    over either column stay, by as much as puts both together by precision. Cells that cannot be
-    stay empty.
-
-    Args:
-        observation: the table, in groups.
-        merged: the columns.
-        exchange: what was measured.
-        n_rows: number of records.
-    """
-    counts = np.array(observation.counts, dtype=np.float64)
-    names = tuple(merged.schema.names[j] for j in observation.columns)
-    allowed = merged.coarse.table(names).allowed_mask()
-    order = {j: k for k, j in enumerate(exchange.columns)}
-    ranked = [axis for axis, j in enumerate(observation.columns) if j in order]
-    for one, other in combinations(ranked, 2):
-        first, second = (order[observation.columns[axis]] for axis in (one, other))
-        a, b = (
-            _along(exchange.scores[k] / UNIT, axis, counts.ndim)
-            for k, axis in ((first, one), (second, other))
-        )
-        along = np.where(allowed, (a - a.mean()) * (b - b.mean()), 0.0)
-        reach, own = float((along * a * b).sum()), float((along**2 / observation.variance).sum())
-        lacking = exchange.measured[first, second] * n_rows - float((a * b * counts).sum())
-        precision = 1 / max(exchange.stddev * n_rows, LEAST_STDDEV) ** 2
-        if own > 0 and np.isfinite(lacking):
-            counts += along * (reach * lacking * precision / (own + reach**2 * precision))
-    return replace(observation, counts=counts)
-
-
-def _along(scores: Floats, axis: int, axes: int) -> Floats:
-    return scores.reshape([-1 if j == axis else 1 for j in range(axes)])

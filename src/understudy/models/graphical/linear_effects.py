@@ -39,7 +39,7 @@ from understudy.models.graphical.clique_layout import TreeLayout
 from understudy.schema import Column, is_ordered
 
 SHARE = 0.1
-"""κ: of a strong relation at much noise, 1 leaves slopes 5 % too small, .2 still 1 %."""
+"""κ by default: of a strong relation at much noise, 1 leaves slopes 5 % too small, .2 still 1 %."""
 FEW_LEVELS = 5
 """Groups of a column without an order, up to which it has contrasts."""
 _LEAST = 1e-9
@@ -68,6 +68,7 @@ class LinearEffects:
         possible: which of these cells can occur.
         contrasts: column → contrasts of its states, shape (contrasts, states). A column without
             any has no effects; two columns with several each have none together.
+        share: κ.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class LinearEffects:
         variance: Floats,
         possible: NDArray[np.bool_],
         contrasts: Mapping[int, Floats],
+        share: float = SHARE,
     ) -> None:
         ends = np.cumsum([0, *map(layout.tree.cells_of, layout.tables)])
         self._parts: list[_Part] = []
@@ -84,7 +86,7 @@ class LinearEffects:
             effects = [layout.stored(one, table) for one in effects_of(layout, table, contrasts)]
             if effects:
                 turned = _turned(np.array(effects) * possible[cells], variance[cells])
-                self._parts.append(_Part(cells, math.sqrt(1 - SHARE) * turned))
+                self._parts.append(_Part(cells, math.sqrt(1 - share) * turned))
 
     def take_off(self, pull: Floats, vector: Floats) -> None:
         """Make a penalty D·x into S·x, in place."""

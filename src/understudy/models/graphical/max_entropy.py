@@ -44,7 +44,7 @@ from understudy.models.graphical.clique_sampling import drawn
 from understudy.models.graphical.factor_kernels import FORBIDDEN
 from understudy.models.graphical.junction_tree import JunctionTree
 from understudy.models.graphical.lbfgs import Problem, dot, minimised
-from understudy.models.graphical.linear_effects import LinearEffects
+from understudy.models.graphical.linear_effects import SHARE, LinearEffects
 from understudy.models.graphical.linear_measurement import Observation, Redundancy, merged
 from understudy.models.table_models import projected
 
@@ -118,6 +118,7 @@ def fitted(
     regularisation: float,
     forbidden: Sequence[Box] = (),
     contrasts: Mapping[int, Floats] | None = None,
+    share: float = SHARE,
     warm: MaxEntropy | None = None,
     tolerance: float = 0.02,
     steps: int = 200,
@@ -132,6 +133,7 @@ def fitted(
         regularisation: λ, in 1/counts; 0.3 over the median σ is a good choice.
         forbidden: rules; each maps columns to the states that cannot occur together.
         contrasts: column → contrasts of its states, whose effects are kept more firmly.
+        share: part of their variance that effects have then, above 0 and at most 1.
         warm: an earlier fit over the same columns, from which the search starts.
         tolerance: of the gradient's root mean square, in standard deviations of the noise.
         steps: most steps of the search.
@@ -147,7 +149,7 @@ def fitted(
     layout = TreeLayout(JunctionTree.of(sizes, covered), [o.columns for o in known])
     dual = _Dual(
         *(layout, known, excluded(layout, kept), max(total, 0.0), regularisation),
-        contrasts=contrasts or {},
+        effects=(contrasts or {}, share),
     )
     start = _start(known, max(total, 0.0), {} if warm is None else warm.potentials)
     solution = minimised(dual.problem, dual.vector(start), tolerance=tolerance, steps=steps)
@@ -179,7 +181,7 @@ class _Dual:
         total: float,
         regularisation: float,
         *,
-        contrasts: Mapping[int, Floats],
+        effects: tuple[Mapping[int, Floats], float],
     ) -> None:
         self._layout, self._forbidden, self._total = layout, forbidden, total
         self._cells = layout.cells()
@@ -190,7 +192,7 @@ class _Dual:
         variance = [layout.stored(np.asarray(o.variance), o.columns) for o in observations]
         self._variance = np.concatenate([*variance, np.zeros(0)])
         self._ridge = regularisation * self._variance
-        self._effects = LinearEffects(layout, self._ridge, self._possible, contrasts)
+        self._effects = LinearEffects(layout, self._ridge, self._possible, *effects)
         self._redundancy = Redundancy(layout, [float(np.mean(part)) for part in variance])
 
     @property

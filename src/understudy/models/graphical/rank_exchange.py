@@ -77,9 +77,7 @@ class RankExchange:
         n = groups.shape[1]
         if n < 2 or self.stddev > MOST_NOISE:
             return groups
-        own = np.column_stack(
-            [table[groups[j]] for j, table in zip(self.columns, self.scores, strict=True)]
-        )
+        own = self._vectors(groups)
         found = self._products(own)
         lacking = wanted(found, np.nan_to_num(self.measured - found), self.stddev)
         if _size(lacking) <= CLOSE:
@@ -99,6 +97,21 @@ class RankExchange:
             if _size(lacking) <= CLOSE or _size(lacking) > SLOW * before:
                 break
         return states
+
+    def beyond(self, groups: NDArray[np.int32]) -> Floats:
+        """By how much mean products of whole vectors exceed those of shortened ones, shape (d, d).
+
+        Args:
+            groups: of each column and record, shape (columns, n).
+        """
+        own = self._vectors(groups)
+        whole: Floats = own.T @ own / (UNIT**2 * len(own))
+        return whole - self._products(own)
+
+    def _vectors(self, groups: NDArray[np.int32]) -> Floats:
+        """Scores of records, in units of 1/`UNIT`, shape (n, d)."""
+        pairs = zip(self.columns, self.scores, strict=True)
+        return np.column_stack([table[groups[j]] for j, table in pairs])
 
     @cached_property
     def measured(self) -> Floats:
