@@ -1,6 +1,7 @@
 """Cells of number lines: they divide the declared bins, and every value has its own."""
 
 import datetime
+from itertools import chain, combinations
 
 import numpy as np
 import polars as pl
@@ -132,6 +133,33 @@ def test_labels_and_ends():
     assert (line.labels[low], line.labels[high]) == ("0", "1000")
     _, line = fine(COLUMNS["real"])
     assert LineCells(line).ends == (0, line.n_ordinary - 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'kind = "integer"\nlower = 0\nupper = 9000000000000000\nspikes = [0, 1, 7]',
+        'kind = "datetime"\nlower = 1990-01-01T00:00:00\nupper = 2030-01-01T00:00:00',
+    ],
+    ids=["whole", "moments"],
+)
+def test_a_line_costs_no_more_where_bounds_are_far_apart(text):
+    """Values are not gone through one by one: these would not fit into memory."""
+    schema = Schema.loads(f'[columns.x]\n{text}\nsource = "made"\nreviewed = true')
+    assert 60 <= len(line_bins(schema.columns["x"])) <= 70
+
+
+def test_parts_that_only_spikes_fill_are_no_cells():
+    """Every choice of spikes among nine values in two bins: each cell has a value that is none."""
+    for spikes in chain.from_iterable(combinations(range(10), k) for k in range(10)):
+        if {0, 1, 2, 3, 4} <= {*spikes} or {5, 6, 7, 8, 9} <= {*spikes}:
+            continue  # a schema has no bin of spikes alone
+        head = "[columns.x]\nkind = 'integer'\nlower = 0\nupper = 9\nbins = 2\nreviewed = true"
+        schema = Schema.loads(f"{head}\nspikes = {list(spikes)}")
+        bins = line_bins(schema.columns["x"])
+        for cell in schema.with_bins({"x": bins}).columns["x"].intervals:
+            values = {*range(int(cell.low), int(cell.high) + 1)}
+            assert cell.spike or values - {*spikes}
 
 
 def test_levels_have_no_line():

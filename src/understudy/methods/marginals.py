@@ -22,10 +22,10 @@
    three columns are no candidates, and the first rounds are twice as dear: a cheap choice
    among a thousand is mostly noise.
 6. The model of greatest entropy that fits all tables, regularised in proportion to the noise
-   (`models.graphical.max_entropy`), and what second moments say of their columns, if the release
-   bought some. Within a group, states have the shape of their one-way table,
-   shrunk towards a smooth one as far as noise makes it doubtful; which records take the first
-   states of a run follows columns that were measured with it (`models.graphical.run_places`).
+   (`models.graphical.max_entropy`), what ranks say of these (`families.ranked_tables`), and second
+   moments, if the release bought some. Within a group, states have the shape of their one-way
+   table, shrunk towards a smooth one as far as noise makes it doubtful; which records take the
+   first states of a run follows columns measured with it (`models.graphical.run_places`).
    Numbers are drawn within fine bins by a density that keeps means and quantiles. Records exchange
    values until ranks go together as measured (`models.graphical.rank_exchange`).
 
