@@ -190,6 +190,21 @@ def test_bins_without_mass_are_drawn_from_evenly(masses):
         np.testing.assert_allclose(part, (np.arange(1000) + 0.5) / 1000, atol=0.001)
 
 
+@pytest.mark.parametrize("least", [5e-324, 1e-300, 1e-20, 1e-14])
+def test_hardly_anybody_far_out_in_a_tail_is_nobody(least):
+    """Slopes between such parts of all records would overflow, which is a warning."""
+    column = schema('kind = "integer"\nlower = 0\nupper = 99\nbins = [0, 10, 20, 50, 99]').columns[
+        "x"
+    ]
+    drawn = [
+        WithinBins(column, np.array([mass, 10 * mass, 300.0, 700.0])).draw(
+            np.array([2, 3] * 50), np.random.default_rng(1)
+        )
+        for mass in (0.0, least)
+    ]
+    np.testing.assert_array_equal(*drawn)
+
+
 def test_no_records_work():
     of = schema(MIXED["whole"])
     column = of.columns["x"]

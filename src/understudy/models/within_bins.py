@@ -35,6 +35,8 @@ NARROW: Final = 1 / 24
 """Width of a bin at a bound, in parts of the one beside it, up to which it may hold a heap."""
 FAINT: Final = 0.01
 """Records beside a heap, in parts of it, that are nobody."""
+NOBODY: Final = 1e-12
+"""Part of all records that is nobody, as far out in a tail: slopes of less would overflow."""
 _POINTS = 2**9
 """Of each bin between which its distribution is taken as linear: masses of cells move by less than
 three millionths of the bin's."""
@@ -193,6 +195,7 @@ class _Bends:
 def _bends(edges: Floats, masses: Floats) -> _Bends:
     """Slopes of the monotone cubic at the edges, over the densities; even ones in empty bins."""
     whole = masses.sum()
+    masses = np.where(masses > NOBODY * whole, masses, 0.0)
     if len(masses) < 2 or whole <= 0:
         return _Bends(np.ones(len(masses)), np.ones(len(masses)))
     places = (edges - edges[0]) / (edges[-1] - edges[0])
