@@ -12,14 +12,8 @@ from itertools import pairwise
 from typing import Any
 
 from understudy.errors import MethodError
-from understudy.schema import (
-    NUMERIC,
-    Calendar,
-    Column,
-    Continuous,
-    Schema,
-)
-from understudy.schema.bins import integer_intervals, real_intervals
+from understudy.schema import NUMERIC, Calendar, Column, Continuous, Schema
+from understudy.schema.bins import has_values, integer_intervals, real_intervals
 from understudy.schema.structural_zeros import Range, Rule
 
 MOST_BINS = 2**20
@@ -163,4 +157,4 @@ def _holds_values(column: Column, low: float, end: float) -> bool:
     first = math.ceil(low * scale)
     last = math.floor(high * scale) if end == math.inf else math.ceil(end * scale) - 1
     spikes = {round(interval.low * scale) for interval in column.intervals if interval.spike}
-    return last - first + 1 > sum(first <= spike <= last for spike in spikes)
+    return has_values(first, last, spikes)

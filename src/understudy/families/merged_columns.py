@@ -16,14 +16,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats, Integers
+from understudy.arrays import Flags, Floats, Integers
 from understudy.families.level_branches import level_groups
 from understudy.families.noisy_marginal import CLEAR, NoisyMarginal
+from understudy.families.state_counts import alone
 from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.merged_state_model import Mask, merged_runs, numbered
+from understudy.models.graphical.merged_state_model import merged_runs, numbered
 from understudy.models.number_tails import LEAST_HELD
 from understudy.privacy.released import Groups
-from understudy.schema import NUMERIC, Column, Schema, is_ordered
+from understudy.schema import Column, Schema, is_ordered
 from understudy.schema.coarsening import signatures, summed
 
 
@@ -78,8 +79,7 @@ class Merged:
         Args:
             name: of a column with groups; its spikes and codes of absence are in no run.
         """
-        alone = _alone(self.schema.columns[name])
-        pairs = zip(self.groups[name], alone, strict=True)
+        pairs = zip(self.groups[name], alone(self.schema.columns[name]), strict=True)
         return list(dict.fromkeys(group for group, apart in pairs if not apart))
 
     @cached_property
@@ -107,8 +107,8 @@ def observations(
     for marginal in marginals:
         table, own = marginal.table, marginal.table.groups
         allowed = merged.measured(own).table(table.columns).allowed_mask()
-        alone = len(table.columns) == 1 and not own
-        summed_up = _states_summed if alone else _cells_summed
+        by_state = len(table.columns) == 1 and not own
+        summed_up = _states_summed if by_state else _cells_summed
         counts, variance = summed_up(merged, marginal, allowed)
         scale = _scale(marginal, n_rows, int(allowed.sum()))
         columns = tuple(place[name] for name in table.columns)
@@ -116,7 +116,9 @@ def observations(
     return observed
 
 
-def _states_summed(merged: Merged, marginal: NoisyMarginal, allowed: Mask) -> tuple[Floats, Floats]:
+def _states_summed(
+    merged: Merged, marginal: NoisyMarginal, allowed: Flags
+) -> tuple[Floats, Floats]:
     """Counts of the groups of one column and their variances, from a table of its states."""
     (name,) = marginal.table.columns
     held = merged.held(name)
@@ -126,7 +128,7 @@ def _states_summed(merged: Merged, marginal: NoisyMarginal, allowed: Mask) -> tu
     return summed(noisy.counts, groups), np.where(variances > 0, variances, marginal.stddev**2)
 
 
-def _cells_summed(merged: Merged, marginal: NoisyMarginal, allowed: Mask) -> tuple[Floats, Floats]:
+def _cells_summed(merged: Merged, marginal: NoisyMarginal, allowed: Flags) -> tuple[Floats, Floats]:
     """Counts of the cells of a table in merged states, and their variances."""
     groups, own = merged.groups, marginal.table.groups
     counts = np.asarray(marginal.table.counts, dtype=np.float64)
@@ -204,18 +206,18 @@ def _groups(
         signature = _signature(column, rules[name])
         stddev = marginal.stddev
         if is_ordered(column) and (bins is not None or column.size <= FEW_VALUES):
-            alone = _alone(column)
+            single = alone(column)
             parts = np.array(finer.get(name, range(column.size)))
             first = np.unique(parts, return_index=True)[1]
             groups = merged_runs(
                 np.bincount(parts, masses.get(name, counts)),
                 stddev,
                 bins=_SINGLE if bins is None or column.size <= bins else bins,
-                alone=alone[first],
+                alone=single[first],
                 signatures=signature[first],
             )[parts]
             if name in masses:
-                groups = _without_empty(groups, masses[name] > LEAST_HELD, signature, alone)
+                groups = _without_empty(groups, masses[name] > LEAST_HELD, signature, single)
         else:
             groups = level_groups(column, counts, stddev, signature)
         if len(np.unique(groups)) < column.size:
@@ -224,10 +226,10 @@ def _groups(
 
 
 def _without_empty(
-    groups: Integers, held: Mask, signature: Integers, alone: Mask
+    groups: Integers, held: Flags, signature: Integers, single: Flags
 ) -> NDArray[np.int64]:
     """Groups of which none is held by nobody, if another of its signature is on the same line."""
-    full, names, line = np.isin(groups, groups[held]), groups.copy(), np.flatnonzero(~alone)
+    full, names, line = np.isin(groups, groups[held]), groups.copy(), np.flatnonzero(~single)
     for stretch in np.split(line, np.flatnonzero(np.diff(signature[line])) + 1):
         filled = np.flatnonzero(full[stretch])
         if len(filled):
@@ -240,11 +242,3 @@ def _signature(column: Column, rules: NDArray[np.int64]) -> NDArray[np.int64]:
     """States that may be merged: in the same rules, and all of them values or all of them codes."""
     coded = np.arange(column.size) >= column.n_ordinary
     return rules * 2 + coded
-
-
-def _alone(column: Column) -> NDArray[np.bool_]:
-    """Spikes and codes of absence, which are no part of a run."""
-    alone = np.arange(column.size) >= column.n_ordinary
-    if isinstance(column, NUMERIC):
-        alone[: column.n_ordinary] = [interval.spike for interval in column.intervals]
-    return alone

@@ -1,17 +1,17 @@
 """A noisy table with the noise that is in it, which can be drawn again.
 
-A released count is y = t + e with noise e of a known, symmetric
-distribution. Under a flat prior for the true count t its posterior is y plus such noise. So a table
-that is drawn again is the noisy one with fresh noise of the same distribution; what is computed
-from it varies around what was released as that varies around the truth. Discrete Laplace, discrete
-Gaussian, and Laplace noise on a fine lattice are replaced by continuous noise of the same
-deviation: nothing here has to be private, for it is post-processing of what was released. What this
-leaves out: a flat prior knows neither that counts are whole numbers of at least 0 nor that tables
-agree (the model that is fitted afterwards sees to that, and is a little further from sparse tables
-than the released fit, having twice the noise to get rid of); which tables were measured, and which
-states merged, stays as it was. A prior that draws tables towards independent columns would have
-less noise, but its sets would not answer: a relation is just what it shrinks, and of intervals of
-a correlation hardly any would hold the truth where noise is as large as the relation.
+A released count is y = t + e with noise e of a known, symmetric distribution. Under a flat prior
+for the true count t its posterior is y plus such noise. So a table that is drawn again is the noisy
+one with fresh noise of the same distribution; what is computed from it varies around what was
+released as that varies around the truth. Discrete Laplace, discrete Gaussian, and Laplace noise on
+a fine lattice are replaced by continuous noise of the same deviation: nothing here has to be
+private, for it is post-processing of what was released. What this leaves out: a flat prior knows
+neither that counts are whole numbers of at least 0 nor that tables agree (the model that is fitted
+afterwards sees to that, and is a little further from sparse tables than the released fit, having
+twice the noise to get rid of); which tables were measured, and which states merged, stays as it
+was. A prior that draws tables towards independent columns would have less noise, but its sets would
+not answer: a relation is just what it shrinks, and of intervals of a correlation hardly any would
+hold the truth where noise is as large as the relation.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.arrays import Flags
 from understudy.families.method import Beside
 from understudy.families.state_counts import LineParts, StateCounts
 from understudy.privacy.released import Noise, NoisyLine, NoisyTable, Released
@@ -62,7 +63,7 @@ class NoisyMarginal:
         """From what the gate gave out."""
         return cls(released.value, released.noise)
 
-    def by_state(self, held: NDArray[np.bool_]) -> StateCounts:
+    def by_state(self, held: Flags) -> StateCounts:
         """Counts of the states of its column, with those of its number line.
 
         Args:

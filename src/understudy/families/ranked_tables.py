@@ -26,7 +26,7 @@ from understudy.arrays import Floats
 from understudy.families.merged_columns import Merged
 from understudy.families.noisy_marginal import LEAST_STDDEV
 from understudy.features.rank_scores import UNIT
-from understudy.models.graphical.linear_effects import SHARE
+from understudy.models.graphical.linear_effects import SHARE, along
 from understudy.models.graphical.linear_measurement import Observation
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
@@ -41,12 +41,12 @@ class _Pair:
 
     Attributes:
         products: of their scores, in the shape of the table, or one that is broadcast to it.
-        along: centred ones, 0 in cells that cannot be.
+        centred: those of centred scores, 0 in cells that cannot be.
         places: of both columns among the ranked ones.
     """
 
     products: Floats
-    along: Floats
+    centred: Floats
     places: tuple[int, int]
 
 
@@ -105,7 +105,7 @@ class RankedTables:
             lacking = self.products[pair.places] * self.n_rows - (pair.products * counts).sum()
             reach, own = self._weights(pair, table)
             if own > 0 and np.isfinite(lacking):
-                counts += pair.along * (reach * lacking / (own * self._variance + reach**2))
+                counts += pair.centred * (reach * lacking / (own * self._variance + reach**2))
         return replace(table, counts=counts)
 
     def share(self, tables: Sequence[Observation]) -> float:
@@ -128,7 +128,7 @@ class RankedTables:
     @staticmethod
     def _weights(pair: _Pair, table: Observation) -> tuple[float, float]:
         """What a step along the products adds to their sum, and what it costs the table."""
-        reach, own = pair.along * pair.products, pair.along**2 / table.variance
+        reach, own = pair.centred * pair.products, pair.centred**2 / table.variance
         return float(reach.sum()), float(own.sum())
 
     def _pairs(self, table: Observation) -> Iterator[_Pair]:
@@ -139,10 +139,8 @@ class RankedTables:
         for axes in combinations(ranked, 2):
             first, second = (order[table.columns[axis]] for axis in axes)
             a, b = (
-                (self.exchange.scores[k] / UNIT).reshape(
-                    [-1 if j == axis else 1 for j in range(allowed.ndim)]
-                )
+                along(self.exchange.scores[k] / UNIT, axis, allowed.ndim)
                 for k, axis in zip((first, second), axes, strict=True)
             )
-            along = np.where(allowed, (a - a.mean()) * (b - b.mean()), 0.0)
-            yield _Pair(np.broadcast_to(a * b, allowed.shape), along, (first, second))
+            centred = np.where(allowed, (a - a.mean()) * (b - b.mean()), 0.0)
+            yield _Pair(np.broadcast_to(a * b, allowed.shape), centred, (first, second))

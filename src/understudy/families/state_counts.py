@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.arrays import Floats, Integers
+from understudy.arrays import Flags, Floats, Integers
 from understudy.features.line_cells import LineCells, Numeric
 from understudy.privacy.released import Noise, NoisyLine
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import NUMERIC, Column, Schema
 
 SAME = 1e-12
 """Distance of two edges that are one, in parts of the range."""
@@ -142,11 +141,16 @@ def _common_edges(one: Numeric, other: Numeric) -> Floats:
 def _parts(column: Numeric, edges: Floats) -> Integers:
     """Part of each state: stretches between edges first, then spikes and codes, each its own."""
     near = SAME * (column.bounds[1] - column.bounds[0])
-    spikes: list[bool] = [one.spike for one in column.intervals]
-    apart: NDArray[np.bool_] = np.array([*spikes, *([True] * (column.size - len(spikes)))])
-    lows = np.array([one.low for one in column.intervals])
+    apart = alone(column)
     parts = len(edges) - 1 + np.cumsum(apart)
-    parts[: len(lows)][~apart[: len(lows)]] = (
-        np.searchsorted(edges, lows[~apart[: len(lows)]] + near, side="right") - 1
-    )
+    lows = np.array([one.low for one in column.intervals if not one.spike])
+    parts[~apart] = np.searchsorted(edges, lows + near, side="right") - 1
     return np.asarray(parts, dtype=np.int64)
+
+
+def alone(column: Column) -> Flags:
+    """Which states stand by themselves: spikes and codes of absence; shape (states,)."""
+    found = np.arange(column.size) >= column.n_ordinary
+    if isinstance(column, NUMERIC):
+        found[: column.n_ordinary] = [interval.spike for interval in column.intervals]
+    return found

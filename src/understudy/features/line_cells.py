@@ -30,7 +30,7 @@ from understudy.schema import (
     Schema,
     Time,
 )
-from understudy.schema.bins import Interval
+from understudy.schema.bins import Interval, has_values
 from understudy.schema.cell_values import CLOSE
 
 FINE: Final = 64
@@ -168,16 +168,11 @@ def _whole_starts(
     low, n_values = int(interval.low), int(interval.high - interval.low) + 1
     starts = [low]
     for start in (low + n_values * k // parts for k in range(1, parts)):
-        if _has_values(starts[-1], start, spikes):
+        if has_values(starts[-1], start - 1, spikes):
             starts.append(start)
-    if len(starts) > 1 and not _has_values(starts[-1], low + n_values, spikes):
+    if len(starts) > 1 and not has_values(starts[-1], low + n_values - 1, spikes):
         starts.pop()
     return [float(start) for start in starts]
-
-
-def _has_values(first: int, end: int, spikes: set[float]) -> bool:
-    """Whether there is a whole number from `first` to before `end` that is no spike."""
-    return end - first > sum(first <= spike < end for spike in spikes)
 
 
 def _real_starts(

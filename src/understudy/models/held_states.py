@@ -20,9 +20,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.arrays import Floats
+from understudy.arrays import Flags, Floats
 from understudy.schema import Calendar, Continuous, Integer
 
 FIRM, NEAR = 4.5, 2.0
@@ -41,8 +40,6 @@ than far out, where one false stretch decides a mean."""
 _BESIDE = (1, 2, 4)
 _LACK = 3.0
 
-Mask = NDArray[np.bool_]
-
 
 def held_states(
     column: Integer | Continuous | Calendar,
@@ -51,7 +48,7 @@ def held_states(
     inside: float,
     *,
     normal: bool = True,
-) -> Mask:
+) -> Flags:
     """Which states of a column of numbers hold records: open ones, and all codes of absence.
 
     Args:
@@ -67,7 +64,7 @@ def held_states(
     return held
 
 
-def open_states(noisy: Floats, stddev: Floats, total: float, *, normal: bool = True) -> Mask:
+def open_states(noisy: Floats, stddev: Floats, total: float, *, normal: bool = True) -> Flags:
     """Which states hold records, as far as noise does not explain their counts.
 
     Args:
@@ -94,7 +91,7 @@ def open_states(noisy: Floats, stddev: Floats, total: float, *, normal: bool = T
     return np.ones(len(noisy), dtype=np.bool_)
 
 
-def _filled(found: Mask) -> Mask:
+def _filled(found: Flags) -> Flags:
     """With the closed stretches between open states that are no longer than all open ones."""
     filled, places = found.copy(), np.flatnonzero(found)
     for before, after in pairwise(places):
@@ -103,7 +100,7 @@ def _filled(found: Mask) -> Mask:
     return filled
 
 
-def _scanned(scaled: Floats, part: float, beside: float) -> Mask:
+def _scanned(scaled: Floats, part: float, beside: float) -> Flags:
     """Open states at these parts of the thresholds; counts in units of the noise."""
     found = np.zeros(len(scaled), dtype=np.bool_)
     found[[0, -1]] = scaled[[0, -1]] > AT_BOUNDS * part
@@ -115,7 +112,7 @@ def _scanned(scaled: Floats, part: float, beside: float) -> Mask:
     return _grown(scaled, found, NEAR * beside)
 
 
-def _stretches(scaled: Floats, found: Mask, length: int, least: float) -> list[int]:
+def _stretches(scaled: Floats, found: Flags, length: int, least: float) -> list[int]:
     """Where closed stretches begin that are clear by themselves, best ones first, none twice."""
     sums = _moving(scaled, length) / np.sqrt(length)
     taken = found.copy()
@@ -129,7 +126,7 @@ def _stretches(scaled: Floats, found: Mask, length: int, least: float) -> list[i
     return kept
 
 
-def _grown(scaled: Floats, found: Mask, least: float) -> Mask:
+def _grown(scaled: Floats, found: Flags, least: float) -> Flags:
     """With the stretches beside open states that have more than noise, again and again."""
     grown = found.copy()
     while True:

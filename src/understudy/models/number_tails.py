@@ -21,9 +21,8 @@ Source: Pickands (1975), Annals of Statistics 3(1), for the tails.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.arrays import Floats, Integers
+from understudy.arrays import Flags, Floats, Integers
 from understudy.models.share_tree import denoised
 from understudy.models.within_bins import bins_on_line, ends_apart, state_widths
 from understudy.schema import Calendar, Continuous, Integer
@@ -42,15 +41,13 @@ _HEAP = 0.25  # of the records in one state
 _SCALES = 40
 _DOUBT = 0.3  # deviation of how many records a tail has, in parts of those in open states
 
-Mask = NDArray[np.bool_]
-
 
 def estimated_records(
     column: Integer | Continuous | Calendar,
     counts: Floats,
     stddev: Floats,
     total: float,
-    held: Mask,
+    held: Flags,
 ) -> Floats:
     """Records in each state: smooth between the states that hold any, and at the tails.
 
@@ -91,7 +88,7 @@ def with_runs(
     return np.asarray(scaled * (masses.sum() / max(scaled.sum(), LEAST_HELD)))
 
 
-def with_tails(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats, held: Mask) -> Floats:
+def with_tails(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats, held: Flags) -> Floats:
     """Masses whose tails at both ends are smooth; the sum of all is kept.
 
     The ends are those of the part with the most records; what lies far beyond it, with empty bins
@@ -113,7 +110,7 @@ def with_tails(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats, hel
     return smooth
 
 
-def _largest(masses: Floats, held: Mask) -> tuple[int, int]:
+def _largest(masses: Floats, held: Flags) -> tuple[int, int]:
     """The part with the most records, and the empty bins up to the next one on either side."""
     found = np.flatnonzero(held)
     if not len(found):
@@ -149,9 +146,10 @@ def _tailed(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats) -> Flo
 
 
 def _expected_shape(masses: Floats, edges: Floats) -> float:
-    """Shape that the body lets one expect: of lognormal numbers it is about .3 of their deviation.
+    """Shape that the body lets one expect: of lognormal numbers it grows by .3 of their deviation.
 
-    That is as the upper decile is farther from the median than the lower one is, heaps left out.
+    It follows how much farther the upper decile is from the median than the lower one, heaps left
+    out.
     """
     spread = np.where(masses > _HEAP * masses.sum(), 0.0, masses)
     if not spread.any():

@@ -24,9 +24,9 @@ from functools import partial
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from understudy.arguments import kind_of
+from understudy.arrays import Flags
 from understudy.errors import MethodError, suggestion
 from understudy.models.given_states import Evidence
 from understudy.schema import NUMERIC, Column, Ordinal, Schema, is_ordered
@@ -35,7 +35,6 @@ from understudy.schema.derived_columns import Cells
 from understudy.schema.expression_values import faults_of, values_of
 from understudy.schema.expressions import Expression, times_as_places
 
-Mask = NDArray[np.bool_]
 Span = tuple[float, float]
 
 _ANYWHERE: Final = (-math.inf, math.inf)
@@ -52,10 +51,10 @@ class Demand:
         spans: of a numeric column, between which places its number then lies; any of them.
     """
 
-    fits: Callable[[Cells], Mask]
+    fits: Callable[[Cells], Flags]
     spans: tuple[Span, ...] = (_ANYWHERE,)
 
-    def possible(self, column: Column) -> Mask:
+    def possible(self, column: Column) -> Flags:
         """States in which a record may have it, shape (states,)."""
         every = np.arange(column.size)
         if not isinstance(column, NUMERIC):
@@ -105,7 +104,7 @@ class Condition:
         named = [f"“{one.text}”" for one in self.expressions]
         return " and ".join(named) or f"the condition on {', '.join(self.demands)}"
 
-    def holds(self, cells: Mapping[str, Cells]) -> Mask:
+    def holds(self, cells: Mapping[str, Cells]) -> Flags:
         """Which records fit.
 
         Args:
@@ -132,7 +131,7 @@ class Condition:
         Numbers that inequalities put in order may leave their bin, so their columns say nothing.
         """
         moved = {n for one in self.schema.relations if one.inequality for n in one.columns}
-        found: dict[int, Mask] = {}
+        found: dict[int, Flags] = {}
         for j, (name, column) in enumerate(self.schema.columns.items()):
             if name in moved and isinstance(column, NUMERIC):
                 continue
@@ -190,7 +189,7 @@ def _compared(name: str, column: Column, part: ast.Compare) -> Demand:
     """A comparison that names one column."""
     said = Expression(name, part)
 
-    def fits(cells: Cells) -> Mask:
+    def fits(cells: Cells) -> Flags:
         if isinstance(column, NUMERIC):
             return np.asarray(values_of(said, {name: cells.numbers}, {}) == 1)
         return np.asarray(values_of(said, {}, {name: (column, cells.states)}) == 1)
@@ -259,7 +258,7 @@ def _equal(name: str, column: Column, value: Any) -> Demand:
     return Demand(lambda cells: cells.numbers == place, ((place, place),))
 
 
-def _in_state(state: int, cells: Cells) -> Mask:
+def _in_state(state: int, cells: Cells) -> Flags:
     return np.asarray(cells.states == state)
 
 
@@ -276,7 +275,7 @@ def _between(name: str, column: Column, wanted: tuple[Any, ...]) -> Demand:
     if low > high:
         raise MethodError(f"where gives {name!r} a range that ends before it begins; turn it.")
 
-    def fits(cells: Cells) -> Mask:
+    def fits(cells: Cells) -> Flags:
         places = cells.numbers
         if not isinstance(column, NUMERIC):
             places = np.where(cells.states < column.n_ordinary, cells.states, np.nan)

@@ -4,14 +4,7 @@ from understudy.domain.cell_tree import Partition
 from understudy.domain.domain import Domain
 from understudy.domain.gibbs_keys import GibbsSweep
 from understudy.schema.calendar_columns import Calendar, Date, Datetime, Duration, Time
-from understudy.schema.columns import (
-    NUMERIC,
-    Boolean,
-    Categorical,
-    Column,
-    Ordinal,
-    is_ordered,
-)
+from understudy.schema.columns import NUMERIC, Boolean, Categorical, Column, Ordinal, is_ordered
 from understudy.schema.given_schema import private_copy
 from understudy.schema.identifier_column import Identifier
 from understudy.schema.number_columns import Continuous, Integer

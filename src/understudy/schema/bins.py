@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -58,8 +58,7 @@ def integer_intervals(
     _check_spikes(spikes, lower, upper)
     intervals = [Interval(spike, spike, show(spike), spike=True) for spike in spikes]
     for low, high in zip(starts, ends, strict=True):
-        inside = sum(low <= spike <= high for spike in spikes)
-        if inside == high - low + 1:
+        if not has_values(low, high, spikes):
             raise ValueError(
                 f"bin {show(low)} to {show(high)} holds nothing but spikes; "
                 "take them off `spikes`, or widen the bin"
@@ -67,6 +66,11 @@ def integer_intervals(
         label = show(low) if low == high else f"{show(low)} to {show(high)}"
         intervals.append(Interval(low, high, label))
     return _in_order(intervals)
+
+
+def has_values(first: int, last: int, spikes: Collection[float]) -> bool:
+    """Whether there is a whole number from `first` to `last` that is no spike; none is listed."""
+    return last - first + 1 > sum(first <= spike <= last for spike in spikes)
 
 
 def _integer_starts(lower: int, upper: int, bins: int | Sequence[int]) -> list[int]:

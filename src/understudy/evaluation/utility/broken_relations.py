@@ -23,16 +23,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from understudy.arrays import Codes, Floats, Integers
+from understudy.arrays import Codes, Flags, Floats, Integers
 from understudy.evaluation.comparison import MOST_CELLS, Comparison, Counts
 from understudy.evaluation.definitions import DEFINITIONS
 from understudy.evaluation.evaluation_results import Score
 from understudy.evaluation.kept_details import RelationKept
 from understudy.evaluation.utility.ordered_values import OrderedColumn, Scale
-
-Mask = NDArray[np.bool_]
 
 MOST_STATES = 100
 RECORDS_A_STATE = 20
@@ -55,7 +52,7 @@ class Relation:
     words: str
     records: int
     unrelated: float
-    breaking: tuple[Mask, ...]
+    breaking: tuple[Flags, ...]
 
 
 def relation_scores(
@@ -137,7 +134,7 @@ def _dependency(
     return Relation(words, comparison.n_original, there[1], tuple(breaking))
 
 
-def _breaks(states: Integers, first: Codes, second: Codes) -> Mask:
+def _breaks(states: Integers, first: Codes, second: Codes) -> Flags:
     known = states[first]
     return np.asarray((known != _UNSEEN) & (known != second))
 
@@ -168,11 +165,11 @@ def orders(columns: Sequence[OrderedColumn]) -> Iterator[Relation]:
             yield Relation(words, int(both.sum()), unrelated, breaking)
 
 
-def _exceeds(x: Floats, y: Floats, *, equal: bool) -> Mask:
+def _exceeds(x: Floats, y: Floats, *, equal: bool) -> Flags:
     return np.asarray((x > y) | (x < y) if equal else x > y)
 
 
-def _exceeding(lower: OrderedColumn, upper: OrderedColumn, both: Mask) -> float:
+def _exceeding(lower: OrderedColumn, upper: OrderedColumn, both: Flags) -> float:
     """Probability that a value of the first exceeds one of the second, drawn by itself."""
     first, second = lower.counts(lower.original[both]), upper.counts(upper.original[both])
     under = np.concatenate([[0], np.cumsum(second)])

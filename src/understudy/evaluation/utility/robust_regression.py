@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import linalg, stats
 from scipy.special import expit
 
-from understudy.arrays import Floats
+from understudy.arrays import Flags, Floats
 from understudy.inference.estimates.regression_models import separating
 
 _DEPENDENT = 1e-9
@@ -218,8 +218,6 @@ def _objective(y: Floats, x: Floats, counts: Floats, estimate: Floats, penalty: 
     return float(counts @ each - penalty @ estimate**2 / 2)
 
 
-Mask = NDArray[np.bool_]
-
 COLLINEAR, SEPARATED, EXACT, UNFITTED = "collinear", "separated", "exact", "not fitted"
 REASONS = {
     COLLINEAR: "follows from other terms, or does not vary",
@@ -255,7 +253,7 @@ def diagnosed(fitted: Fit, y: Floats, x: Floats, *, binary: bool) -> Fit:
     return replace(fitted, reasons=tuple(reasons.tolist()))
 
 
-def undetermined(x: Floats) -> Mask:
+def undetermined(x: Floats) -> Flags:
     """Columns with a part in a combination of columns that is 0 in every row, shape (p,).
 
     Args:
@@ -271,7 +269,7 @@ def undetermined(x: Floats) -> Mask:
     return np.asarray(np.abs(directions[:, sizes < _NULL]).max(axis=1, initial=0.0) > _PART)
 
 
-def separated(y: Floats, x: Floats, fitted: Fit) -> Mask:
+def separated(y: Floats, x: Floats, fitted: Fit) -> Flags:
     """Coefficients of a logistic regression that separation leaves without an estimate, shape (p,).
 
     Args:
@@ -297,7 +295,7 @@ def separated(y: Floats, x: Floats, fitted: Fit) -> Mask:
     return undetermined(left) & ~undetermined(x)
 
 
-def _without_error(fitted: Fit, y: Floats, x: Floats) -> Mask:
+def _without_error(fitted: Fit, y: Floats, x: Floats) -> Flags:
     """Coefficients whose standard error is rounding, beside that of an outcome without relation."""
     spread = x.std(axis=0)
     unit = y.std() / (np.where(spread > 0, spread, 1.0) * np.sqrt(len(y)))

@@ -22,7 +22,7 @@ from typing import ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats
+from understudy.arrays import Flags, Floats
 from understudy.models.graphical.belief_propagation import given_weights
 from understudy.models.graphical.clique_sampling import drawn
 from understudy.models.graphical.merged_state_model import Expansion, MarginalModel
@@ -30,8 +30,6 @@ from understudy.models.model import Sample
 
 REFERENCES: Final = 2**16
 """Records of a whole table."""
-
-Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +42,7 @@ class ConditionalRecords:
     """
 
     model: MarginalModel
-    evidence: Mapping[int, Mask]
+    evidence: Mapping[int, Flags]
 
     in_parts: ClassVar[bool] = True
 
@@ -94,13 +92,13 @@ class ConditionalRecords:
     def _found(self) -> tuple[Floats, float]:
         return self._given(self.evidence)
 
-    def _given(self, evidence: Mapping[int, Mask]) -> tuple[Floats, float]:
+    def _given(self, evidence: Mapping[int, Flags]) -> tuple[Floats, float]:
         """Cells of the tree given evidence, and the probability of it."""
         fit = self.model.fit
         weights = {j: self._weights(j, mask) for j, mask in evidence.items()}
         return given_weights(fit.layout, fit.probabilities, weights)
 
-    def _weights(self, column: int, mask: Mask) -> Floats:
+    def _weights(self, column: int, mask: Flags) -> Floats:
         """How much of each group fits; any part of a run counts as all of it."""
         expansion = self.model.expansions.get(column)
         if expansion is None:

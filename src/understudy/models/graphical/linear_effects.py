@@ -107,12 +107,13 @@ def effects_of(layout: TreeLayout, table: Columns, contrasts: Mapping[int, Float
         first, other = (contrasts.get(table[axis], ()) for axis in (a, b))
         if min(len(first), len(other)) == 1:
             found += [
-                _along(x, a, len(sizes)) * _along(y, b, len(sizes)) for x in first for y in other
+                along(x, a, len(sizes)) * along(y, b, len(sizes)) for x in first for y in other
             ]
     return [np.broadcast_to(effect, sizes) for effect in found]
 
 
-def _along(contrast: Floats, axis: int, axes: int) -> Floats:
+def along(contrast: Floats, axis: int, axes: int) -> Floats:
+    """A contrast, or scores, of one column in a table of several."""
     return contrast.reshape([-1 if j == axis else 1 for j in range(axes)])
 
 

@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.arrays import Codes, Floats, Integers
+from understudy.arrays import Codes, Flags, Floats, Integers
 from understudy.models.even_draws import dealt, ranked, records_by_cell, upper_ends
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.models.graphical.rank_exchange import RankExchange
@@ -35,8 +35,6 @@ from understudy.schema import Domain
 
 RARE = 3.0
 """Deviations of the noise below which a state counts as rare."""
-
-Mask = NDArray[np.bool_]
 
 
 def merged_levels(
@@ -111,7 +109,7 @@ def merged_runs(
 
 def _marks(
     n_states: int, signatures: ArrayLike | None, alone: ArrayLike | None
-) -> tuple[Integers, Mask]:
+) -> tuple[Integers, Flags]:
     rules = np.zeros(n_states, dtype=np.int64) if signatures is None else np.asarray(signatures)
     apart = np.zeros(n_states, dtype=np.bool_) if alone is None else np.asarray(alone, dtype=bool)
     return rules, apart
