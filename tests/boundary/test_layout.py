@@ -69,7 +69,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # whose spread noise leaves as it is, records that clipping misplaced (a file that was too long).
 # 4 for counts of states: a table and a line put together, which states hold anybody, merged
 # columns, fine bins (three files that were too long).
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 666, 320, 60
+# 1 for records chosen among many.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 667, 320, 60
 
 
 def code_lines(function):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm, spearmanr
 
+from understudy.models.graphical import merged_state_model
 from understudy.models.graphical.linear_measurement import Observation
 from understudy.models.graphical.max_entropy import fitted
 from understudy.models.graphical.merged_state_model import Expansion, MarginalModel
@@ -73,7 +74,9 @@ def test_ranks_go_together_as_much_as_before_merging():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_each_state_keeps_its_share_to_the_record(seed):
+def test_each_state_keeps_its_share_to_the_record(seed, monkeypatch):
+    """Of those that are drawn; which of them are kept is tested with `balanced_records`."""
+    monkeypatch.setattr(merged_state_model, "times_drawn", lambda n_rows, columns: 1)
     model_fit = fit(N * merged(related(0.8)))
     states = drawn(model_fit, both(model_fit), seed)
     for column in states:

@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy.arrays import Codes, Flags, Floats, Integers
 from understudy.models.even_draws import dealt, ranked, records_by_cell, upper_ends
+from understudy.models.graphical.balanced_records import balanced, times_drawn
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.models.graphical.rank_exchange import RankExchange
 from understudy.models.graphical.run_places import POINTS, RunPlaces
@@ -270,15 +271,18 @@ class MarginalModel:
 
         Cells that a rule forbids have probability 0 in the fit as far as the rule's columns fit
         into the tree. Records that another rule forbids are drawn again, which conditions on it;
-        what is left after some rounds is drawn uniformly over the allowed cells.
+        what is left after some rounds is drawn uniformly over the allowed cells. Of more records
+        than are wanted those are kept that hold what the model says of pairs of columns.
         """
-        states = self._draw(n_rows, rng)
+        n_drawn = n_rows * times_drawn(n_rows, len(self.domain.sizes))
+        states = self._draw(n_drawn, rng)
         conditioned(
             Sample([*states]),
             self.domain,
             lambda n: Sample([*self._draw(n, rng, systematic=False)]),
             rng,
         )
+        states = states[:, balanced(states, n_rows, self.domain.sizes, rng)]
         values = {name: within.draw(states[j], rng) for name, (j, within) in self.numbers.items()}
         return Sample([*states], values)
 

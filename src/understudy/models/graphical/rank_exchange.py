@@ -30,13 +30,15 @@ from understudy.arrays import Floats, Integers, compiled
 from understudy.features.rank_scores import UNIT, shortened
 from understudy.models.mean_products import wanted
 
-SWEEPS, FEW_SWEEPS = 40, 2
-"""Of all columns, at most; and of sets of more than `MOST_MET` records."""
+SWEEPS, SOME_SWEEPS, FEW_SWEEPS = 40, 8, 2
+"""Of all columns, at most; of sets of more than `MOST_MET` records; and of `LONG` ones."""
 SLOW: Final = 0.99
 """Part of what was lacking before a sweep, of which less must be lacking after it, or it is the
 last."""
 MOST_MET: Final = 2**17
-"""Records that meet in a sweep for a column, chosen at random; of long sets a part is enough."""
+"""Records that meet in a sweep for a column, chosen at random; of more a part is enough."""
+LONG: Final = 2**20
+"""Records of sets whose products are not worked out again after a sweep."""
 MOST_NOISE: Final = 0.125
 """Deviation of the noise in a mean product above which nothing is taken from it."""
 CLOSE: Final = 0.002
@@ -84,14 +86,13 @@ class RankExchange:
             return groups
         goal, states = found + lacking, groups.copy()
         vectors = np.ascontiguousarray(own / UNIT, dtype=np.float32)
-        long = n > MOST_MET
-        for _ in range(FEW_SWEEPS if long else SWEEPS):
+        for _ in range(SWEEPS if n <= MOST_MET else SOME_SWEEPS if n <= LONG else FEW_SWEEPS):
             before = _size(lacking)
-            order = rng.choice(n, MOST_MET, replace=False) if long else rng.permutation(n)
+            order = rng.permutation(n)[:MOST_MET]
             for k in rng.permutation(len(self.columns)):
                 met = _meetings([states[j] for j in self.partners[k]], order)
                 _exchange(states[self.columns[k]], vectors, lacking, met, int(k))
-            if not long:  # exchanges book whole vectors; shortened ones have changed by less
+            if n <= LONG:  # exchanges book whole vectors; shortened ones have changed by less
                 lacking = goal - self._products(vectors.astype(np.float64) * UNIT)
                 np.fill_diagonal(lacking, 0)
             if _size(lacking) <= CLOSE or _size(lacking) > SLOW * before:
