@@ -34,7 +34,7 @@ from understudy.arrays import Integers, compiled
 
 MOST_DRAWN = 8
 """Records drawn for each that is kept, at most."""
-MOST_VALUES = 2**23
+MOST_VALUES = 2**22
 """Values of all that are drawn, at most."""
 MOST_WORK = 2**27
 """Pairs of values of all that are drawn, at most: a few seconds."""
@@ -53,7 +53,7 @@ def times_drawn(n_rows: int, columns: int) -> int:
 
     Example:
         >>> [times_drawn(n, 14) for n in (1_000, 100_000, 1_000_000)]
-        [8, 4, 1]
+        [8, 2, 1]
     """
     times, values = 1, n_rows * columns
     while (

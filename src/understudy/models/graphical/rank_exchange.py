@@ -30,7 +30,7 @@ from understudy.arrays import Floats, Integers, compiled
 from understudy.features.rank_scores import UNIT, shortened
 from understudy.models.mean_products import wanted
 
-SWEEPS, SOME_SWEEPS, FEW_SWEEPS = 40, 8, 2
+SWEEPS, SOME_SWEEPS, FEW_SWEEPS = 40, 5, 2
 """Of all columns, at most; of sets of more than `MOST_MET` records; and of `LONG` ones."""
 SLOW: Final = 0.99
 """Part of what was lacking before a sweep, of which less must be lacking after it, or it is the
