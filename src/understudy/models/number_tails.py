@@ -8,8 +8,9 @@ smoothed (`models.share_tree`), but for
   codes.
 * **tails** of about `TAIL` standard deviations of noise. They are given the shape of a generalised
   Pareto distribution, to which tails beyond high thresholds tend. Its scale and shape have a grid
-  of values, and a tail the mean over the grid, weighted by how likely each makes the noisy counts,
-  and how likely the body makes the shape. So single records that no noisy count can show are as
+  of values, and so has how rough it is (even numbers, multiples of 5); a tail has the mean over the
+  grid, weighted by how likely each makes the noisy counts, and how likely the body makes the shape.
+  So single records that no noisy count can show are as
   many, and lie, as the rest of the column lets one expect. A tail that holds a heap, a cap or a
   second hill, which the distribution misses clearly, begins beyond it.
 
@@ -39,6 +40,8 @@ _LIGHT, _SKEWED, _LIMITS = -0.15, 0.23, (-0.3, 0.35)  # prior mean of the shape,
 _SPREAD = 0.15  # and its deviation
 _HEAP = 0.25  # of the records in one state
 _SCALES = 40
+_ROUGHNESS = np.array([0.0, 0.3, 0.8])  # deviation of a state from the tail, in parts of its own
+_ODDS = np.array([1.0, 0.1, 0.1])
 _DOUBT = 0.3  # deviation of how many records a tail has, in parts of those in open states
 
 
@@ -133,8 +136,8 @@ def _tailed(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats) -> Flo
     while beyond[start] >= usual / 2 and start < len(masses) - 1:
         own, noise = noisy[start:], stddev[start:]
         places = edges[start:] - edges[start]
-        tail = _fitted_tail(own, float(beyond[start]), noise, places, expected)
-        missed = np.flatnonzero(np.abs(own - tail) > _MISSED * noise)
+        tail, off = _fitted_tail(own, float(beyond[start]), noise, places, expected)
+        missed = np.flatnonzero(np.abs(off) > _MISSED)
         if not len(missed):
             rest = (beyond[0] - tail.sum()) / (beyond[0] - beyond[start] or 1.0)
             smooth = np.concatenate([masses[:start] * max(rest, 0.0), tail])
@@ -163,22 +166,35 @@ def _expected_shape(masses: Floats, edges: Floats) -> float:
 
 def _fitted_tail(
     noisy: Floats, mass: float, stddev: Floats, places: Floats, expected: float
-) -> Floats:
+) -> tuple[Floats, Floats]:
     """Mean records of the bins of a tail, from 0 on, over the grid of distributions.
 
     States that seem empty hold part of it, so how many records it has is fitted as well: by normal
-    counts, from a normal prior about those that the states held, cut at 0.
+    counts, from a normal prior about those that the states held, cut at 0. Where numbers lie on
+    heaps no distribution fits the states: those of a rough tail deviate from it, and what noise
+    does not explain of that stays with them.
+
+    Returns:
+        Records, and by how many standard deviations, of noise and roughness, the noisy counts are
+        off the distribution; both of shape (bins,).
     """
     scales = np.geomspace(places[1] / 8, places[-1], _SCALES)
     below = _below(places, scales[:, None, None], _SHAPES[:, None])
     shares = np.diff(below, axis=-1)
-    precise = (shares**2 / stddev**2).sum(axis=-1) + 1 / (_DOUBT * mass) ** 2
-    told = (shares * noisy / stddev**2).sum(axis=-1) + 1 / (_DOUBT**2 * mass)
+    uneven = (_ROUGHNESS[:, None, None, None] * shares * mass) ** 2
+    variances = uneven + stddev**2
+    precise = (shares**2 / variances).sum(axis=-1) + 1 / (_DOUBT * mass) ** 2
+    told = (shares * noisy / variances).sum(axis=-1) + 1 / (_DOUBT**2 * mass)
     masses = np.maximum(told / precise, 0.0)
-    prior = ((_SHAPES - expected) / _SPREAD) ** 2
-    logs = (masses**2 * precise - np.log(precise) - prior) / 2
+    prior = ((_SHAPES - expected) / _SPREAD) ** 2 + np.log(precise)
+    missed = (noisy**2 / variances + np.log(variances)).sum(axis=-1)
+    logs = (masses**2 * precise - prior - missed) / 2 + np.log(_ODDS)[:, None, None]
     weights = np.exp(logs - logs.max())
-    return np.asarray(np.tensordot(weights / weights.sum() * masses, shares, axes=2))
+    weights /= weights.sum()
+    smooth = masses[..., None] * shares
+    tails = smooth + uneven / variances * (noisy - smooth)
+    means, tail, spread = (np.tensordot(weights, one, axes=3) for one in (smooth, tails, variances))
+    return np.maximum(tail, 0.0), (noisy - means) / np.sqrt(spread)
 
 
 def _below(places: Floats, scales: Floats, shapes: Floats) -> Floats:
