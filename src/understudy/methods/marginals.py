@@ -27,7 +27,8 @@
    table, shrunk towards a smooth one as far as noise makes it doubtful; which records take the
    first states of a run follows columns measured with it (`models.graphical.run_places`).
    Numbers are drawn within fine bins by a density that keeps means and quantiles. Records exchange
-   values until ranks go together as measured (`models.graphical.rank_exchange`).
+   values until ranks go together as measured (`models.graphical.rank_exchange`); of up to eight
+   times as many those stay that hold the tables of pairs (`models.graphical.balanced_records`).
 
 * **Public**: the schema with its bins and structural zeros, the options. States that differ in a
   structural zero, spikes and codes of absence are never merged with other values.

@@ -158,7 +158,10 @@ def stated_share(stated: Number, name: str = "answers_share") -> Fraction:
 
 
 def scored_columns(schema: Schema) -> tuple[str, ...]:
-    """Columns whose second moments are bought: all, but those of the most levels if too many."""
+    """Columns whose second moments are bought: all, but those of the most levels if too many.
+
+    None where those that are left have a single state each: there is nothing to measure.
+    """
     sizes = {name: n_scores(column) for name, column in schema.columns.items()}
     left = sum(sizes.values())
     dropped = set()
@@ -167,4 +170,4 @@ def scored_columns(schema: Schema) -> tuple[str, ...]:
             break
         dropped.add(name)
         left -= sizes[name]
-    return tuple(name for name in schema.names if name not in dropped)
+    return tuple(name for name in schema.names if left and name not in dropped)
