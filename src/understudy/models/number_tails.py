@@ -8,11 +8,11 @@ smoothed (`models.share_tree`), but for
   codes.
 * **tails** of about `TAIL` standard deviations of noise. They are given the shape of a generalised
   Pareto distribution, to which tails beyond high thresholds tend. Its scale and shape have a grid
-  of values, and so has how rough it is (even numbers, multiples of 5); a tail has the mean over the
-  grid, weighted by how likely each makes the noisy counts, and how likely the body makes the shape.
-  So single records that no noisy count can show are as
-  many, and lie, as the rest of the column lets one expect. A tail that holds a heap, a cap or a
-  second hill, which the distribution misses clearly, begins beyond it.
+  of values, and so has how rough the tail is (even numbers, multiples of 5). A tail has the mean
+  over the grid, weighted by how likely each makes the noisy counts, and how likely the body makes
+  the shape. So single records that no noisy count can show are as many, and lie, as the rest of the
+  column lets one expect. A tail that holds a heap, a cap or a second hill, which the distribution
+  misses clearly, begins beyond it.
 
 All of it is post-processing of released values.
 

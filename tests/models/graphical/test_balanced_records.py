@@ -44,7 +44,7 @@ def tables(states, sizes, order):
     return np.concatenate(found)
 
 
-def slow_choice(states, n_rows, sizes, seed, passes=3):
+def slow_choice(states, n_rows, sizes, seed, passes=2):
     """The same, by whole sums of squares and with both records of a pair tried."""
 
     def all_tables(records):

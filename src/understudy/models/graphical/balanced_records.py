@@ -10,12 +10,13 @@ many:
    those before, in the sum of (found − half)²/(half + 1). Each pair decides in turn; those of the
    last halving decide again, knowing what the others did.
 
-**Each record is kept with the same probability**, whatever it holds: were first and second of every
-pair exchanged, each gain would change its sign, and the others would be kept. Both ways of meeting
-are as likely, so each halving keeps a record with probability ½, and the expected number in every
-cell is that of the model. (It would not be were a halving to mend what the one before left: cells
-that expect less than half a record would be emptied for good, and tails of numbers with them.) What
-is impossible stays so. Tables of three columns and more scatter no more than before.
+**Each record is kept with the same probability**, whatever it holds. Were first and second of every
+pair exchanged, what tables have too much they would lack, and the other records would be kept. Both
+ways of meeting are as likely, so each halving keeps a record with probability ½, and the expected
+number in every cell is that of the model. (It would not be were a halving to mend what the one
+before left: cells that expect less than half a record would be emptied for good, and tails of
+numbers with them.) What is impossible stays so. Tables of three columns and more scatter no more
+than before.
 
 Sources: Spencer (1977), "Balancing games", Journal of Combinatorial Theory B 23 (signs that keep
 sums of vectors small, one after the other); Dwivedi & Mackey (2021), "Kernel thinning", COLT
@@ -40,7 +41,7 @@ MOST_WORK = 2**27
 """Pairs of values of all that are drawn, at most: a few seconds."""
 MOST_CELLS = 2**23
 """Cells of all tables that are kept in balance, the smallest tables first: 64 megabytes."""
-_PASSES = 3
+_PASSES = 2
 """Decisions of each pair of the last halving; what others leave counts a half, a quarter of it."""
 
 
@@ -84,11 +85,12 @@ def balanced(
     while len(kept) > n_rows:
         wanted /= 2
         first, second = np.split(kept, 2)
-        signs, excess = np.zeros(len(first), dtype=np.int8), np.zeros_like(wanted)
+        signs = np.zeros(len(first), dtype=np.int8)
+        balance = np.stack([1 / (wanted + 1), np.zeros_like(wanted)], axis=1)
         for _ in range(_PASSES if len(first) == n_rows else 1):
-            _decide(own, (first, second), signs, tables.places, (np.reciprocal(wanted + 1), excess))
+            _decide(own, (first, second), signs, tables.places, balance)
         kept = np.where(signs > 0, first, second)
-        wanted += excess
+        wanted += balance[:, 1]
     return kept
 
 
@@ -143,9 +145,9 @@ def _decide(
     met: tuple[Integers, Integers],
     signs: NDArray[np.int8],
     places: tuple[Integers, Integers],
-    balance: tuple[NDArray[np.float32], NDArray[np.float32]],
+    balance: NDArray[np.float32],
 ) -> None:
-    """Each pair keeps one of its records; signs and excess are changed in place.
+    """Each pair keeps one of its records; signs and balance are changed in place.
 
     Args:
         own: states of each record, shape (records, columns).
@@ -153,9 +155,9 @@ def _decide(
         signs: 1 where the first is kept, −1 where the second is, 0 where neither is yet.
         places: of the tables, and sizes of the columns.
         balance: weight of each cell, and by how much its count exceeds the wanted one, where a
-            record of a pair that has not decided counts one half.
+            record of a pair that has not decided counts one half; shape (cells, 2).
     """
-    (starts, sizes), (weights, excess) = places, balance
+    starts, sizes = places
     d = own.shape[1]
     plus, minus = np.empty(d * d, dtype=np.int64), np.empty(d * d, dtype=np.int64)
     for p in range(len(signs)):
@@ -169,12 +171,16 @@ def _decide(
                 width = sizes[v] if v > u else 0
                 i, j = start + a[u] * width + a[v], start + b[u] * width + b[v]
                 plus[differ], minus[differ] = i, j
-                gain += weights[i] * (excess[i] - half) - weights[j] * (excess[j] + half)
+                by_a, by_b = (
+                    balance[i, 0] * (balance[i, 1] - half),
+                    balance[j, 0] * (balance[j, 1] + half),
+                )
+                gain += by_a - by_b  # rounded alike where a and b are exchanged
                 differ += 1
         sign = 1 if gain <= 0 else -1
         if sign != signs[p]:
             step = np.float32(0.5) * (sign - signs[p])
             for k in range(differ):
-                excess[plus[k]] += step
-                excess[minus[k]] -= step
+                balance[plus[k], 1] += step
+                balance[minus[k], 1] -= step
             signs[p] = sign

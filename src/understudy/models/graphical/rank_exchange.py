@@ -30,12 +30,12 @@ from understudy.arrays import Floats, Integers, compiled
 from understudy.features.rank_scores import UNIT, shortened
 from understudy.models.mean_products import wanted
 
-SWEEPS, SOME_SWEEPS, FEW_SWEEPS = 40, 5, 2
+SWEEPS, SOME_SWEEPS, FEW_SWEEPS = 40, 10, 2
 """Of all columns, at most; of sets of more than `MOST_MET` records; and of `LONG` ones."""
 SLOW: Final = 0.99
 """Part of what was lacking before a sweep, of which less must be lacking after it, or it is the
 last."""
-MOST_MET: Final = 2**17
+MOST_MET: Final = 2**16
 """Records that meet in a sweep for a column, chosen at random; of more a part is enough."""
 LONG: Final = 2**20
 """Records of sets whose products are not worked out again after a sweep."""
