@@ -37,8 +37,8 @@ MOST_DRAWN = 8
 """Records drawn for each that is kept, at most."""
 MOST_VALUES = 2**22
 """Values of all that are drawn, at most."""
-MOST_WORK = 2**27
-"""Pairs of values of all that are drawn, at most: a few seconds."""
+MOST_WORK = 2**26
+"""Pairs of values of all that are drawn, at most: about two seconds."""
 MOST_CELLS = 2**23
 """Cells of all tables that are kept in balance, the smallest tables first: 64 megabytes."""
 _PASSES = 2
