@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
 from pathlib import Path
 from unittest.mock import patch
 
@@ -72,9 +71,7 @@ def main() -> None:
     asked = parser.parse_args()
     for text in asked.case:
         name, rows, epsilon = text.split(":")
-        table = load(asked.data, name)
-        if int(rows):
-            table = replace(table, frame=table.frame.sample(int(rows), seed=1))
+        table = load(asked.data, name).part(int(rows))
         found = case(table, epsilon, asked.runs)
         error = np.std(found[:, 0, 1] - found[:, 1, 1], ddof=1) / np.sqrt(asked.runs)
         print(f"{text}: ± {error:.4f}")

@@ -12,7 +12,6 @@ tables of one, two and three columns; ± is the standard error of the second.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +67,7 @@ def main() -> None:
     print(f"{'case':32} {'way':28} {'one':>7} {'two':>7} {'±':>7} {'three':>7}")
     for case in asked.case:
         name, n, epsilon = case.split(":")
-        table = load(asked.data, name)
-        table = replace(table, frame=table.frame.sample(int(n), seed=1))
+        table = load(asked.data, name).part(int(n))
         for method, options in WAYS:
             runs = [scores(table, epsilon, method, options) for _ in range(asked.runs)]
             one, two, three = np.mean(runs, axis=0)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +86,7 @@ def opened(name: str, n: int, folder: Path | None) -> tuple[pl.DataFrame, Any, i
         people = survey(n)
         return people.people, lambda rows: people.schema(rows, n), MOST_CELLS
     assert folder is not None
-    table = load(folder, name)
-    table = replace(table, frame=table.frame.sample(n, seed=1))
+    table = load(folder, name).part(n)
     return table.frame, table.schema, table.design.most_cells
 
 

@@ -9,7 +9,7 @@ for values that do not apply or are missing, is said below.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +100,10 @@ class KnownTable:
     def target(self) -> int | None:
         """Place of the column to predict."""
         return list(self.levels).index(self.design.target) if self.design.target else None
+
+    def part(self, n_rows: int) -> KnownTable:
+        """So many of its rows, the same ones each time; all if 0."""
+        return replace(self, frame=self.frame.sample(n_rows, seed=1)) if n_rows else self
 
     def schema(self, rows: str) -> Schema:
         """The public schema, with a "public" or a "private" number of rows."""

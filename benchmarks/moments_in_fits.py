@@ -66,9 +66,7 @@ def main() -> None:
     asked = parser.parse_args()
     for text in asked.case or CASES:
         name, rows, epsilon = text.split(":")
-        table = load(Path(asked.data), name)
-        if int(rows):
-            table = replace(table, frame=table.frame.sample(int(rows), seed=1))
+        table = load(Path(asked.data), name).part(int(rows))
         found = case(table, epsilon, asked.runs)
         error = np.std(found[:, 0, 1] - found[:, 1, 1], ddof=1) / np.sqrt(asked.runs)
         means = found.mean(axis=0)

@@ -170,4 +170,4 @@ def scored_columns(schema: Schema) -> tuple[str, ...]:
             break
         dropped.add(name)
         left -= sizes[name]
-    return tuple(name for name in schema.names if left and name not in dropped)
+    return tuple(name for name in schema.names if name not in dropped) if left else ()

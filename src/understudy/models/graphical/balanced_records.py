@@ -25,6 +25,7 @@ sums of vectors small, one after the other); Dwivedi & Mackey (2021), "Kernel th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -32,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Integers, compiled
+from understudy.domain.stacked_tables import table_counts
 
 MOST_DRAWN = 8
 """Records drawn for each that is kept, at most."""
@@ -78,65 +80,47 @@ def balanced(
         rng: which records meet.
     """
     kept: Integers = rng.permutation(states.shape[1])
-    if len(kept) == n_rows:
-        return kept
-    own, tables = np.ascontiguousarray(states.T), _Tables(sizes, n_rows)
-    wanted = tables.counts(states)
+    own, tables = np.ascontiguousarray(states.T), _tables(sizes, n_rows)
+    places = _starts(tables, sizes), np.array(sizes, dtype=np.int64)
+    wanted = table_counts(states, sizes, tables)
     while len(kept) > n_rows:
         wanted /= 2
         first, second = np.split(kept, 2)
         signs = np.zeros(len(first), dtype=np.int8)
         balance = np.stack([1 / (wanted + 1), np.zeros_like(wanted)], axis=1)
         for _ in range(_PASSES if len(first) == n_rows else 1):
-            _decide(own, (first, second), signs, tables.places, balance)
+            _decide(own, (first, second), signs, places, balance)
         kept = np.where(signs > 0, first, second)
         wanted += balance[:, 1]
     return kept
 
 
-class _Tables:
-    """Where in one long array the cells of each single column and pair of columns lie.
+def _tables(sizes: Sequence[int], n_rows: int) -> list[tuple[int, ...]]:
+    """Columns of the tables that are kept in balance: single ones, and the smallest pairs.
 
-    Attributes:
-        sizes: number of states of each column.
-        pairs: those with a table that is kept in balance.
-        starts: first cell of each pair's table, −1 where it has none, and on the diagonal that of
-            the column's own; shape (columns, columns).
-        cells: of all.
+    A table of more cells than there are records to keep cannot be balanced.
     """
+    pairs = combinations(range(len(sizes)), 2)
+    tables: list[tuple[int, ...]] = [(j,) for j in range(len(sizes))]
+    cells = sum(sizes)
+    for size, pair in sorted((sizes[u] * sizes[v], (u, v)) for u, v in pairs):
+        cells += size
+        if size > n_rows or cells > MOST_CELLS:
+            break
+        tables.append(pair)
+    return tables
 
-    def __init__(self, sizes: Sequence[int], n_rows: int) -> None:
-        """A table of more cells than there are records to keep cannot be balanced."""
-        self.sizes = np.asarray(sizes, dtype=np.int64)
-        d, cells = len(sizes), int(self.sizes.sum())
-        self.starts = np.full((d, d), -1, dtype=np.int64)
-        np.fill_diagonal(self.starts, np.cumsum(self.sizes) - self.sizes)
-        listed = sorted((int(sizes[u]) * int(sizes[v]), u, v) for u, v in combinations(range(d), 2))
-        self.pairs = []
-        for size, u, v in listed:
-            if size > n_rows or cells + size > MOST_CELLS:
-                break
-            self.starts[u, v] = cells
-            self.pairs.append((u, v))
-            cells += size
-        self.cells = cells
 
-    @property
-    def places(self) -> tuple[Integers, Integers]:
-        """Starts, and the number of states of each column."""
-        return self.starts, self.sizes
+def _starts(tables: Sequence[tuple[int, ...]], sizes: Sequence[int]) -> Integers:
+    """Where the cells of each pair begin, −1 without a table, and on the diagonal of each column.
 
-    def counts(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
-        """All tables of some records, shape (cells,)."""
-        found = np.zeros(self.cells, dtype=np.float32)
-        for j, size in enumerate(self.sizes):
-            start = self.starts[j, j]
-            found[start : start + size] = np.bincount(states[j], minlength=size)
-        for u, v in self.pairs:
-            start, size = self.starts[u, v], self.sizes[u] * self.sizes[v]
-            codes = states[u].astype(np.int64) * self.sizes[v] + states[v]
-            found[start : start + size] = np.bincount(codes, minlength=size)
-        return found
+    Shape (columns, columns).
+    """
+    starts, start = np.full((len(sizes),) * 2, -1, dtype=np.int64), 0
+    for table in tables:
+        starts[table[0], table[-1]] = start
+        start += math.prod(sizes[j] for j in table)
+    return starts
 
 
 @compiled
@@ -153,7 +137,7 @@ def _decide(
         own: states of each record, shape (records, columns).
         met: the first and the second of each pair, shape (pairs,).
         signs: 1 where the first is kept, −1 where the second is, 0 where neither is yet.
-        places: of the tables, and sizes of the columns.
+        places: where tables begin (`_starts`), and sizes of the columns.
         balance: weight of each cell, and by how much its count exceeds the wanted one, where a
             record of a pair that has not decided counts one half; shape (cells, 2).
     """
@@ -171,10 +155,8 @@ def _decide(
                 width = sizes[v] if v > u else 0
                 i, j = start + a[u] * width + a[v], start + b[u] * width + b[v]
                 plus[differ], minus[differ] = i, j
-                by_a, by_b = (
-                    balance[i, 0] * (balance[i, 1] - half),
-                    balance[j, 0] * (balance[j, 1] + half),
-                )
+                by_a = balance[i, 0] * (balance[i, 1] - half)
+                by_b = balance[j, 0] * (balance[j, 1] + half)
                 gain += by_a - by_b  # rounded alike where a and b are exchanged
                 differ += 1
         sign = 1 if gain <= 0 else -1

@@ -282,7 +282,8 @@ class MarginalModel:
             lambda n: Sample([*self._draw(n, rng, systematic=False)]),
             rng,
         )
-        states = states[:, balanced(states, n_rows, self.domain.sizes, rng)]
+        if n_drawn > n_rows:
+            states = states[:, balanced(states, n_rows, self.domain.sizes, rng)]
         values = {name: within.draw(states[j], rng) for name, (j, within) in self.numbers.items()}
         return Sample([*states], values)
 
