@@ -70,7 +70,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # 4 for counts of states: a table and a line put together, which states hold anybody, merged
 # columns, fine bins (three files that were too long).
 # 1 for records chosen among many.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 667, 320, 60
+# 2 for what few rows allow for: cells that noise leaves room for, and what is not bought of them.
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 669, 320, 60
 
 
 def code_lines(function):

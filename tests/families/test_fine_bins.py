@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from understudy.engine.coding import Coder
-from understudy.families.fine_bins import coarse_again, fine_bins
+from understudy.families.fine_bins import LEVELS, bins_for, coarse_again, fine_bins
 from understudy.features.line_cells import line_bins
 from understudy.release.decoding import decode
 from understudy.schema import Schema
@@ -53,9 +53,39 @@ def test_every_own_edge_stays_and_there_are_many_bins(name):
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_the_schema_with_fine_bins_survives_being_written(name):
-    fine = schema(name).with_bins(fine_bins(schema(name)))
+@pytest.mark.parametrize("most", LEVELS)
+def test_the_schema_with_fine_bins_survives_being_written(name, most):
+    fine = schema(name).with_bins(fine_bins(schema(name), most))
     assert Schema.loads(fine.dumps()) == fine
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_fewer_bins_are_fewer_and_keep_every_own_edge(name):
+    """With the default ones beside them, and one at each bound."""
+    of = schema(name)
+    own, found = starts(of.columns[name]), [starts(at(of, name, most)) for most in LEVELS]
+    assert [len(one) for one in found] == sorted(len(one) for one in found)
+    for most, one in zip(LEVELS, found, strict=True):
+        assert set(own) <= set(one)
+        assert len(one) <= max(most, most // 2 + len(own) + 4)
+    assert len(found[0]) < len(found[-1])
+
+
+def at(of, name, most):
+    """The column in at most so many bins."""
+    return of.with_bins(fine_bins(of, most)).columns[name]
+
+
+def test_bins_are_as_many_as_the_root_of_records_in_noise():
+    """Noise adds up as the bins do, and what they hide falls as they grow."""
+    records = 2.0 ** np.arange(-20, 30)
+    found = [bins_for(one) for one in records]
+    assert found == sorted(found)
+    assert set(found) == set(LEVELS)
+    assert bins_for(0.0) == LEVELS[0]
+    for more in (4.0, 16.0):
+        twice = [bins_for(more * one) / bins_for(one) for one in (12.0, 15.0)]
+        assert twice == [more**0.5] * 2
 
 
 @pytest.mark.parametrize("name", ["amount", "cents", "income", "signed"])
@@ -153,12 +183,13 @@ def test_rows_are_not_asked_for():
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_schema_with_fine_bins_tells_that_they_were_default_ones(name):
+@pytest.mark.parametrize("most", LEVELS)
+def test_a_schema_with_fine_bins_tells_that_they_were_default_ones(name, most):
     """So that whoever has a release asks again for what was asked: the same lines and tables."""
     of = schema(name)
-    fine = of.with_bins(fine_bins(of))
+    fine = of.with_bins(fine_bins(of, most))
     again = coarse_again(Schema.loads(fine.dumps()))
-    assert again.with_bins(fine_bins(again)).columns == fine.columns
+    assert again.with_bins(fine_bins(again, most)).columns == fine.columns
     assert again.columns == of.columns
     assert line_bins(again.columns[name]) == line_bins(of.columns[name])
 

@@ -14,6 +14,10 @@ first of them, or the tail does. So a column gets fine bins, from its public bou
 
 Bins that the schema declares are left as they are: a list of edges, or a number other than the
 default. All edges of the schema stay edges, so that rules that name whole bins still do.
+
+Where a table has few records beside its noise, so many bins hold noise alone. Sums of them have
+more of it than a bin as wide has, and no smoothing makes up for that. `bins_for` says how many are
+worth their noise.
 """
 
 from __future__ import annotations
@@ -30,9 +34,14 @@ from understudy.features.line_cells import Numeric, line_bins
 from understudy.schema import NUMERIC, Column, Continuous, Date, Datetime, Integer, Schema, Time
 from understudy.schema.number_columns import DEFAULT_BINS
 
-_EACH = 256  # values, up to which each has a bin of its own: heaps show there
-_TIMES = 128  # bins of a calendar
-_GROWING = 62  # growing bins
+LEVELS = (32, 64, 128, 256)
+"""About how many bins a column gets; and values, up to which each has one: heaps show there."""
+PER_ROOT = 8.5
+"""Bins for the root of records in deviations of noise: with k bins, noise adds up as k, and what
+bins hide falls as 1/k."""
+_TIMES = 128  # bins of a calendar, at most
+_GROWING = 62  # growing bins, at most
+_LINED = 128  # bins, from which on those of the number line are among them
 _SMALLEST = 1e-6  # first width of the growing ones, in parts of the distance that they cover
 _SLOWEST = 1.08  # ratio of their ends: finer ones would hold hardly any record more
 _EDGE = 1 / 2048  # width of the bins at the bounds, in parts of the range
@@ -40,13 +49,28 @@ _EDGE = 1 / 2048  # width of the bins at the bounds, in parts of the range
 FineBins = dict[str, int | tuple[Any, ...]]
 
 
-def fine_bins(schema: Schema) -> FineBins:
+def bins_for(records: float) -> int:
+    """How many bins are worth their noise, one of `LEVELS`.
+
+    Args:
+        records: all rows, in standard deviations of the noise in one bin.
+
+    Example:
+        >>> [bins_for(records) for records in (10, 100, 1000)]
+        [32, 64, 256]
+    """
+    wanted = PER_ROOT * math.sqrt(max(records, 1e-9))
+    return min(LEVELS, key=lambda level: abs(math.log(level / wanted)))
+
+
+def fine_bins(schema: Schema, most: int = LEVELS[-1]) -> FineBins:
     """Fine bins of the numeric columns whose bins are the default ones.
 
     A schema file does not tell a declared number of bins from the default if both are 20.
 
     Args:
         schema: the public schema.
+        most: about how many, one of `LEVELS`; the default ones beside it.
 
     Returns:
         What `Schema.with_bins` takes; columns that keep their bins are left out.
@@ -65,7 +89,7 @@ def fine_bins(schema: Schema) -> FineBins:
         column = schema.columns[name]
         if _by_default(column):
             declared = [interval.low for interval in column.intervals if not interval.spike]  # type: ignore[union-attr]
-            starts = merged_starts(column, _starts(column, declared), set(declared))
+            starts = merged_starts(column, _starts(column, declared, most), set(declared))
             if len(starts) > len(declared):
                 bins[name] = _declared(column, starts)
     return bins
@@ -82,7 +106,7 @@ def coarse_again(schema: Schema) -> Schema:
         own, alone = schema.columns[name], schema.part([name])
         coarse = own.model_copy(update={"bins": None if isinstance(own, Integer) else DEFAULT_BINS})
         former = alone.model_copy(update={"columns": {name: coarse}, "forbidden": ()})
-        if former.with_bins(fine_bins(former)).columns[name] == own:
+        if any(former.with_bins(fine_bins(former, k)).columns[name] == own for k in LEVELS):
             columns[name] = coarse
     return schema.model_copy(update={"columns": columns})
 
@@ -102,18 +126,20 @@ def _declared(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
     return declared_bins(column, starts)
 
 
-def _starts(column: Column, declared: list[float]) -> list[float]:
+def _starts(column: Column, declared: list[float], most: int) -> list[float]:
     """Where bins begin, those of the schema among them, ascending."""
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
     step = _step(column)
-    if step and (high - low) / step < _EACH:
+    if step and (high - low) / step < most:
         places = [low + k * step for k in range(round((high - low) / step) + 1)]
     elif isinstance(column, Date | Datetime | Time):
-        places = calendar_edges(column, _TIMES - len(declared))
+        places = calendar_edges(column, max(min(_TIMES, most) - len(declared), 1))
     else:
         margin = (high - low) * _EDGE
-        places = [*_even(column), *_growing(low, high, step), low + margin, high - margin]
+        even = _even(column) if most >= _LINED else []
+        growing = _growing(low, high, step, min(_GROWING, most // 2))
+        places = [*even, *growing, low + margin, high - margin]
     last = high - (step or (high - low) * 1e-9) if isinstance(column, Continuous) else high
     return _apart([_on_grid(column, place) for place in places], declared, last)
 
@@ -152,16 +178,19 @@ def _even(column: Numeric) -> list[float]:
     return [interval.low for interval in fine.intervals if not interval.spike]
 
 
-def _growing(low: float, high: float, step: float) -> list[float]:
+def _growing(low: float, high: float, step: float, number: int) -> list[float]:
     """Places at distances from 0, or the bound next to it, in fixed ratio."""
     origin = min(max(low, 0.0), high)
     reaches = [side for side in (low - origin, high - origin) if side]
-    return [origin, *(origin + far for r in reaches for far in _ratios(r, step, reaches))]
+    return [
+        origin,
+        *(origin + far for r in reaches for far in _ratios(r, step, number // len(reaches))),
+    ]
 
 
-def _ratios(reach: float, step: float, reaches: list[float]) -> Iterator[float]:
+def _ratios(reach: float, step: float, most: int) -> Iterator[float]:
     first = max(abs(reach) * _SMALLEST, step)
     finest = math.log(abs(reach) / first) / math.log(_SLOWEST) if first < abs(reach) else 0
-    places = min(_GROWING // len(reaches), math.ceil(finest))
+    places = min(most, math.ceil(finest))
     for distance in np.geomspace(first, abs(reach), max(places, 1), endpoint=False):
         yield math.copysign(float(f"{distance:.4g}"), reach)

@@ -8,7 +8,7 @@ answer questions from, the last fit takes what they say of the same columns
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -24,7 +24,6 @@ from understudy.families.measurement_plan import (
     PlannedTable,
     announced,
     natural_noise,
-    size_weights,
 )
 from understudy.families.merged_columns import Merged, observations
 from understudy.families.method import Beside, Method, Tables
@@ -209,10 +208,10 @@ class MarginalMethod(Method):
         return self.model_mb * 1e6 / 8
 
     def _one_ways(
-        self, gate: Gate, spend: Fraction, exponent: float = 0.0, halved: Collection[str] = ()
+        self, gate: Gate, spend: Fraction, weights: Sequence[Fraction] | None = None
     ) -> list[NoisyMarginal]:
-        """A table of each column."""
-        tables = self._tables(gate.schema, gate.budget, exponent, halved)
+        """A table of each column; costs go by weights, alike if None."""
+        tables = self._tables(gate.schema, gate.budget, weights)
         return [NoisyMarginal.of(table) for table in gate.ask(tables, spend=spend)]
 
     def _planned_one_ways(
@@ -220,18 +219,16 @@ class MarginalMethod(Method):
         schema: Schema,
         spend: Fraction,
         budget: Budget,
-        exponent: float = 0.0,
-        halved: Collection[str] = (),
+        weights: Sequence[Fraction] | None = None,
     ) -> list[PlannedTable]:
         require_columns(schema)
-        tables = self._tables(schema, budget, exponent, halved)
+        tables = self._tables(schema, budget, weights)
         return list(announced(tables, schema, spend, budget, tables.marginals))
 
     def _tables(
-        self, schema: Schema, budget: Budget, exponent: float, halved: Collection[str]
+        self, schema: Schema, budget: Budget, weights: Sequence[Fraction] | None
     ) -> NoisyTables:
         marginals = [(name,) for name in schema.names]
-        weights = size_weights(schema, exponent, halved)
         return NoisyTables(marginals, noise=self._noise(budget), weights=weights)
 
 

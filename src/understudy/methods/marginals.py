@@ -1,10 +1,10 @@
 """Adaptive marginals on merged states: AIM, improved where measurements said so.
 
 1. A noisy table of each column at `one_way_share` of the budget, more of it for columns of many
-   states: ∝ states^(2/3), which minimises the summed L1 error. A number line of the column, if the
-   release buys one, joins it (`families.state_counts`). Of a column of numbers, states whose
-   counts noise explains are empty (`models.held_states`), and long tails have a smooth shape
-   (`models.number_tails`).
+   states: ∝ states^(2/3), which minimises the summed L1 error. Numbers have as many bins as noise
+   allows for so many rows (`families.fine_bins`). A number line, if the release buys one, joins
+   its table (`families.state_counts`). Of a column of numbers, states whose counts noise explains
+   are empty (`models.held_states`), and long tails have a smooth shape (`models.number_tails`).
    Where noise leaves room for fewer cells than a table of two columns has, they are bought once
    more, in proportion to what is lacking: with few records and a small budget, columns drawn from
    good tables are closer than pairs drowned in noise. That is divided ∝ states^(1/3), since much of
@@ -49,8 +49,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import Annotated, ClassVar, final
 
@@ -60,16 +61,18 @@ from pydantic import Field
 from understudy.arrays import Floats
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
 from understudy.families.effort import Effort, known_rows
-from understudy.families.fine_bins import fine_bins
+from understudy.families.fine_bins import bins_for, fine_bins
 from understudy.families.measurement_plan import (
     PlannedTable,
     announced,
     planned_rounds,
+    size_weights,
 )
 from understudy.families.merged_columns import Merged, coarse_groups
 from understudy.families.method import Facts, Prepared
 from understudy.families.moment_tables import measured_beside
-from understudy.families.noisy_marginal import LEAST_STDDEV, NoisyMarginal
+from understudy.families.noise_room import records_per_noise
+from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.families.number_masses import fine_tables, number_masses, runs_spend, wide_numbers
 from understudy.families.rank_agreement import planned_ranks, rank_products, ranks_spend
 from understudy.families.workload import tied_pairs, tied_spend
@@ -77,7 +80,6 @@ from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget, exact
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.calibration import calibrate
 from understudy.privacy.released import Groups
 from understudy.schema import Schema, is_ordered
 
@@ -130,16 +132,14 @@ class Marginals(AdaptiveMethod):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One-way tables, and rounds that follow from what is measured."""
-        schema = schema.with_bins(fine_bins(schema))
+        fine = fine_bins(schema)
+        schema = schema.with_bins(fine)
         self._workload(schema)
-        ranks = ranks_spend(schema, budget, spend, self.ranks_share)
+        ranks, bought, runs, wide = self._before_rounds(schema, spend, budget)
         spend -= ranks
-        bought, wide = (
-            self._one_way_spend(schema, spend),
-            wide_numbers(schema, budget, self.bins or MOST_BINS),
-        )
-        runs = runs_spend(schema, bought, wide)
-        one_ways = self._planned_one_ways(schema, bought - runs, budget, 2 / 3, wide)
+        weights = size_weights(schema, 2 / 3, wide)
+        one_ways = self._planned_one_ways(schema, bought - runs, budget, weights)
+        one_ways = [replace(one, chosen=one.columns[0] in fine) for one in one_ways]
         if bought == spend:
             return tuple(one_ways)
         if wide:
@@ -155,8 +155,15 @@ class Marginals(AdaptiveMethod):
         return (*one_ways, planned_rounds(schema, spend - bought - cost, budget, self._cells))
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
-        """Fine bins for numbers whose bins are the default ones."""
-        return super().setup(gate.rebinned(fine_bins(gate.schema)), spend, fits=fits)
+        """Bins for numbers whose bins are the default ones: as many as are worth their noise.
+
+        Costs are those of the finest, of which plans speak.
+        """
+        finest = gate.schema.with_bins(fine_bins(gate.schema))
+        _, bought, _, _ = self._before_rounds(finest, gate.remaining / fits, gate.budget)
+        each = records_per_noise(gate, self._noise(gate.budget), bought / len(finest.names))
+        own = gate.rebinned(fine_bins(gate.schema, bins_for(each)))
+        return Prepared(partial(self._fit, own, finest), own.schema)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """Which columns are certain to be merged."""
@@ -168,9 +175,8 @@ class Marginals(AdaptiveMethod):
             if is_ordered(column) and column.size > most
         ]
         rare = "Levels with few records beside noise share a group in tables of several columns"
-        if not wide:
-            return (f"{rare}.",)
-        return (f"{rare}; states next to each other share one in {', '.join(wide)}.",)
+        runs = f"; states next to each other share one in {', '.join(wide)}" if wide else ""
+        return (f"{rare}{runs}.",)
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """About 2.5 rounds a column, as seen at ε = 1 with δ (`understudy.families.effort`)."""
@@ -185,20 +191,19 @@ class Marginals(AdaptiveMethod):
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the columns, merge states, measure what the model gets wrong."""
+        return self._fit(gate, gate.schema, spend, n_rows)
+
+    def _fit(self, gate: Gate, planned: Schema, spend: Fraction, n_rows: int) -> Model:
+        """The same, where the bins of numbers may be coarser than those that costs go by."""
         gate.require(spend)
         schema = gate.schema
-        ranks = ranks_spend(schema, gate.budget, spend, self.ranks_share)
+        ranks, bought, runs, wide = self._before_rounds(planned, spend, gate.budget)
         spend -= ranks
-        bought, wide = (
-            self._one_way_spend(schema, spend),
-            wide_numbers(schema, gate.budget, self.bins or MOST_BINS),
-        )
-        runs = runs_spend(schema, bought, wide)
         tied, rest = tied_pairs(schema, self._cells), spend - bought
         cost = tied_spend(tied, self._first(schema, rest, gate.budget), rest)
-        known = self._one_ways(gate, bought - runs, 2 / 3, wide)
+        known = self._one_ways(gate, bought - runs, size_weights(planned, 2 / 3, wide))
         if again := self._again(gate, rest - cost):
-            known += self._one_ways(gate, again, 1 / 3)
+            known += self._one_ways(gate, again, size_weights(schema, 1 / 3))
         known = self._lined(schema, known, measured_beside(gate.measured))
         left = rest - cost - again
         most = self._bins(gate, left)
@@ -215,8 +220,23 @@ class Marginals(AdaptiveMethod):
         workload = self._workload(view.schema, pairs=narrow).telling(view.schema)
         if not (narrow or self.degree or self.target or self.workload):
             workload = workload.deeper(view.schema)
-        pace = self._pace(gate, left, narrow=narrow)
+        pace = Pace(
+            spend=left,
+            first=self._first(schema, left, gate.budget, narrow=narrow),
+            measured=exact(self.measured_share),
+            model_cells=self._cells,
+            noise=self._noise(gate.budget),
+        )
         return self._in_rounds(gate, merged, known, pace, workload, bought=spend - left)
+
+    def _before_rounds(
+        self, schema: Schema, spend: Fraction, budget: Budget
+    ) -> tuple[Fraction, Fraction, Fraction, tuple[str, ...]]:
+        """Costs of ranks, of one-way tables and of those among them over runs; columns of these."""
+        ranks = ranks_spend(schema, budget, spend, self.ranks_share)
+        bought = self._one_way_spend(schema, spend - ranks)
+        wide = wide_numbers(schema, budget, self.bins or MOST_BINS)
+        return ranks, bought, runs_spend(schema, bought, wide), wide
 
     def _again(self, gate: Gate, left: Fraction) -> Fraction:
         """What buys the one-way tables once more; from public numbers and that of the rows.
@@ -243,15 +263,6 @@ class Marginals(AdaptiveMethod):
         alone = [one for name, one in fine_tables(marginals).items() if name not in chosen]
         own = coarse_groups(schema, alone, self.bins or MOST_BINS, masses)
         return Merged(schema, {**own, **merged.groups}, masses)
-
-    def _pace(self, gate: Gate, spend: Fraction, *, narrow: bool) -> Pace:
-        return Pace(
-            spend=spend,
-            first=self._first(gate.schema, spend, gate.budget, narrow=narrow),
-            measured=exact(self.measured_share),
-            model_cells=self._cells,
-            noise=self._noise(gate.budget),
-        )
 
     def _first(
         self, schema: Schema, spend: Fraction, budget: Budget, *, narrow: bool = False
@@ -298,21 +309,10 @@ class Marginals(AdaptiveMethod):
         return int(min(max(math.sqrt(self._room(gate, spend)), LEAST_BINS), MOST_BINS))
 
     def _room(self, gate: Gate, spend: Fraction) -> float:
-        """Cells of a table that have as many records as `RECORDS_PER_CELL` asks for.
-
-        Args:
-            gate: with the number of rows.
-            spend: of all rounds.
-        """
-        accounting = gate.budget.accounting
-        table = spend * exact(self.measured_share)
-        noise = calibrate(
-            self._noise(gate.budget),
-            spend=table / exact(_rounds(accounting) * len(gate.schema.names)),
-            accounting=accounting,
-            neighbours=gate.neighbours,
-        )
-        return known_rows(gate) / (RECORDS_PER_CELL * max(noise.stddev, LEAST_STDDEV))
+        """Cells of a round's table with as many records as `RECORDS_PER_CELL`; spend of all."""
+        rounds = exact(_rounds(gate.budget.accounting) * len(gate.schema.names))
+        table = spend * exact(self.measured_share) / rounds
+        return records_per_noise(gate, self._noise(gate.budget), table) / RECORDS_PER_CELL
 
 
 def _rounds(accounting: Accounting) -> float:

@@ -250,10 +250,10 @@ def replicate(world: World, number: int) -> list[Outcome | None]:
     rng = np.random.default_rng(sequence)
     request = world.request
     gate = world.door(world.sample(rng), request.schema, request.budget, int(rng.integers(2**63)))
-    n_rows = bought_once(request, gate).value
+    n_rows, request = bought_once(request, gate)
     prepared = prepared_by(request, gate)
     schema = prepared.schema
-    drawn = draw_sets(request, prepared, gate, n_rows, rng)
+    drawn = draw_sets(request, prepared, gate, n_rows.value, rng)
     tables = [decode(records.states, schema, rng, records.values) for records in drawn]
     return [_answer(question, tables, schema) for question in world.questions]
 

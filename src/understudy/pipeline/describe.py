@@ -12,6 +12,7 @@ from functools import lru_cache
 
 from understudy.families.method import Method
 from understudy.inference.declared_analyses import ExpectedAnswers
+from understudy.pipeline.few_rows import settled
 from understudy.pipeline.request import Request
 from understudy.privacy.accounting.budget import Budget, decimal_up
 from understudy.privacy.gate import Gate
@@ -45,6 +46,7 @@ def manifest_of(
         seed: of the sampling; None if it was not seeded.
         secure: whether the noise came from the operating system's entropy.
     """
+    request = settled(request, n_rows.value)
     bought = gate.ledger[n_rows.entry - 1].spent if n_rows.entry else None
     return Manifest(
         method=request.name,

@@ -10,6 +10,7 @@ from understudy.families.method import Prepared
 from understudy.models import Model
 from understudy.pipeline.describe import measurements_of
 from understudy.pipeline.drawn_parts import Decoder
+from understudy.pipeline.few_rows import settled
 from understudy.pipeline.interruption import Progress
 from understudy.pipeline.number_places import places_of
 from understudy.pipeline.request import Request
@@ -39,7 +40,7 @@ def measured(
     Returns:
         The number of rows, the schema of the release, what was measured, and the synthetic tables.
     """
-    n_rows = bought_once(request, gate)
+    n_rows, request = bought_once(request, gate)
     prepared = prepared_by(request, gate)
     models = _fitted(request, prepared, gate, n_rows, tell)
     measurements = measurements_of(gate, prepared.schema)
@@ -50,21 +51,25 @@ def measured(
     return n_rows, prepared.schema, measurements, tables
 
 
-def bought_once(request: Request, gate: Gate) -> Released[int]:
+def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:
     """The number of rows; and number lines and second moments, if answers are to have them.
 
     Args:
         request: what was asked for.
         gate: that has spent nothing yet.
+
+    Returns:
+        The number, and what is asked for of so many rows.
     """
     n_rows = gate.ask(RowCount(), spend=request.rows_spend)
+    request = settled(request, n_rows.value)
     if request.lines is not None:
         gate.ask(request.lines, spend=request.lines_spend)
     if request.heaps is not None:
         gate.ask(request.heaps, spend=request.heaps_spend)
     for asked, spend in request.answers:
         gate.ask(asked, spend=spend)
-    return n_rows
+    return n_rows, request
 
 
 def _fitted(

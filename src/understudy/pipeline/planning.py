@@ -13,6 +13,8 @@ from understudy.families.measurement_plan import PlannedTable
 from understudy.inference.declared_analyses import Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
+from understudy.pipeline.few_rows import remarks as few_rows_remarks
+from understudy.pipeline.few_rows import settled
 from understudy.pipeline.request import Request, request_of
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.schema import Schema
@@ -136,6 +138,8 @@ def plan(
         "priority": priority,
     }
     request = request_of(schema, **asked)
+    if request.schema.rows == "public":
+        request = settled(request, request.schema.n_rows or 0)
     tables, setup = request.tables(), request.setup()
     expected = expected_of(request, assume_rows, like)
     effort = request.method.effort(request.schema, tables, request.budget)
@@ -151,7 +155,11 @@ def plan(
         setup=setup,
         tables=tables,
         fits=request.fits,
-        remarks=(*request.remarks, *_with_private_rows(request, tables, asked)),
+        remarks=(
+            *request.remarks,
+            *few_rows_remarks(request),
+            *_with_private_rows(request, tables, asked),
+        ),
         memory_mb=round(effort.memory_mb, 1),
         seconds=round(effort.shared + request.fits * effort.seconds, 2),
         expected=expected.answers if expected else (),

@@ -43,10 +43,7 @@ from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.privacy.mechanisms.counts.heap_counts import HeapCounts
 from understudy.privacy.mechanisms.counts.number_lines import NumberLines
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
-from understudy.privacy.noise.calibration import (
-    calibrate,
-    describe,
-)
+from understudy.privacy.noise.calibration import calibrate, describe
 from understudy.privacy.noise.distributions import DiscreteNoise
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
@@ -72,6 +69,7 @@ class Request:
         priority: columns of which second moments are bought by themselves as well.
         priority_spend: what buys these.
         heaps_spend: what buys counts of how numbers are rounded; 0 for none.
+        usual_answers: whether nobody asked for these second moments (`few_rows`).
     """
 
     schema: Schema
@@ -88,6 +86,7 @@ class Request:
     priority: tuple[str, ...] = ()
     priority_spend: Fraction = Fraction(0)
     heaps_spend: Fraction = Fraction(0)
+    usual_answers: bool = False
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """What one fit measures; and buys before, where each fit does."""
@@ -309,6 +308,7 @@ def request_of(
         priority=named,
         priority_spend=rest * parts.priority,
         heaps_spend=heaps_spend,
+        usual_answers=answers_share is lines_share is None and not (declared or named),
     )
 
 

@@ -1,0 +1,115 @@
+"""Second moments of so few rows that nothing could be answered from them: not bought, and told."""
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from understudy.errors import InferenceError
+from understudy.pipeline.few_rows import WITH_LINES, WITHOUT, least_rows, settled
+from understudy.pipeline.request import request_of
+from understudy.privacy.accounting.budget import exact
+from understudy.release.measurement_kind import Kind
+
+BUDGET = {"epsilon": 1, "delta": "1e-6"}
+NUMBER = {"kind": "integer", "lower": 0, "upper": 99, "reviewed": True}
+GROUP = {"kind": "categorical", "levels": ["a", "b"], "reviewed": True}
+BOTH = {"x": NUMBER, "y": NUMBER, "g": GROUP}
+
+
+def schema(columns=BOTH, n_rows=None):
+    told = {"rows": "private"} if n_rows is None else {"rows": "public", "n_rows": n_rows}
+    return us.Schema.model_validate({**told, "columns": columns})
+
+
+def rows(n, columns=BOTH):
+    """The strongest relations that there can be."""
+    rng = np.random.default_rng(5)
+    high = rng.integers(0, 2, n)
+    made = {"x": 99 * high, "y": 99 * high, "g": np.array(["a", "b"])[high]}
+    return pl.DataFrame({name: made[name] for name in columns})
+
+
+def request(of, **asked):
+    usual = {"method": "auto", "sets": 1, "options": None, "rows_share": "0.05"}
+    return request_of(of, **usual | BUDGET | asked)
+
+
+def spent(release):
+    """All of the budget, in its unit."""
+    unit = next(name for name in release.manifest.ledger[0] if name.endswith("_exact"))
+    return sum(exact(one[unit]) for one in release.manifest.ledger)
+
+
+def bought(release):
+    return any(one.kind is Kind.PRODUCTS for one in release.measurements)
+
+
+@pytest.mark.parametrize("columns", [BOTH, {"g": GROUP, "h": GROUP}], ids=["lines", "no lines"])
+def test_the_least_number_is_that_of_the_noise(columns):
+    asked = request(schema(columns))
+    (step,) = asked.answer_steps()
+    most = WITH_LINES if asked.lines else WITHOUT
+    assert least_rows(asked) - 1 < step.stddev / most <= least_rows(asked)
+    assert settled(asked, least_rows(asked)) is asked
+    assert settled(asked, least_rows(asked) - 1) == dataclasses.replace(
+        asked, answers_spend=0, usual_answers=False
+    )
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"answers_share": 0.25},
+        {"lines_share": 0},
+        {"priority": ["x", "g"]},
+        {"analyses": ["ols y ~ x"]},
+        {"method": "marginals"},
+        {"delta": 0},
+    ],
+    ids=str,
+)
+def test_what_somebody_asked_for_is_bought_of_any_rows(asked):
+    made = request(schema(), **asked)
+    assert least_rows(made) == 0
+    assert settled(made, 0) is made
+
+
+def test_few_rows_have_tables_for_all_of_the_budget():
+    """The ledger, the plan's remark and the manifest agree; and replicates ask for the same."""
+    least = least_rows(request(schema()))
+    few, more = (
+        us.synthesize(rows(n), schema(), insecure_noise_seed=1, **BUDGET)
+        for n in (least // 2, 2 * least)
+    )
+    assert (bought(few), bought(more)) == (False, True)
+    assert few.manifest.answers_share in (None, "0")
+    assert exact(more.manifest.answers_share) > 0
+    assert spent(few) == spent(more)
+    remark = us.plan(schema(), **BUDGET).remarks[-1]
+    assert f"comes out at {least:,} or more" in remark
+    us.analyze(few, "mean", "x", uncertainty="bootstrap", repeats=39, seed=1, anyway=True)
+
+
+def test_nothing_is_answered_from_moments_of_fewer():
+    """Of the strongest relations, one row below the least number."""
+    n = least_rows(request(schema())) - 1
+    for seed in range(3):
+        asked = {"answers_share": 0.25, "insecure_noise_seed": seed}
+        made = us.synthesize(rows(n), schema(), **BUDGET, **asked)
+        assert bought(made)
+        for kind, formula in [("correlation", "x + y"), ("ols", "y ~ x"), ("mean", "x ~ g")]:
+            with pytest.raises(InferenceError):
+                us.analyze(made, kind, formula)
+
+
+@pytest.mark.parametrize("part", [0.5, 2])
+def test_a_public_number_of_rows_is_known_to_the_plan(part):
+    n = int(part * least_rows(request(schema(n_rows=10**6))))
+    plan = us.plan(schema(n_rows=n), **BUDGET)
+    made = us.synthesize(rows(n), schema(n_rows=n), insecure_noise_seed=1, **BUDGET)
+    assert any("products" in one.query or one.form == "moments" for one in plan.setup) == (part > 1)
+    assert bought(made) == (part > 1)
+    assert not any("comes out" in one for one in plan.remarks)
