@@ -414,7 +414,8 @@ def _cases() -> list[Case]:
     """What each method accepts, of: options × δ × private and public rows × sets.
 
     The first options of a method meet δ = 0 with private and public rows, and δ > 0 with private
-    ones, and all kinds of sets, but free ones, which share one fit, with δ = 0 alone; each of the others δ = 0, one kind of rows and one kind of sets.
+    ones, and all kinds of sets, but free ones, which share one fit, with δ = 0 alone; each of the
+    others δ = 0, one kind of rows and one kind of sets.
     Methods that share how sets are made with another one (`ALIKE`) make one set.
     """
     found = []

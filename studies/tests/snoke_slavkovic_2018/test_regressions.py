@@ -170,7 +170,7 @@ def test_loose_bounds_that_do_no_harm_are_called_so():
 def test_the_study_runs_to_its_page(tmp_path, serial, monkeypatch):
     monkeypatch.setattr(charts, "_DPI", 20)
     assert STUDIES["pmse-regression"] is PMSE_REGRESSION
-    page = run_study(PMSE_REGRESSION, tmp_path / "out", reps=2, jobs=1).read_text(encoding="utf-8")
+    page = run_study(PMSE_REGRESSION, tmp_path / "out", reps=1, jobs=1).read_text(encoding="utf-8")
     assert page.count("<svg") == 3
     text = (tmp_path / "out" / "pmse-regression.md").read_text(encoding="utf-8")
     assert "nan" not in text
