@@ -13,7 +13,6 @@ from understudy import cli, pipeline
 from understudy.errors import MethodError
 from understudy.methods import METHODS
 from understudy.pipeline import planning
-from understudy_studies.framework import charts
 from understudy_studies.repeated_sampling import coverage
 from understudy_studies.repeated_sampling.coverage import naive, population, simulation
 from understudy_studies.repeated_sampling.coverage.claims import findings
@@ -190,7 +189,6 @@ def test_the_study_runs_over_all_methods_from_the_command_line(
 ):
     """With a repetition at one budget, as `understudy study coverage --out DIR --reps 1`."""
     monkeypatch.setattr(simulation, "EPSILONS", (2.0,))
-    monkeypatch.setattr(charts, "_DPI", 20)
     out = tmp_path / "out"
     arguments = ["study", "coverage", "--out", str(out), "--reps", "1", "--jobs", "1"]
     monkeypatch.setattr(sys, "argv", ["understudy", *arguments])
