@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from understudy_studies.framework import chunk_workers, runner
+from understudy_studies.framework import charts, chunk_workers, runner
 from understudy_studies.framework.chart_marks import MOST_LINES, NAMES
 from understudy_studies.framework.charts import render
 from understudy_studies.snoke_slavkovic_2018 import candidates, conditions, proposals
@@ -230,7 +230,8 @@ def crowded():
 def look_at_every_figure(monkeypatch):
     """No figure of any study that a test draws lacks a title of an axis, or is past reading.
 
-    Dice are not looked at: their figure is made for the runner alone.
+    Dice are not looked at: their figure is made for the runner alone. Images are coarse, which the
+    drawings beside them are not.
     """
 
     def looked_at(chart):
@@ -241,3 +242,4 @@ def look_at_every_figure(monkeypatch):
         return render(chart)
 
     monkeypatch.setattr(runner, "render", looked_at)
+    monkeypatch.setattr(charts, "_DPI", 20)

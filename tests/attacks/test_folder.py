@@ -818,7 +818,7 @@ def used(folder):
 
 
 FUZZ = settings(
-    max_examples=80,
+    max_examples=40,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
@@ -830,7 +830,7 @@ FUZZ = settings(
 def test_any_change_of_a_manifest_ends_in_a_release_or_a_sentence(published, tmp_path, kind):
     """Claim attacked: no manifest makes a traceback, when it is loaded, shown or analysed.
 
-    80 changes of each kind of release: an entry removed, or replaced by any JSON.
+    40 changes of each kind of release: an entry removed, or replaced by any JSON.
     """
     folder = laid_out(published[kind], tmp_path / "r")
     whole = manifest_of(folder)

@@ -64,6 +64,12 @@ def nodes(tree: ast.AST) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(tree))
 
 
+@cache
+def calls(tree: ast.AST) -> tuple[ast.Call, ...]:
+    """All calls within a syntax tree."""
+    return tuple(node for node in nodes(tree) if isinstance(node, ast.Call))
+
+
 def with_module(name: str, text: str) -> Sources:
     """The house with one more module."""
     return house() | {name: ast.parse(text)}
@@ -409,7 +415,7 @@ def imports_in_disguise(modules: Sources) -> list[str]:
     return [
         module
         for module, tree in modules.items()
-        for node in nodes(tree)
+        for node in calls(tree)
         if any(is_call_of(node, name) for name in named)
     ]
 

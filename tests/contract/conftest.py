@@ -414,7 +414,8 @@ def _cases() -> list[Case]:
     """What each method accepts, of: options × δ × private and public rows × sets.
 
     The first options of a method meet δ = 0 with private and public rows, and δ > 0 with private
-    ones, and all kinds of sets; each of the others δ = 0, one kind of rows and one kind of sets.
+    ones, and all kinds of sets, but free ones, which share one fit, with δ = 0 alone; each of the
+    others δ = 0, one kind of rows and one kind of sets.
     Methods that share how sets are made with another one (`ALIKE`) make one set.
     """
     found = []
@@ -427,7 +428,11 @@ def _cases() -> list[Case]:
             for delta, rows in COMBINATIONS if k == 0 else [("0", others)]:
                 found.append(Case(name, options, delta, rows))
                 if name not in ALIKE and (delta, rows) != ("0", "public"):
-                    found += [Case(name, o, delta, rows, 3) for o in several or [options]]
+                    found += [
+                        Case(name, one, delta, rows, 3)
+                        for one in several or [options]
+                        if delta == "0" or one.get("sets") != "free"
+                    ]
     return [case for case in found if _accepted(case)]
 
 
@@ -484,6 +489,13 @@ SELECTIONS = {
     "told": list({(one.method, one.sets, one.sets_kind): one for one in reversed(CASES)}.values()),
     "buying": BUYING,
     "accounting": list(ACCOUNTS.values()),
+    # Public rows only take a step away, so that they are asked for where there are no others.
+    "continued": list(
+        {
+            (one.method, str(one.options), one.delta, one.sets): one
+            for one in sorted(CASES, key=lambda one: one.rows == "private")
+        }.values()
+    ),
     "drawing": DRAWING,
     "modelling": MODELLING,
     "dense": [case for case in TABLES if case.forms == {"dense"}],

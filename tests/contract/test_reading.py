@@ -577,7 +577,7 @@ def test_one_line_more_in_a_file_that_pandas_parses(base, odd):
     require_same(before, codes(parsed([*cells, odd])), len(cells), odd)
 
 
-@settings(derandomize=True, deadline=None, max_examples=25)
+@settings(derandomize=True, deadline=None, max_examples=12)
 @given(
     st.lists(
         st.none()

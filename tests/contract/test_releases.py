@@ -60,7 +60,7 @@ def test_any_rows_give_rows_of_the_schema(one_set, released, tables, forbidden, 
     require_schema_kept(one_set, released(one_set, rows), forbidden, tables[rows])
 
 
-@pytest.mark.parametrize("rows", ["no rows", "out of domain", "ordinary"])
+@pytest.mark.parametrize("rows", ["no rows", "ordinary"])
 def test_any_rows_give_several_sets_of_the_schema(several, released, tables, forbidden, rows):
     require_schema_kept(several, released(several, rows), forbidden, tables[rows])
 
@@ -81,7 +81,7 @@ def test_a_tiny_budget_gives_rows_of_the_schema(
 
 @pytest.mark.parametrize(
     ("rows", "epsilon"),
-    [("no rows", "0.00001"), ("out of domain", "1"), ("ordinary", "600"), ("ordinary", "10000000")],
+    [("no rows", "0.00001"), ("out of domain", "1"), ("ordinary", "10000000")],
 )
 def test_any_release_can_be_saved_and_read_again(default, released, tmp_path, rows, epsilon):
     release = released(default, rows, epsilon)
@@ -143,7 +143,9 @@ def test_a_table_without_a_positive_count_still_gives_rows(counting):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "csv", "parquet"])
-def test_the_kind_of_frame_that_came_in_goes_out(default, some, tmp_path, kind):
+def test_the_kind_of_frame_that_came_in_goes_out(accounting, some, tmp_path, kind):
+    """Of a few methods: all of them read rows of one kind, and make tables whose types were looked
+    at above, from which every kind of frame is made by the same code."""
     frame = some(20).frame
     path = tmp_path / f"people.{kind}"
     if kind == "csv":
@@ -152,8 +154,8 @@ def test_the_kind_of_frame_that_came_in_goes_out(default, some, tmp_path, kind):
         frame.write_parquet(path)
     given = {"pandas": frame.to_pandas, "polars": frame.clone, "arrow": frame.to_arrow}
     data = given.get(kind, lambda: path)()
-    arguments = default.arguments() | default.permission
-    out = us.synthesize(data, default.schema(20), **arguments).sets[0]
+    arguments = accounting.arguments() | accounting.permission
+    out = us.synthesize(data, accounting.schema(20), **arguments).sets[0]
     if kind == "polars":
         assert dict(out.schema) == POLARS
     elif kind == "arrow":

@@ -31,7 +31,7 @@ def no_rows(monkeypatch):
 
 
 def test_a_seed_fixes_the_release_with_a_checkpoint_and_from_it(
-    case, released, tables, epsilon, tmp_path, no_rows
+    continued, released, tables, epsilon, tmp_path, no_rows
 ):
     """Three runs with one noise seed: without a checkpoint, writing one, and continued from it.
 
@@ -39,11 +39,11 @@ def test_a_seed_fixes_the_release_with_a_checkpoint_and_from_it(
     checkpoint holds it."""
     kept = {"checkpoint": tmp_path, "keep_checkpoint": True, "insecure_noise_seed": 3}
     asked = tables["ordinary"], epsilon
-    undisturbed = released(case, insecure_noise_seed=3)
-    assert content(case.release(*asked, **kept)) == content(undisturbed)
+    undisturbed = released(continued, insecure_noise_seed=3)
+    assert content(continued.release(*asked, **kept)) == content(undisturbed)
     if (
         all(entry["noise"] != UNPAID for entry in undisturbed.manifest.ledger)
-        and case.configured.private
+        and continued.configured.private
     ):
         no_rows()
-    assert content(case.release(*asked, **kept)) == content(undisturbed)
+    assert content(continued.release(*asked, **kept)) == content(undisturbed)

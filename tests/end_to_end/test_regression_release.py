@@ -191,10 +191,11 @@ def test_intervals_cover(epsilon, delta, share):
     """With a true coverage of 95 % one run in 300,000 fails by chance.
 
     Nine tenths of the variance are noise here, and sampling there. An interval that left that part
-    out would be a third as long and cover less than half of the time.
+    out would be a third as long and cover less than half of the time: in 40 runs, as often as is
+    asked for with a probability of 0.2 % for each coefficient.
     """
     held, shares = [], []
-    for seed in range(100):
+    for seed in range(40):
         rows = people(np.random.default_rng(1000 + seed), 2000)
         found = us.regress(
             rows, SCHEMA, FORMULA, epsilon=epsilon, delta=delta, insecure_noise_seed=seed
@@ -203,7 +204,7 @@ def test_intervals_cover(epsilon, delta, share):
             frame = found.to_frame()
             held.append((frame["lower"] <= TRUTH) & (frame["upper"] >= TRUTH))
             shares.append(found.analysis.pooled.synthesis_share)
-    assert len(held) >= 95
+    assert len(held) >= 38
     assert (np.sum(held, axis=0) >= stats.binom.ppf(1e-6, len(held), 0.95)).all()
     assert share[0] <= np.median(shares) <= share[1]
 

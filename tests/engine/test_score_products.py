@@ -149,30 +149,42 @@ ODD = {
 }
 
 
+SCORED = Scores.of(SCHEMA, SCHEMA.names)
+LINED = {name: LineCells.of(SCHEMA, name) for name in ("x", "day", "same")}
+
+
+def totals(reader, frames, place):
+    """All that is summed of frames, which a reader gets one after the other."""
+    place.mkdir()
+    table = Table(READERS[reader](frames, place), SCHEMA)
+    exact = table.score_products(SCORED).expose()
+    counts = table.line_counts(LINED).expose()
+    sums = exact.sums, exact.products, exact.squares, exact.coded
+    return np.concatenate([[exact.count], *sums]), np.concatenate(list(counts.values()))
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory):
+    """Totals of ordinary rows, by reader."""
+    return {
+        reader: totals(reader, [rows(40, 2)], tmp_path_factory.mktemp("plain") / "rows")
+        for reader in READERS
+    }
+
+
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("reader", READERS)
-def test_one_odd_row_changes_nothing_of_the_others(reader, odd, tmp_path):
+def test_one_odd_row_changes_nothing_of_the_others(reader, odd, before, tmp_path):
     """Whatever stands in one row and whichever reader gets it, the sums of the others are what they
     were, and those of all differ by what the row adds alone, a record at most."""
-    scores = Scores.of(SCHEMA, SCHEMA.names)
-    lines = {name: LineCells.of(SCHEMA, name) for name in ("x", "day", "same")}
-
-    def totals(*frames):
-        (place := tmp_path / str(len(list(tmp_path.iterdir())))).mkdir()
-        table = Table(READERS[reader](frames, place), SCHEMA)
-        exact = table.score_products(scores).expose()
-        counts = table.line_counts(lines).expose()
-        sums = exact.sums, exact.products, exact.squares, exact.coded
-        return np.concatenate([[exact.count], *sums]), np.concatenate(list(counts.values()))
-
-    plain = rows(40, 2)
     ordinary = {"x": 4, "day": "2020-02-29", "same": 5, "level": "mid"}
     row = pl.DataFrame([ordinary | ODD[odd]])
-    before, after, own = totals(plain), totals(plain, row), totals(row)
-    for without, whole, alone in zip(before, after, own, strict=True):
+    after = totals(reader, [rows(40, 2), row], tmp_path / "after")
+    own = totals(reader, [row], tmp_path / "own")
+    for without, whole, alone in zip(before[reader], after, own, strict=True):
         assert np.array_equal(whole, without + alone)
     assert np.abs(own[0]).max() <= UNIT**2
-    assert own[1].sum() == len(lines)
+    assert own[1].sum() == len(LINED)
     assert set(own[1]) <= {0, 1}
 
 

@@ -45,7 +45,7 @@ def lattice(scale: float) -> LatticeLaplace:
     return LatticeLaplace(representable(exact, step), step)
 
 
-RUNS = 6_000
+RUNS = 3_000
 
 
 @cache
@@ -155,8 +155,8 @@ def test_survivors_are_those_of_the_dense_table(distribution, threshold):
         others = sorted(int(n) for code, n in kept.items() if code not in (0, 4))
         return int(kept.get(0, 0)), int(kept.get(4, 0)), tuple(others[:2]), len(others)
 
-    first = Counter(filtered() for _ in range(5_000))
-    second = Counter(dense(flat) for flat in dense_counts(noise)[:5_000].tolist())
+    first = Counter(filtered() for _ in range(RUNS))
+    second = Counter(dense(flat) for flat in dense_counts(noise).tolist())
     assert p_value(first, second) > ALPHA
 
 

@@ -153,7 +153,7 @@ def types_of(value):
 
 
 @pytest.mark.fuzz
-@settings(reproducible, max_examples=150)
+@settings(reproducible, max_examples=80)
 @given(schemas())
 def test_round_trip_is_exact(schema):
     text = schema.dumps()

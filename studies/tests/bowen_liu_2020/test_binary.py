@@ -22,7 +22,6 @@ from understudy_studies.bowen_liu_2020 import BOWEN_LIU_1
 from understudy_studies.bowen_liu_2020.binary import simulation as binary
 from understudy_studies.bowen_liu_2020.binary import usable
 from understudy_studies.bowen_liu_2020.binary.page import verdicts as binary_verdicts
-from understudy_studies.framework import charts
 from understudy_studies.framework import interval_tally as sums
 from understudy_studies.framework.result_curves import Curves
 from understudy_studies.framework.runner import run_study
@@ -199,7 +198,6 @@ def test_planted_shares_that_are_not_the_papers_do_not_agree():
 
 def test_study_1_runs_to_its_page(tmp_path, serial, monkeypatch):
     monkeypatch.setattr(binary, "LOG_EPSILONS", (*range(-10, -3), 0, 1, 10))
-    monkeypatch.setattr(charts, "_DPI", 20)
     page = run_study(BOWEN_LIU_1, tmp_path / "out", reps=30, jobs=1).read_text(encoding="utf-8")
     assert page.count("<svg") == 4
     assert "Beside the paper" in page

@@ -24,7 +24,6 @@ from understudy.schema import Schema
 from understudy_studies.bowen_liu_2020 import BOWEN_LIU_2, histograms
 from understudy_studies.bowen_liu_2020.continuous import claims as continuous_claims
 from understudy_studies.bowen_liu_2020.continuous import simulation as continuous
-from understudy_studies.framework import charts
 from understudy_studies.framework.result_curves import Curves
 from understudy_studies.framework.runner import run_study
 from understudy_studies.measures.grouped_histograms import bin_counts, bin_shares
@@ -258,7 +257,6 @@ def test_study_2_runs_to_its_page(tmp_path, serial, monkeypatch):
     monkeypatch.setattr(continuous, "LOG_EPSILONS", (-5, -2, 0, 4, 10))
     page_text = sys.modules["understudy_studies.bowen_liu_2020.continuous.page"]
     monkeypatch.setattr(page_text, "MEASURES", {"bias": "bias", "rmse": "error"})
-    monkeypatch.setattr(charts, "_DPI", 20)
     page = run_study(BOWEN_LIU_2, tmp_path / "out", reps=30, jobs=1).read_text(encoding="utf-8")
     assert page.count("<svg") == 6
     assert "Beside the paper" in page

@@ -21,7 +21,6 @@ from understudy_studies.bowen_liu_2020.mixed import cellwise, population
 from understudy_studies.bowen_liu_2020.mixed import claims as mixed_claims
 from understudy_studies.bowen_liu_2020.mixed import simulation as mixed
 from understudy_studies.bowen_liu_2020.mixed.description import described, estimated
-from understudy_studies.framework import charts
 from understudy_studies.framework.result_curves import Curves
 from understudy_studies.framework.runner import run_study
 
@@ -264,7 +263,6 @@ def test_a_histogram_without_discretisation_or_with_other_bins_is_noticed():
 def test_study_3_runs_to_its_page(tmp_path, serial, monkeypatch):
     monkeypatch.setattr(mixed, "LOG_EPSILONS", (-5, 1, 4, 10))
     monkeypatch.setattr(mixed, "OTHER_BUDGETS", (1, 4, 10))
-    monkeypatch.setattr(charts, "_DPI", 20)
     page = run_study(BOWEN_LIU_3, tmp_path / "out", reps=30, jobs=1).read_text(encoding="utf-8")
     assert page.count("<svg") == 2
     assert "Beside the paper" in page

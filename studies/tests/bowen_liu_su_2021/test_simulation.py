@@ -51,7 +51,7 @@ from understudy_studies.bowen_liu_su_2021.simulation.release_ways import (
     UH,
     UH_STRICT,
 )
-from understudy_studies.framework import charts, claim_verdicts
+from understudy_studies.framework import claim_verdicts
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.runner import run_study
 from understudy_studies.framework.study import RunRecord
@@ -436,7 +436,6 @@ def test_the_study_runs_to_its_page(tmp_path, serial, monkeypatch):
     monkeypatch.setattr(steps, "EPSILONS", (2.0,))
     monkeypatch.setattr(claim_verdicts, "FEWEST", 1)
     monkeypatch.setattr(PAGE, "FEWEST", 1)
-    monkeypatch.setattr(charts, "_DPI", 20)
     page = run_study(STEPS_SIMULATION, tmp_path / "out", reps=1, jobs=1)
     text = page.read_text(encoding="utf-8")
     assert text.count("<svg") == 3

@@ -185,10 +185,10 @@ def test_poor_coverage_is_said():
 
 
 def test_the_study_runs_over_all_methods_from_the_command_line(
-    installed, tmp_path, monkeypatch, capsys
+    installed, serial, tmp_path, monkeypatch, capsys
 ):
-    """With a repetition at two budgets, as `understudy study coverage --out DIR --reps 1`."""
-    monkeypatch.setattr(simulation, "EPSILONS", (0.5, 5.0))
+    """With a repetition at one budget, as `understudy study coverage --out DIR --reps 1`."""
+    monkeypatch.setattr(simulation, "EPSILONS", (2.0,))
     out = tmp_path / "out"
     arguments = ["study", "coverage", "--out", str(out), "--reps", "1", "--jobs", "1"]
     monkeypatch.setattr(sys, "argv", ["understudy", *arguments])

@@ -8,7 +8,6 @@ import pytest
 
 from understudy.decision_trees import Greedy, pmse
 from understudy_studies.all_studies import STUDIES
-from understudy_studies.framework import charts
 from understudy_studies.framework.claim_verdicts import UNEXPLAINED
 from understudy_studies.framework.result_curves import Curves
 from understudy_studies.framework.runner import run_study
@@ -225,7 +224,6 @@ def test_the_study_runs_to_its_page(tmp_path, serial, monkeypatch):
     page_text = sys.modules["understudy_studies.snoke_slavkovic_2018.table_2.page"]
     shown = tuple(one for one in METHODS if "steps" not in one)
     monkeypatch.setattr(page_text, "METHODS", (*shown, methods.walking(2), methods.walking(3)))
-    monkeypatch.setattr(charts, "_DPI", 20)
     assert STUDIES["pmse-table2"] is PMSE_TABLE2
     page = run_study(PMSE_TABLE2, tmp_path / "out", reps=2, jobs=1).read_text(encoding="utf-8")
     assert page.count("<svg") == 1

@@ -34,6 +34,16 @@ def released(rows, epsilon, analyses=ASKED):
     return us.synthesize(rows, SCHEMA, **asked)
 
 
+@pytest.fixture(scope="module")
+def release(rows):
+    return released(rows, 2)
+
+
+@pytest.fixture(scope="module")
+def found(rows, release):
+    return compared(rows, release)
+
+
 def compared(rows, release):
     names = columns_of(release)
     original = records_of(SCHEMA, names, Table(rows, SCHEMA).read(names).expose())
@@ -44,8 +54,7 @@ def by_question(found, question):
     return {one.term: one for one in found if one.question == question}
 
 
-def test_the_rows_have_the_intervals_of_the_textbook(rows):
-    found = compared(rows, released(rows, 2))
+def test_the_rows_have_the_intervals_of_the_textbook(rows, found):
     frame = rows.to_pandas()
     fit = smf.ols("y ~ x + sex", frame).fit(cov_type="HC1")
     for term, one in by_question(found, "ols y ~ x + sex").items():
@@ -60,11 +69,9 @@ def test_the_rows_have_the_intervals_of_the_textbook(rows):
     np.testing.assert_allclose(one.original, (wage.mean() - half, wage.mean() + half), rtol=1e-3)
 
 
-def test_the_release_has_the_intervals_of_analyze(rows):
-    release = released(rows, 2)
-    found = by_question(compared(rows, release), "ols y ~ x + sex")
+def test_the_release_has_the_intervals_of_analyze(release, found):
     frame = us.analyze(release, "ols", "y ~ x + sex").to_frame()
-    for term, one in found.items():
+    for term, one in by_question(found, "ols y ~ x + sex").items():
         np.testing.assert_allclose(one.released, frame.loc[term, ["lower", "upper"]])
         own = one.original[1] - one.original[0]
         assert one.ratio == pytest.approx(
@@ -74,15 +81,14 @@ def test_the_release_has_the_intervals_of_analyze(rows):
 
 def test_without_noise_to_speak_of_both_are_as_wide_and_with_it_the_release_is_wider(rows):
     few = ["ols y ~ x + sex", "correlation x + y", "proportion sex"]
-    near = [one.ratio for one in compared(rows, released(rows, 2000, few))]
+    near = [one.ratio for one in compared(rows, released(rows, 200, few))]
     assert near == pytest.approx([1.0] * len(near), rel=0.15)
     far = [one.ratio for one in compared(rows, released(rows, 1, few))]
     assert len(far) == len(near)
     assert all(b > 1.05 * a for a, b in zip(near, far, strict=True))
 
 
-def test_what_cannot_be_compared_stands_there_with_the_reason(rows):
-    found = compared(rows, released(rows, 2))
+def test_what_cannot_be_compared_stands_there_with_the_reason(found):
     assert {one.question for one in found} == set(ASKED)
     (model,) = by_question(found, "logit rare ~ log(x + 1)").values()
     (median,) = by_question(found, "quantile y").values()

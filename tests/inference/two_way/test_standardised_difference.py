@@ -172,7 +172,7 @@ def test_noise_is_counted_and_another_scale_is_noticed(rows):
         assert 0.4 < ratio < 1.9, (kind, formula, ratio)
 
 
-REPETITIONS = 80
+REPETITIONS = 60
 
 
 @pytest.fixture(scope="module")
