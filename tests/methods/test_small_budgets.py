@@ -9,12 +9,14 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.engine import Table
+from understudy.families.noise_room import records_per_noise
 from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.families.number_masses import averaged, fine_tables
 from understudy.methods.configuration import configure
 from understudy.methods.marginals import ONE_WAY_SHARE
 from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import Noise, NoisyTable
 
@@ -55,6 +57,39 @@ def measured(n, *, rules="", epsilon="1", **options):
 
 
 SINGLE = [((name,), True) for name in NAMES]
+
+
+def test_bins_are_coarser_where_noise_is_larger_and_cost_the_same():
+    """Costs are those of the finest bins, of which the plan speaks; of public numbers of rows both
+    are known, and bins follow what is released of private ones alike."""
+    wide = column("sum", "continuous", lower=0, upper=1e6)
+    found = []
+    for n in (60, 60_000):
+        declared = us.Schema.loads(f'rows = "public"\nn_rows = {n}\n{wide}{NUMBERS}')
+        drawn = rows(n).select("age", "late", sum=pl.Series(np.arange(n, dtype=float)))
+        asked = {"epsilon": "1", "delta": "1e-6", "options": {"ranks_share": 0}}
+        made = us.synthesize(drawn, declared, method="marginals", insecure_noise_seed=1, **asked)
+        plan = us.plan(declared, method="marginals", **asked)
+        unit = next(key for key in made.manifest.ledger[0] if key.endswith("_exact"))
+        costs = [step[unit] for step in made.manifest.ledger[:3]]
+        sizes = np.array([made.schema.columns[name].size for name in ("sum", "age", "late")])
+        assert all(one.chosen for one in plan.tables[:3])
+        assert (sizes <= [one.n_cells for one in plan.tables[:3]]).all()
+        found.append((costs, sizes))
+    assert found[0][0] == found[1][0]
+    assert (found[0][1] < found[1][1]).all()
+    assert found[1][1].tolist() == [one.n_cells - 1 for one in plan.tables[:3]]
+
+
+@pytest.mark.parametrize("spend", [Fraction(1, 100), Fraction(1, 2)])
+def test_records_in_noise_are_counted_in_deviations(spend):
+    gate = open_gate(
+        Table(rows(100), schema(100)), Budget.of(1, "0.000001", "gdp"), SeededRandomness(1)
+    )
+    table = gate.ask(NoisyTables([("a",)], noise="gaussian"), spend=spend * gate.budget.amount)[0]
+    found = records_per_noise(gate, "gaussian", spend * gate.budget.amount)
+    assert found == pytest.approx(100 / table.noise.stddev)
+    assert records_per_noise(gate, "gaussian", Fraction(0)) == 0
 
 
 def test_what_pairs_have_no_room_for_buys_one_way_tables_once_more():

@@ -19,8 +19,10 @@ def records_per_noise(gate: Gate, noise: NoiseName, spend: Fraction) -> float:
     Args:
         gate: with the number of rows.
         noise: of the table.
-        spend: what the table costs, above 0.
+        spend: what the table costs; for nothing there is no room.
     """
+    if not spend:
+        return 0.0
     found = calibrate(
         noise, spend=spend, accounting=gate.budget.accounting, neighbours=gate.neighbours
     )
