@@ -1,11 +1,14 @@
 """Matrices of second moments of made-up rows, with noise of a stated size."""
 
+from functools import cache
+
 import numpy as np
 import polars as pl
 
 from schemas import column
 from understudy.engine import Table
 from understudy.features.column_scores import Scores
+from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.moments.measured_moments import moments_of
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.moments.moment_sources import MomentSource
@@ -45,6 +48,11 @@ def people(rng, n):
             "wage": wage.astype(np.int64),
         }
     )
+
+
+def complete_records(rows):
+    """Gives the complete records of some rows by their columns, and makes them once for each."""
+    return cache(lambda columns: Records.complete_of(rows, SCHEMA, columns))
 
 
 def exact_moments(rows):

@@ -214,7 +214,7 @@ class People:
     records: tuple[dict[str, Any], ...] = ()
     labels: tuple[dict[str, str | None], ...] = ()
 
-    @property
+    @cached_property
     def frame(self) -> pl.DataFrame:
         return pl.DataFrame(list(self.records), schema=TYPES)
 
@@ -440,6 +440,8 @@ CASES = _cases()
 ONE_SET = [case for case in CASES if case.sets == 1]
 PRIVATE = [case for case in ONE_SET if case.rows == "private"]
 PAID = [case for case in ONE_SET if case.configured.private]
+OPTIONED = list({(one.method, str(one.options)): one for one in reversed(ONE_SET)}.values())
+"""Every method with each of its options, under one δ and with one kind of rows."""
 DRAWING = [case for case in ONE_SET if any(step.records for step in case.small_plan.tables)]
 MODELLING = [case for case in ONE_SET if case not in DRAWING]
 # Those whose noise is a whole number, so that a huge budget leaves none at all.
@@ -473,6 +475,8 @@ SELECTIONS = {
     "counting": TABLES,
     "measuring": [case for case in CASES if case.forms - WITHOUT_COUNTS],
     "several": [case for case in CASES if case.sets > 1],
+    "optioned": OPTIONED,
+    "optioned_modelling": [case for case in OPTIONED if case in MODELLING],
     "default": list({case.method: case for case in reversed(ONE_SET)}.values()),
     "private": PRIVATE,
     "rebuildable": [case for case in RESTORABLE if case in MODELLING],

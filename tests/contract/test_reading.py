@@ -15,6 +15,7 @@ from contextlib import closing
 from decimal import Decimal
 from functools import cache
 from itertools import product
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -140,11 +141,12 @@ def codes(data):
 
 
 class Heads:
-    """Codes of the first n rows of many tables; what was read alike is coded once."""
+    """Codes of the first n rows of many tables; what was read alike is coded once for all tests."""
+
+    _known: ClassVar = {}
 
     def __init__(self, n):
         self._n = n
-        self._known = {}
 
     def codes(self, data):
         return self.coded(*read(data))

@@ -22,8 +22,10 @@ def test_a_noise_seed_stamps_the_release_not_private(case, released):
     assert not one.manifest.secure
 
 
-def test_another_noise_seed_gives_another_release(one_set, released):
-    one, two = (released(one_set, insecure_noise_seed=k) for k in (3, 4))
+def test_another_noise_seed_gives_another_release(default, released):
+    """Of each method: it hands on the seed, and no option takes the noise away, as the next test
+    shows."""
+    one, two = (released(default, insecure_noise_seed=k) for k in (3, 4))
     assert content(one)[:2] != content(two)[:2]
 
 
@@ -49,11 +51,11 @@ def test_where_drawing_is_the_mechanism_a_seed_is_refused_before_the_rows_are_re
         us.synthesize(Unreadable(), drawing.schema(10), **arguments, seed=1)
 
 
-def test_a_seed_is_recorded_and_leaves_the_release_private(modelling, some):
-    release = modelling.release(some(20), seed=17)
+def test_a_seed_is_recorded_and_leaves_the_release_private(optioned_modelling, some):
+    release = optioned_modelling.release(some(20), seed=17)
     assert release.manifest.sampling_seed == 17
     assert release.manifest.secure
-    assert (release.guarantee.epsilon is not None) == modelling.configured.private
+    assert (release.guarantee.epsilon is not None) == optioned_modelling.configured.private
 
 
 def test_a_seed_fixes_the_records_but_neither_their_order_nor_the_noise(whole_modelling, some):

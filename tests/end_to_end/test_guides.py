@@ -13,6 +13,7 @@ import pytest
 
 import understudy as us
 from schemas import column
+from understudy import parallel
 from understudy.cli import app
 from understudy.inference.amended_answers import amended_answers
 from understudy.methods import METHODS
@@ -65,6 +66,7 @@ def workplace(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO())  # nobody answers what a review asks
     monkeypatch.setattr(randomness, "os", SimpleNamespace(urandom=bits.randbytes))
     monkeypatch.setattr(synthesis, "secrets", SimpleNamespace(randbits=bits.getrandbits))
+    monkeypatch.setattr(parallel, "processors", lambda: 1)  # others would load all this again
     return tmp_path
 
 

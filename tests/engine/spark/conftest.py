@@ -8,14 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 
-SETTINGS = {
-    "spark.ui.enabled": "false",
-    "spark.io.encryption.enabled": "true",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "3",
-    "spark.python.worker.reuse": "true",
-}
+from one_machine import SETTINGS
 
 
 @pytest.fixture(scope="session")
@@ -30,13 +23,13 @@ def spark_is_here():
 
 @pytest.fixture(scope="session")
 def spark(spark_is_here, tmp_path_factory):
-    """Two tasks at a time, each of them up to four times."""
+    """Two tasks at a time, each of them up to twice."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of pandas, which plays no part
         from pyspark.sql import SparkSession
 
         os.environ["PYSPARK_PYTHON"] = sys.executable
-        builder = SparkSession.builder.master("local[2,4]")
+        builder = SparkSession.builder.master("local[2,2]")
         places = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
         for name, value in (SETTINGS | places).items():
             builder = builder.config(name, value)

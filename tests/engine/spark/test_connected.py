@@ -1,13 +1,16 @@
 """Spark Connect: a client that knows a plan as it was written, and a server of its own."""
 
+import json
 import os
 import subprocess
 import sys
 
 import pytest
 
+from one_machine import SETTINGS
+
 SCRIPT = '''
-import sys, warnings
+import json, sys, warnings
 warnings.simplefilter("ignore")
 import numpy as np
 from pyspark.sql import SparkSession, functions as F
@@ -31,8 +34,8 @@ bins = 4
 reviewed = true
 """)
 place = sys.argv[1]
-spark = SparkSession.builder.remote("local[1]").config(
-    "spark.sql.warehouse.dir", place + "/warehouse").getOrCreate()
+settings = json.loads(sys.argv[2]) | {"spark.sql.warehouse.dir": place + "/warehouse"}
+spark = SparkSession.builder.remote("local[1]").config(map=settings).getOrCreate()
 spark.range(40).selectExpr("id % 5 AS a", "id / 2 AS b").write.parquet(place + "/rows")
 frame = spark.read.parquet(place + "/rows")
 
@@ -69,7 +72,7 @@ def test_a_client_counts_alike_and_refuses_what_it_cannot_look_into(spark_is_her
     pytest.importorskip("grpc", reason="the client of Spark Connect is not installed")
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable}
     environment.pop("SPARK_REMOTE", None)
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path), json.dumps(SETTINGS)]
     run = subprocess.run(
         command,
         check=False,

@@ -1,6 +1,7 @@
 """Logistic and Poisson models from second moments: against the rows, and coverage with noise."""
 
 from dataclasses import replace
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -58,9 +59,12 @@ def shuffled(rows, rng):
     return {name: rng.permutation(values) for name, values in rows.items()}
 
 
+parsed = cache(partial(parse, schema=SCHEMA))
+
+
 def asked(kind, formula, matrix, records):
     """Weights of a model, and the designs of its records."""
-    question = parse(kind, formula, SCHEMA)
+    question = parsed(kind, formula)
 
     def terms(frame):
         both = formulas.matrices(formula, frame)

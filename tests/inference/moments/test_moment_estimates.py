@@ -7,10 +7,9 @@ import pytest
 import statsmodels.formula.api as smf
 from scipy import stats
 
-from made_matrices import SCHEMA, apart, exact_moments, matrix, people
+from made_matrices import SCHEMA, apart, complete_records, exact_moments, matrix, people
 from understudy.errors import InferenceError
 from understudy.inference.estimates import estimands
-from understudy.inference.estimates.analysis_records import Records
 from understudy.inference.moments.moment_answers import answer_of
 
 QUESTIONS = [
@@ -36,10 +35,10 @@ parsed = cache(partial(estimands.parse, schema=SCHEMA))
 
 
 def ask(kind, formula, moments, *sets):
+    """Of sets as tables, or of what gives their records."""
     estimand = parsed(kind, formula)
-    records = [Records.of(rows, SCHEMA, estimand.columns) for rows in sets]
-    complete = [each.take(each.complete()) for each in records]
-    return answer_of(estimand, moments, SCHEMA, complete)
+    given = [rows if callable(rows) else complete_records(rows) for rows in sets]
+    return answer_of(estimand, moments, SCHEMA, [each(estimand.columns) for each in given])
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +105,10 @@ def test_what_moments_do_not_have_is_not_answered(rows, exact):
 def test_noise_is_counted_and_another_scale_is_noticed(rows):
     """Spread of estimates over fresh noise in the same rows, against the stated share of it."""
     rng = np.random.default_rng(3)
-    moments = exact_moments(rows)
+    moments, records = exact_moments(rows), complete_records(rows)
     matrices = [matrix(rng, rows, 12.0, 6.0, moments) for _ in range(60)]
     for kind, formula in QUESTIONS:
-        noisy = [ask(kind, formula, one, rows).pooled for one in matrices]
+        noisy = [ask(kind, formula, one, records).pooled for one in matrices]
         spread = np.var([each.estimate for each in noisy], axis=0)
         stated = np.mean(
             [np.diag(each.covariance) * each.synthesis_share for each in noisy], axis=0
@@ -134,8 +133,9 @@ def hits():
         moments = matrix(rng, people(rng, 3000), 20.0, 8.0)
         synthetic = people(rng, 3000)
         for drawn, rows in {"alike": synthetic, "apart": apart(rng, synthetic)}.items():
+            records = complete_records(rows)
             for q in QUESTIONS:
-                lower, upper = ask(*q, moments, rows).pooled.interval()
+                lower, upper = ask(*q, moments, records).pooled.interval()
                 found[drawn][q].append((lower <= truth[q]) & (truth[q] <= upper))
     return found
 

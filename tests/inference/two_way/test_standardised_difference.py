@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from made_matrices import SCHEMA, apart, exact_moments, matrix, matrix_of, people
+from made_matrices import SCHEMA, apart, complete_records, exact_moments, matrix, matrix_of, people
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.estimates import estimands
@@ -34,9 +34,10 @@ parsed = cache(partial(estimands.parse, schema=SCHEMA))
 
 
 def ask(kind, formula, moments, rows):
+    """Of rows, or of what gives their records."""
     estimand = parsed(kind, formula)
-    records = Records.of(rows, SCHEMA, estimand.columns)
-    return matrix_answer(estimand, moments, SCHEMA, [records.take(records.complete())])
+    given = rows if callable(rows) else complete_records(rows)
+    return matrix_answer(estimand, moments, SCHEMA, [given(estimand.columns)])
 
 
 def cohen(y, group):
@@ -160,8 +161,9 @@ def test_noise_is_counted_and_another_scale_is_noticed(rows):
     """Spread of estimates over fresh noise in the same rows, against the stated share of it."""
     rng, moments = np.random.default_rng(3), exact_moments(rows)
     matrices = [matrix(rng, rows, 9.0, 5.0, moments) for _ in range(60)]
+    records = complete_records(rows)
     for kind, formula in QUESTIONS:
-        noisy = [ask(kind, formula, one, rows).pooled for one in matrices]
+        noisy = [ask(kind, formula, one, records).pooled for one in matrices]
         kept = slice(None) if kind in WITHOUT_TEST else slice(1, None)
         spread = np.var([each.estimate[kept] for each in noisy], axis=0)
         stated = np.mean(
@@ -186,7 +188,8 @@ def hits():
     for _ in range(REPETITIONS):
         moments = matrix(rng, people(rng, 3000), 7.0, 8.0)
         synthetic = people(rng, 3000)
-        for drawn, records in {"alike": synthetic, "apart": apart(rng, synthetic)}.items():
+        for drawn, rows in {"alike": synthetic, "apart": apart(rng, synthetic)}.items():
+            records = complete_records(rows)
             for q in QUESTIONS:
                 lower, upper = ask(*q, moments, records).pooled.interval()
                 kept = slice(1 if q[0] == "independence" else 0, None)  # a test has no interval

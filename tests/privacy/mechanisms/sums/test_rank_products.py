@@ -298,9 +298,9 @@ def test_without_delta_the_noise_goes_by_sums_of_sizes(neighbours):
     frame = frame_of(40).select("x0", "x1")
     exact = exact_of(frame, schema, scores)
     size = absolute_sensitivity(scores, neighbours)
-    found = []
+    table, found = Table(frame, schema), []
     for seed in range(400):
-        gate = gate_of(schema, frame, Budget.of(2), seed)
+        gate = open_gate(table, Budget.of(2), SeededRandomness(seed))
         released = gate.ask(RankProducts(scores), spend=Fraction(1, 2))
         found.append(released.value.values - exact)
     (entry,) = gate.ledger
