@@ -14,6 +14,7 @@ import understudy as us
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.choice.expected_widths import ExpectedWidths
+from understudy.inference.choice.question_kinds import Answerable, QuestionKind
 
 SCHEMA = us.Schema.loads(
     column("x", "continuous", lower=0.0, upper=10.0, bins=21)
@@ -154,3 +155,17 @@ def test_many_columns_take_no_time():
     found = ExpectedWidths(made)
     assert len(found.shares().widths) == 60
     assert found.tables().widths == {}
+
+
+@pytest.mark.parametrize(
+    ("widths", "words"),
+    [
+        ((0.014, 0.0301), "± 1.4 to 3 % of the range"),
+        ((0.9949, 1.432, 23.4), "± 99 to 2,340 % of the range"),
+        ((0.996,), "± 100 % of the range"),
+        ((), ""),
+    ],
+)
+def test_widths_are_shown_without_powers_of_ten(widths, words):
+    found = Answerable({(str(k),): width for k, width in enumerate(widths)})
+    assert QuestionKind("", "quantile", "", "columns", 3, found, "% of the range").width == words

@@ -192,7 +192,7 @@ def _closer_count(release: Release, unknown: list[Beyond]) -> Advice | None:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.2g} %"
+    return f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
 
 
 def _rests_on(

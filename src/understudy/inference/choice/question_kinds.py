@@ -55,8 +55,13 @@ class QuestionKind:
         if self.found.ends is None:
             return ""
         scale = 100 if self.unit.startswith("%") else 1
-        low, high = (f"{scale * end:.2g}" for end in self.found.ends)
+        low, high = (_shown(scale * end) for end in self.found.ends)
         return f"± {low if low == high else f'{low} to {high}'} {self.unit}".rstrip()
+
+
+def _shown(width: float) -> str:
+    """To two digits, and never as a power of ten where it is large."""
+    return f"{width:.2g}" if width < 99.5 else f"{width:,.0f}"
 
 
 def answerable(

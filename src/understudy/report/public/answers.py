@@ -26,7 +26,7 @@ from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers, lin
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
 from understudy.release.measurement_kind import Kind
-from understudy.report.number_text import times
+from understudy.report.number_text import relative, times
 from understudy.report.public import answer_words as words
 from understudy.report.public.release_sections import without_rule
 from understudy.schema import NUMERIC
@@ -121,9 +121,9 @@ class Answers:
         for line in lines:
             for one in beyond(line, self._release) if line else ():
                 if one.certain:
-                    some = f" About {100 * one.share:.2g} % of the records have"
+                    some = f" About {relative(one.share)} of the records have"
                 elif one.most > MOST_BEYOND:
-                    some = f" Up to {100 * one.most:.2g} % of the records may have"
+                    some = f" Up to {relative(one.most)} of the records may have"
                 else:
                     continue
                 yield (

@@ -10,7 +10,7 @@ import numpy as np
 
 from understudy.release import Measurement, Release
 from understudy.release.measurement_kind import Kind
-from understudy.report.number_text import noise_words, number, times
+from understudy.report.number_text import noise_words, number, relative, times
 from understudy.report.public.count_accuracy import (
     factor_95,
     false_positive_rate,
@@ -238,7 +238,7 @@ def _unreliable(noisy: Sequence[Measurement], total: float | None) -> str:
         if high < 1.01 * low
         else f"{low:,.3g} to {high:,.3g}, depending on the table"
     )
-    part = f" (up to {100 * high / total:.2g} % of all records)" if total else ""
+    part = f" (up to {relative(high / total)} of all records)" if total else ""
     return (
         f"Counts below three standard deviations of their noise, here {size} records{part}, are "
         "unreliable: do not publish, rank or compare them."
