@@ -136,7 +136,9 @@ def parts(rows: pl.Series, made: pl.Series) -> tuple[list[NDArray[np.int64]], in
         edges = np.unique(np.quantile(both[0].drop_nulls(), np.arange(1, PARTS) / PARTS))
         found = [np.searchsorted(edges, one.fill_null(np.inf), side="right") for one in both]
         none = [one.is_null().to_numpy() for one in both]
-        return [np.where(gone, PARTS, one) for gone, one in zip(none, found, strict=True)], 33
+        return [
+            np.where(gone, PARTS, one) for gone, one in zip(none, found, strict=True)
+        ], PARTS + 1
     names = {name: k for k, name in enumerate([*sorted({*rows.drop_nulls()}), None])}
     last = len(names) - 1
     return [np.array([names.get(v or None, last) for v in one]) for one in (rows, made)], last + 1

@@ -1,8 +1,8 @@
-"""Second moments that nothing could be answered from are not bought.
+"""Second moments that hardly anything could be answered from are not bought.
 
 An automatic release spends part of its budget on second moments of all columns. Their noise does
 not depend on the rows; where so few rows are released that it is a large part of any product of two
-scores, each question that rests on them is refused. Then their part buys records instead. Whether
+scores, questions that rest on them are refused. Then their part buys records instead. Whether
 it does follows from the number of rows as it is declared or was bought, and plans say below which
 number that is. Whoever states the part, a priority or analyses gets what was asked for.
 """
@@ -17,8 +17,9 @@ from understudy.pipeline.request import Request
 
 WITH_LINES, WITHOUT = 0.15, 0.25
 """Deviation of the noise in a mean product of two scores, whose size is 1 at most, from which on no
-correlation, slope or mean of a group is answered: lines of numbers then cannot rule out that some
-lie beyond their bounds, and groups of levels are not told from none."""
+correlation, slope or mean of a group was answered of made tables, which is no proof: lines of
+numbers then cannot rule out that some lie beyond their bounds, and of groups of levels only one
+that is half of all could be told from none."""
 
 
 def least_rows(request: Request) -> int:
@@ -48,5 +49,5 @@ def remarks(request: Request) -> tuple[str, ...]:
         return ()
     return (
         f"Second moments are bought if the number of rows comes out at {least:,} or more; of fewer "
-        "nothing could be answered from them, and their part buys tables for the records.",
+        "hardly anything could be answered from them, and their part buys tables for the records.",
     )
