@@ -70,9 +70,9 @@ def long_rooms() -> set[str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _hardly_any_false_alarm() -> Iterator[None]:
-    """Of releases with fresh noise one in two hundred is said to have records that fit no state, and
-    one to have numbers beyond their bounds, by chance, and is not answered from. The suite makes
-    hundreds of them; here that happens to one in a hundred million each."""
+    """Of releases with fresh noise one in two hundred is said to have records that fit no state,
+    and one to have numbers beyond their bounds, by chance, and is not answered from. The suite
+    makes hundreds of them; here that happens to one in a hundred million each."""
     with pytest.MonkeyPatch.context() as patch:
         for rule in (beyond_bounds, out_of_domain):
             patch.setattr(rule, "FALSE_ALARM", 1e-8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
@@ -14,6 +15,8 @@ from understudy.schema import Categorical, Column
 PARTS: Final = 256
 """A level, or a group of one branch, is crossed with other columns from this part of the records
 on. Of 64, 128 and 256, found best on made diagnoses (`benchmarks/level_branches.py`)."""
+CELLS: Final = 4
+"""Cells of a table of two columns, as full as noise wants them, whose records suffice as well."""
 
 
 def has_branches(column: Column) -> bool:
@@ -27,7 +30,9 @@ def in_branches(column: Column) -> Integers:
     return np.lexsort([own, *_branches(column)]) if has_branches(column) else own
 
 
-def level_groups(column: Column, counts: Floats, stddev: float, signatures: Integers) -> Integers:
+def level_groups(
+    column: Column, counts: Floats, stddev: float, signatures: Integers, room: float = math.inf
+) -> Integers:
     """Group of each state of an unordered column: rare levels together, if possible of one branch.
 
     Args:
@@ -35,10 +40,12 @@ def level_groups(column: Column, counts: Floats, stddev: float, signatures: Inte
         counts: released, of each state.
         stddev: of their noise.
         signatures: equal numbers for states that may be merged, shape (K,).
+        room: cells that noise leaves room for in a table of two columns.
     """
-    if not has_branches(column):
-        return merged_levels(counts, stddev, signatures=signatures)
     least = max(float(counts.sum()), 0.0) / PARTS
+    if not has_branches(column):
+        least *= min(1.0, PARTS * CELLS / max(room, 1.0))
+        return merged_levels(counts, stddev, least=least, signatures=signatures)
     return merged_branches(counts, stddev, _branches(column), least=least, signatures=signatures)
 
 

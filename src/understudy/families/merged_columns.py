@@ -156,6 +156,8 @@ def _scale(marginal: NoisyMarginal, n_rows: float, n_cells: int) -> float:
 
 FEW_VALUES = 16
 """Values of an ordered column, up to which even `rare_groups` merges neighbours only."""
+TAILS = 64.0
+"""Cells that noise must leave room for, or few records beside a heavy value share a run."""
 _SINGLE = 10**9
 """Runs that no mass limits: only values with too little of it beside noise are merged."""
 
@@ -176,6 +178,8 @@ def coarse_groups(
     bins: int,
     masses: Mapping[str, Floats],
     finer: Groups | None = None,
+    *,
+    room: float = math.inf,
 ) -> Groups:
     """Rare levels in one group, and ordered values in runs of about equal mass.
 
@@ -187,8 +191,11 @@ def coarse_groups(
         bins: runs of an ordered column.
         masses: numeric column → estimated records in each state; noisy counts stand for others.
         finer: numeric column → runs that are not to be cut.
+        room: cells that noise leaves room for in a table of two columns, if there is to be one.
+            More of them than `TAILS` let few records beside a heavy value have runs of their own
+            (`merged_runs`); the fewer they are, the more a level must hold to be no rare one.
     """
-    return _groups(schema, marginals, bins, masses, finer or {})
+    return _groups(schema, marginals, bins, masses, finer or {}, room=room)
 
 
 def _groups(
@@ -197,6 +204,8 @@ def _groups(
     bins: int | None,
     masses: Mapping[str, Floats],
     finer: Groups,
+    *,
+    room: float = math.inf,
 ) -> Groups:
     rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
     merged = {}
@@ -213,13 +222,14 @@ def _groups(
                 np.bincount(parts, masses.get(name, counts)),
                 stddev,
                 bins=_SINGLE if bins is None or column.size <= bins else bins,
+                tails=TAILS < room < math.inf,
                 alone=single[first],
                 signatures=signature[first],
             )[parts]
             if name in masses:
                 groups = _without_empty(groups, masses[name] > LEAST_HELD, signature, single)
         else:
-            groups = level_groups(column, counts, stddev, signature)
+            groups = level_groups(column, counts, stddev, signature, room)
         if len(np.unique(groups)) < column.size:
             merged[name] = tuple(int(group) for group in groups)
     return merged

@@ -9,10 +9,11 @@
    more, in proportion to what is lacking: with few records and a small budget, columns drawn from
    good tables are closer than pairs drowned in noise. That is divided ∝ states^(1/3), since much of
    the noise of many states is smoothed away.
-2. States are merged by these tables: rare levels into one group, ordered values and numbers into
-   runs of about equal mass. Tables of several columns are measured over groups. With δ, half of
-   what the one-way table of a column of numbers may cost buys one over finer runs, of which those
-   are made: noise does not add up in it as it does over many fine bins.
+2. States are merged by these tables: rare levels into one group (those with less than a part in
+   256 of the records, or than noise lets a few cells hold), ordered values and numbers into runs of
+   about equal mass, lighter ones where few records lie beside a heavy value. Tables of
+   several columns are measured over groups. With δ, half of what the one-way table of a column of
+   numbers may cost buys one over finer runs, of which those are made: noise does not add up in it.
 3. A table of each pair that a declared relation ties, at the cost of a round but without a choice;
    half of what rounds may cost buys these at most.
 4. With δ, how far ranks of ordered columns go together, of all pairs at once, at a small part of
@@ -33,11 +34,10 @@
 * **Public**: the schema with its bins and structural zeros, the options. States that differ in a
   structural zero, spikes and codes of absence are never merged with other values.
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
-  with geometric noise otherwise; **add/remove and replace**. Merging states is a map from record
-  to record and leaves every sensitivity as it is; the score is not monotone and is charged as such
-  (`understudy.privacy.selection.scores`).
-* **Costs** one count of the rows for each part of the workload, then seconds of fitting; it grows
-  with rows and with cells of the model, not with the domain.
+  with geometric noise otherwise; **add/remove and replace**. Merging states maps each record by
+  itself and leaves every sensitivity as it is; the score is not monotone and is charged as such.
+* **Costs** a count of the rows for each part of the workload, then seconds of fitting; they grow
+  with rows and cells of the model, not with the domain.
 * **Choose it** for most tables: it is what `auto` takes beyond a handful of cells. **Do not**
   choose it where a full table of few cells is wanted (`laplace`).
 
@@ -206,17 +206,19 @@ class Marginals(AdaptiveMethod):
             known += self._one_ways(gate, again, size_weights(schema, 1 / 3))
         known = self._lined(schema, known, measured_beside(gate.measured))
         left = rest - cost - again
-        most = self._bins(gate, left)
+        room = self._room(gate, left) if left else math.inf
+        most = self._bins(room)
         known, finer = self._with_runs(gate, known, runs, wide, max(FINER_RUNS, most))
         masses = number_masses(schema, known, known_rows(gate))
-        groups = coarse_groups(schema, [*fine_tables(known).values()], most, masses, finer)
+        ones = [*fine_tables(known).values()]
+        groups = coarse_groups(schema, ones, most, masses, finer, room=room)
         view, merged = gate.grouped(groups), Merged(schema, groups, masses)
         if tied:
             tables = NoisyTables(tied, noise=self._noise(gate.budget))
             known += [NoisyMarginal.of(table) for table in view.ask(tables, spend=cost)]
         if ranks:
             view.ask(rank_products(merged, known), spend=ranks)
-        narrow = bool(left) and self._room(gate, left) < TRIPLES_ROOM
+        narrow = room < TRIPLES_ROOM
         workload = self._workload(view.schema, pairs=narrow).telling(view.schema)
         if not (narrow or self.degree or self.target or self.workload):
             workload = workload.deeper(view.schema)
@@ -294,19 +296,16 @@ class Marginals(AdaptiveMethod):
         more = gate.grouped(finer).ask(tables, spend=spend)
         return [*known, *(NoisyMarginal.of(table) for table in more)], finer
 
-    def _bins(self, gate: Gate, spend: Fraction) -> int:
+    def _bins(self, room: float) -> int:
         """Runs of a column, from released and public numbers.
 
         With b runs a column a table of two has n/b² records a cell. Finer runs are mostly noise;
         coarser ones lose little, for places within runs follow other columns.
 
         Args:
-            gate: with the number of rows, as bought or declared.
-            spend: of all rounds.
+            room: cells that noise leaves room for.
         """
-        if self.bins or not spend:
-            return self.bins or MOST_BINS
-        return int(min(max(math.sqrt(self._room(gate, spend)), LEAST_BINS), MOST_BINS))
+        return self.bins or int(min(max(math.sqrt(room), LEAST_BINS), MOST_BINS))
 
     def _room(self, gate: Gate, spend: Fraction) -> float:
         """Cells of a round's table with as many records as `RECORDS_PER_CELL`; spend of all."""

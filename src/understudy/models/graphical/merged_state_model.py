@@ -14,6 +14,7 @@ equal noisy mass are the histograms of equal depth of databases.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,6 +43,7 @@ def merged_levels(
     noisy: ArrayLike,
     stddev: ArrayLike,
     *,
+    least: float = 0.0,
     signatures: ArrayLike | None = None,
     alone: ArrayLike | None = None,
 ) -> Integers:
@@ -50,6 +52,7 @@ def merged_levels(
     Args:
         noisy: released counts, shape (K,).
         stddev: of their noise, one number or shape (K,).
+        least: count below which a level is rare, whatever the noise.
         signatures: equal numbers for states that may be merged, shape (K,); all may be if None.
         alone: states that are never merged, such as codes of absence, shape (K,).
 
@@ -62,7 +65,7 @@ def merged_levels(
     """
     counts = np.asarray(noisy, dtype=np.float64)
     rules, apart = _marks(len(counts), signatures, alone)
-    rare = (counts < RARE * np.asarray(stddev)) & ~apart
+    rare = (counts < np.maximum(RARE * np.asarray(stddev), least)) & ~apart
     # Rare states are named by what stands in the same rules, the others by themselves.
     return numbered(np.where(rare, -1 - rules, np.arange(len(counts))))
 
@@ -72,6 +75,7 @@ def merged_runs(
     stddev: ArrayLike,
     *,
     bins: int,
+    tails: bool = False,
     signatures: ArrayLike | None = None,
     alone: ArrayLike | None = None,
 ) -> Integers:
@@ -83,10 +87,16 @@ def merged_runs(
     groups that no change of signature forces. What is left at the end of a stretch, with less than
     half of s, joins the run before it.
 
+    **Tails.** Where most records share a value, as zeros of amounts do, a part in `bins` may be all
+    that differs from it. If states lighter than that hold the share r of the mass, b runs of them
+    cost r/b in a table of pairs, for what merging hides, and b times the noise of a cell: together
+    least with b in proportion to √r, so that a run has √r times the mass that it has otherwise.
+
     Args:
         noisy: released counts, shape (K,).
         stddev: of their noise, one number or shape (K,).
         bins: into how many runs of equal mass, at most, at least 1.
+        tails: whether light states are cut finer than that, as above.
         signatures: equal numbers for states that may be merged, shape (K,); all may be if None.
         alone: states that are never merged, such as codes of absence and spikes; runs pass over
             them; shape (K,).
@@ -102,9 +112,11 @@ def merged_runs(
     rules, apart = _marks(len(counts), signatures, alone)
     mass = projected(counts, counts.sum())
     noise = np.broadcast_to(RARE * np.asarray(stddev, dtype=np.float64), mass.shape)
-    names = np.arange(len(counts))
+    names, part = np.arange(len(counts)), mass.sum() / bins
+    if tails and part:
+        part *= math.sqrt(mass[~apart & (mass < np.maximum(part, noise))].sum() / mass.sum())
     for stretch in _stretches(np.flatnonzero(~apart), rules):
-        _cut(stretch, mass, mass.sum() / bins, noise, names)
+        _cut(stretch, mass, part, noise, names)
     return numbered(names)
 
 
