@@ -17,6 +17,7 @@ from understudy.pipeline.gates import open_gate
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import Noise, NoisyTable
+from understudy.release.measurement_kind import Kind
 
 HEAD = 'rows = "public"\nn_rows = {n}\n'
 REVIEWED = 'reviewed = true\nsource = "codebook"\n'
@@ -423,3 +424,51 @@ def test_a_label_that_is_the_parity_of_three_truth_values_is_found():
     (made,) = us.synthesize(rows.with_columns(y=label), schema, **asked).tables
     kept = (made.select(odd)["odd"].cast(pl.Boolean) == made["y"]).mean()
     assert kept > 0.85
+
+
+def gains(n):
+    """Amounts of which 3 in 100 are not 0; of those above 5,000 nearly all have a label."""
+    rng = np.random.default_rng(3)
+    amount = np.where(rng.random(n) < 0.97, 0, rng.integers(1, 10_000, n))
+    label = rng.random(n) < np.where(amount > 5_000, 0.95, 0.2)
+    schema = us.Schema.loads(
+        f'rows = "public"\nn_rows = {n}\n'
+        + column("amount", "integer", lower=0, upper=10_000, source="law")
+        + column("label", "boolean", source="law")
+        + column("sex", "categorical", levels=["f", "m"], source="law")
+    )
+    return pl.DataFrame(
+        {"amount": amount, "label": label, "sex": rng.choice(["f", "m"], n)}
+    ), schema
+
+
+def test_what_few_amounts_beside_many_zeros_go_together_with_is_kept():
+    """In one group, all amounts above 0 have the label alike: a share of .575 of each."""
+    rows, schema = gains(60_000)
+    asked = {"epsilon": 1, "delta": "1e-9", "method": "marginals", "insecure_noise_seed": 1}
+    (made,) = us.synthesize(rows, schema, **asked).tables
+    above = made.filter(pl.col("amount") > 6_000)["label"].mean()
+    below = made.filter(pl.col("amount").is_between(1, 4_000))["label"].mean()
+    assert above - below > 0.5
+
+
+def test_levels_of_few_records_share_a_group_where_noise_leaves_little_room():
+    """Of 60,000 records, 150 each of ten levels: far more than noise, and less than 1 in 256."""
+    n, names = 60_000, ["most", *[f"few{k}" for k in range(10)]]
+    rng = np.random.default_rng(2)
+    level = np.append(np.repeat(names[1:], 150), np.full(n - 1_500, "most"))
+    sex = np.where(rng.random(n) < np.where(level == "most", 0.3, 0.9), "f", "m")
+    schema = us.Schema.loads(
+        f'rows = "public"\nn_rows = {n}\n'
+        + column("level", "categorical", levels=names, source="law")
+        + column("sex", "categorical", levels=["f", "m"], source="law")
+    )
+    rows, groups = pl.DataFrame({"level": level, "sex": sex}), {}
+    for epsilon in ("1", "100"):
+        asked = {"epsilon": epsilon, "delta": "1e-9", "method": "marginals"}
+        release = us.synthesize(rows, schema, **asked, insecure_noise_seed=1)
+        tables = [one for one in release.measurements if one.kind is Kind.TABLE]
+        pairs = [one for one in tables if len(one.columns) == 2]
+        groups[epsilon] = [len({*one.groups.get("level", range(11))}) for one in pairs]
+    assert {*groups["1"]} == {2}
+    assert {*groups["100"]} == {11}

@@ -41,6 +41,37 @@ def test_heavy_states_are_groups_of_their_own():
     assert groups.tolist() == [0, 0, 1, 2, 2, 2, 3]
 
 
+def test_beside_a_heavy_state_runs_are_lighter_by_the_root_of_what_is_left():
+    """A sixteenth of the records in 60 states: at most 20 runs of the whole, and √(1/16)·20 = 5."""
+    counts = np.append(np.full(60, 10.0), 9_000.0)
+    assert merged_runs(counts, 0.1, bins=20).tolist() == [*[0] * 60, 1]
+    finer = merged_runs(counts, 0.1, bins=20, tails=True)
+    assert finer.tolist() == [*np.repeat(np.arange(5), 12).tolist(), 5]
+    apart = merged_runs(counts, 0.1, bins=20, tails=True, alone=np.arange(61) == 60)
+    assert apart.tolist() == finer.tolist()
+
+
+def test_runs_of_columns_without_heavy_states_stay_as_they_are():
+    counts = np.random.default_rng(1).uniform(5, 15, 100)
+    for bins in (3, 8, 20):
+        plain, tails = (merged_runs(counts, 0.1, bins=bins, tails=own) for own in (False, True))
+        assert plain.tolist() == tails.tolist()
+
+
+def test_lighter_runs_hold_three_deviations_as_well():
+    counts = np.append(np.full(60, 10.0), 9_000.0)
+    groups = merged_runs(counts, 30.0, bins=20, tails=True)
+    sizes = np.bincount(groups[:60])
+    assert (10 * sizes[:-1] + 5 >= 3 * 30 * np.sqrt(sizes[:-1])).all()
+
+
+def test_a_level_is_rare_by_its_count_as_well_as_by_noise():
+    assert merged_levels([90.0, 30, 20, 4], 1.0).tolist() == [0, 1, 2, 3]
+    assert merged_levels([90.0, 30, 20, 4], 1.0, least=25).tolist() == [0, 1, 2, 2]
+    assert merged_levels([90.0, 30, 20, 4], 9.0, least=25).tolist() == [0, 1, 2, 2]
+    assert merged_levels([90.0, 30, 20, 4], 11.0, least=25).tolist() == [0, 1, 1, 1]
+
+
 def test_what_is_left_over_joins_the_run_before_it():
     assert merged_runs([10.0, 10, 10, 10, 1], 1.0, bins=2).tolist() == [0, 0, 1, 1, 1]
     assert merged_runs([10.0, 10, 10, 10, 9], 1.0, bins=3)[-1] == 2
@@ -64,7 +95,8 @@ def test_whatever_the_noise_the_groups_keep_to_the_rules(seed):
     noisy, stddev = rng.normal(20, 50, n), float(rng.uniform(0.01, 90))
     rules, alone = np.sort(rng.integers(0, 3, n)), rng.random(n) < 0.1
     bins = int(rng.integers(1, 20))
-    runs = merged_runs(noisy, stddev, bins=bins, signatures=rules, alone=alone)
+    tails = bool(seed % 2)
+    runs = merged_runs(noisy, stddev, bins=bins, tails=tails, signatures=rules, alone=alone)
     levels = merged_levels(noisy, stddev, signatures=rules, alone=alone)
     for groups in (runs, levels):
         assert groups.shape == (n,)
@@ -77,12 +109,15 @@ def test_whatever_the_noise_the_groups_keep_to_the_rules(seed):
             if groups is runs and len(members) > 1:
                 between = np.arange(members[0], members[-1] + 1)
                 assert set(between[~alone[between]]) == set(members)
-    assert len(set(runs[~alone])) <= 2 * bins + 1 + 2 * len(set(rules))
+    most = 2.5 * bins if tails else 2 * bins
+    assert len(set(runs[~alone])) <= most + 1 + 2 * len(set(rules))
 
 
 def test_no_records_and_no_states_work():
     assert merged_runs(np.zeros(4), 1.0, bins=3).tolist() == [0, 0, 0, 0]
     assert merged_runs([-5.0, -5.0], 1e9, bins=3).tolist() == [0, 0]
+    assert merged_runs(np.zeros(4), 1.0, bins=3, tails=True).tolist() == [0, 0, 0, 0]
+    assert merged_runs([-5.0, -5.0], 1e9, bins=3, tails=True).tolist() == [0, 0]
     assert merged_levels([], 1.0).tolist() == []
 
 

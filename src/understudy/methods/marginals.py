@@ -208,7 +208,7 @@ class Marginals(AdaptiveMethod):
         left = rest - cost - again
         room = self._room(gate, left) if left else math.inf
         most = self._bins(room)
-        known, finer = self._with_runs(gate, known, runs, wide, max(FINER_RUNS, most))
+        known, finer = self._with_runs(gate, known, runs, wide, room)
         masses = number_masses(schema, known, known_rows(gate))
         ones = [*fine_tables(known).values()]
         groups = coarse_groups(schema, ones, most, masses, finer, room=room)
@@ -284,13 +284,14 @@ class Marginals(AdaptiveMethod):
         known: list[NoisyMarginal],
         spend: Fraction,
         wide: tuple[str, ...],
-        bins: int,
+        room: float,
     ) -> tuple[list[NoisyMarginal], Groups]:
         """One-way tables, with those over runs of some columns; and these runs."""
         if not wide:
             return known, {}
-        masses = number_masses(gate.schema, known, known_rows(gate))
-        found = coarse_groups(gate.schema, [*fine_tables(known).values()], bins, masses)
+        masses, bins = number_masses(gate.schema, known, known_rows(gate)), self._bins(room)
+        ones = [*fine_tables(known).values()]
+        found = coarse_groups(gate.schema, ones, max(FINER_RUNS, bins), masses, room=room)
         finer = {name: groups for name, groups in found.items() if name in wide}
         tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
         more = gate.grouped(finer).ask(tables, spend=spend)

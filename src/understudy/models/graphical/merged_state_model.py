@@ -90,7 +90,8 @@ def merged_runs(
     **Tails.** Where most records share a value, as zeros of amounts do, a part in `bins` may be all
     that differs from it. If states lighter than that hold the share r of the mass, b runs of them
     cost r/b in a table of pairs, for what merging hides, and b times the noise of a cell: together
-    least with b in proportion to √r, so that a run has √r times the mass that it has otherwise.
+    least with b in proportion to √r, so that a run has √r times the mass that it has otherwise. Of
+    groups there are a quarter more then, at most, as 1 − r + √r is never above 5/4.
 
     Args:
         noisy: released counts, shape (K,).
