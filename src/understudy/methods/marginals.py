@@ -6,22 +6,20 @@
    its table (`families.state_counts`). Of a column of numbers, states whose counts noise explains
    are empty (`models.held_states`), and long tails have a smooth shape (`models.number_tails`).
    Where noise leaves room for fewer cells than a table of two columns has, they are bought once
-   more, in proportion to what is lacking: with few records and a small budget, columns drawn from
-   good tables are closer than pairs drowned in noise. That is divided ∝ states^(1/3), since much of
-   the noise of many states is smoothed away.
-2. States are merged by these tables: rare levels into one group (those with less than a part in
-   256 of the records, or than noise lets a few cells hold), ordered values and numbers into runs of
-   about equal mass, lighter ones where few records lie beside a heavy value. Tables of
-   several columns are measured over groups. With δ, half of what the one-way table of a column of
-   numbers may cost buys one over finer runs, of which those are made: noise does not add up in it.
+   more, in proportion to what is lacking: columns drawn from good tables are closer than pairs
+   drowned in noise. That is divided ∝ states^(1/3), as much of the noise of many is smoothed away.
+2. States are merged by these tables: rare levels (with less than a part in 256 of the records, or
+   than noise lets a few cells hold) into one group, ordered values into runs of about equal mass,
+   lighter ones beside a heavy value. Tables of several columns are measured over groups. With δ,
+   half of what the one-way table of a column of numbers may cost buys one over finer runs, of which
+   those are made: noise does not add up in it.
 3. A table of each pair that a declared relation ties, at the cost of a round but without a choice;
    half of what rounds may cost buys these at most.
 4. With δ, how far ranks of ordered columns go together, of all pairs at once, at a small part of
    the budget (`families.rank_agreement`).
-5. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first. A column merged
-   into one group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of
-   three columns are no candidates, and the first rounds are twice as dear: a cheap choice
-   among a thousand is mostly noise.
+5. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first. A column in one
+   group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are
+   no candidates, and first rounds are twice as dear: a cheap choice among many is mostly noise.
 6. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`models.graphical.max_entropy`), what ranks say of these (`families.ranked_tables`), and second
    moments, if the release bought some. Within a group, states have the shape of their one-way
@@ -87,6 +85,8 @@ LEAST_BINS, MOST_BINS = 8, 48
 """Runs of an ordered column, as the budget allows."""
 FINER_RUNS = 24
 """Runs of a column of numbers in which it is measured again by itself, at least."""
+LIGHTEST = 0.75
+"""Deviations of the noise in the fine bins of such a run that it holds at least."""
 RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in deviations of the noise of a round."""
 ONE_WAY_SHARE = Fraction(2, 5)
@@ -289,9 +289,9 @@ class Marginals(AdaptiveMethod):
         """One-way tables, with those over runs of some columns; and these runs."""
         if not wide:
             return known, {}
-        masses, bins = number_masses(gate.schema, known, known_rows(gate)), self._bins(room)
-        ones = [*fine_tables(known).values()]
-        found = coarse_groups(gate.schema, ones, max(FINER_RUNS, bins), masses, room=room)
+        masses = number_masses(gate.schema, known, known_rows(gate))
+        ones, bins = [*fine_tables(known).values()], max(FINER_RUNS, self._bins(room))
+        found = coarse_groups(gate.schema, ones, bins, masses, room=room, rare=LIGHTEST)
         finer = {name: groups for name, groups in found.items() if name in wide}
         tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
         more = gate.grouped(finer).ask(tables, spend=spend)
