@@ -21,7 +21,7 @@ from understudy.families.level_branches import level_groups
 from understudy.families.noisy_marginal import CLEAR, NoisyMarginal
 from understudy.families.state_counts import alone
 from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.merged_state_model import RARE, merged_runs, numbered
+from understudy.models.graphical.merged_state_model import merged_runs, numbered
 from understudy.models.number_tails import LEAST_HELD
 from understudy.privacy.released import Groups
 from understudy.schema import Column, Schema, is_ordered
@@ -158,8 +158,6 @@ FEW_VALUES = 16
 """Values of an ordered column, up to which even `rare_groups` merges neighbours only."""
 TAILS = 64.0
 """Cells that noise must leave room for, or few records beside a heavy value share a run."""
-LIGHT = 1.5
-"""Deviations of the noise that a run holds at least where they do not."""
 _SINGLE = 10**9
 """Runs that no mass limits: only values with too little of it beside noise are merged."""
 
@@ -182,7 +180,6 @@ def coarse_groups(
     finer: Groups | None = None,
     *,
     room: float = math.inf,
-    rare: float = RARE,
 ) -> Groups:
     """Rare levels in one group, and ordered values in runs of about equal mass.
 
@@ -197,9 +194,8 @@ def coarse_groups(
         room: cells that noise leaves room for in a table of two columns, if there is to be one.
             More of them than `TAILS` let few records beside a heavy value have runs of their own
             (`merged_runs`); the fewer they are, the more a level must hold to be no rare one.
-        rare: deviations of the noise in its counts that a run holds at least.
     """
-    return _groups(schema, marginals, bins, masses, finer or {}, room=room, rare=rare)
+    return _groups(schema, marginals, bins, masses, finer or {}, room=room)
 
 
 def _groups(
@@ -210,9 +206,7 @@ def _groups(
     finer: Groups,
     *,
     room: float = math.inf,
-    rare: float = RARE,
 ) -> Groups:
-    tails = TAILS < room < math.inf
     rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
     merged = {}
     for marginal in marginals:
@@ -228,8 +222,7 @@ def _groups(
                 np.bincount(parts, masses.get(name, counts)),
                 stddev,
                 bins=_SINGLE if bins is None or column.size <= bins else bins,
-                tails=tails,
-                rare=min(rare, LIGHT) if tails else rare,
+                tails=TAILS < room < math.inf,
                 alone=single[first],
                 signatures=signature[first],
             )[parts]

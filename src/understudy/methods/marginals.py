@@ -85,8 +85,6 @@ LEAST_BINS, MOST_BINS = 8, 48
 """Runs of an ordered column, as the budget allows."""
 FINER_RUNS = 24
 """Runs of a column of numbers in which it is measured again by itself, at least."""
-LIGHTEST = 0.75
-"""Deviations of the noise in the fine bins of such a run that it holds at least."""
 RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in deviations of the noise of a round."""
 ONE_WAY_SHARE = Fraction(2, 5)
@@ -291,7 +289,7 @@ class Marginals(AdaptiveMethod):
             return known, {}
         masses = number_masses(gate.schema, known, known_rows(gate))
         ones, bins = [*fine_tables(known).values()], max(FINER_RUNS, self._bins(room))
-        found = coarse_groups(gate.schema, ones, bins, masses, room=room, rare=LIGHTEST)
+        found = coarse_groups(gate.schema, ones, bins, masses, room=room)
         finer = {name: groups for name, groups in found.items() if name in wide}
         tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
         more = gate.grouped(finer).ask(tables, spend=spend)

@@ -37,6 +37,8 @@ from understudy.schema import Domain
 
 RARE = 3.0
 """Deviations of the noise below which a state counts as rare."""
+HEAVY = 0.5
+"""Share of the records in one state, from which on the others may have lighter runs."""
 
 
 def merged_levels(
@@ -76,13 +78,12 @@ def merged_runs(
     *,
     bins: int,
     tails: bool = False,
-    rare: float = RARE,
     signatures: ArrayLike | None = None,
     alone: ArrayLike | None = None,
 ) -> Integers:
     """Groups of an ordered column: runs of states next to each other, of about equal mass.
 
-    A run has at least the mass s, the larger of a part in `bins` and `rare` deviations of the noise
+    A run has at least the mass s, the larger of a part in `bins` and three deviations of the noise
     in the sum of its counts, which grows with the root of their number. A state that has as much by
     itself ends the run before it and is a group of its own. So there are at most 2·`bins` + 1
     groups that no change of signature forces. What is left at the end of a stretch, with less than
@@ -91,15 +92,15 @@ def merged_runs(
     **Tails.** Where most records share a value, as zeros of amounts do, a part in `bins` may be all
     that differs from it. If states lighter than that hold the share r of the mass, b runs of them
     cost r/b in a table of pairs, for what merging hides, and b times the noise of a cell: together
-    least with b in proportion to √r, so that a run has √r times the mass that it has otherwise. Of
-    groups there are a quarter more then, at most, as 1 − r + √r is never above 5/4.
+    least with b in proportion to √r. So if a state has the share `HEAVY` or more, a run has √r of
+    the mass that it has otherwise, and half of the deviations. Of groups there are a quarter more
+    then, at most, as 1 − r + √r is never above 5/4.
 
     Args:
         noisy: released counts, shape (K,).
         stddev: of their noise, one number or shape (K,).
         bins: into how many runs of equal mass, at most, at least 1.
         tails: whether light states are cut finer than that, as above.
-        rare: deviations of the noise that a run holds at least.
         signatures: equal numbers for states that may be merged, shape (K,); all may be if None.
         alone: states that are never merged, such as codes of absence and spikes; runs pass over
             them; shape (K,).
@@ -114,10 +115,11 @@ def merged_runs(
     counts = np.asarray(noisy, dtype=np.float64)
     rules, apart = _marks(len(counts), signatures, alone)
     mass = projected(counts, counts.sum())
-    noise = np.broadcast_to(rare * np.asarray(stddev, dtype=np.float64), mass.shape)
-    names, part = np.arange(len(counts)), mass.sum() / bins
-    if tails and part:
-        part *= math.sqrt(mass[~apart & (mass < np.maximum(part, noise))].sum() / mass.sum())
+    noise = np.broadcast_to(RARE * np.asarray(stddev, dtype=np.float64), mass.shape)
+    names, total = np.arange(len(counts)), float(mass.sum())
+    part, light = total / bins, mass[~apart & (mass < np.maximum(total / bins, noise))].sum()
+    if tails and total and mass.max() >= HEAVY * total:
+        part, noise = part * math.sqrt(light / total), noise / 2
     for stretch in _stretches(np.flatnonzero(~apart), rules):
         _cut(stretch, mass, part, noise, names)
     return numbered(names)
