@@ -33,7 +33,8 @@
   structural zero, spikes and codes of absence are never merged with other values.
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
   with geometric noise otherwise; **add/remove and replace**. Merging states maps each record by
-  itself and leaves every sensitivity as it is; the score is not monotone and is charged as such.
+  itself and leaves every sensitivity as it is; the score is not monotone and is charged as such
+  (`understudy.privacy.selection.scores`).
 * **Costs** a count of the rows for each part of the workload, then seconds of fitting; they grow
   with rows and cells of the model, not with the domain.
 * **Choose it** for most tables: it is what `auto` takes beyond a handful of cells. **Do not**

@@ -117,8 +117,9 @@ def merged_runs(
     mass = projected(counts, counts.sum())
     noise = np.broadcast_to(RARE * np.asarray(stddev, dtype=np.float64), mass.shape)
     names, total = np.arange(len(counts)), float(mass.sum())
-    part, light = total / bins, mass[~apart & (mass < np.maximum(total / bins, noise))].sum()
+    part = total / bins
     if tails and total and mass.max() >= HEAVY * total:
+        light = mass[~apart & (mass < np.maximum(part, noise))].sum()
         part, noise = part * math.sqrt(light / total), noise / 2
     for stretch in _stretches(np.flatnonzero(~apart), rules):
         _cut(stretch, mass, part, noise, names)
