@@ -71,7 +71,8 @@ FILES = sorted(Path(understudy.__file__).parent.rglob("*.py"))
 # columns, fine bins (three files that were too long).
 # 1 for records chosen among many.
 # 2 for what few rows allow for: cells that noise leaves room for, and what is not bought of them.
-MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 669, 320, 60
+# 1 for runs in which numbers are measured again (a file that was too long).
+MOST_FILES, MOST_LINES, LONGEST_FUNCTION = 670, 320, 60
 
 
 def code_lines(function):

@@ -9,7 +9,7 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.families.merged_columns import Merged
-from understudy.families.ranked_tables import RankedTables
+from understudy.families.ranked_tables import FIRM, RankedTables
 from understudy.models.graphical.linear_effects import SHARE
 from understudy.models.graphical.linear_measurement import Observation
 from understudy.models.graphical.max_entropy import fitted
@@ -66,7 +66,7 @@ def test_a_table_and_a_measured_product_are_put_together_by_precision(stddev):
         assert (product * found.counts).sum() == pytest.approx(0.6 * n)
     told = (product * along).sum() ** 2 / (along**2 / variance).sum()  # variance of a step's effect
     expected = (stddev * n) ** 2 / ((stddev * n) ** 2 + told)
-    assert tables.share([table]) == pytest.approx(max(expected, SHARE))
+    assert tables.share([table]) == pytest.approx(FIRM * max(expected, SHARE))
 
 
 def test_each_two_columns_of_a_table_of_three_take_in_theirs():
@@ -178,3 +178,33 @@ def test_a_relation_that_noise_flattens_in_a_table_is_as_strong_as_ranks_say():
         found[share] = np.mean([pair.corr().iloc[0, 1] for pair in pairs])
     assert found[0.15] > found[0] + 0.03
     assert found[0.15] > 0.9
+
+
+def test_a_fit_takes_off_little_of_a_strong_relation_at_much_noise():
+    """Of tables of 11 states each, 3,000 records with a correlation of .8 and noise of 25 a cell, a
+    fit keeps 97 % of what is told, in the mean of 20 (± .2 %); by the variances as they are 92 %
+    (± .5 %)."""
+    names, levels = ["a", "b"], [str(k) for k in range(11)]
+    schema = us.Schema.loads("".join(column(name, "ordinal", levels=levels) for name in names))
+    steps = np.arange(11) - 5.0
+    shape = np.exp(
+        -(steps[:, None] ** 2 + steps**2 - 1.6 * np.outer(steps, steps)) / (2 * 0.36 * 5)
+    )
+    true = 3_000 * shape / shape.sum()
+    scores = dict.fromkeys(names, tuple(np.rint(64 * steps / 2.2).astype(int).tolist()))
+    product = np.outer(*2 * [np.array(scores["a"]) / 64])
+    exchange = exchange_of(names, [(product * true).sum() / 3_000], 0.06, scores)
+    tables, rng = ranked(schema, exchange, 3_000.0), np.random.default_rng(9)
+    kept = {FIRM: [], 1.0: []}
+    for _ in range(20):
+        joined = tables.joined(Observation((0, 1), true + rng.normal(0, 25, true.shape), 625.0))
+        for firm, found in kept.items():
+            share = tables.share([joined]) * firm / FIRM
+            fit = fitted(
+                (11, 11), [joined], 3_000.0, regularisation=0.1 / 25, contrasts=tables.contrasts,
+                share=share,
+            )  # fmt: skip
+            told = (product * joined.counts).sum()
+            found.append((product * fit.marginal((0, 1))).sum() / told)
+    assert np.mean(kept[FIRM]) > 0.96
+    assert np.mean(kept[1.0]) < 0.945

@@ -153,3 +153,13 @@ def test_shapes_add_up_however_large_the_noise(stddev):
     noisy = np.random.default_rng(2).normal(0, stddev, 9)
     groups = np.arange(9) // 3
     np.testing.assert_allclose(np.bincount(groups, shapes(denoised(noisy, stddev), groups)), 1)
+
+
+def test_lighter_runs_than_noise_tells_apart_if_they_are_asked_for():
+    """States with 12 records each: three deviations of 10 join six, .75 of them none."""
+    counts = np.full(10, 12.0)
+    usual, light = (merged_runs(counts, 10.0, bins=10, rare=rare) for rare in (3.0, 0.75))
+    assert usual.tolist() == [0] * 6 + [1] * 4
+    assert light.tolist() == list(range(10))
+    none = merged_runs([0.0, 1.0, 0.0, 90.0], 10.0, bins=50, rare=0.75)
+    assert none.tolist() == [0, 0, 0, 1]

@@ -21,7 +21,7 @@ from understudy.families.level_branches import level_groups
 from understudy.families.noisy_marginal import CLEAR, NoisyMarginal
 from understudy.families.state_counts import alone
 from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.merged_state_model import merged_runs, numbered
+from understudy.models.graphical.merged_state_model import RARE, merged_runs, numbered
 from understudy.models.number_tails import LEAST_HELD
 from understudy.privacy.released import Groups
 from understudy.schema import Column, Schema, is_ordered
@@ -180,6 +180,7 @@ def coarse_groups(
     finer: Groups | None = None,
     *,
     room: float = math.inf,
+    rare: float = RARE,
 ) -> Groups:
     """Rare levels in one group, and ordered values in runs of about equal mass.
 
@@ -194,8 +195,9 @@ def coarse_groups(
         room: cells that noise leaves room for in a table of two columns, if there is to be one.
             More of them than `TAILS` let few records beside a heavy value have runs of their own
             (`merged_runs`); the fewer they are, the more a level must hold to be no rare one.
+        rare: deviations of the noise in its counts that a run holds at least.
     """
-    return _groups(schema, marginals, bins, masses, finer or {}, room=room)
+    return _groups(schema, marginals, bins, masses, finer or {}, room=room, rare=rare)
 
 
 def _groups(
@@ -206,6 +208,7 @@ def _groups(
     finer: Groups,
     *,
     room: float = math.inf,
+    rare: float = RARE,
 ) -> Groups:
     rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
     merged = {}
@@ -223,6 +226,7 @@ def _groups(
                 stddev,
                 bins=_SINGLE if bins is None or column.size <= bins else bins,
                 tails=TAILS < room < math.inf,
+                rare=rare,
                 alone=single[first],
                 signatures=signature[first],
             )[parts]

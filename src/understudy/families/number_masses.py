@@ -11,16 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
 from understudy.arrays import Floats
-from understudy.families.measurement_plan import size_weights
 from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.models.held_states import held_states
 from understudy.models.number_tails import LEAST_HELD, estimated_records, with_runs
-from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.noise_record import Noise
 from understudy.schema import NUMERIC, Schema
 
@@ -93,29 +90,3 @@ def averaged(one: NoisyMarginal, other: NoisyMarginal) -> NoisyMarginal:
         noise=noise,
         line=one.line or other.line,
     )
-
-
-def wide_numbers(schema: Schema, budget: Budget, most: int) -> tuple[str, ...]:
-    """Columns of numbers that are measured in fine bins, and then in runs of these.
-
-    Not without δ, where half of the cost is twice the noise, nor where all is one column.
-
-    Args:
-        schema: in fine bins.
-        budget: for its accounting.
-        most: runs of a column; columns with fewer states are measured once.
-    """
-    if budget.accounting == "pure" or len(schema.names) == 1:
-        return ()
-    return tuple(
-        name
-        for name, column in schema.columns.items()
-        if isinstance(column, NUMERIC) and column.size > most
-    )
-
-
-def runs_spend(schema: Schema, bought: Fraction, wide: tuple[str, ...]) -> Fraction:
-    """What tables of runs cost: as much as the fine tables of the same columns."""
-    fine = dict(zip(schema.names, size_weights(schema, 2 / 3, wide), strict=True))
-    again = sum((fine[name] for name in wide), Fraction(0))
-    return bought * again / (sum(fine.values()) + again)

@@ -33,6 +33,8 @@ from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
 
 DRAWN: Final = 5_000
 """Records that show how much longer whole vectors are, at most."""
+FIRM: Final = 0.2
+"""Part of the variance of products that a fit gives them, beside that of cells."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,10 @@ class RankedTables:
         return replace(table, counts=counts)
 
     def share(self, tables: Sequence[Observation]) -> float:
-        """Variance of the products once they are joined, in that of what tables told: the median.
+        """Variance that a fit gives to products, in that of what tables told.
+
+        That of joined ones is smaller by what was measured, the median of all. A fit that took it
+        as it is would take off from a strong relation what noise puts beside it, hence `FIRM`.
 
         Args:
             tables: in groups.
@@ -118,7 +123,7 @@ class RankedTables:
         found = [
             self._variance / (self._variance + reach**2 / own) for reach, own in weights if own > 0
         ]
-        return float(np.clip(np.median(found), SHARE, 1)) if found else 1.0
+        return FIRM * float(np.clip(np.median(found), SHARE, 1)) if found else 1.0
 
     @cached_property
     def _variance(self) -> float:

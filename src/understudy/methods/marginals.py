@@ -72,7 +72,8 @@ from understudy.families.method import Facts, Prepared
 from understudy.families.moment_tables import measured_beside
 from understudy.families.noise_room import records_per_noise
 from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.families.number_masses import fine_tables, number_masses, runs_spend, wide_numbers
+from understudy.families.number_masses import fine_tables, number_masses
+from understudy.families.number_runs import finer_runs, runs_spend, wide_numbers
 from understudy.families.rank_agreement import planned_ranks, rank_products, ranks_spend
 from understudy.families.workload import tied_pairs, tied_spend
 from understudy.models import Model
@@ -288,10 +289,8 @@ class Marginals(AdaptiveMethod):
         """One-way tables, with those over runs of some columns; and these runs."""
         if not wide:
             return known, {}
-        masses = number_masses(gate.schema, known, known_rows(gate))
-        ones, bins = [*fine_tables(known).values()], max(FINER_RUNS, self._bins(room))
-        found = coarse_groups(gate.schema, ones, bins, masses, room=room)
-        finer = {name: groups for name, groups in found.items() if name in wide}
+        bins = max(FINER_RUNS, self._bins(room))
+        finer = finer_runs(gate.schema, known, known_rows(gate), wide, bins=bins, room=room)
         tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
         more = gate.grouped(finer).ask(tables, spend=spend)
         return [*known, *(NoisyMarginal.of(table) for table in more)], finer

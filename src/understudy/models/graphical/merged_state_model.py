@@ -78,12 +78,13 @@ def merged_runs(
     *,
     bins: int,
     tails: bool = False,
+    rare: float = RARE,
     signatures: ArrayLike | None = None,
     alone: ArrayLike | None = None,
 ) -> Integers:
     """Groups of an ordered column: runs of states next to each other, of about equal mass.
 
-    A run has at least the mass s, the larger of a part in `bins` and three deviations of the noise
+    A run has at least the mass s, the larger of a part in `bins` and `rare` deviations of the noise
     in the sum of its counts, which grows with the root of their number. A state that has as much by
     itself ends the run before it and is a group of its own. So there are at most 2·`bins` + 1
     groups that no change of signature forces. What is left at the end of a stretch, with less than
@@ -101,6 +102,7 @@ def merged_runs(
         stddev: of their noise, one number or shape (K,).
         bins: into how many runs of equal mass, at most, at least 1.
         tails: whether light states are cut finer than that, as above.
+        rare: deviations of the noise that a run holds at least.
         signatures: equal numbers for states that may be merged, shape (K,); all may be if None.
         alone: states that are never merged, such as codes of absence and spikes; runs pass over
             them; shape (K,).
@@ -115,7 +117,7 @@ def merged_runs(
     counts = np.asarray(noisy, dtype=np.float64)
     rules, apart = _marks(len(counts), signatures, alone)
     mass = projected(counts, counts.sum())
-    noise = np.broadcast_to(RARE * np.asarray(stddev, dtype=np.float64), mass.shape)
+    noise = np.broadcast_to(rare * np.asarray(stddev, dtype=np.float64), mass.shape)
     names, total = np.arange(len(counts)), float(mass.sum())
     part = total / bins
     if tails and total and mass.max() >= HEAVY * total:
