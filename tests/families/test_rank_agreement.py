@@ -14,6 +14,7 @@ from understudy.families.measurement_plan import Form
 from understudy.families.merged_columns import Merged
 from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.families.rank_agreement import (
+    FEW_ROWS,
     FEWEST_COLUMNS,
     FEWEST_STATES,
     MOST_SHARE,
@@ -31,7 +32,9 @@ from understudy.features.rank_scores import RankScores
 from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.pipeline.bootstrap import model_of
 from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanisms.sums.rank_products import RankProducts
 from understudy.privacy.released import Noise, NoisyProducts, NoisyRanks, NoisyTable
+from understudy.privacy.terms import terms_of
 from understudy_verify import verify
 
 LEVELS = ["1", "2", "3", "4", "5"]
@@ -184,7 +187,7 @@ def test_ranks_can_be_planned_for_any_number_of_rows(n):
 
 
 def test_nothing_is_planned_where_nothing_is_spent():
-    assert planned_ranks(LIKERT, Fraction(0), Budget.of(1, "1e-6", "gdp")) == ()
+    assert planned_ranks(LIKERT, Fraction(0), Budget.of(1, "1e-6", "gdp"), None) == ()
 
 
 @pytest.mark.parametrize(
@@ -208,6 +211,38 @@ def test_ranks_are_not_measured(asked):
     assert all(step.form != Form.MOMENTS for step in plan.tables)
 
 
+@pytest.mark.parametrize("n", [500, 1_250, 5_000, 90_000])
+def test_of_few_rows_they_may_be_noisier(n):
+    """By the root of their number, and the same whether it is public or released."""
+    four, budget = LIKERT.part(ITEMS[:4]), Budget.of(40, "1e-6", "gdp")
+    private = four.model_copy(update={"rows": "private", "n_rows": None, "row_limit": 10**6})
+    public = four.model_copy(update={"n_rows": min(n, FEW_ROWS)})
+    costs = [
+        ranks_spend(private, budget, budget.amount, None, n),
+        ranks_spend(private, budget, budget.amount, None),
+    ]
+    fewer = min(n, FEW_ROWS)
+    assert float(costs[0] / costs[1]) == pytest.approx(FEW_ROWS / fewer, rel=2e-3)
+    noise = [
+        RankProducts(RankScores(dict.fromkeys(ITEMS[:4], (0,) * 5)))
+        .price(terms_of(schema, budget), ranks_spend(schema, budget, budget.amount, None, n))[0]
+        .recorded.stddev
+        for schema in (private, public)
+    ]
+    wished = float(NOISE) * np.sqrt(FEW_ROWS * fewer)
+    assert noise == pytest.approx([wished, wished], rel=5e-3)
+
+
+def test_ranks_of_too_few_rows_are_not_measured():
+    four, budget = LIKERT.part(ITEMS[:4]), Budget.of(1, "1e-6", "gdp")
+    private = four.model_copy(update={"rows": "private", "n_rows": None, "row_limit": 10**6})
+    assert ranks_spend(private, budget, budget.amount, None, 3) == 0
+    assert ranks_spend(private, budget, budget.amount, None, -2) == 0
+    large = Budget.of(40, "1e-6", "gdp")
+    for n in (100, 300, 400):  # at a noise just below that of which anything is taken
+        assert ranks_spend(private, large, large.amount, None, n) > 0
+
+
 @pytest.mark.parametrize(
     ("asked", "fits"),
     [
@@ -221,7 +256,8 @@ def test_ranks_are_not_measured(asked):
 )
 @pytest.mark.parametrize("public", [True, False])
 def test_what_is_planned_is_what_is_paid(asked, fits, public):
-    """To the last digit; and the deviation that a plan shows is the one of the measurement."""
+    """To the last digit; and the deviation that a plan shows is the one of the measurement. Private
+    rows may be fewer than a plan goes by: then they cost more, unless their share is stated."""
     head = {"n_rows": 600} if public else {"rows": "private", "n_rows": None, "row_limit": 2_000}
     schema = LIKERT.part(ITEMS[:4]).model_copy(update=head)
     given = {"epsilon": 3, "delta": "1e-6", "method": "marginals"} | asked
@@ -232,13 +268,19 @@ def test_what_is_planned_is_what_is_paid(asked, fits, public):
     assert len(paid) == len(measured) == plan.fits == fits
     for step, one in zip(paid, measured, strict=True):
         (cost,) = [Fraction(value) for name, value in step.items() if name.endswith("_exact")]
-        assert cost == planned.share * plan.budget.amount
-        assert (step["query"], step["noise"]) == (planned.query, planned.noise)
+        if planned.chosen:
+            assert cost > planned.share * plan.budget.amount
+            assert one.stddev < planned.stddev
+        else:
+            assert cost == planned.share * plan.budget.amount
+            assert (step["noise"], one.stddev) == (planned.noise, planned.stddev)
+        assert step["query"] == planned.query
         assert step["cells"] == planned.n_cells == len(one.counts) == 6
-        assert one.stddev == planned.stddev
         assert one.columns == planned.columns == tuple(ITEMS[:4])
         assert one.entry == step["number"]
-    if asked.get("options", {}).get("ranks_share"):
+    stated = bool(asked.get("options", {}).get("ranks_share"))
+    assert planned.chosen == (not public and not stated)
+    if stated:
         rest = 1 if public else 0.95  # the number of rows has its share
         assert float(planned.share * fits) == pytest.approx(0.3 * rest)
 

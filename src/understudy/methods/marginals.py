@@ -14,13 +14,12 @@
    half of what the one-way table of a column of numbers may cost buys one over finer runs, of which
    those are made: noise does not add up in it.
 3. A table of each pair that a declared relation ties, at the cost of a round but without a choice;
-   half of what rounds may cost buys these at most.
-4. With δ, how far ranks of ordered columns go together, of all pairs at once, at a small part of
-   the budget (`families.rank_agreement`).
-5. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first. A column in one
+   half of what rounds may cost buys these at most. With δ, how far ranks of ordered columns go
+   together, of all pairs at once, by the number of rows (`families.rank_agreement`).
+4. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first. A column in one
    group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are
    no candidates, and first rounds are twice as dear: a cheap choice among many is mostly noise.
-6. The model of greatest entropy that fits all tables, regularised in proportion to the noise
+5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
    (`models.graphical.max_entropy`), what ranks say of these (`families.ranked_tables`), and second
    moments, if the release bought some. Within a group, states have the shape of their one-way
    table, shrunk towards a smooth one as far as noise makes it doubtful; which records take the
@@ -109,9 +108,8 @@ class Marginals(AdaptiveMethod):
         measured_share: part of a round's cost that buys the table; the rest buys the choice.
         rounds_per_column: rounds for each column that the rest is divided into at first; 4, 2 where
             noise leaves few cells, or 1 where δ = 0, by default.
-        ranks_share: share of the budget for how far ranks of ordered columns go together, where
-            δ > 0 and three or more are; by default what makes the noise in a correlation about
-            .035, .15 at most.
+        ranks_share: share of the budget for how far ranks of three or more ordered columns go
+            together, where δ > 0; by default for noise of .035 in a correlation, .15 at most.
     """
 
     facts: ClassVar[Facts] = Facts(
@@ -151,7 +149,7 @@ class Marginals(AdaptiveMethod):
         if tied:
             tables = NoisyTables(tied, noise=self._noise(budget))
             one_ways += announced(tables, schema, cost, budget, tied, chosen=True)
-        one_ways += planned_ranks(schema, ranks, budget)
+        one_ways += planned_ranks(schema, ranks, budget, self.ranks_share)
         return (*one_ways, planned_rounds(schema, spend - bought - cost, budget, self._cells))
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
@@ -198,6 +196,10 @@ class Marginals(AdaptiveMethod):
         gate.require(spend)
         schema = gate.schema
         ranks, bought, runs, wide = self._before_rounds(planned, spend, gate.budget)
+        if ranks:
+            ranks = ranks_spend(
+                planned, gate.budget, spend, self.ranks_share, n_rows=known_rows(gate)
+            )
         spend -= ranks
         tied, rest = tied_pairs(schema, self._cells), spend - bought
         cost = tied_spend(tied, self._first(schema, rest, gate.budget), rest)

@@ -1,22 +1,26 @@
 """Mean products of many columns, weighed between records and noisy measurements of them.
 
 Of d columns the records have the mean products S, and noisy ones say S + D, with noise of deviation
-σ in each pair. Four matrices may be the truth's best likeness:
+σ in each pair. Six matrices may be the truth's best likeness:
 
-* what the records have: no change;
-* S + L(D), what of the difference noise does not explain;
-* L(S + D), a few common causes alone, without what the records have;
-* S + D as it was measured.
+* what the records have: no change; and S + D as it was measured;
+* S + P(D), single pairs that the records lack, far beyond noise;
+* C + P(S + D − C) with C = L(S + D): a few common causes, and single pairs beside them;
+
+the latter two with P from two and from three deviations on. A pair that goes together by itself
+among many columns is no common cause; causes of many are lost among single pairs. P leaves x − t²/x
+of what is beyond t, and nothing of the rest (the garrote of Breiman 1995): of a strong relation it
+takes little.
 
 L leaves of each eigenvalue w, of a symmetric matrix with unknown diagonal, sign(w)·√(w² − 4dσ²), or
 0: noise alone has none beyond 2σ√d (Wigner 1958), and that is what a larger one was before noise
-moved it (Benaych-Georges & Nadakuditi 2011). The likeness is the mixture of the four of least
-estimated risk: with y what was measured, f_k the four and v their weights,
+moved it (Benaych-Georges & Nadakuditi 2011). The likeness is their mixture of least estimated risk:
+with y what was measured, f_k the six and v their weights,
 
     |Σ v_k f_k − y|² + 2σ² Σ v_k·div f_k(y),    v_k ≥ 0, Σ v_k = 1
 
-is its squared error but for a constant, without bias (Stein 1981). Divergences of L are estimated
-by a few random signs (Ramani, Blu & Unser 2008). All of it is post-processing.
+is its squared error but for a constant, without bias (Stein 1981). Divergences are estimated by a
+few random signs (Ramani, Blu & Unser 2008). All of it is post-processing.
 """
 
 from __future__ import annotations
@@ -29,6 +33,7 @@ import numpy as np
 
 from understudy.arrays import Floats
 
+_FAR: Final = (2.0, 3.0)  # deviations from which on single pairs count
 _FILLED: Final = 8  # rounds in which the diagonal follows from what is kept
 _SIGNS: Final = 8
 _STEP: Final = 0.05  # of a divergence, in deviations of the noise
@@ -50,12 +55,15 @@ def wanted(own: Floats, excess: Floats, stddev: float) -> Floats:
     base = _without_diagonal(own)
 
     def likenesses(noisy: Floats) -> Floats:
-        """Excess of each of the four, shape (4, pairs)."""
+        """Excess of each of them, shape (6, pairs)."""
         common = shrunk(base + noisy, stddev) - base
-        return np.stack([0 * noisy, shrunk(noisy, stddev), common, noisy])[:, *pairs]
+        single = [far(noisy, k * stddev) for k in _FAR]
+        both = [common + far(noisy - common, k * stddev) for k in _FAR]
+        return np.stack([0 * noisy, noisy, *single, *both])[:, *pairs]
 
     measured = _without_diagonal(excess)
-    found, spread = likenesses(measured), np.zeros(4)
+    found = likenesses(measured)
+    spread = np.zeros(len(found))
     rng = np.random.default_rng(0)  # of the divergences; nothing of it is seen
     for _ in range(_SIGNS if stddev > 0 else 0):
         signs = np.zeros_like(own)
@@ -88,6 +96,15 @@ def shrunk(noisy: Floats, stddev: float) -> Floats:
         kept: Floats = (vectors * values) @ vectors.T
         diagonal = np.diagonal(kept).copy()
     return _without_diagonal(kept)
+
+
+def far(noisy: Floats, threshold: float) -> Floats:
+    """What of each number is beyond a threshold, larger ones nearly whole."""
+    if threshold == 0:
+        return noisy
+    size = np.maximum(np.abs(noisy), threshold)
+    kept: Floats = noisy * (1 - (threshold / size) ** 2)
+    return kept
 
 
 def _without_diagonal(matrix: Floats) -> Floats:

@@ -81,7 +81,7 @@ def test_the_release_has_the_intervals_of_analyze(release, found):
 
 def test_without_noise_to_speak_of_both_are_as_wide_and_with_it_the_release_is_wider(rows):
     few = ["ols y ~ x + sex", "correlation x + y", "proportion sex"]
-    near = [one.ratio for one in compared(rows, released(rows, 200, few))]
+    near = [one.ratio for one in compared(rows, released(rows, 2_000, few))]
     assert near == pytest.approx([1.0] * len(near), rel=0.15)
     far = [one.ratio for one in compared(rows, released(rows, 1, few))]
     assert len(far) == len(near)

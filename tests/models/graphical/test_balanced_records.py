@@ -142,19 +142,18 @@ def three_columns(boxes=()):
 
 def test_a_table_that_was_not_measured_is_closer_to_the_model(monkeypatch):
     """a & c follows from the others. Its records scatter about what the model says, and those that
-    are chosen by two thirds of it at most: all that were drawn scatter by a third."""
+    are chosen by .65 of it (60 draws; in the mean of 40 by .02 more or less)."""
     model = three_columns()
-    large = np.stack(model.sample(800_000, np.random.default_rng(9)).states)
-    wanted = tables(large[[0, 2]], (8, 8), 2) / 800_000
+    wanted = model.fit.marginal((0, 2)).reshape(-1) / model.fit.total
 
     def distance():
-        drawn = [np.stack(model.sample(2_000, np.random.default_rng(k)).states) for k in range(5)]
+        drawn = [np.stack(model.sample(2_000, np.random.default_rng(k)).states) for k in range(40)]
         far = [np.abs(tables(one[[0, 2]], (8, 8), 2) / 2_000 - wanted).sum() / 2 for one in drawn]
         return np.mean(far)
 
     chosen = distance()
     monkeypatch.setattr(merged_state_model, "times_drawn", lambda n_rows, columns: 1)
-    assert chosen < distance() * 2 / 3
+    assert chosen < distance() * 0.73
 
 
 def test_what_is_impossible_stays_so():
