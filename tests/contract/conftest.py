@@ -367,6 +367,7 @@ class Case:
         """What was done for each planned table: one step, or any number of rounds of a choice and
         a table each. A fit does not begin with a choice where it has rounds, so that their end can
         be told; tables of single columns that it buys once more, after the first ones, are theirs.
+        Ranks of which the number of rows decides may not be measured at all.
         """
         found, left, again = [], list(steps), []
         columns = next((len(table.columns) for table in planned if table.form == "rounds"), 0)
@@ -376,6 +377,9 @@ class Case:
                 found.append(again + left[: 2 * rounds])
                 left, again = left[2 * rounds :], []
                 continue
+            if self.by_rows(table) and not (left and is_ranks(left[0])):
+                found.append([])
+                continue
             found.append(left[:1])
             left = left[1:]
             last = [measured_by(step) for one in found[-columns:] for step in one]
@@ -383,6 +387,11 @@ class Case:
                 left, again = left[columns:], left[:columns]
         assert not left
         return found
+
+    @staticmethod
+    def by_rows(table: PlannedTable) -> bool:
+        """Whether the released number of rows decides what a planned measurement costs."""
+        return table.form == "moments" and table.chosen
 
     def release(self, rows: People, epsilon: str = "1", **more: Any) -> us.Release:
         schema = self.schema(len(rows))
@@ -395,6 +404,13 @@ class Case:
     def ask(self, gate: Gate, spend: Fraction) -> None:
         """What one fit asks of the gate, once it knows the number of rows."""
         self.configured.fit(gate, spend, 10)
+
+
+def is_ranks(step: Any) -> bool:
+    """Whether a line of a ledger, or a measurement, is of products of ranks."""
+    if isinstance(step, dict):
+        return step["query"].startswith("sums of products of ranks")
+    return step.kind == "ranks"
 
 
 def measured_by(step: Any) -> Any:

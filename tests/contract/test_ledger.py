@@ -108,11 +108,12 @@ def is_choice(step):
     return step["mechanism"] == "exponential mechanism"
 
 
-def require_rounds(budget, table, steps, measured):
+def require_rounds(budget, table, steps, measured, saved):
     """Tables of single columns once more, or at least one round, or both; no round larger than
-    planned, none cheaper than the one before it, and all that was planned for them is spent."""
+    planned, none cheaper than the one before it, and all that was planned for them is spent, with
+    what was saved before."""
     assert steps
-    assert sum(cost(step, budget) for step in steps) == table.share * budget.amount
+    assert sum(cost(step, budget) for step in steps) == table.share * budget.amount + saved
     if not is_choice(steps[0]):
         assert [m.columns for m in measured[: len(table.columns)]] == [(n,) for n in table.columns]
         steps, measured = steps[len(table.columns) :], measured[len(table.columns) :]
@@ -133,10 +134,17 @@ def test_the_plan_is_what_happens(case, released, tables, epsilon):
     planned = plan.setup + plan.tables * plan.fits
     measured = case.by_plan(planned, release.measurements, lambda one: one.kind == "choice")
     done = list(zip(planned, case.by_plan(planned, steps, is_choice), measured, strict=True))
+    saved = Fraction(0)
     for table, some_steps, some_measured in done:
         if table.form == "rounds":
-            require_rounds(plan.budget, table, some_steps, some_measured)
-    done = [one for one in done if one[0].form != "rounds"]
+            require_rounds(plan.budget, table, some_steps, some_measured, saved)
+            saved = Fraction(0)
+        elif case.by_rows(table):
+            paid = sum(cost(step, plan.budget) for step in some_steps)
+            assert paid == 0 or paid >= table.share * plan.budget.amount
+            saved += table.share * plan.budget.amount - paid
+    assert saved == 0
+    done = [one for one in done if one[0].form != "rounds" and not case.by_rows(one[0])]
     assert all(len(some_steps) == len(found) == 1 for _, some_steps, found in done)
     planned, steps = [table for table, _, _ in done], [step for _, (step,), _ in done]
     for step, table in zip(steps, planned, strict=True):
@@ -174,14 +182,15 @@ def once_more(release, fixed):
     return [k for found in ways.values() if len(found) == 2 * fits for k in found[1::2]]
 
 
-def without_rounds(release, manifest):
+def without_rounds(release, manifest, by_rows):
     """What is said of steps that nothing released has a say in: a choice, the table that it decides
-    on, and tables of single columns that are bought once more are left out, and counted by what all
-    of them cost."""
+    on, tables of single columns that are bought once more, and ranks that cost by the number of
+    rows are left out, and counted by what all of them cost."""
     steps = manifest["ledger"]
     after = [False, *(is_choice(step) for step in steps[:-1])]
     fixed = [not is_choice(step) and not chosen for step, chosen in zip(steps, after, strict=True)]
-    for step in once_more(release, fixed):
+    ranks = [k for k, step in enumerate(steps) if by_rows and "products of ranks" in step["query"]]
+    for step in (*once_more(release, fixed), *ranks):
         fixed[step] = False
     budget = next(unit for unit in steps[0] if unit.endswith("_exact"))
     rest = sum(Fraction(s[budget]) for s, kept in zip(steps, fixed, strict=True) if not kept)
@@ -197,14 +206,16 @@ def without_rounds(release, manifest):
     )
 
 
-def metadata(release, chosen, rounds=False):
+def metadata(release, chosen, rounds=False, by_rows=False):
     """All that is said about a release but what holds noise: the number of rows, the counts, and
     the prior weight of draws, which follows from that number. Where columns are chosen at random,
     also all that follows from this choice is left out."""
     manifest = {k: v for k, v in release.manifest.to_json().items() if k != "n_rows"}
     drawn = {"draws", "sweeps"}
     if rounds:
-        return without_rounds(release, manifest), [table.schema for table in release.tables]
+        return without_rounds(release, manifest, by_rows), [
+            table.schema for table in release.tables
+        ]
     if chosen:
         follows = {"query", "cells", "sensitivity"}
         steps = [{k: v for k, v in one.items() if k not in follows} for one in manifest["ledger"]]
@@ -252,5 +263,6 @@ def require_same_metadata(case, released, *neighbours):
     plan = case.small_plan
     chosen = any(step.chosen for step in plan.setup + plan.tables)
     rounds = any(step.form == "rounds" for step in plan.tables)
-    one, two = (metadata(released(case, rows), chosen, rounds) for rows in neighbours)
+    by_rows = any(case.by_rows(step) for step in case.plan(10, case.huge()).tables)
+    one, two = (metadata(released(case, rows), chosen, rounds, by_rows) for rows in neighbours)
     assert one == two
