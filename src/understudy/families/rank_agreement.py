@@ -1,8 +1,9 @@
 """Ranks that go together: which columns are measured so, and what records are to take in.
 
 Noisy sums of products of ranks cost a small part of a budget and say of every pair of ordered
-columns how far it goes together, where tables are bought of a few pairs only. Drawn records take
-them in by exchanging values (`models.graphical.rank_exchange`).
+columns, and of those of two states beside them, how far it goes together, where tables are bought
+of a few pairs only. Drawn records take them in by exchanging values
+(`models.graphical.rank_exchange`).
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from understudy.schema import Schema, is_ordered
 
 FEWEST_COLUMNS: Final = 3
 """Ordered columns, below which tables of their pairs say it all."""
-FEWEST_STATES: Final = 3
+TWO_STATES: Final = 2
 NOISE: Final = Fraction(7, 200)
 """Standard deviation of the noise in a mean product of ranks that is good enough."""
 MOST_SHARE: Final = Fraction(3, 20)
@@ -47,13 +48,22 @@ Ranks = tuple[NoisyRanks, Noise]
 
 
 def ranked_columns(schema: Schema) -> tuple[str, ...]:
-    """Columns whose ranks are measured; none if they are few."""
-    names = tuple(
+    """Columns whose ranks are measured; none if those of an order are few.
+
+    Two states are in order either way. A label to be predicted is often one of such columns, and
+    tables of few records do not tell what it goes together with. But each column adds to the noise
+    of all, and pairs of two states have small tables: more of them than of others are left out.
+    """
+    ordered = [
         name
         for name, column in schema.columns.items()
-        if is_ordered(column) and column.n_ordinary >= FEWEST_STATES
-    )
-    return names if len(names) >= FEWEST_COLUMNS else ()
+        if is_ordered(column) and column.n_ordinary > TWO_STATES
+    ]
+    two = [name for name, column in schema.columns.items() if column.n_ordinary == TWO_STATES]
+    if len(ordered) < FEWEST_COLUMNS:
+        return ()
+    asked = {*ordered, *(two if len(two) <= len(ordered) else ())}
+    return tuple(name for name in schema.names if name in asked)
 
 
 def ranks_spend(
@@ -113,7 +123,7 @@ def _any_scores(schema: Schema) -> RankScores:
 
 
 def rank_products(merged: Merged, known: Sequence[NoisyMarginal]) -> RankProducts:
-    """What is asked of the ranks of ordered columns, in groups of their states.
+    """What is asked of the ranks of columns, in groups of their states.
 
     Nothing is asked of columns whose values nearly all share a group, as far as noisy tables tell:
     they go together with nothing that could be seen, and each column adds to the noise of all.

@@ -1,4 +1,4 @@
-"""Scores of ordered columns by rank, and how far a record's vector of them counts.
+"""Scores of columns by rank, and how far a record's vector of them counts.
 
 The score of a state is its mid-rank by a released table of the column, from −1 to 1, over its
 standard deviation, so that each column has about the squared length 1. A code of absence, and what

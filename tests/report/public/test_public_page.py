@@ -395,7 +395,7 @@ def test_measured_ranks_are_told_beside_what_no_table_has(release):
         for several in ((pair,), (pair, ranks))
     )
     assert alone.endswith("take their association as not preserved.")
-    assert f"ranks of the {len(release.schema.names)} ordered columns go together" in both
+    assert f"ranks of {len(release.schema.names)} columns with an order go together" in both
     assert "about 0.03 in a correlation" in both
 
 

@@ -208,7 +208,7 @@ def _rank_words(release: Release) -> str:
         return ""
     noise = ranks[-1].stddev / max(release.manifest.n_rows, 1)
     return (
-        f", but for how far ranks of the {len(ranks[-1].columns)} ordered columns go together: "
+        f", but for how far ranks of {len(ranks[-1].columns)} columns with an order go together: "
         f"that was measured for all pairs of them at once, with a noise of about {noise:.2g} in a "
         "correlation, and the rows follow it"
     )

@@ -342,13 +342,14 @@ def test_what_stands_in_the_ledger(neighbours):
     assert entry.spent == spend
     assert entry.cells == 3
     assert Fraction(1, 4096) == STEP
-    (planned,) = planned_ranks(schema, spend, budget)
+    (planned,) = planned_ranks(schema, spend, budget, None)
     assert (planned.query, planned.noise) == (entry.query, entry.noise)
     assert (planned.n_cells, planned.stddev) == (entry.cells, released.noise.stddev)
     assert planned.share * budget.amount == entry.spent
     assert planned.columns == ("x0", "x1", "x2")
     (charge,) = RankProducts(SCORES).price(terms_of(schema, budget), spend)
-    assert planned_charge(planned.columns, charge, budget, form=planned.form) == planned
+    how = {"form": planned.form, "chosen": planned.chosen}
+    assert planned_charge(planned.columns, charge, budget, **how) == planned
 
 
 def test_the_price_does_not_depend_on_the_scores():
