@@ -1,7 +1,8 @@
 """Whether ranks that go together still do: ``python benchmarks/kept_ranks.py [--data DIR]``.
 
 Samples of a made survey of 35 columns (24 items of five levels that four traits lie behind, age,
-skewed and rounded income, hours, a body-mass index, truth values, sex, region; 3 % absent), and of
+skewed and rounded income, hours, a body-mass index, truth values, sex, region; 3 % absent), of
+fifteen columns of which four pairs go together by themselves (correlations of .3 to .6), and of
 known tables in the folder DIR. Releases by `marginals` with (ε, 10⁻⁶) and private rows, with
 `ranks_share=0` and as it is. Means over releases with fresh noise: the share of rank correlations
 beyond ± .2 that are kept within .1, the mean difference of rank correlations, total variation
@@ -9,7 +10,7 @@ distances of tables of two and three columns and within small groups, processor 
 standard error of the one before it.
 
     --runs K              releases of each case, 6 if it is not said
-    --case TABLE:N:ε ...  other cases; `survey` is the made one
+    --case TABLE:N:ε ...  other cases; `survey` and `pairs` are the made ones
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from understudy.evaluation.comparison import Comparison
 
 CASES = (
     *("survey:5000:1", "survey:5000:0.5", "survey:5000:0.2", "survey:50000:1"),
+    "pairs:4000:0.7",
     *("nist_acs_national2019:5000:1", "adult_coded:5000:1", "hospital_diabetes130:5000:1"),
     *("loans_coded:5000:1", "adult_coded:48842:1"),
 )
@@ -80,10 +82,30 @@ def survey(n: int, seed: int = 11) -> Population:
     return Population(whole, {"columns": columns})
 
 
+def pairs(n: int, seed: int = 3) -> Population:
+    """Answers and scores, of which few go together, each with one other."""
+    rng = np.random.default_rng(seed)
+    traits = rng.normal(size=(n, 15))
+    for k, r in enumerate((0.3, 0.4, 0.5, 0.6)):
+        traits[:, 2 * k + 1] = r * traits[:, 2 * k] + np.sqrt(1 - r * r) * traits[:, 2 * k + 1]
+    people: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
+    cuts = norm.ppf([0.1, 0.3, 0.6, 0.85])
+    for j, trait in enumerate(traits.T):
+        score = np.clip(np.rint(50 + 15 * trait), 0, 100).astype(int)
+        people[f"c{j}"] = score if j % 4 == 1 else np.searchsorted(cuts, trait) + 1
+        likert = levels(1, 2, 3, 4, 5, kind="ordinal")
+        columns[f"c{j}"] = number(0, 100) if j % 4 == 1 else likert
+    return Population(pl.DataFrame(people), {"columns": columns})
+
+
+MADE = {"survey": survey, "pairs": pairs}
+
+
 def opened(name: str, n: int, folder: Path | None) -> tuple[pl.DataFrame, Any, int]:
     """Rows, what gives their schema, and the most cells of a table that is scored."""
-    if name == "survey":
-        people = survey(n)
+    if name in MADE:
+        people = MADE[name](n)
         return people.people, lambda rows: people.schema(rows, n), MOST_CELLS
     assert folder is not None
     table = load(folder, name).part(n)
@@ -119,7 +141,7 @@ def main() -> None:
     asked = parser.parse_args()
     for text in asked.case:
         name, n, epsilon = text.split(":")
-        if name != "survey" and asked.data is None:
+        if name not in MADE and asked.data is None:
             continue
         case = opened(name, int(n), asked.data)
         for way in ({"ranks_share": 0}, {}):

@@ -140,7 +140,9 @@ def rank_products(merged: Merged, known: Sequence[NoisyMarginal]) -> RankProduct
         by_group[name] = np.bincount(groups, masses)
         apart[name] = sorted({*groups[column.n_ordinary :].tolist()})
         values = np.bincount(groups[: column.n_ordinary], masses[: column.n_ordinary])
-        if values.sum() - values.max() > CLEAR * one_ways[name].stddev * np.sqrt(column.size):
+        # Of estimated masses the noise is that of groups; of counts it adds up over states.
+        n_noisy = len(values) if name in merged.masses else column.size
+        if values.sum() - values.max() > CLEAR * one_ways[name].stddev * np.sqrt(n_noisy):
             spread.append(name)
     asked = spread if len(spread) >= FEWEST_COLUMNS else [*by_group]
     return RankProducts(RankScores.of({name: by_group[name] for name in asked}, apart))
