@@ -112,7 +112,7 @@ def test_a_model_has_coefficients_without_the_intercept_and_a_difference_its_ran
     ],
 )
 def test_intervals_of_the_rows_hold_the_truth(question, name):
-    # 300 intervals at 95 % (93 % for the skewed ones): fewer than 264 hold with chance 2·10⁻⁴.
+    # 300 intervals at 95 % (93 % for the skewed ones): fewer than 264 hold with chance 6·10⁻⁴.
     whole, rng = population(name), np.random.default_rng(2)
     truth, held = row_answer(question, whole.people, whole).estimate[0], 0
     for _ in range(300):

@@ -38,7 +38,7 @@ FEWEST_COLUMNS: Final = 3
 """Ordered columns, below which tables of their pairs say it all."""
 TWO_STATES: Final = 2
 NOISE: Final = Fraction(7, 200)
-"""Standard deviation of the noise in a mean product of ranks that is good enough."""
+"""Standard deviation of the noise in a mean product of ranks of `FEW_ROWS` that is good enough."""
 MOST_SHARE: Final = Fraction(3, 20)
 """Of the budget of a fit."""
 FEW_ROWS: Final = 5_000
@@ -75,16 +75,16 @@ def ranks_spend(
 ) -> Fraction:
     """What measuring ranks costs; nothing where it would not help.
 
-    As much as brings the noise in a correlation to `NOISE`, of as many rows as are known, or else
-    of `FEW_ROWS`, where that matters; of fewer to more than that, by the root of their number; and
-    no more than `MOST_SHARE`. Nothing where that leaves more noise than `MOST_NOISE`.
+    As much as brings the noise in a correlation to `NOISE` at `FEW_ROWS` rows, and at others to
+    that by the root of their number, as tables of more rows tell more by themselves; and no more
+    than `MOST_SHARE`. Nothing where that leaves more noise than `MOST_NOISE`.
 
     Args:
         schema: the columns.
         budget: for its accounting.
         spend: of the fit.
         share: part of that; None for the usual one.
-        n_rows: number of rows, where it is released; of more than `FEW_ROWS` that many count.
+        n_rows: number of private rows, once it is released; `FEW_ROWS` before.
     """
     columns = ranked_columns(schema)
     if budget.accounting == "pure" or not columns:
@@ -92,13 +92,10 @@ def ranks_spend(
     if share is not None:
         return spend * exact(share)
     squared = squared_sensitivity(_any_scores(schema), schema.neighbours) * STEP**2
-    if schema.rows == "public":
-        n = schema.n_rows or 1
-    else:
-        n = max(int(min(expected_rows(schema) if n_rows is None else n_rows, FEW_ROWS)), 1)
-    lack = exact(round(math.sqrt(max(FEW_ROWS / n, 1)), 3))
+    known = schema.n_rows if schema.rows == "public" else n_rows
+    n = max(int(min(expected_rows(schema), FEW_ROWS) if known is None else known), 1)
     most = min(exact(MOST_NOISE) * n, WIDEST * STEP)
-    noise = min(NOISE * n * lack, most * Fraction(9, 10))
+    noise = min(NOISE * math.isqrt(FEW_ROWS * n), most * Fraction(9, 10))
     paid = min(squared / (2 * noise**2), spend * MOST_SHARE)
     return paid if squared < 2 * paid * most**2 else Fraction(0)
 
@@ -108,7 +105,7 @@ def planned_ranks(
 ) -> tuple[PlannedTable, ...]:
     """What measuring ranks will have in the ledger: the noise of any scores, of all columns.
 
-    Of fewer private rows than `FEW_ROWS` they cost more, or nothing (`ranks_spend`).
+    Of fewer private rows than `FEW_ROWS` they cost more, of more less (`ranks_spend`).
     """
     if not spend:
         return ()
