@@ -171,8 +171,8 @@ def test_what_ranks_cost():
 
 
 def test_ranks_of_many_rows_cost_what_makes_their_noise_small():
-    """A deviation of `NOISE` in a mean product at `FEW_ROWS`, whatever the budget; of more rows less,
-    by the root of their number."""
+    """A deviation of `NOISE` in a mean product at `FEW_ROWS`, whatever the budget; of more rows
+    less, by the root of their number."""
     for epsilon, n in ((1, 10**5), (10, 10**5), (10, 10**6)):
         schema = LIKERT.model_copy(update={"n_rows": n})
         plan = us.plan(schema, epsilon=epsilon, delta="1e-9", method="marginals")
