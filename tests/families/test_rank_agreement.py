@@ -288,6 +288,8 @@ def test_what_is_planned_is_what_is_paid(asked, fits, public):
         assert one.entry == step["number"]
     stated = bool(asked.get("options", {}).get("ranks_share"))
     assert planned.chosen == (not public and not stated)
+    told = "What ranks cost, where δ > 0, follows from the number of rows" in " ".join(plan.remarks)
+    assert told == planned.chosen
     if stated:
         rest = 1 if public else 0.95  # the number of rows has its share
         assert float(planned.share * fits) == pytest.approx(0.3 * rest)

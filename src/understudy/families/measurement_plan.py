@@ -79,8 +79,8 @@ class PlannedTable:
         form: what becomes of it.
         threshold: public threshold of the filtered form.
         query: what is asked, in the words of the ledger; counts by the columns if "".
-        chosen: whether an earlier paid step decides on the columns, or on the cost; `n_cells`,
-            `noise_mass` and `stddev` are then the largest possible ones.
+        chosen: whether an earlier paid step decides on the columns, or on the cost; `n_cells` and
+            `noise_mass` are then the largest possible ones, and a cost that of expected rows.
         records: whether what leaves are the records themselves, so that no seed of one's own can
             fix which are drawn.
     """

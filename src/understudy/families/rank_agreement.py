@@ -114,6 +114,16 @@ def planned_ranks(
     return announced(asked, schema, spend, budget, [columns], form=Form.MOMENTS, chosen=follows)
 
 
+def ranks_told(schema: Schema, share: float | None) -> tuple[str, ...]:
+    """What a plan says of what ranks cost; nothing where that is certain."""
+    if share is not None or schema.rows == "public" or not ranked_columns(schema):
+        return ()
+    return (
+        "What ranks cost, where δ > 0, follows from the number of rows once it is bought, and "
+        f"rounds get the rest: shown is the cost for {min(expected_rows(schema), FEW_ROWS):,}.",
+    )
+
+
 def _any_scores(schema: Schema) -> RankScores:
     names = ranked_columns(schema)
     return RankScores({name: (0,) * schema.columns[name].size for name in names})

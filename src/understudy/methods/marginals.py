@@ -73,7 +73,7 @@ from understudy.families.noise_room import records_per_noise
 from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.families.number_masses import fine_tables, number_masses
 from understudy.families.number_runs import finer_runs, runs_spend, wide_numbers
-from understudy.families.rank_agreement import planned_ranks, rank_products, ranks_spend
+from understudy.families.rank_agreement import planned_ranks, rank_products, ranks_spend, ranks_told
 from understudy.families.workload import tied_pairs, tied_spend
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget, exact
@@ -164,7 +164,7 @@ class Marginals(AdaptiveMethod):
         return Prepared(partial(self._fit, own, finest), own.schema)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """Which columns are certain to be merged."""
+        """Which columns are certain to be merged, and what is known of ranks."""
         fine = schema.with_bins(fine_bins(schema))
         most = self.bins or MOST_BINS
         wide = [
@@ -174,7 +174,7 @@ class Marginals(AdaptiveMethod):
         ]
         rare = "Levels with few records beside noise share a group in tables of several columns"
         runs = f"; states next to each other share one in {', '.join(wide)}" if wide else ""
-        return (f"{rare}{runs}.",)
+        return (f"{rare}{runs}.", *ranks_told(schema, self.ranks_share))
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """About 2.5 rounds a column, as seen at ε = 1 with δ (`understudy.families.effort`)."""
