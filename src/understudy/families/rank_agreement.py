@@ -93,7 +93,7 @@ def ranks_spend(
         return spend * exact(share)
     squared = squared_sensitivity(_any_scores(schema), schema.neighbours) * STEP**2
     known = schema.n_rows if schema.rows == "public" else n_rows
-    n = max(int(min(expected_rows(schema), FEW_ROWS) if known is None else known), 1)
+    n = max(int(_rows_planned(schema) if known is None else known), 1)
     most = min(exact(MOST_NOISE) * n, WIDEST * STEP)
     noise = min(NOISE * math.isqrt(FEW_ROWS * n), most * Fraction(9, 10))
     paid = min(squared / (2 * noise**2), spend * MOST_SHARE)
@@ -110,18 +110,28 @@ def planned_ranks(
     if not spend:
         return ()
     asked, columns = RankProducts(_any_scores(schema)), ranked_columns(schema)
-    follows = schema.rows == "private" and share is None
-    return announced(asked, schema, spend, budget, [columns], form=Form.MOMENTS, chosen=follows)
+    chosen = _costs_by_rows(schema, share)
+    return announced(asked, schema, spend, budget, [columns], form=Form.MOMENTS, chosen=chosen)
 
 
 def ranks_told(schema: Schema, share: float | None) -> tuple[str, ...]:
     """What a plan says of what ranks cost; nothing where that is certain."""
-    if share is not None or schema.rows == "public" or not ranked_columns(schema):
+    if not (_costs_by_rows(schema, share) and ranked_columns(schema)):
         return ()
     return (
         "What ranks cost, where δ > 0, follows from the number of rows once it is bought, and "
-        f"rounds get the rest: shown is the cost for {min(expected_rows(schema), FEW_ROWS):,}.",
+        f"rounds get the rest: shown is the cost for {_rows_planned(schema):,}.",
     )
+
+
+def _costs_by_rows(schema: Schema, share: float | None) -> bool:
+    """Whether a number of rows that is still to be released decides what ranks cost."""
+    return schema.rows == "private" and share is None
+
+
+def _rows_planned(schema: Schema) -> int:
+    """Private rows that a plan goes by."""
+    return min(expected_rows(schema), FEW_ROWS)
 
 
 def _any_scores(schema: Schema) -> RankScores:
