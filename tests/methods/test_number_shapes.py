@@ -79,6 +79,17 @@ def test_wide_bounds_leave_the_shape(rows, seed):
     assert (made["spent"] == 0).mean() == pytest.approx((rows["spent"] == 0).mean(), abs=0.02)
 
 
+def test_few_releases_have_a_number_far_out(rows):
+    """Beyond three times the largest: at most 3 of 60 releases have one in either column, so that
+    three of six have it by a chance below .003."""
+    made = [release_of(rows, seed).tables[0] for seed in range(6)]
+    far = [
+        any((one[name].abs() > 3 * rows[name].abs().max()).any() for name in ("income", "balance"))
+        for one in made
+    ]
+    assert sum(far) <= 2
+
+
 def test_runs_of_numbers_are_measured_again_as_planned(rows):
     """Only with δ, and where columns have more states than runs; the plan has their tables, and
     with δ one step for the ranks of three columns."""
