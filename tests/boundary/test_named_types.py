@@ -173,6 +173,8 @@ CONTAINERS = (tuple, list, dict, frozenset, Mapping, Sequence)
 def open_parts(declared, seen=frozenset()):
     """What in an annotation is no closed list of types of this package's inner rooms."""
     origin, inner = get_origin(declared), get_args(declared)
+    if hasattr(origin, "__value__"):
+        return open_parts(origin.__value__[inner], seen)
     kind = origin or declared
     if dataclasses.is_dataclass(kind):
         if not kind.__module__.startswith(ROOMS):

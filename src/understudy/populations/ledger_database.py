@@ -200,8 +200,12 @@ class LedgerDatabase:
         assert self.file is not None
         name = f"{self.file.as_uri()}?mode=rw"
         connection = sqlite3.connect(name, uri=True, timeout=PATIENCE, isolation_level=None)
-        for pragma in ("synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF"):
-            connection.execute(f"PRAGMA {pragma}")
+        try:
+            for pragma in ("synchronous = EXTRA", "fullfsync = ON", "trusted_schema = OFF"):
+                connection.execute(f"PRAGMA {pragma}")
+        except BaseException:  # the file is damaged, and nobody else will close it
+            connection.close()
+            raise
         return connection
 
     def _make_file(self, file: Path) -> None:

@@ -137,6 +137,9 @@ _NOTHING: Final = object()
 def _ways(value: object, declared: Any, own: Twins, name: str) -> Iterator[object]:
     """The value as it is declared; nothing if it is of another type."""
     origin, inner = get_origin(declared), get_args(declared)
+    if hasattr(origin, "__value__"):  # a name for a type, as NDArray is from NumPy 2.5 on
+        declared = origin.__value__[inner]
+        origin, inner = get_origin(declared), get_args(declared)
     if origin in (Union, types.UnionType):
         for alternative in inner:
             yield from _ways(value, alternative, own, name)

@@ -101,7 +101,7 @@ def _moments(moments: np.ndarray[Any, Any]) -> pl.Series:
     days = moments.astype("datetime64[D]").astype(np.int64)
     first, last = (np.datetime64(day, "D") for day in (FIRST_DAY - 1, LAST_DAY + 1))
     near = np.where(days < FIRST_DAY, first, np.where(days > LAST_DAY, last, moments))
-    return pl.Series(np.where(np.isnat(moments), np.datetime64("NaT"), near).astype(_MS))
+    return pl.Series(np.where(np.isnat(moments), np.datetime64("NaT", "s"), near).astype(_MS))
 
 
 def _masked(series: pd.Series) -> pl.Series:

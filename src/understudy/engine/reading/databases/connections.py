@@ -103,8 +103,12 @@ class _SQLite(Connection):
         link = sqlite3.connect(address, uri=True, check_same_thread=False)
         link.isolation_level = None
         link.text_factory = bytes  # a text that is none costs its own cell
-        link.execute("BEGIN")
-        link.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        try:
+            link.execute("BEGIN")
+            link.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.Error:  # no database, or a damaged one
+            link.close()
+            raise
         return link
 
     def _heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
