@@ -6,19 +6,29 @@ RUN := $(VENV)/.run
 STUDIES := $(VENV)/.studies
 DEV := $(VENV)/.dev
 PROJECTS := pyproject.toml studies/pyproject.toml constraints.txt
-INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+CONSTRAINTS := constraints.txt
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
+FAST := -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
 
-.PHONY: demo check test faults audit fuzz verify lint format bench studies studies-install clean
+.PHONY: demo check test oldest newest faults audit fuzz verify lint format bench studies
+.PHONY: studies-install clean
 
 demo: $(RUN)
 	$(BIN)/understudy demo
 
 # For daily work: no test that repeats, draws or enumerates for long.
 check: lint
-	$(BIN)/pytest -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
+	$(BIN)/pytest $(FAST)
 
 test: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not (faults or audit)"
+
+# The fast tests with the oldest libraries that pyproject.toml admits, and with the newest there are.
+oldest: CONSTRAINTS := constraints-oldest.txt
+newest: CONSTRAINTS := /dev/null
+oldest newest:
+	$(MAKE) VENV=.$@ CONSTRAINTS=$(CONSTRAINTS) .$@/.dev
+	NUMBA_CACHE_DIR=$(CURDIR)/.$@/compiled .$@/bin/python -m pytest $(FAST)
 
 # Classic mistakes, each of which an audit must notice; and lower bounds on what releases of every
 # method cost, which take about an hour.
@@ -84,7 +94,7 @@ studies: $(STUDIES)
 	$(BIN)/understudy study pseudo-posterior --out study-results/pseudo-posterior
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .oldest .newest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed."; exit 1; }

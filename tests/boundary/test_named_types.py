@@ -24,7 +24,9 @@ from typing import (
 import numpy as np
 import polars as pl
 import pytest
+from numpy.typing import NDArray
 from pydantic import BaseModel
+from typing_extensions import TypeAliasType
 
 from understudy.decision_trees import Stumps
 from understudy.engine import Table
@@ -34,7 +36,7 @@ from understudy.functions.sequential_generator import regressions
 from understudy.functions.simulated_tables import SimulatedRecords, even_numbers
 from understudy.pipeline.gates import NAMED, open_gate
 from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.admission import PLAIN, verb
+from understudy.privacy.admission import PLAIN, admitted, verb
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanism import Mechanism, is_ours
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
@@ -159,6 +161,28 @@ def test_foreigners_stay_out(ask):
     with pytest.raises(MethodError, match="The gate takes no Own"):
         ask(door)
     assert (KEPT, door.ledger, door.measured) == ([], (), ())
+
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+NAMED_ARRAY = TypeAliasType("NAMED_ARRAY", np.ndarray[Any, np.dtype[Scalar]], type_params=(Scalar,))
+
+
+@pytest.mark.parametrize("array", [NDArray, NAMED_ARRAY], ids=["as installed", "a named type"])
+def test_arrays_are_admitted_however_their_type_is_named(array):
+    """From NumPy 2.5 on NDArray is a name for a type, and no type by itself."""
+    given = np.array([1.0, 2.0])
+    for declared in (array[np.float64], array[np.float64] | None, tuple[array[np.float64], ...]):
+        value = (given,) if get_origin(declared) is tuple else given
+        made = admitted(value, declared)
+        taken = made[0] if type(made) is tuple else made
+        assert taken.tolist() == [1.0, 2.0]
+        assert taken is not given
+    assert admitted(np.array([1, 2]), array[np.float64]).tolist() == [1, 2]
+    for foreigner in (np.array(["a"]), given.view(np.recarray), [1.0, 2.0]):
+        with pytest.raises(MethodError, match="The gate takes no"):
+            admitted(foreigner, array[np.float64])
+    with pytest.raises(MethodError, match="The gate takes no"):
+        admitted(given, array[np.int64])
 
 
 # --- the lists are closed -------------------------------------------------------------------------

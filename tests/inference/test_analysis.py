@@ -192,7 +192,7 @@ def test_sums_of_counts_are_noise_aware_whatever_the_sets(release):
 def test_split_sets_are_pooled_by_hand(release):
     made = release(epsilon=8, sets=3)
     found = us.analyze(made, "ols", "kids ~ sex")
-    fits = [smf.ols("kids ~ sex", frame).fit(cov_type="HC1") for frame in made.sets]
+    fits = [smf.ols("kids ~ sex", frame.to_pandas()).fit(cov_type="HC1") for frame in made.sets]
     q = np.array([fit.params for fit in fits])
     u = np.array([np.diag(fit.cov_params()) for fit in fits])
     b = q.var(axis=0, ddof=1)
@@ -206,7 +206,7 @@ def test_split_sets_are_pooled_by_hand(release):
 def test_one_set_without_noise_gives_what_statsmodels_gives(release):
     made = release(epsilon=100_000, sets=1)
     found = us.analyze(made, "ols", "kids ~ sex", anyway=True)
-    fit = smf.ols("kids ~ sex", made.sets[0]).fit(cov_type="HC1")
+    fit = smf.ols("kids ~ sex", made.sets[0].to_pandas()).fit(cov_type="HC1")
     np.testing.assert_allclose(found.pooled.estimate, fit.params, rtol=1e-10)
     np.testing.assert_allclose(found.pooled.stderr, fit.bse, rtol=1e-10)
     np.testing.assert_allclose(found.pooled.pvalue, fit.pvalues, rtol=1e-6, atol=1e-300)

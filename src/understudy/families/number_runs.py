@@ -18,6 +18,8 @@ from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.released import Groups
 from understudy.schema import NUMERIC, Schema
 
+LEAST_RUNS = 24
+"""Runs of a column, even where tables of two have fewer."""
 LIGHT = 0.75
 """Deviations of the noise summed over its fine bins that a run holds at least, with room."""
 LIGHT_ROOM = 16.0
@@ -63,13 +65,14 @@ def finer_runs(
         marginals: a one-way table of each column.
         n_rows: number of rows.
         wide: columns to be measured once more.
-        bins: runs of equal mass, about.
+        bins: runs of a column in tables of two; about so many of equal mass, `LEAST_RUNS` at least.
         room: cells that noise leaves room for in a table of two columns (`coarse_groups`).
     """
     masses = number_masses(schema, marginals, n_rows)
     ones = [one for name, one in fine_tables(marginals).items() if name in wide]
     rare = LIGHT if room > LIGHT_ROOM else RARE
-    return coarse_groups(schema, ones, bins, masses, room=room, rare=rare)
+    most = max(bins, LEAST_RUNS)
+    return coarse_groups(schema, ones, most, masses, room=room, rare=rare)
 
 
 def runs_spend(schema: Schema, bought: Fraction, wide: tuple[str, ...]) -> Fraction:

@@ -84,8 +84,6 @@ from understudy.schema import Schema, is_ordered
 
 LEAST_BINS, MOST_BINS = 8, 48
 """Runs of an ordered column, as the budget allows."""
-FINER_RUNS = 24
-"""Runs of a column of numbers in which it is measured again by itself, at least."""
 RECORDS_PER_CELL = 3.0
 """Records of a cell of two columns in runs, in deviations of the noise of a round."""
 ONE_WAY_SHARE = Fraction(2, 5)
@@ -291,8 +289,8 @@ class Marginals(AdaptiveMethod):
         """One-way tables, with those over runs of some columns; and these runs."""
         if not wide:
             return known, {}
-        bins = max(FINER_RUNS, self._bins(room))
-        finer = finer_runs(gate.schema, known, known_rows(gate), wide, bins=bins, room=room)
+        n_rows, bins = known_rows(gate), self._bins(room)
+        finer = finer_runs(gate.schema, known, n_rows, wide, bins=bins, room=room)
         tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
         more = gate.grouped(finer).ask(tables, spend=spend)
         return [*known, *(NoisyMarginal.of(table) for table in more)], finer

@@ -1,10 +1,11 @@
-"""Second moments that hardly anything could be answered from are not bought.
+"""Second moments that little could be answered from are not bought.
 
 An automatic release spends part of its budget on second moments of all columns. Their noise does
 not depend on the rows; where so few rows are released that it is a large part of any product of two
-scores, questions that rest on them are refused. Then their part buys records instead. Whether
-it does follows from the number of rows as it is declared or was bought, and plans say below which
-number that is. Whoever states the part, a priority or analyses gets what was asked for.
+scores, questions that rest on them are refused, or have intervals that tell next to nothing. Then
+their part buys records instead. Whether it does follows from the number of rows as it is declared
+or was bought, and plans say below which number that is. Whoever states the part, a priority or
+analyses gets what was asked for.
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ from fractions import Fraction
 
 from understudy.pipeline.request import Request
 
-WITH_LINES, WITHOUT = 0.15, 0.25
-"""Deviation of the noise in a mean product of two scores, whose size is 1 at most, from which on no
-correlation, slope or mean of a group was answered of made tables, which is no proof: lines of
-numbers then cannot rule out that some lie beyond their bounds, and of groups of levels only one
-that is half of all could be told from none."""
+WITH_LINES, WITHOUT = 0.09, 0.15
+"""Deviation of the noise in a mean product of two scores, whose size is 1 at most, from which on
+moments are not bought. Shares of records with two levels have intervals of ± .2 then, or wider. Of
+six made tables of 1,000 rows no slope or correlation was answered, means and differences of groups
+up to a fifth, and of all questions 5 to 20 in a hundred more than without, nearly all such shares.
+That is no proof: lines of numbers cannot rule out that some lie beyond their bounds, and of groups
+of levels only one that is a third of all could be told from none. Two-way distances of random
+tables there are 2 to 18 % less without."""
 
 
 def least_rows(request: Request) -> int:
@@ -49,5 +53,6 @@ def remarks(request: Request) -> tuple[str, ...]:
         return ()
     return (
         f"Second moments are bought if the number of rows comes out at {least:,} or more; of fewer "
-        "hardly anything could be answered from them, and their part buys tables for the records.",
+        "little could be answered from them, and their part buys tables for the records, unless "
+        "answers_share is stated.",
     )
