@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from understudy.families.method import Method
 from understudy.inference.declared_analyses import ExpectedAnswers
-from understudy.pipeline.few_rows import settled
 from understudy.pipeline.request import Request
+from understudy.pipeline.settled_request import settled
 from understudy.privacy.accounting.budget import Budget, decimal_up
 from understudy.privacy.gate import Gate
 from understudy.privacy.released import Released

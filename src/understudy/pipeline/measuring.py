@@ -10,11 +10,11 @@ from understudy.families.method import Prepared
 from understudy.models import Model
 from understudy.pipeline.describe import measurements_of
 from understudy.pipeline.drawn_parts import Decoder
-from understudy.pipeline.few_rows import settled
 from understudy.pipeline.interruption import Progress
 from understudy.pipeline.number_places import places_of
 from understudy.pipeline.request import Request
 from understudy.pipeline.set_drawing import Drawing, drawn_tables, fitted_models, prepared_by
+from understudy.pipeline.settled_request import settled
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.released import Released

@@ -13,9 +13,9 @@ from understudy.families.measurement_plan import PlannedTable
 from understudy.inference.declared_analyses import Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
 from understudy.pipeline.budget_shares import DEFAULT_ROWS_SHARE
-from understudy.pipeline.few_rows import remarks as few_rows_remarks
-from understudy.pipeline.few_rows import settled
 from understudy.pipeline.request import Request, request_of
+from understudy.pipeline.settled_request import remarks as settled_remarks
+from understudy.pipeline.settled_request import settled
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
 from understudy.schema import Schema
 
@@ -157,7 +157,7 @@ def plan(
         fits=request.fits,
         remarks=(
             *request.remarks,
-            *few_rows_remarks(request),
+            *settled_remarks(request),
             *_with_private_rows(request, tables, asked),
         ),
         memory_mb=round(effort.memory_mb, 1),

@@ -69,7 +69,7 @@ class Request:
         priority: columns of which second moments are bought by themselves as well.
         priority_spend: what buys these.
         heaps_spend: what buys counts of how numbers are rounded; 0 for none.
-        usual_answers: whether nobody asked for these second moments (`few_rows`).
+        usual_answers: whether nobody asked for these second moments (`settled_request`).
     """
 
     schema: Schema
@@ -148,7 +148,7 @@ class Request:
 
     def setup(self) -> tuple[PlannedTable, ...]:
         """What is measured once, before the fits."""
-        steps = self._line_steps() + self._heap_steps() + self.answer_steps()
+        steps = self._line_steps() + self.heap_steps() + self.answer_steps()
         if self.method.anew:
             return steps
         return steps + self.method.plan_setup(self.schema, self.setup_spend, self.budget)
@@ -161,7 +161,7 @@ class Request:
         columns = [(name,) for name in lines.columns]
         return announced(lines, self.schema, self.lines_spend, self.budget, columns, form=Form.LINE)
 
-    def _heap_steps(self) -> tuple[PlannedTable, ...]:
+    def heap_steps(self) -> tuple[PlannedTable, ...]:
         """Counts of how numbers are rounded, one step for each column."""
         if self.heaps is None:
             return ()

@@ -1,4 +1,4 @@
-"""Second moments of so few rows that nothing could be answered from them: not bought, and told."""
+"""Second moments of so few rows that nothing could be answered from them; heaps of many rows."""
 
 import dataclasses
 
@@ -8,8 +8,15 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.pipeline.few_rows import WITH_LINES, WITHOUT, least_rows, settled
 from understudy.pipeline.request import request_of
+from understudy.pipeline.settled_request import (
+    HEAPS,
+    LEAST_HEAPS,
+    WITH_LINES,
+    WITHOUT,
+    least_rows,
+    settled,
+)
 from understudy.privacy.accounting.budget import exact
 from understudy.release.measurement_kind import Kind
 
@@ -113,3 +120,45 @@ def test_a_public_number_of_rows_is_known_to_the_plan(part):
     assert any("products" in one.query or one.form == "moments" for one in plan.setup) == (part > 1)
     assert bought(made) == (part > 1)
     assert not any("comes out" in one for one in plan.remarks)
+
+
+HEAPED = {"x": {**NUMBER, "upper": 9_999, "bins": 20, "heaps": [100, 10]}, "g": GROUP}
+
+
+def heap_noise(asked):
+    (step,) = asked.heap_steps()
+    return step.stddev
+
+
+@pytest.mark.parametrize("delta", [0, "1e-6"])
+def test_heaps_cost_as_much_as_makes_their_noise_small_beside_the_rows(delta):
+    made = request(schema(HEAPED), delta=delta, answers_share=0.25)
+    enough = int(HEAPS * heap_noise(made))
+    assert settled(made, enough) is made
+    for times in (2, 5):
+        many = settled(made, times * enough)
+        assert heap_noise(many) == pytest.approx(times * heap_noise(made), rel=0.03)
+        assert many.fit_spend == made.fit_spend + made.heaps_spend - many.heaps_spend
+        assert settled(many, times * enough).heaps_spend / many.heaps_spend > 0.99
+    assert settled(made, 10**12).heaps_spend == LEAST_HEAPS * made.heaps_spend
+    assert settled(made, -3).heaps_spend == made.heaps_spend
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["private", "public"])
+def test_what_heaps_of_many_rows_save_buys_records(known):
+    n = 30_000
+    made = schema(HEAPED, n if known else None)
+    data = pl.DataFrame({"x": np.arange(n) * 10 % 10_000, "g": ["a", "b"] * (n // 2)})
+    budget = {"epsilon": 4, "delta": "1e-6"}
+    plan = us.plan(made, **budget)
+    release = us.synthesize(data, made, insecure_noise_seed=1, **budget)
+    (step,) = (one for one in plan.setup if one.form == "heaps")
+    (heaps,) = (one for one in release.measurements if one.kind is Kind.HEAPS)
+    noise = n / HEAPS
+    assert heaps.stddev == pytest.approx(noise, rel=0.05)
+    assert step.stddev == pytest.approx(noise if known else step.stddev, rel=0.05)
+    assert known or step.stddev < noise / 2
+    assert spent(release) == request(made, epsilon=4).budget.amount
+    assert any("counts of heaps cost less" in one for one in plan.remarks) != known
+    on_tens = (release.tables[0]["x"].cast(pl.Int64) % 10 == 0).mean()
+    assert on_tens == pytest.approx(1, abs=0.02)
