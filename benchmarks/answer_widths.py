@@ -22,7 +22,7 @@ from rich.table import Table
 import understudy as us
 from natural_questions import QUESTIONS, Question, read
 from populations import population
-from questions import judged
+from questions import judged, of_rows
 from row_answers import row_answer
 
 SIX = (
@@ -36,6 +36,7 @@ TEN = (
     "correlation: hours + age; age + children"
 )
 LINEAR = ("difference", "correlation", "ols")
+SEED = 5
 
 
 def declared(asked: Sequence[Question]) -> dict[str, Any]:
@@ -47,8 +48,9 @@ def widths(
     asked: Sequence[Question], request: dict[str, Any], given: argparse.Namespace
 ) -> tuple[float, float, float]:
     """Median width over that of the rows, share answered, and coverage."""
-    whole, rng = population("survey"), np.random.default_rng(5)
+    whole, rng = population("survey"), np.random.default_rng(SEED)
     truths = {one: row_answer(one, whole.people, whole) for one in asked}
+    by_rows = {one: of_rows(one, truth, whole, given.n, SEED) for one, truth in truths.items()}
     found: list[dict[str, Any]] = []
     for repetition in range(given.repetitions):
         rows = whole.people[rng.integers(whole.people.height, size=given.n)]
@@ -63,10 +65,10 @@ def widths(
         for one, truth in truths.items():
             found += [
                 each
-                for each in judged(one, truth, rows, release, whole)
+                for each in judged(one, truth, by_rows[one], release)
                 if each["quantity"] != "Intercept"
             ]
-    ratio = np.array([(x["upper"] - x["lower"]) / (x["row_upper"] - x["row_lower"]) for x in found])
+    ratio = np.array([(x["upper"] - x["lower"]) / x["row_width"] for x in found])
     held = np.array([x["lower"] <= x["truth"] <= x["upper"] for x in found])
     known = np.isfinite(ratio)
     return float(np.median(ratio[known])), float(known.mean()), float(held[known].mean())
