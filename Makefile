@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.run
 STUDIES := $(VENV)/.studies
 DEV := $(VENV)/.dev
-PROJECTS := pyproject.toml studies/pyproject.toml constraints.txt
 CONSTRAINTS := constraints.txt
+PROJECTS := pyproject.toml studies/pyproject.toml $(CONSTRAINTS)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 FAST := -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
 
@@ -101,7 +101,7 @@ $(BIN)/python:
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3.11."; exit 1; }
 	"$(PYTHON)" -m venv $(VENV)
 
-$(RUN): $(BIN)/python pyproject.toml constraints.txt
+$(RUN): $(BIN)/python pyproject.toml $(CONSTRAINTS)
 	$(INSTALL) -e '.[evaluate,ledger,models]'
 	@touch $@
 

@@ -2,8 +2,12 @@
 
 import argparse
 
+import pytest
+
 from answer_widths import SIX, declared, widths
 from natural_questions import read
+
+pytestmark = pytest.mark.whole
 
 
 def test_widths_of_declared_analyses_are_somewhat_above_those_of_the_rows():

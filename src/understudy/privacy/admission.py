@@ -138,9 +138,8 @@ def _ways(value: object, declared: Any, own: Twins, name: str) -> Iterator[objec
     """The value as it is declared; nothing if it is of another type."""
     origin, inner = get_origin(declared), get_args(declared)
     if hasattr(origin, "__value__"):  # a name for a type, as NDArray is from NumPy 2.5 on
-        declared = origin.__value__[inner]
-        origin, inner = get_origin(declared), get_args(declared)
-    if origin in (Union, types.UnionType):
+        yield from _ways(value, origin.__value__[inner], own, name)
+    elif origin in (Union, types.UnionType):
         for alternative in inner:
             yield from _ways(value, alternative, own, name)
     elif origin is Annotated:

@@ -49,6 +49,7 @@ class Connection(ABC):
             self._link = self._opened()
             # When nobody reads any more, and not some time later: a reader keeps writers waiting.
             weakref.finalize(self, self._link.close)
+            self._begin()
             self.types, self.unreadable = self._heading()
         except DataError:
             raise
@@ -69,7 +70,11 @@ class Connection(ABC):
 
     @abstractmethod
     def _opened(self) -> Any:
-        """A connection that has fixed which rows all passes see."""
+        """A connection."""
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Fix which rows all passes see, once the connection is sure to be closed."""
 
     @abstractmethod
     def _heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
@@ -103,13 +108,11 @@ class _SQLite(Connection):
         link = sqlite3.connect(address, uri=True, check_same_thread=False)
         link.isolation_level = None
         link.text_factory = bytes  # a text that is none costs its own cell
-        try:
-            link.execute("BEGIN")
-            link.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.Error:  # no database, or a damaged one
-            link.close()
-            raise
         return link
+
+    def _begin(self) -> None:
+        self._link.execute("BEGIN")
+        self._link.execute("SELECT count(*) FROM sqlite_master").fetchone()
 
     def _heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
         cursor = self._link.execute(self._query.sql)  # computes no row before one is fetched
@@ -173,6 +176,9 @@ class _DuckDB(_Arrow):
         settings: dict[str, Any] = {"enable_external_access": False}
         return duckdb.connect(self._query.path, read_only=True, config=settings)
 
+    def _begin(self) -> None:
+        """Writers are kept away."""
+
     def _schema(self) -> pa.Schema:
         schema: pa.Schema = self._link.sql(self._query.sql).limit(0).to_arrow_table().schema
         return schema
@@ -201,10 +207,11 @@ class _Postgres(_Arrow):
         require_extra("database", "A query of PostgreSQL")
         from adbc_driver_postgresql import dbapi
 
-        link = dbapi.connect(self._query.uri)
-        with link.cursor() as cursor:
+        return dbapi.connect(self._query.uri)
+
+    def _begin(self) -> None:
+        with self._link.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        return link
 
     def _schema(self) -> pa.Schema:
         with self._link.cursor() as cursor:
