@@ -1,9 +1,12 @@
 """What a seed fixes, and what a release then says of itself."""
 
+from dataclasses import replace
+
 import pytest
 
 import understudy as us
 from understudy.errors import MethodError
+from understudy_verify import verify
 
 
 def content(release):
@@ -20,6 +23,14 @@ def test_a_noise_seed_stamps_the_release_not_private(case, released):
     assert one.guarantee.epsilon is None
     assert "NOT private" in one.guarantee.statement
     assert not one.manifest.secure
+
+
+def test_a_release_of_a_noise_seed_can_be_read(private, released, tmp_path):
+    """By both programs, also where without the seed an asymptotic promise would be left."""
+    release = replace(released(private, insecure_noise_seed=3), pages=None)
+    folder = release.save(tmp_path / "out")
+    assert us.Release.load(folder).guarantee == release.guarantee
+    assert [line for line in verify(folder) if line[1] == "broken"] == []
 
 
 def test_another_noise_seed_gives_another_release(default, released):
