@@ -10,7 +10,7 @@ PROJECTS := pyproject.toml studies/pyproject.toml $(CONSTRAINTS)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 FAST := -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
 
-.PHONY: demo check test oldest newest faults audit fuzz verify lint format bench studies
+.PHONY: demo check test oldest newest faults audit fuzz verify golden lint format bench studies
 .PHONY: studies-install clean
 
 demo: $(RUN)
@@ -47,6 +47,10 @@ fuzz: $(DEV)
 # Ten thousand altered releases, which loading and the independent checker must both refuse.
 verify: $(DEV)
 	$(BIN)/python benchmarks/check_altered.py
+
+# Whether a change of structure left all releases, answers, plans and helps as they were.
+golden: $(DEV)
+	$(BIN)/python tests/golden/golden_releases.py
 
 lint: $(DEV)
 	$(BIN)/ruff check .
