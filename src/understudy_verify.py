@@ -8,6 +8,8 @@ import math
 import re
 import sys
 import tomllib
+from collections import Counter
+from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -15,25 +17,130 @@ from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
+GAUSSIAN = "discrete_gaussian"
 RULES = ["manifest", "files", "signature", "schema", "budget", "ledger", "noise", "guarantee"]
 RULES += ["measurements", "cells", "sets", "pages"]
-SHAPE = """: format! method! reason! rows_obtained! files! software! options! secure! sets!
- sets_kind! n_rows! sampling_seed! guarantee! budget! ledger! measurements! inference! ended_early
- rows_share analyses answers_share lines_share layer_share priority expected amendments
-.guarantee: kind! epsilon! delta! rho! mu neighbours! statement! public_inputs! conditions! leaks!
-.budget: epsilon! delta! unit! amount!
-.ledger: number! mechanism! query! sensitivity! noise! cells! epsilon epsilon_exact rho rho_exact
- half_mu_squared half_mu_squared_exact
-.measurements: name! kind! columns! of! cells! outside! law! scale! stddev! threshold! groups
- ledger_entry! totals! bins! ranks
-.inference: posterior_rule! swept! shrunk! independent! modelled! network! prior_weight!
- leaves_only! rows_stddev"""
+# Entries of a manifest, and what each of them is (`HOLDS`, an entry of this table, or a list of
+# either); those with a question mark may lack.
+SHAPE: dict[str, dict[str, str]] = {
+    "manifest": {
+        **{"format": "whole", "files": "files", "method": "text", "reason": "text"},
+        **{"options": "options", "sets": "sets", "sets_kind": "sets_kind", "n_rows": "count"},
+        **{"rows_obtained": "text", "guarantee": "guarantee", "budget": "budget"},
+        **{"ledger": "[step]", "secure": "truth", "sampling_seed": "seed", "software": "texts"},
+        **{"measurements": "[measurement]", "inference": "inference", "ended_early?": "truth"},
+        **{"rows_share?": "part", "answers_share?": "part", "lines_share?": "part"},
+        **{"layer_share?": "part", "priority?": "[text]", "analyses?": "[analysis]"},
+        **{"expected?": "expected or null", "amendments?": "[amendment]"},
+    },
+    "guarantee": {
+        **{"kind": "promise", "epsilon": "decimal or null", "delta": "decimal"},
+        **{"rho": "decimal or null", "mu?": "decimal or null", "neighbours": "neighbours"},
+        **{"statement": "text", "public_inputs": "[public input]", "conditions": "[text]"},
+        "leaks": "[text]",
+    },
+    "public input": {"what": "text", "source": "text", "note": "text"},
+    "budget": {"epsilon": "decimal", "delta": "decimal", "unit": "unit", "amount": "decimal"},
+    "step": {
+        **{"number": "whole", "mechanism": "text", "query": "text", "sensitivity": "text"},
+        **{"noise": "text", "cells": "natural", "epsilon?": "decimal or null"},
+        **{"epsilon_exact?": "part", "rho?": "decimal or null", "rho_exact?": "part"},
+        **{"half_mu_squared?": "decimal or null", "half_mu_squared_exact?": "part"},
+    },
+    "measurement": {
+        **{"name": "name", "kind": "kind", "columns": "[text]", "cells": "count"},
+        **{"outside": "number", "law": "text", "scale": "scale", "stddev": "spread"},
+        **{"threshold": "number or null", "ledger_entry": "count", "totals": "totals"},
+        **{"of": "[text]", "bins": "bins", "groups?": "groups", "ranks?": "ranks"},
+    },
+    "inference": {
+        **{"posterior_rule": "posterior_rule", "swept": "truth", "shrunk": "truth"},
+        **{"independent": "truth", "modelled": "[text]", "network": "[edge] or null"},
+        **{"prior_weight": "amount", "leaves_only": "truth", "rows_stddev?": "amount"},
+    },
+    "edge": {"column": "text", "parents": "[text]"},
+    "analysis": {"kind": "text", "formula": "text", "asked_by": "text"},
+    "expected": {"records": "count", "like": "text", "answers": "[answer]"},
+    "answer": {
+        **{"analysis": "text", "name": "text", "noise": "amount or null"},
+        **{"sampling": "amount or null", "refused": "text"},
+    },
+    "amendment": {
+        **{"parent": "checksum", "entries": "positive", "budget": "budget", "title": "text"},
+        **{"asked_by": "text", "chosen": "chosen", "analyses": "[analysis]"},
+    },
+}
+MOST = 2.0**127
+DECIMAL, FRACTION = r"[0-9]+(\.[0-9]+)?", r"[0-9]+(/0*[1-9][0-9]*)?"
+SCALE = r"[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e[+-]?[0-9]{1,3})?)"
+WORDS = {
+    "sets_kind": {"free", "split", "posterior"},
+    "promise": {"pure", "approximate", "zcdp", "asymptotic", "conditional", "none"},
+    "neighbours": {"add_remove", "replace"},
+    "unit": {"epsilon", "rho", "half_mu_squared"},
+    "posterior_rule": {None, "partial", "mi"},
+    "chosen": {"beforehand", "from the release", ""},
+}
+# What a mechanism can have bought: its price, kinds of measurements, laws of their noise. It is the
+# table of the specification; what does not stand in it is refused.
+LAPLACE, DISCRETE = ("discrete_laplace", "lattice_laplace"), ("discrete_laplace", GAUSSIAN)
+ADDED, TRUNCATED = (*LAPLACE, GAUSSIAN), "truncated_discrete_laplace"
+PUBLISHED, ELSEWHERE = ("laplace", "truncated_laplace"), "stated elsewhere"
+PURCHASES: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [
+    ("noisy count", "paid", (), ()),
+    ("noisy table", "paid", ("table",), (*ADDED, TRUNCATED)),
+    ("noisy table", "as published", ("table",), PUBLISHED),
+    ("noisy number line", "paid", ("line",), DISCRETE),
+    ("noisy heaps", "paid", ("heaps",), DISCRETE),
+    ("noisy layer", "paid", ("table", "nodes"), ADDED),
+    ("noisy layer", "as published", ("table", "nodes"), ("laplace",)),
+    ("noisy ranges", "paid", ("table", "ranges"), ADDED),
+    ("filtered noisy table", "paid", ("cells",), LAPLACE),
+    ("lazy noisy table", "paid", ("totals",), LAPLACE),
+    ("lazy leaf layer", "paid", ("leaf-sums",), LAPLACE),
+    ("noisy rows", "paid", ("sweeps",), DISCRETE),
+    ("noisy successes", "paid", ("successes",), ("discrete_laplace", TRUNCATED)),
+    ("noisy successes", "as published", ("successes",), PUBLISHED),
+    ("noisy moment", "paid", ("sums", "scatter"), (*LAPLACE, TRUNCATED)),
+    ("noisy moment", "as published", ("sums", "means", "scatter"), PUBLISHED),
+    ("noisy score moments", "paid", ("products",), ADDED),
+    ("noisy rank products", "paid", ("ranks",), ("lattice_laplace", GAUSSIAN)),
+    ("exponential mechanism", "paid", ("choice", "parameters"), ("none",)),
+    ("exponential mechanism", "paid", ("distribution",), ("exponential_mechanism",)),
+    ("urn draws", "paid", ("draws",), ("Dirichlet–multinomial", "fixed prior")),
+    ("perturbed sweeps", "paid", ("sweeps",), ("perturbed sweeps",)),
+    ("blocks with reset", "paid", ("sweeps",), ("blocks with reset",)),
+    ("perturbed imputation", "paid", ("sweeps",), ("perturbed imputation",)),
+    ("functional mechanism", "paid", (), ()),
+    ("functional mechanism, published bound", "paid", (), ()),
+    ("K-norm mechanism", "paid", (), ()),
+    ("exact deviation", "free", (), ()),
+    ("exact interquartile range", "free", (), ()),
+    ("exact table", "none", ("exact",), ("none",)),
+    ("exact moment", "none", ("exact",), ("none",)),
+    ("diverse rows", "none", ("exact",), ("diverse rows",)),
+    ("posterior", "none", ("posterior",), ("none",)),
+    ("pseudo posterior", "none", ("posterior",), ("none",)),
+    ("as they stand", "none", ("kept",), ("none",)),
+    (
+        ELSEWHERE,
+        "none",
+        (
+            *("table", "cells", "totals", "successes", "sums", "means", "scatter", "products"),
+            *("ranks", "distribution", "nodes", "leaf-sums", "ranges", "line", "heaps"),
+        ),
+        (*ADDED, TRUNCATED, *PUBLISHED),
+    ),
+]
+LOST = "none known: the run ended before it had a result"
+FLOATING = "Noise was drawn as floating-point numbers"
 PART, TINY, EPOCH = 2**20, 2**-35, date(1970, 1, 1).toordinal()
 UNITS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
-COUNTS = "(noisy|(filtered|lazy) noisy|lazy leaf) (table|count|number line|heaps|layer|ranges|rows)"
-UNBOUNDED = "exact (table|moment)|(pseudo )?posterior|as they stand|diverse rows"
-DRAWS = {"urn draws", "perturbed sweeps", "blocks with reset", "perturbed imputation"}
-DAY, CLOCK = r"(\d{4}-\d\d-\d\d)", r"(\d\d):(\d\d)(?::(\d\d))?"
+COUNTED = {
+    *("noisy table", "noisy count", "noisy number line", "noisy heaps", "noisy layer"),
+    *("noisy ranges", "noisy rows", "filtered noisy table", "lazy noisy table", "lazy leaf layer"),
+}
+DAY, CLOCK = r"(\d{4}-\d\d-\d\d)", r"(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?"
 TIMES = {"date": f"{DAY}()()()", "datetime": f"{DAY}(?:[T ]{CLOCK})?", "time": f"(){CLOCK}"}
 TIMES["duration"] = r"-?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?"  # four parts each
 LEVELS, NUMBERS = {"categorical", "ordinal", "boolean"}, {"integer", "continuous", *TIMES}
@@ -41,17 +148,77 @@ SECONDS = {"date": 86400, "day": 86400, "hour": 3600, "minute": 60}
 KEPT = {"date": "date32[day]", "datetime": "timestamp[us]", "time": "time64[", "duration": "dur"}
 BESIDE = r"(report|results|codebook)\.html|codebook\.xml|(datapackage|tableschema|croissant)\.json"
 WHOLE = {"table", "sums", "means", "distribution", "line"}
-STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products", "ranks", "heaps"}
-LATTICE = r"(?:, on the lattice of step ([^\s,]+))?"
-LAWS = {
-    rf"discrete Gaussian, variance ([^\s,]+){LATTICE}": "discrete_gaussian",
-    r"discrete Laplace \(geometric\), scale ([^\s,]+)": "discrete_laplace",
-    rf"Laplace, scale ([^\s,]+){LATTICE}": "lattice_laplace",
-    r"Laplace in floating point, scale ([^\s;,]+)(?:[;,] .*)?": "laplace",
-    r"exp\(−distance / ([^\s)]+)\), the largest error of .*": "exponential_mechanism",
-    rf"density ∝ exp\(−‖v‖∞/s\), s = ([^\s,]+), in \d+ \w+{LATTICE}": "discrete_cube_laplace",
-    rf"[^,]*Laplace[^,]*,? scale ([^\s,]+){LATTICE}, redrawn .* that": "truncated",
+KEYED, SINGLE = {"sweeps", "posterior"}, {"successes", "ranges", "line", "heaps"}
+TOTALS = {
+    **{kind: ["positive_cells", "positive_mass"] for kind in ("totals", "leaf-sums")},
+    **{"successes": ["successes"], "scatter": ["scatter"]},
+    "draws": ["prior", "cells", "reinforced"],
 }
+STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products", "ranks", "heaps"}
+EXACT_OR_DECIMAL = r"([0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?)"
+EXACT, REAL = r"([0-9]+(?:/[1-9][0-9]*)?)", r"([0-9.]+(?:e[+-][0-9]+)?)"
+LATTICE, INSIDE = rf"on the lattice of step {EXACT}", r"redrawn until inside \[(\S+), (\S+)\]"
+# Noise in words, and its law: the parameter, then the lattice and the limits where there are such.
+LAWS = [
+    (rf"discrete Gaussian, variance {EXACT}(?:, {LATTICE})?", GAUSSIAN),
+    (rf"discrete Laplace \(geometric\), scale {EXACT}", "discrete_laplace"),
+    (rf"Laplace, scale {EXACT}, {LATTICE}", "lattice_laplace"),
+    (
+        rf"discrete Laplace \(geometric\), scale {EXACT}(), {INSIDE} and calibrated for that",
+        TRUNCATED,
+    ),
+    (rf"Laplace, scale {EXACT}, {LATTICE}, {INSIDE} and calibrated for that", TRUNCATED),
+    (rf"Laplace in floating point, scale {REAL}", "laplace"),
+    (rf"Laplace in floating point, scale {REAL}(), {INSIDE}", "truncated_laplace"),
+    (
+        rf"exp\(−distance / {EXACT}\), the largest error of a cumulative count",
+        "exponential_mechanism",
+    ),
+    (
+        rf"density ∝ exp\(−‖v‖∞/s\), s = {EXACT}, in [0-9]+ dimensions, {LATTICE}",
+        "discrete_cube_laplace",
+    ),
+]
+NUMBER, MEANS = "[1-9][0-9,]*", "; scale divided by the private n_k of a cell"
+WEIGHTS = (
+    r"(?:weight of each state 1/\(exp\(e\) - 1\)(?: or more, by released marginals)?"
+    r"|weights of states 1/\(exp\(e\) - 1\) on average, by the marginals of the rows)"
+)
+# Draws from rows and a prior: query, sensitivity by a row that comes or goes and by one that is
+# replaced, and noise in words.
+DRAWS = {
+    "urn draws": (
+        "records of {}",
+        *("one record of weight 1",) * 2,
+        rf"(?:Dirichlet–multinomial draws of n records, prior weight n/\(exp\({EXACT}\) - 1\)"
+        rf"|independent draws of n records, prior weight 1/\(exp\({EXACT}/n\) - 1\))",
+    ),
+    "perturbed sweeps": (
+        f"records after (?:1 sweep|{NUMBER} sweeps) of {{}}",
+        "one record: weight 1 in one row of each table",
+        "one record: weight 1 in up to two rows of each table, of which a step sees one",
+        rf"perturbed draws of n records, {WEIGHTS}, where (.+) = {EXACT}/\((\d+) n\)",
+    ),
+    "blocks with reset": (
+        f"records in (?:one block|blocks of {NUMBER}) with reset of {{}}",
+        "one record: weight 1 in one row of each table, drawn from once a block",
+        "one record: weight 1 in two rows of each table, drawn from once a block",
+        rf"perturbed draws of n records, {WEIGHTS}, where (.+) = {EXACT}/"
+        r"\((\d+)(?: ceil\(n/(\d+)\))?\); rows uniform once drawn from",
+    ),
+    "perturbed imputation": (
+        "records imputed over {}",
+        *("any probabilities in place of any others",) * 2,
+        r"draws by fitted probabilities, prior weight 1/\(exp\(e\) - 1\), "
+        rf"e-DP at a cost of {EXACT}/\(n·(\d+)\)",
+    ),
+}
+# What file managers leave by themselves in a folder that somebody looked into.
+LEFT = [
+    ("", ".DS_Store", b"\0\0\0\1Bud1"),
+    ("._", "", b"\0\5\x16\7"),
+    ("", ".directory", b"[Dolphin]"),
+]
 
 
 class Fault(Exception):
@@ -65,17 +232,95 @@ def require(holds: object, words: str) -> bool:
     return True
 
 
-def misfit(value: Any, path: str = "") -> str:
-    """An entry of a manifest that lacks ("!" may not), or is one too many; "" if there is none."""
-    if isinstance(value, list):
-        return next((fault for one in value if (fault := misfit(one, path))), "")
-    listed = re.search(rf"^{re.escape(path)}: ((.|\n )+)", SHAPE, re.MULTILINE)
-    if listed is None or value is None:
-        return ""
-    needed = {name.rstrip("!"): name[-1] == "!" for name in listed[1].split()}
-    odd = {name for name in needed if needed[name]} - {*value} | {*value} - {*needed}
-    inner = (fault for name in value if (fault := misfit(value[name], f"{path}.{name}")))
-    return f"{path}.{min(odd)}" if odd else next(inner, "")
+def _is_number(value: Any, least: float = -MOST) -> bool:
+    return type(value) in (int, float) and least <= value <= MOST
+
+
+def _is_whole(value: Any, least: int = 0, most: float = math.inf) -> bool:
+    return type(value) is int and least <= value <= most
+
+
+def _is_text(value: Any, pattern: str = r"(?s).*", longest: int = 4000) -> bool:
+    return type(value) is str and (
+        pattern == r"(?s).*" or (len(value) <= longest and bool(re.fullmatch(pattern, value)))
+    )
+
+
+def _all(values: Any, each: Callable[[Any], bool], kind: type = list) -> bool:
+    inner = values.values() if type(values) is dict else values
+    return type(values) is kind and all(map(each, inner))
+
+
+def _is_option(value: Any) -> bool:
+    return value is None or type(value) in (str, bool, int, float)
+
+
+COUNT = 2**63 - 1
+HOLDS: dict[str, Callable[[Any], bool]] = {
+    "text": _is_text,
+    "truth": lambda v: type(v) is bool,
+    "whole": lambda v: type(v) is int,
+    "natural": _is_whole,
+    "count": lambda v: _is_whole(v, 0, COUNT),
+    "positive": lambda v: _is_whole(v, 1),
+    "sets": lambda v: _is_whole(v, 1, 10**6),
+    "seed": lambda v: v is None or _is_whole(v),
+    "number": _is_number,
+    "amount": lambda v: _is_number(v, 0),
+    "spread": lambda v: _is_number(v, 0) and not 0 < v < 1 / MOST,
+    "decimal": lambda v: _is_text(v, DECIMAL, 800),
+    "part": lambda v: v is None or _is_text(v, FRACTION),
+    "scale": lambda v: _is_text(v, SCALE),
+    "checksum": lambda v: _is_text(v, "sha256:[0-9a-f]{64}"),
+    "files": lambda v: _all(v, _is_text, dict),
+    "texts": lambda v: _all(v, _is_text, dict),
+    "options": lambda v: _all(
+        v, lambda o: _is_option(o) or _all(o, _is_option) or _all(o, _is_option, dict), dict
+    ),
+    "name": lambda v: v == "" or _is_text(v, "[A-Za-z0-9][A-Za-z0-9_-]{0,99}"),
+    "kind": lambda v: type(v) is str and any(v in kinds for _, _, kinds, _ in PURCHASES),
+    "totals": lambda v: v is None or _all(v, lambda n: type(n) is bool or _is_number(n), dict),
+    "bins": lambda v: _all(
+        v, lambda b: type(b) is int or _all(b, lambda e: _is_text(e) or _is_number(e)), dict
+    ),
+    "groups": lambda v: _all(v, lambda g: _all(g, lambda n: _is_whole(n, 0, COUNT)), dict),
+    "ranks": lambda v: _all(v, lambda r: _all(r, lambda n: _is_whole(n, -(2**20), 2**20)), dict),
+    **{
+        name: lambda v, own=own: type(v) in (str, type(None)) and v in own
+        for name, own in WORDS.items()
+    },
+}
+
+
+def misfit(value: Any, kind: str = "manifest", path: str = "") -> str:
+    """Path of an entry that lacks, is one too many, or is not of its kind; "" if there is none."""
+    if kind.endswith(" or null"):
+        return "" if value is None else misfit(value, kind.removesuffix(" or null"), path)
+    if kind[0] == "[":
+        if type(value) is not list:
+            return path
+        each = (misfit(one, kind[1:-1], f"{path}.{k}") for k, one in enumerate(value))
+        return next(filter(None, each), "")
+    if kind not in SHAPE:
+        return "" if HOLDS[kind](value) else path
+    if type(value) is not dict:
+        return path or "."
+    kinds = {name.rstrip("?"): own for name, own in SHAPE[kind].items()}
+    needed = {name for name in SHAPE[kind] if name[-1] != "?"}
+    if odd := needed - {*value} | {*value} - {*kinds}:
+        return f"{path}.{min(odd)}"
+    each = (misfit(own, kinds[name], f"{path}.{name}") for name, own in value.items())
+    return next(filter(None, each), "")
+
+
+def left_by_a_manager(place: Path) -> bool:
+    """Whether a file is one that a file manager leaves by itself."""
+    for start, whole, first in LEFT:
+        if place.name == whole or (start and place.name.startswith(start)):
+            beside = not start or place.with_name(place.name.removeprefix(start)).exists()
+            with place.open("rb") as file:
+                return beside and file.read(len(first)) == first and place.stat().st_size <= 2**16
+    return False
 
 
 def strict_json(file: Path) -> Any:
@@ -137,6 +382,126 @@ def gaussian_variance(price: Fraction, unit: str, squared: Fraction) -> Fraction
     return 1 / Fraction(2 * (math.log(math.erf(mu / math.sqrt(8))) - ring))
 
 
+def _near(one: Fraction | float, other: Fraction | float) -> bool:
+    return abs(Fraction(one) / Fraction(other) - 1) < TINY
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two numbers in floating point agree in the digits that are written."""
+    return f"{float(one):.12g}" == f"{float(other):.12g}"
+
+
+def _grown(power: Fraction | float) -> float:
+    return math.expm1(min(float(power), 64)) or 1e-300
+
+
+def _is_weight(weight: Fraction, least: float) -> bool:
+    return least * (1 - 1e-9) <= weight <= least * (1 + 2**-20) + 2**-19
+
+
+class Noise:
+    """Noise in words, taken apart: its law, its parameter as text, its lattice and its limits."""
+
+    def __init__(self, law: str, text: str, step: Fraction, ends: tuple[int, ...]) -> None:
+        self.law, self.text, self.step, self.ends = law, text, step, ends
+        self.scale = Fraction(text)
+
+    @classmethod
+    def of(cls, words: str) -> "Noise":
+        """Take words apart that a ledger may have."""
+        for pattern, law in LAWS:
+            if found := re.fullmatch(pattern, words.removesuffix(MEANS)):
+                text, step, *ends = [*found.groups(), ""][: max(2, len(found.groups()))]
+                if law not in PUBLISHED:
+                    plain = text == str(Fraction(text)) and str(Fraction(step or 1)) == (
+                        step or "1"
+                    )
+                    require(plain, "a number of its noise is not in lowest terms")
+                unit = Fraction(step or 1)
+                limits = tuple(round(Fraction(end) / unit) for end in ends)
+                named = "discrete_laplace" if (law, unit) == ("lattice_laplace", 1) else law
+                return cls(named, text, unit, limits)
+        raise Fault("broken", "its noise is in words that no step has")
+
+    def spread(self, cells: int) -> float:
+        """Standard deviation in one number, before truncation."""
+        scale, step = float(self.scale), float(self.step)
+        if self.law == GAUSSIAN:
+            variance = float(self.scale / self.step**2)
+            if variance > 100:
+                return math.sqrt(scale)
+            weights = [math.exp(-(k**2) / (2 * variance)) for k in range(1, 200)]
+            squares = sum(k**2 * w for k, w in enumerate(weights, 1))
+            return step * math.sqrt(2 * squares / (1 + 2 * sum(weights)))
+        if self.law in PUBLISHED:
+            return math.sqrt(2) * scale
+        if self.law == "exponential_mechanism":
+            return scale * math.sqrt((cells + 1) * (cells + 2) / 3)
+        if self.law == "discrete_cube_laplace":
+            radius = float(self.scale / self.step)
+            return step * math.sqrt(((cells + 1) * (cells + 2) * radius**2 - 0.25) / 3)
+        return step / math.sqrt(2) / math.sinh(min(float(self.step / self.scale) / 2, 700))
+
+    def realises(self, size: Fraction, numbers: int, epsilon: float) -> bool:
+        """Whether truncated noise realises ε, and hardly less."""
+        width, steps = self.ends[1] - self.ends[0], float(size / self.step)
+        change, least = (
+            min(steps / numbers, width),
+            (min(steps, numbers * width) or steps) / epsilon,
+        )
+
+        def realised(b: float) -> float:
+            near, far = -math.expm1(-change / b), -math.expm1(-(width - change) / b)
+            gain = math.exp(-1 / b) * near * far / -math.expm1(-(width + 1) / b)
+            return numbers * (change / b + math.log1p(gain))
+
+        b = float(self.scale / self.step)
+        hardly_less = b <= least * (1 + 1e-5) or realised(b * (1 - 1e-5)) > epsilon
+        resort = _near(self.scale, 2 * size / Fraction(epsilon)) and b > 0
+        return b >= least * (1 - 1e-9) and realised(b) <= epsilon and (hardly_less or resort)
+
+
+def _distinct(labels: list[str]) -> list[str]:
+    """Labels, with a mark behind one that stands there already."""
+    found: dict[str, None] = {}
+    for label in labels:
+        own = label
+        while own in found:
+            own += "′"
+        found[own] = None
+    return [*found]
+
+
+def _span(seconds: int) -> str:
+    rest = abs(seconds)
+    parts = rest // 86400, rest // 3600 % 24, rest // 60 % 60, rest % 60
+    text = re.sub(r"(?<!\d)0[DHMS]", "", "P{}DT{}H{}M{}S".format(*parts))
+    return "-" * (seconds < 0) + text.rstrip("T") if seconds else "PT0S"
+
+
+def allowed(sizes: dict[str, int], boxes: list[dict[str, set[int]]]) -> int:
+    """Number of cells that no rule forbids; of all sets of rules, those that can hold are tried."""
+    ruled = [name for name in sizes if any(name in box for box in boxes)]
+    known: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def count(k: int, alive: tuple[int, ...]) -> int:
+        if any(not {*boxes[j]} & {*ruled[k:]} for j in alive):
+            return 0
+        if k == len(ruled):
+            return 1
+        if (k, alive) not in known:
+            name = ruled[k]
+            left = Counter(
+                tuple(j for j in alive if name not in boxes[j] or state in boxes[j][name])
+                for state in range(sizes[name])
+            )
+            known[k, alive] = sum(times * count(k + 1, rest) for rest, times in left.items())
+        return known[k, alive]
+
+    free = math.prod(size for name, size in sizes.items() if name not in ruled)
+    return free * count(0, tuple(range(len(boxes))))
+
+
 def _text_of(value: Any) -> str:
     value = int(value) if isinstance(value, float) and value == int(value) else value
     text = value.isoformat() if isinstance(value, date) else str(value)
@@ -177,12 +542,31 @@ class Column:
         ends = (("lower", "00:00"), ("upper", "23:59:59"))  # of times of day; others state theirs
         self.low, self.high = (self._place(entry.get(*end)) for end in ends)
         self.cells = self._cells(entry, bins or entry.get("bins")) if self.numeric else []
+        self.beyond = (
+            [
+                f"{word} {self._end(entry.get(*end))}"
+                for word, end in zip(("below", "above"), ends, strict=True)
+            ]
+            if self.numeric
+            else []
+        )
         self.slack = 1e-9 * max(self.high - self.low, abs(self.low), abs(self.high)) * self.real
         self.margin = self.slack + (0 if digits is None else 0.5 * 10.0**-digits)
         self.values = [*levels, *entry.get("not_applicable", ()), *entry.get("missing", ()), *out]
         texts = [_text_of(value) or "(empty)" for value in self.values]
         require(len({*texts}) == len(texts), "a column declares a value twice")
         self.labels = [*(cell[2] for cell in self.cells), *texts]
+
+    def _end(self, value: Any) -> str:
+        """A declared bound as a number line names it: not cut to whole units."""
+        if not self.unit:
+            return f"{float(value):.12g}" if self.real else str(int(value))
+        seconds = int(place_of(value, self.kind))
+        if self.kind == "duration":
+            return _span(seconds)
+        clock = f"{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        day = date.fromordinal(seconds // 86400 + EPOCH).isoformat()
+        return {"date": day, "time": clock}.get(self.kind, f"{day} {clock}")
 
     def _place(self, value: Any) -> float:  # in whole units of time if there are such
         return place_of(value, self.kind) // self.unit if self.unit else place_of(value, self.kind)
@@ -216,13 +600,12 @@ class Column:
         """A place on the number line as text."""
         if not self.unit:
             return f"{place + 0.0:.12g}" if self.real else str(int(place))
-        seconds = abs(int(place)) * self.unit if self.kind == "duration" else int(place) * self.unit
-        days, *clock = (seconds // 86400, seconds // 3600 % 24, seconds // 60 % 60, seconds % 60)
+        seconds = int(place) * self.unit
         if self.kind == "duration":
-            text = re.sub(r"(?<!\d)0[DHMS]", "", "P{}DT{}H{}M{}S".format(days, *clock))
-            return "-" * (place < 0) + text.rstrip("T") if seconds else "PT0S"
-        day, hour = date.fromordinal(days + EPOCH).isoformat(), "{:02}:{:02}:{:02}".format(*clock)
-        return {"date": day, "time": hour}.get(self.kind, f"{day}T{hour}")
+            return _span(seconds)
+        clock = f"{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        day = date.fromordinal(seconds // 86400 + EPOCH).isoformat()
+        return {"date": day, "time": clock}.get(self.kind, f"{day}T{clock}")
 
     def stored(self) -> str:
         """The type that its values are stored in."""
@@ -276,19 +659,19 @@ class Release:
         require(m["format"] == 2 and type(m["format"]) is int, "it is not of format 2")
         require(not (fault := misfit(m)), f"its entry {fault[1:61]!r} is not one of format 2")
         self.promise, self.measured, self.n_rows = m["guarantee"], m["measurements"], m["n_rows"]
-        counts = [self.n_rows, *(one["cells"] for one in (*m["ledger"], *self.measured))]
-        whole = all(type(n) is int and n >= 0 for n in (*counts, m["sets"] - 1))
-        require(whole and type(m["secure"]) is bool, "a number of it is none")
+        told = m["options"].get("sets", m["sets_kind"])
+        words = told in WORDS["sets_kind"] if type(told) is str else False
+        require(not words or told == m["sets_kind"], "its options ask for another kind of sets")
         return f"format 2, {len(self.measured)} measurements"
 
     def _files(self) -> str:
         listed, found, many = self.content["files"], set(), -(-self.n_rows // PART)
         for place in self.folder.rglob("*"):
             name = place.relative_to(self.folder)
-            if not any(part[0] == "." for part in name.parts):
-                plain = (place.is_dir() or place.is_file()) and not place.is_symlink()
-                require(plain, f"{place.name[:60]!r} leads elsewhere")
-                found |= set() if place.is_dir() else {name.as_posix()}
+            plain = (place.is_dir() or place.is_file()) and not place.is_symlink()
+            require(plain, f"{place.name[:60]!r} leads elsewhere")
+            hidden = place.name[0] == "." and place.is_file() and left_by_a_manager(place)
+            found |= set() if place.is_dir() or hidden else {name.as_posix()}
         odd = sorted((found - {"manifest.json", "manifest.sig"}) ^ {*listed})
         require(not odd, f"{''.join(odd[:1])[:60]!r} is not listed, or not there")
         for name, checksum in listed.items():
@@ -328,6 +711,8 @@ class Release:
         own = d.get("n_rows") == self.n_rows if self.public else "n_rows" not in d
         fits = d["format"] == 1 and (own or self.promise["epsilon"] is None)
         require(fits, "it is of another format, or states another number of rows")
+        self.row_limit = d.get("row_limit")
+        self.row_bound = self.n_rows if self.public else self.row_limit
         self.rules, self.related = d.get("forbidden", []), bool(d.get("relations"))
         every, name = d["columns"], "identifier"
         self.fresh = {n: e.get("pattern", "{}") for n, e in every.items() if e["kind"] == name}
@@ -362,8 +747,9 @@ class Release:
     def _ledger(self) -> str:
         self.steps: list[tuple[dict[str, Any], Fraction | None]] = []
         for number, entry in enumerate(self.content["ledger"], 1):
-            units = {key.removesuffix("_exact") for key in entry} & {*UNITS}
-            require(entry["number"] == number and units == {self.unit}, "steps are out of order")
+            units = {key for key in entry if key.removesuffix("_exact") in UNITS}
+            own = units == {self.unit, f"{self.unit}_exact"}
+            require(entry["number"] == number and own, "steps are out of order, or of another unit")
             price = None if (text := entry[f"{self.unit}_exact"]) is None else Fraction(text)
             same = entry[self.unit] == (None if price is None else _decimal_up(price))
             require(same, f"step {number} has two prices")
@@ -376,45 +762,213 @@ class Release:
         return f"{len(self.steps)} steps cost {UNITS[self.unit]} = {_decimal_up(spent)}"
 
     def _noise(self) -> str:
-        self.laws: dict[int, tuple[str, str, Fraction]] = {}
+        self.paid = {one["ledger_entry"]: one for one in self.measured}
+        own = len(self.paid) == len(self.measured) and {*self.paid} <= {
+            *range(1, len(self.steps) + 1)
+        }
+        require(own, "a measurement has no step of its own")
+        self.noises: dict[int, Noise] = {}
         for entry, price in self.steps:
-            fits = self._buys(entry, price, entry["mechanism"], entry["noise"])
-            require(fits, f"that of step {entry['number']} does not follow from its price")
+            number, told = entry["number"], self.paid.get(entry["number"])
+            if entry["noise"] == LOST:
+                costs = {
+                    cost == "none" for name, cost, *_ in PURCHASES if name == entry["mechanism"]
+                }
+                fits = told is None and (price is None) in costs and price != 0
+                require(fits, f"step {number} ended without a result, and has one")
+                continue
+            cost = self._cost(entry, price, told)
+            require(cost, f"step {number} cannot have bought what it is said to")
+            if cost == "free":
+                require(entry["noise"] == "none: unpaid", f"step {number} is free, and has noise")
+            elif price is not None:
+                fits = self._buys(entry, price, told)
+                require(fits, f"that of step {number} does not follow from its price")
+        self._rows()
         return "each step has the noise that its price buys"
 
-    def _buys(self, entry: dict[str, Any], price: Any, mechanism: str, words: str) -> bool:
-        leaks, change, many = " ".join(self.promise["leaks"]), entry["sensitivity"], entry["cells"]
-        if not price or price < 0:
-            unpaid = price == 0 and words == "none: unpaid" and leaks
-            return bool(unpaid or (price is None and re.fullmatch(UNBOUNDED, mechanism)))
-        if words == "none known: the run ended before it had a result":
-            return entry["number"] not in {one["ledger_entry"] for one in self.measured}
-        if mechanism in DRAWS or (mechanism == "exponential mechanism" and not words):
-            return not (self.public and change.endswith(", monotone"))
-        match = ((law, re.fullmatch(one, words)) for one, law in LAWS.items())
-        law, text, step = next((law, m[1], [*m.groups(), None][1] or 1) for law, m in match if m)
-        self.laws[entry["number"]], step = (law, text, Fraction(step)), Fraction(step)
-        scale, gauss, counted = Fraction(text), law[-3:] == "ian", re.fullmatch(COUNTS, mechanism)
-        twice = 2 if self.public and law != "laplace" and counted else 1
-        counts = f"L2 = {'√2' if twice == 2 else 1}" if gauss else f"L1 = {twice}"
-        if mechanism == "noisy rows":  # a table for each column
-            price, counts = price / len(self.names), f"{counts} in each table"
-        unit, pure = self.unit, pure_epsilon(price, self.unit)
+    def _cost(self, entry: dict[str, Any], price: Fraction | None, told: Any) -> str:
+        """What a step cost, in the words of the table; "" if there is no such row."""
+        named, leaks = entry["mechanism"], " ".join(self.promise["leaks"])
+        possible = {"none"} if price is None else {"paid", "as published"} if price else {"free"}
+        for mechanism, cost, kinds, laws in PURCHASES:
+            fits = not kinds if told is None else told["kind"] in kinds and told["law"] in laws
+            if mechanism == named and cost in possible and fits:
+                if (cost == "as published" and FLOATING not in leaks) or (cost == "free" > leaks):
+                    return ""
+                return "" if named == ELSEWHERE and self.promise["kind"] != "none" else cost
+        return ""
+
+    def _rows(self) -> None:
+        """The number of rows is public, or one step bought it."""
+        bought = [
+            (entry, price)
+            for entry, price in self.steps
+            if entry["mechanism"] == "noisy count" and entry["noise"] != LOST
+        ]
+        words, spread = self.content["rows_obtained"], self.content["inference"].get("rows_stddev")
+        if self.public:
+            public = words == "declared as public in the schema" and not bought and not spread
+            require(public, "its number of rows is public, and was bought")
+            return
+        require(len(bought) == 1, "no single step bought its private number of rows")
+        ((entry, price),) = bought
+        require(price, "its number of rows was bought for nothing")
+        assert price is not None
+        told = f"bought once for {UNITS[self.unit]} = {_decimal_up(price)} ({entry['noise']})"
+        require(words == told, "its number of rows was obtained in another way")
+        wide = self.noises[entry["number"]].spread(1)
+        near = not spread or abs(max(spread, 1 / MOST) / wide - 1) < 1e-6
+        require(near, "its number of rows has other noise than was paid for")
+        limit = self.row_limit
+        require(limit is None or self.n_rows <= limit, "it has more rows than its schema allows")
+
+    def _buys(self, entry: dict[str, Any], price: Fraction, told: Any) -> bool:
+        mechanism, change, words = entry["mechanism"], entry["sensitivity"], entry["noise"]
+        pure = pure_epsilon(price, self.unit)
+        if mechanism in DRAWS:
+            return self._draws(entry, price, told)
+        if mechanism == "exponential mechanism" and told["kind"] != "distribution":
+            scored = re.fullmatch(r"score: \S.*", change) and words == ""
+            return bool(scored) and not (self.public and change.endswith(", monotone"))
+        noise = Noise.of(words)
+        self.noises[entry["number"]], law = noise, noise.law
+        choice = pure if self.unit == "epsilon" else 2 * pure
         if law == "exponential_mechanism":
-            return abs(scale * pure / (2 if unit == "epsilon" else 1) - 1) < TINY
-        part = twice if change == counts else re.split("[ √]|/n_k", change)[2 + ("√" in change)]
-        size = Fraction(part)
-        if law == "laplace":  # as published: what it leaves in is named, and it is not priced
-            return leaks != ""
+            return change == "distance: 1" and _near(noise.scale * choice, 2)
+        if mechanism in COUNTED:
+            return self._counts(entry, price, noise)
+        gauss, many = law == GAUSSIAN, entry["cells"]
+        sign = {"noisy score moments": "≤", "noisy rank products": "≤"}.get(mechanism, "=")
+        size = re.fullmatch(
+            rf"(L1|L2|L∞) {sign} (√?){EXACT_OR_DECIMAL}(/n_k, as published)?", change
+        )
+        if size is None or (size[1], size[2]) != (("L2", "√") if gauss else (size[1], "")):
+            return False
+        if (size[1] == "L∞") != (mechanism == "K-norm mechanism") or (size[1] == "L2") != gauss:
+            return False
+        means = told is not None and told["kind"] == "means"
+        if means != (size[4] is not None) or means != words.endswith(MEANS):
+            return False
+        amount = Fraction(size[3])
+        if mechanism == "noisy successes" and (amount != 1 or not self.public):
+            return False
+        if mechanism == "noisy moment" and not self._is_of_columns(told, amount):
+            return False
+        if mechanism == "noisy rank products":
+            return amount == self._ranked(told, gauss) and self._scaled(noise, price, amount)
         if mechanism == "noisy score moments":  # rounded to a lattice, which moves each number
-            root = math.isqrt(math.ceil(size / step**2)) + math.isqrt(many) + 2
-            whole = many + (math.ceil(size * 2**30) - many) // int(step * 2**30)
-            size = root**2 * step**2 if gauss else whole * step
-        least = step**2 * gaussian_variance(price, unit, size / step**2) if gauss else size / pure
-        slack = 2**-14 if mechanism == "noisy score moments" else TINY
-        most = max(least * Fraction(1 + slack), step / 2**40) * (1 + (law == "truncated"))
-        stated = change == counts or not (counted or mechanism == "noisy successes")
-        return stated and least * Fraction(1 - slack) <= scale <= most
+            step = noise.step
+            root = math.isqrt(math.ceil(amount / step**2)) + math.isqrt(many) + 2
+            whole = many + (math.ceil(amount * 2**30) - many) // int(step * 2**30)
+            amount = root**2 * step**2 if gauss else whole * step
+            return self._scaled(noise, price, amount, 2**-14)
+        moved = 2 if mechanism == "noisy moment" and self.public else 1
+        return any(self._scaled(noise, price, amount, numbers=k) for k in {1, moved})
+
+    def _counts(self, entry: dict[str, Any], price: Fraction, noise: Noise) -> bool:
+        """Noise of counts: of one record that comes or goes, or of one in place of another."""
+        twice, change = 2 if self.public else 1, entry["sensitivity"]
+        if noise.law in PUBLISHED:
+            leaks = " ".join(self.promise["leaks"])
+            worth = [1, *map(Fraction, re.findall(rf"the noise of {EXACT} times the ε", leaks))]
+            scales = (float(1 / (more * price)) for more in worth)
+            ends = noise.law == "laplace" or noise.ends == (0, self.row_bound)
+            return change == "L1 = 1" and ends and any(_same(noise.text, one) for one in scales)
+        rows = entry["mechanism"] == "noisy rows"
+        size = f"L2 = {'√2' if twice == 2 else 1}" if noise.law == GAUSSIAN else f"L1 = {twice}"
+        cost = price / len(self.names) if rows else price
+        inside = noise.law != TRUNCATED or noise.ends == (0, self.row_bound)
+        fits = change == size + " in each table" * rows and inside
+        pure_rows = (
+            noise.law == "discrete_laplace" if self.unit == "epsilon" else noise.law == GAUSSIAN
+        )
+        fits = fits and (entry["mechanism"] != "noisy count" or pure_rows)
+        return fits and self._scaled(noise, cost, Fraction(twice), numbers=twice)
+
+    def _scaled(
+        self, noise: Noise, price: Fraction, size: Fraction, slack: float = TINY, numbers: int = 1
+    ) -> bool:
+        """Whether noise is what a price buys at a sensitivity of so many numbers together."""
+        pure = pure_epsilon(price, self.unit)
+        if noise.law in PUBLISHED:  # what it leaves in is named
+            return self.unit == "epsilon" and _same(noise.text, float(size / price))
+        if noise.law == TRUNCATED:
+            return self.unit == "epsilon" and noise.realises(size, numbers, float(price))
+        unit = noise.step
+        least = size / pure
+        if noise.law == GAUSSIAN:
+            if self.unit == "epsilon":
+                return False
+            least = unit**2 * gaussian_variance(price, self.unit, size / unit**2)
+        most = max(least * Fraction(1 + slack), unit / 2**40)
+        return least * Fraction(1 - slack) <= noise.scale <= most
+
+    def _is_of_columns(self, told: Any, size: Fraction) -> bool:
+        """Whether a sensitivity of sums is that of the bounds, or a little more for a lattice."""
+        ranges = []
+        for column in (self.columns[name] for name in told["of"]):
+            require(column.numeric, "a sum is of a column that is not numeric")
+            ranges.append(Fraction(column.high) - Fraction(column.low))
+        if not ranges or len(ranges) != (2 if told["kind"] == "scatter" else 1):
+            return False
+        least = most = math.prod(ranges, start=Fraction(1))
+        if told["kind"] == "sums" and not self.public:
+            least = most = most / 2
+        if told["kind"] == "scatter" and self.public:
+            least -= least / max(1, self.n_rows)
+            most *= 1 if told["of"][0] == told["of"][-1] else 2
+        return least * (1 - Fraction(1, 10**9)) <= size <= most * Fraction(101, 100)
+
+    def _ranked(self, told: Any, gauss: bool) -> Fraction:
+        """Sensitivity of products of ranks of d columns."""
+        d, steps = len(told["columns"]), 4096
+        most = steps * d + math.isqrt(steps**2 * 36 * d // 25)
+        if gauss:
+            squared = most**2 if self.public else -(-(most**2) * (d - 1) // (2 * d))
+            return Fraction(squared, steps**2)
+        return Fraction((2 if self.public else 1) * (most * (d - 1) // 2), steps)
+
+    def _draws(self, entry: dict[str, Any], price: Fraction, told: Any) -> bool:
+        """Draws from rows and a prior, whose weight follows from the price of all of them."""
+        mechanism, n, d = entry["mechanism"], self.n_rows, len(self.names)
+        _, added, replaced, pattern = DRAWS[mechanism]
+        said = re.fullmatch(pattern, entry["noise"])
+        if said is None or entry["sensitivity"] != (replaced if self.public else added):
+            return False
+        if "by the marginals of the rows" in entry["noise"] and not self.promise["leaks"]:
+            return False
+        weight = Fraction(told["scale"]) if re.fullmatch(FRACTION, told["scale"]) else Fraction(-1)
+        if mechanism == "urn draws":
+            reinforced = said[1] is not None
+            pure = pure_epsilon(price, self.unit)
+            same = told["law"] == ("Dirichlet–multinomial" if reinforced else "fixed prior")
+            own = _near(Fraction(said[1] or said[2]), pure)
+            least = n / _grown(pure) if reinforced else 1 / _grown(pure / max(n, 1))
+            return same and own and (n == 0 or _is_weight(weight, least))
+        if mechanism == "perturbed imputation":
+            steps = int(said[2])
+            pure = pure_epsilon(price / max(1, n * steps), self.unit)
+            same = said[1] == str(price) and steps == entry["cells"]
+            return same and _is_weight(weight, 1 / _grown(pure))
+        words = {"epsilon": "e", "half_mu_squared": "cost of e"}.get(
+            self.unit, "e^2/2" if self.public else "e^2/8"
+        )
+        choice = 1 if self.unit == "epsilon" else 2
+        if mechanism == "perturbed sweeps":
+            own, steps = int(said[3]) % d == 0, int(said[3]) * n
+            share = price / max(1, steps)
+            e = pure_epsilon(share, self.unit) * (1 if self.public else choice)
+        else:
+            words = "2 e" if self.public and self.unit == "epsilon" else words
+            block = min(int(said[4]), n) or 1 if said[4] else n or 1
+            own, share = int(said[3]) == d, price / max(1, d * -(-n // block))
+            e = choice * pure_epsilon(share, self.unit)
+            if self.public:
+                half = choice * pure_epsilon(share / 2, self.unit)
+                e = min(pure_epsilon(share, self.unit), half)
+        same = own and said[1] == words and said[2] == str(price)
+        return same and _is_weight(weight, 1 / _grown(e))
 
     def _guarantee(self) -> str:
         p, kind, budget = self.promise, self.promise["kind"], self.content["budget"]
@@ -448,28 +1002,116 @@ class Release:
         return f"{kind}, ε = {size}, δ = {delta}, {own}"
 
     def _measurements(self) -> str:
-        paid, steps = {one["ledger_entry"] for one in self.measured}, range(1, len(self.steps) + 1)
-        require(len(paid) == len(self.measured) and paid <= {*steps}, "one has no step of its own")
         for one in self.measured:
-            number, scale = one["ledger_entry"], Fraction(one["scale"])
-            law, text, step = self.laws.get(number, ("none", "0", Fraction(1)))
-            fits = (one["kind"] in STORED) == bool(one["name"])
-            fits = fits and {*one["columns"], *one["bins"], *one.get("ranks", {})} <= {*self.names}
+            entry, price = self.steps[one["ledger_entry"] - 1]
+            number = entry["number"]
+            fits = (one["kind"] in STORED) == bool(one["name"]) and (
+                one["name"] or not one["cells"]
+            )
+            used = {*one["columns"], *one["bins"], *one.get("groups", {})}
+            fits = fits and used <= {*self.names} and len({*one["columns"]}) == len(one["columns"])
+            fits = fits and all(self.columns[name].numeric for name in one["bins"])
+            fits = fits and (one["kind"] not in SINGLE or len(one["columns"]) == 1)
+            fits = fits and [*one.get("ranks", {})] == one["columns"] * (one["kind"] == "ranks")
+            fits = fits and (one["kind"] in KEYED or {*one["of"]} <= {*self.names})
+            fits = fits and (one["kind"] != "products" or {*one["of"]} <= {*one["columns"]})
+            heaped = "heaps" in self.entries[one["columns"][0]] if one["columns"] else False
+            fits = fits and (one["kind"] != "heaps" or heaped) and self._has_totals(one)
             require(fits, f"what step {number} measured has other columns or cells")
-            if self.steps[number - 1][0]["mechanism"] in DRAWS | {"diverse rows"}:
+            if price is None:
                 continue
-            same = one["scale"] == text or f"{float(scale):.12g}" == text
-            same = same and one["law"] in (law, f"truncated_{law}", f"{law}_discrete_laplace")
-            wide = math.sqrt(scale if law == "discrete_gaussian" else 2 * scale**2)
-            if law in ("discrete_laplace", "lattice_laplace", "truncated"):
-                wide = float(step) / math.sqrt(2) / math.sinh(min(float(step / scale) / 2, 700))
-            if law == "discrete_cube_laplace":
-                m, radius = self.steps[number - 1][0]["cells"], float(scale / step)
-                wide = float(step) * math.sqrt(((m + 1) * (m + 2) * radius**2 - 0.25) / 3)
-            rough = law in ("none", "exponential_mechanism") or (law[-3:] == "ian" and wide < step)
-            same = same and (rough or abs(one["stddev"] / max(wide, 2**-127) - 1) < 1e-6)
+            require(self._is_asked(entry, one), f"step {number} asks for other numbers")
+            noise = self.noises.get(number)
+            if entry["mechanism"] in DRAWS:
+                same = one["stddev"] == 0
+            elif noise is None:
+                same = (one["scale"], one["stddev"], one["law"]) == ("0", 0, "none")
+            else:
+                floating = noise.law in PUBLISHED
+                same = _same(noise.text, one["scale"]) if floating else one["scale"] == noise.text
+                same = same and one["law"] == noise.law
+                wide = noise.spread(entry["cells"])
+                same = same and abs(one["stddev"] / max(wide, 1 / MOST) - 1) < 1e-6
             require(same, f"what step {number} measured states another noise")
         return f"{len(self.measured)} state the noise that was paid"
+
+    def _has_totals(self, one: dict[str, Any]) -> bool:
+        names = [*(one["totals"] or ())]
+        if one["kind"] in ("sweeps", "parameters"):
+            return True
+        if one["kind"] == "leaf-sums" and one["totals"] is None:
+            return True
+        return names == TOTALS.get(one["kind"], [])
+
+    def _is_asked(self, entry: dict[str, Any], one: dict[str, Any]) -> bool:
+        """Whether query and number of cells of a step are those of what it measured."""
+        kind, query, cells, mechanism = (
+            one["kind"],
+            entry["query"],
+            entry["cells"],
+            entry["mechanism"],
+        )
+        joined = " × ".join(one["columns"])
+        plain, score = re.escape(joined), r"by \S.*"
+        counts = re.escape(f"counts by {joined}" if joined else "count")
+        patterns = {
+            "table": counts,
+            "cells": counts,
+            "totals": counts,
+            "leaf-sums": re.escape(f"counts by {' × '.join(self.names)}"),
+            "nodes": f"counts of the nodes of layer {NUMBER}",
+            "line": f"counts of {plain} on its number line",
+            "heaps": f"counts of {plain} by its heaps",
+            "ranges": f"counts of {max(0, cells - 1)} ranges of {plain}",
+            "successes": f"successes of {plain}",
+            "products": re.escape(
+                f"sums and products of scores of {', '.join(one['columns'])}"
+                + f", of records with a value of {', '.join(one['of'])}" * bool(one["of"])
+            ),
+            "ranks": re.escape(f"sums of products of ranks of {', '.join(one['columns'])}"),
+            "choice": rf"one of {NUMBER} candidates {score}|(two groups of columns|(a column that "
+            r"divides each node of|the columns that divide) layer [0-9]+), by (AIC|BIC)",
+            "parameters": rf"parameters over {plain}: (one of|a walk of) {NUMBER}( steps)? {score}",
+            "distribution": f"distribution of {plain}",
+            "draws": f"records of {plain}",
+            "sweeps": f"records of {plain} from a noisy table for each column",
+        }
+        if mechanism == "noisy ranges":
+            kind = "ranges"
+        if kind in ("sums", "means", "scatter"):
+            by = self._rest(one, query)
+            return by and (kind != "scatter" or cells == 1)
+        pattern = DRAWS[mechanism][0].format(plain) if mechanism in DRAWS else patterns[kind]
+        if not re.fullmatch(pattern, query):
+            return False
+        d = len(one["columns"])
+        if kind == "sweeps":
+            keys = [text.partition("<-") for text in one["of"]]
+            if [key[0] for key in keys] != self.names or one["columns"] != self.names:
+                return False
+            if mechanism == "perturbed imputation":
+                return cells > 0 and cells % d == 0
+            tables = ([name, *filter(None, given.split(" & "))] for name, _, given in keys)
+            sizes = {n: len(labels) for n, labels in self._grid(one)[0].items()}
+            return cells == sum(math.prod(sizes[name] for name in table) for table in tables)
+        single = {"parameters": 1, "successes": 1, "ranks": d * (d - 1) // 2}
+        if query.startswith("one of "):
+            single["choice"] = 1
+        return cells > 0 if kind not in single else cells == single[kind]
+
+    def _rest(self, one: dict[str, Any], query: str) -> bool:
+        """Whether a query is of these sums, by the columns of their table that are not summed."""
+        summed = [*dict.fromkeys(one["of"])]
+        word, link = {"sums": ("sum", " by "), "means": ("mean", " by ")}.get(
+            one["kind"], ("scatter", " within ")
+        )
+        rest, of = "", f"{word} of {' and '.join(summed)}"
+        for name in (name for name in one["columns"] if name not in summed):
+            column = Column(self.entries[name], one["bins"].get(name))
+            single = column.numeric and sum(not spike for *_, spike in column.cells) == 1
+            rest += f"({re.escape(f'{name} × ')}){'?' * single}"
+        by = query.removeprefix(of + link) + " × " if query.startswith(of + link) else ""
+        return bool(re.fullmatch(rest, by)) and (by != "" or query == of)
 
     def _grid(self, one: dict[str, Any]) -> tuple[dict[str, list[str]], list[dict[str, set[int]]]]:
         columns = {name: Column(self.entries[name], one["bins"].get(name)) for name in self.names}
@@ -491,40 +1133,95 @@ class Release:
         return ParquetFile(self.folder / name).read()
 
     def _cells(self) -> str:
-        for one in (one for one in self.measured if one["name"]):
-            table = self._parquet(f"noisy/{one['name']}.parquet")
-            *axes, counts = [column.to_pylist() for column in table.columns]
-            finite = all(type(v) in (int, float) and math.isfinite(v) for v in counts)
-            require(finite and len(counts) == one["cells"], f"{one['name']} has other numbers")
-            require(self._holds(one, axes, counts, table.schema), f"{one['name']} has other cells")
+        for one in self.measured:
+            entry, price = self.steps[one["ledger_entry"] - 1]
+            fits = price is None or self._counts_cells(entry, one)
+            require(fits, f"step {entry['number']} has another number of cells")
+            if one["name"]:
+                table = self._parquet(f"noisy/{one['name']}.parquet")
+                *axes, counts = [column.to_pylist() for column in table.columns]
+                finite = all(type(v) in (int, float) and math.isfinite(v) for v in counts)
+                require(finite and len(counts) == one["cells"], f"{one['name']} has other numbers")
+                named = self._holds(one, axes, counts, table.schema)
+                require(named, f"{one['name']} has other cells")
         return "as their measurements say"
+
+    def _counts_cells(self, entry: dict[str, Any], one: dict[str, Any]) -> bool:
+        """Whether a step has as many numbers as its measurement has cells, and one outside."""
+        kind, stated = one["kind"], entry["cells"]
+        if kind == "ranges" or entry["mechanism"] == "noisy ranges":
+            return bool(stated > one["cells"])
+        if kind in ("line", "heaps", "nodes"):
+            return bool(stated == one["cells"] + 1)
+        whole = {"table", "cells", "totals", "leaf-sums", "distribution", "draws"}
+        if self.related or kind not in whole | {"sums", "means"}:
+            return True
+        names = self.names if kind == "leaf-sums" else one["columns"]
+        labels, boxes = self._grid(one)
+        sizes = {name: len(labels[name]) for name in names}
+        among = [box for box in boxes if {*box} <= {*names}]
+        if kind in ("sums", "means"):  # of the cells that can hold a number
+            column = Column(self.entries[one["of"][0]], one["bins"].get(one["of"][0]))
+            coded = {*range(len(column.labels))} - {
+                k for k, (*_, spike) in enumerate(column.cells) if not spike
+            }
+            among = [*among, {one["of"][0]: coded}] if coded else among
+        beside = 0 if kind in ("sums", "means", "distribution", "draws") else 1
+        return bool(stated == allowed(sizes, among) + beside)
 
     def _holds(self, one: dict[str, Any], axes: list[Any], counts: list[Any], fields: Any) -> bool:
         kind, (labels, boxes), rows = one["kind"], self._grid(one), [*zip(*axes, strict=True)]
         entry = self.steps[one["ledger_entry"] - 1][0]
+        summed = {"sums": "sum", "products": "sum", "ranks": "sum", "means": "mean"}
+        last = summed.get(kind, "count")
+        while last in fields.names[:-1]:
+            last += "_"
+        numbers = str(fields.types[-1]) in ("int64", "double")
+        if not numbers or fields.names[-1] != last:
+            return False
         if n := {"products": 3, "ranks": 2, "heaps": 1}.get(kind):  # heaps have one cell less
             return len(axes) == n and len({*rows}) == len(rows) == entry["cells"] - (n < 2)
         names = one["of"] if kind == "leaf-sums" else one["columns"]
-        for name, c in ((name, self.columns[name]) for name in names if kind == "line"):
-            labels[name] += [f"below {c.shown(c.low)}", f"above {c.shown(c.high)}"]
+        for name in (name for name in names if kind == "line"):
+            labels[name] = _distinct([*labels[name], *self.columns[name].beyond])
         nodes = kind in ("nodes", "leaf-sums")
-        states = [labels[name] + ["(any)"] * nodes for name in names] * (1 + (kind == "ranges"))
-        codes = [tuple(map(list.index, states, row)) for row in rows]
-        require(all(map(_noted, fields, states)), "a file has other states than its schema")
+        labels = {name: _distinct([*own, *["(any)"] * nodes]) for name, own in labels.items()}
+        states = [labels[name] for name in names] * (1 + (kind == "ranges"))
+        titles = [*names, *(f"{name} (last)" for name in names if kind == "ranges")]
+        places = [{label: k for k, label in enumerate(own)} for own in states]
+        codes = [tuple(own[label] for own, label in zip(places, row, strict=True)) for row in rows]
+        noted = all(map(_noted, fields, states)) and fields.names[:-1] == titles
+        require(noted, "a file has other states than its schema")
         among = [{names.index(n): s for n, s in box.items()} for box in boxes if {*box} <= {*names}]
         open_ = [not any(all(c[j] in s for j, s in box.items()) for box in among) for c in codes]
         if kind in WHOLE:
             zero = all(free or not n for free, n in zip(open_, counts, strict=True))
-            loose = kind != "table" or self.related or entry["mechanism"] == "noisy ranges"
             every = not names or codes == [*product(*(range(len(own)) for own in states))]
-            return bool(every and zero and (loose or entry["cells"] == sum(open_) + 1))
+            bounded = kind == "distribution" or (kind == "table" and "truncated" in one["law"])
+            return bool(every and zero and not (bounded and any(n < 0 for n in counts)))
         if kind == "cells":
             reach = one["threshold"] >= 1 and all(n >= one["threshold"] for n in counts)
             return reach and all(open_) and all(a < b for a, b in pairwise(codes))
         if kind == "ranges":
             joined = all(a[0] <= a[1] == b[0] - 1 and b[0] <= b[1] for a, b in pairwise(codes))
-            return joined and codes[0][0] == 0 and codes[-1][1] == len(states[0]) - 1
-        return len({*codes}) == len(codes) and (kind != "nodes" or entry["cells"] == len(codes) + 1)
+            ends = codes[-1][0] <= codes[-1][1] == len(states[0]) - 1
+            return joined and codes[0][0] == 0 and ends
+        return len({*codes}) == len(codes) and (self.related or self._covers(one, names, codes))
+
+    def _covers(self, one: dict[str, Any], names: list[str], codes: list[tuple[int, ...]]) -> bool:
+        """Whether nodes have, together, as many cells as there are."""
+        labels, boxes = self._grid(one)
+        sizes = {name: len(own) for name, own in labels.items()}
+        found = 0
+        for code in codes:
+            fixed = {n: k for n, k in zip(names, code, strict=True) if k < sizes[n]}
+            left = [
+                {n: s for n, s in box.items() if n not in fixed}
+                for box in boxes
+                if all(fixed.get(n, -1) in s for n, s in box.items() if n in fixed)
+            ]
+            found += allowed({n: m for n, m in sizes.items() if n not in fixed}, left)
+        return found == allowed(sizes, boxes)
 
     def _sets(self) -> str:
         grids = [self._grid(one)[1] for one in self.measured if one["bins"] or one.get("groups")]

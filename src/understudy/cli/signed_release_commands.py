@@ -42,9 +42,14 @@ def sign_release(
 ) -> None:
     """Sign a release: manifest.sig says who vouches for it. What signed it before is replaced."""
     from understudy.release import Release
-    from understudy.release.release_signature import require_key, write_signature
+    from understudy.release.release_signature import (
+        clear_unfinished,
+        require_key,
+        write_signature,
+    )
 
     require_key(key)
+    clear_unfinished(release)
     Release.load(release)  # nobody signs what does not fit itself
     public = write_signature(release, key)
     if not quiet:

@@ -39,12 +39,13 @@ from understudy.pipeline.budget_shares import (
     rows_part,
     scored_columns,
 )
-from understudy.privacy.accounting.budget import Budget, Number, decimal_up
+from understudy.privacy.accounting.budget import Budget, Number
 from understudy.privacy.mechanisms.counts.heap_counts import HeapCounts
 from understudy.privacy.mechanisms.counts.number_lines import NumberLines
 from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.noise.calibration import calibrate, describe
 from understudy.privacy.noise.distributions import DiscreteNoise
+from understudy.release.number_of_rows import PUBLIC_ROWS, bought_rows
 from understudy.schema import Schema
 from understudy.schema.given_schema import given_schema
 
@@ -239,9 +240,8 @@ class Request:
         """How the number of rows is obtained."""
         distribution = self._rows_distribution
         if distribution is None:
-            return "declared as public in the schema"
-        cost = f"{self.budget.unit} = {decimal_up(self.rows_spend)}"
-        return f"bought once for {cost} ({describe(distribution)})"
+            return PUBLIC_ROWS
+        return bought_rows(self.budget.unit, self.rows_spend, describe(distribution))
 
     @property
     def rows_stddev(self) -> float:

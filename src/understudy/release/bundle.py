@@ -136,8 +136,9 @@ def digest(file: Path) -> str:
 def open_checked(path: Path) -> dict[str, Any]:
     """The manifest of a folder, after checking its version, its files and every checksum.
 
-    Nothing but what the manifest lists may lie in the folder, beside its signature, and nothing
-    there may lead out of it; hidden files of a file manager are left aside and never read.
+    Nothing but what the manifest lists may lie in the folder, beside its signature, hidden or not,
+    and nothing there may lead out of it. Few files that file managers leave by themselves are left
+    aside.
 
     Returns:
         Its content, with its `format`, and the checksums of all `files`.
@@ -203,8 +204,30 @@ def _check_files(path: Path, files: dict[str, str]) -> None:
         )
 
 
+_LEFT_BY_MANAGERS: Final = (
+    ("", ".DS_Store", b"\0\0\0\1Bud1"),
+    ("._", "", b"\0\5\x16\7"),
+    ("", ".directory", b"[Dolphin]"),
+)
+"""What file managers leave in a folder that somebody looked into: how its name begins, or the whole
+of it, and its first bytes. By macOS, where a folder was opened; by macOS, beside a file on a disk
+that cannot hold its attributes; by KDE."""
+_LARGEST_LEFT: Final = 2**16
+
+
+def _is_left_by_a_manager(place: Path) -> bool:
+    """Whether a file that nobody listed is one that a file manager leaves by itself."""
+    for start, whole, first in _LEFT_BY_MANAGERS:
+        if place.name == whole or (start and place.name.startswith(start)):
+            with place.open("rb") as file:
+                begins = file.read(len(first)) == first
+            beside = not start or place.with_name(place.name.removeprefix(start)).exists()
+            return begins and beside and place.stat().st_size <= _LARGEST_LEFT
+    return False
+
+
 def _files_below(path: Path) -> set[str]:
-    """Names of the regular files of a folder; manifest, signature and hidden ones are left aside.
+    """Names of the regular files of a folder, but for manifest, signature and what managers leave.
 
     Raises:
         ReleaseError: a link, or something that is neither file nor folder.
@@ -215,15 +238,13 @@ def _files_below(path: Path) -> set[str]:
         with os.scandir(ahead.pop()) as entries:
             for entry in entries:
                 place = Path(entry.path)
-                if entry.name.startswith("."):
-                    continue
                 if entry.is_dir(follow_symlinks=False):
                     ahead.append(place)
-                elif entry.is_file(follow_symlinks=False):
-                    files.add(place.relative_to(path).as_posix())
-                else:
+                elif not entry.is_file(follow_symlinks=False):
                     raise ReleaseError(
                         f"The release {str(path)!r} holds {entry.name[:100]!r}, which is not a "
                         "file of its own but leads elsewhere; ask its publisher for a new copy."
                     )
+                elif not (entry.name.startswith(".") and _is_left_by_a_manager(place)):
+                    files.add(place.relative_to(path).as_posix())
     return files - {MANIFEST, SIGNATURE}

@@ -257,10 +257,20 @@ def stored_columns(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, l
         data: what `Measurement.to_json` gives.
         schema: the public schema of the release.
     """
-    kind, binned = Kind(data["kind"]), _coarse(schema, _bins_in(data), _groups_in(data))
+    kind, binned = Kind(data["kind"]), binned_schema(data, schema)
     family = NoiseFamily.of(data["law"])
     axes = stored_axes(kind, tuple(data["columns"]), tuple(data["of"]), family, binned)
     return axes, count_name(kind, axes)
+
+
+def binned_schema(data: Mapping[str, Any], schema: Schema) -> Schema:
+    """The schema in the bins and groups of a measurement.
+
+    Args:
+        data: what `Measurement.to_json` gives.
+        schema: the public schema of the release.
+    """
+    return _coarse(schema, _bins_in(data), _groups_in(data))
 
 
 def _bins_in(data: Mapping[str, Any]) -> Bins:

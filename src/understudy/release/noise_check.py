@@ -14,23 +14,39 @@ from fractions import Fraction
 from typing import Any
 
 from understudy.errors import UnderstudyError
-from understudy.privacy.noise_record import LOST
+from understudy.privacy.accounting.budget import Budget
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
+from understudy.privacy.noise.perturbation import FLOATING
+from understudy.privacy.noise_record import LOST, SMALLEST_STDDEV
 from understudy.release.manifest import Manifest
+from understudy.release.mechanism_table import (
+    STATED_ELSEWHERE,
+    TABLES,
+    Price,
+    Purchase,
+    purchase_of,
+)
+from understudy.release.number_of_rows import PUBLIC_ROWS, bought_rows
 from understudy.release.promise_check import stated_budget
 from understudy.release.shape import Fault
+from understudy.release.stated_query import is_asked
 from understudy.release.stated_step import Priced, StatedStep
 from understudy.schema import Schema
 
 
 def require_noise(
-    manifest: Manifest, measurements: Sequence[Mapping[str, Any]], schema: Schema
+    manifest: Manifest,
+    measurements: Sequence[Mapping[str, Any]],
+    schema: Schema,
+    version: int,
 ) -> None:
-    """Refuse steps and measurements whose noise is not what was paid for.
+    """Refuse steps and measurements that are not what was paid for.
 
     Args:
         manifest: of the right shape; its ledger adds up.
-        measurements: their entries in the manifest.
+        measurements: their entries in the manifest, of columns of the schema.
         schema: of the release.
+        version: format of the manifest.
 
     Raises:
         Fault: names the step.
@@ -39,21 +55,92 @@ def require_noise(
     if len(paid) < len(measurements):
         raise Fault("two measurements were paid by one step of its ledger")
     budget, leaks = stated_budget(manifest.budget), " ".join(manifest.guarantee.leaks)
-    promised = manifest.guarantee.epsilon is not None
+    _require_rows(manifest, budget, schema)
     for entry in manifest.ledger:
-        exact, measured = entry[f"{budget.unit_name}_exact"], paid.get(entry["number"])
-        if exact is None:
-            continue  # what has no finite cost promises nothing
-        price = Fraction(exact)
+        exact, told = entry[f"{budget.unit_name}_exact"], paid.get(entry["number"])
         if entry["noise"] == LOST:  # charged by a run that ended before it had a result
-            fits = measured is None
-        elif price == 0:
-            fits = entry["noise"] == "none: unpaid" and bool(leaks)
+            _require_lost(entry, exact, told, version)
+            continue
+        purchase = _purchase(entry, exact, told, leaks, version)
+        if purchase.mechanism == STATED_ELSEWHERE and manifest.guarantee.kind != "none":
+            raise Fault("it promises something, and another system measured some of it")
+        if purchase.price == "none":
+            continue  # what has no finite price promises nothing
+        if purchase.price == "free":
+            fits = entry["noise"] == "none: unpaid"
         else:
-            step = StatedStep(entry, price, budget, schema, manifest.n_rows, leaks, measured)
-            fits = any(_is_stated(step, one) for one in _priced(step, promised=promised))
+            price = Fraction(exact)
+            step = StatedStep(entry, price, budget, schema, manifest.n_rows, leaks, told)
+            if not is_asked(entry, told, schema):
+                raise Fault(f"step {entry['number']} of its ledger asks for other numbers")
+            fits = any(_is_stated(step, one) for one in _priced(step))
         if not fits:
             raise Fault(f"the noise of step {entry['number']} is not what its price buys")
+
+
+def _purchase(
+    entry: Mapping[str, Any],
+    exact: str | None,
+    told: Mapping[str, Any] | None,
+    leaks: str,
+    version: int,
+) -> Purchase:
+    """The row of the table that a step has.
+
+    Raises:
+        Fault: there is none.
+    """
+    price: Price = "none" if exact is None else "paid" if Fraction(exact) else "free"
+    measured = None if told is None else (str(told["kind"]), str(told["law"]))
+    purchase = purchase_of(entry["mechanism"], price, measured, version)
+    named = {"as published": FLOATING in leaks, "free": leaks != ""}
+    if purchase is None or not named.get(purchase.price, True):
+        raise Fault(f"step {entry['number']} of its ledger cannot have bought what it is said to")
+    return purchase
+
+
+def _require_lost(
+    entry: Mapping[str, Any], exact: str | None, told: Mapping[str, Any] | None, version: int
+) -> None:
+    """Refuse a step without a result of which there is one, or of a mechanism that there is not."""
+    known = any(
+        (one.mechanism, one.price == "none") == (entry["mechanism"], exact is None)
+        for one in TABLES[version]
+    )
+    if told is not None or not known or (exact is not None and not Fraction(exact)):
+        raise Fault(f"step {entry['number']} of its ledger ended without a result, and has one")
+
+
+def _require_rows(manifest: Manifest, budget: Budget, schema: Schema) -> None:
+    """Refuse a private number of rows that no step bought, or that is said to cost something else.
+
+    Raises:
+        Fault: says what does not fit.
+    """
+    bought = [
+        entry
+        for entry in manifest.ledger
+        if entry["mechanism"] == RowCount.name and entry["noise"] != LOST
+    ]
+    rows_stddev = manifest.inference.rows_stddev  # 0 in a release that does not say
+    if schema.rows == "public":
+        if bought or rows_stddev or manifest.rows_obtained != PUBLIC_ROWS:
+            raise Fault("its number of rows is public, and is said to have been bought")
+        return
+    if len(bought) != 1:
+        raise Fault("its number of rows is private, and no single step of its ledger bought it")
+    if schema.row_limit is not None and manifest.n_rows > schema.row_limit:
+        raise Fault("it has more rows than its schema allows")
+    (entry,) = bought
+    price = Fraction(entry[f"{budget.unit_name}_exact"] or 0)
+    step = StatedStep(entry, price, budget, schema, manifest.n_rows, "", None)
+    for _, noise, recorded in _priced(step):
+        assert recorded is not None
+        spread = max(rows_stddev, SMALLEST_STDDEV) if rows_stddev else recorded.stddev
+        words = bought_rows(budget.unit, price, noise)
+        if manifest.rows_obtained == words and math.isclose(spread, recorded.stddev, rel_tol=1e-9):
+            return
+    raise Fault("its number of rows was obtained in another way than its ledger says")
 
 
 def _is_stated(step: StatedStep, priced: Priced) -> bool:
@@ -68,14 +155,12 @@ def _is_stated(step: StatedStep, priced: Priced) -> bool:
     return same and math.isclose(told["stddev"], recorded.stddev, rel_tol=1e-9)
 
 
-def _priced(step: StatedStep, *, promised: bool) -> Iterator[Priced]:
+def _priced(step: StatedStep) -> Iterator[Priced]:
     """What the price of a step can buy."""
     from understudy.release.priced_noise import RULES
 
     rule = RULES.get(step.entry["mechanism"])
     if rule is None:
-        if not promised:  # a foreign mechanism, of which nothing is known
-            yield step.entry["sensitivity"], step.noise, None
         return
     try:
         yield from rule(step)

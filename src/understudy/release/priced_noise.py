@@ -13,20 +13,21 @@ from itertools import product
 from typing import Final, get_args
 
 from understudy.errors import UnderstudyError
+from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.released import NO_NOISE, Noise
 from understudy.release.measurement_kind import Kind
 from understudy.release.stated_step import Priced, StatedStep, found_in
 from understudy.schema import NUMERIC
 
 _COUNTS: Final = (
-    *("noisy table", "noisy count", "noisy number line", "noisy heaps"),
-    *("noisy layer", "noisy ranges"),
+    *("noisy table", "noisy number line", "noisy heaps", "noisy layer", "noisy ranges"),
     *("filtered noisy table", "lazy noisy table", "lazy leaf layer"),
 )
 _OVERSPENT = re.compile(r"the noise of ([0-9]+(?:/[1-9][0-9]*)?) times the ε")
 _SHARE = re.compile(r" = \S+/\((\d+)(?: n| ceil\(n/(\d+)\))?\)")
 _INSIDE = re.compile(r"inside \[(\S+), (\S+)\]")
-_ONE = re.compile(r"L(?:1|∞) = ([0-9]+(?:/[1-9][0-9]*)?)(?:/n_k, as published)?")
+_ONE = re.compile(r"L1 = ([0-9]+(?:/[1-9][0-9]*)?)(/n_k, as published)?")
+_SCORE = re.compile(r"score: \S.*")
 
 
 def _counts(step: StatedStep) -> Iterator[Priced]:
@@ -59,6 +60,10 @@ def _counts(step: StatedStep) -> Iterator[Priced]:
             continue
         sensitivity = count_sensitivity(noise, step.schema.neighbours, mode)
         yield sensitivity, words(noise), recorded(noise)
+
+
+def _row_count(step: StatedStep) -> Iterator[Priced]:
+    yield from step.priced_by(RowCount())
 
 
 def _rows(step: StatedStep) -> Iterator[Priced]:
@@ -127,7 +132,7 @@ def _choice(step: StatedStep) -> Iterator[Priced]:
         epsilon = selection_epsilon(step.price, step.accounting)
         noise = f"exp(−distance / {2 / epsilon}), the largest error of a cumulative count"
         yield said, noise, noise_of_distance(epsilon, step.entry["cells"])
-    elif said.startswith("score: ") and not (step.is_replaced and said.endswith(", monotone")):
+    elif _SCORE.fullmatch(said) and not (step.is_replaced and said.endswith(", monotone")):
         yield said, "", NO_NOISE
 
 
@@ -138,8 +143,11 @@ def _moment(step: StatedStep) -> Iterator[Priced]:
     from understudy.privacy.noise.truncated_laplace import TruncatedLaplace
 
     said = str(step.entry["sensitivity"])
-    size = Fraction(found_in(re.compile(_ONE.pattern + "$"), said)[1])
-    if not _is_of_columns(step, size):
+    stated = _ONE.fullmatch(said)
+    if stated is None or not _is_of_columns(step, size := Fraction(stated[1])):
+        return
+    means = step.measured is not None and step.measured["kind"] == Kind.MEANS
+    if means != (stated[2] is not None):
         return
     ends = _INSIDE.search(step.noise)
     if "floating point" in step.noise:
@@ -250,6 +258,7 @@ def _urn(step: StatedStep) -> Iterator[Priced]:
 
 RULES: Final[Mapping[str, Callable[[StatedStep], Iterator[Priced]]]] = {
     **dict.fromkeys(_COUNTS, _counts),
+    "noisy count": _row_count,
     "noisy rows": _rows,
     "noisy successes": _successes,
     "noisy score moments": _scores,

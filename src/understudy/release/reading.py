@@ -94,8 +94,9 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
         raise Fault("it gives priority to columns that its schema does not have")
     stated = {k: v for k, v in content["guarantee"].items() if version > 1 or k != "statement"}
     require_promise(manifest, stated, [entry["ledger_entry"] for entry in entries], schema)
-    if version > 1:
-        require_noise(manifest, entries, schema)
+    for data in entries:
+        require_named(data, schema)
+    require_noise(manifest, entries, schema, version)
     measurements = tuple(_measurement(folder, data, schema) for data in entries)
     behind = before(measurements, manifest.amendments)
     require_named_later(measurements, behind)
@@ -160,7 +161,6 @@ def _inference(
 
 
 def _measurement(folder: Path, data: dict[str, Any], schema: Schema) -> Measurement:
-    require_named(data, schema)
     file = folder / "noisy" / f"{data['name']}.parquet"
     cells = pl.read_parquet(file, hive_partitioning=False) if data["name"] else None
     require_stored(cells, data, schema)

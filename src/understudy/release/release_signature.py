@@ -33,6 +33,11 @@ def require_key(key: Path) -> None:
     sign("", key)
 
 
+def clear_unfinished(folder: Path) -> None:
+    """Remove what a process that died while it signed left in the folder of a release."""
+    (folder / f".{SIGNATURE}").unlink(missing_ok=True)
+
+
 def write_signature(folder: Path, key: Path) -> str:
     """Sign the release in a folder; what signed it before, if anything, is replaced.
 
