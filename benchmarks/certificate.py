@@ -53,7 +53,7 @@ all” is no grid. Where a range has no end, the proof stands alone beyond what 
 
 | Lemma | Proof | Checked for | Test |
 |---|---|---|---|
-| Discrete Gaussian noise of variance v is μ-GDP if 1/v ≤ E(μ) | `privacy/accounting/gaussian_dp.py`, (3) and (4) | every μ from 1/4 to 5 (v from 16 to 0.1), vertices up to 8σ; the polynomial below E for every μ up to 1/2, where it is used | `lemmas/test_discrete_gaussian.py` |
+| Discrete Gaussian noise of variance v is μ-GDP if 1/v ≤ E(μ) | `privacy/accounting/gaussian_dp.py`, (4) and (5) | every μ from 1/4 to 5 (v from 16 to 0.1), vertices up to 8σ; the polynomial below E for every μ up to 1/2, where it is used | `lemmas/test_discrete_gaussian.py` |
 | A choice of range ε that leaves a rest m costs r/(1 − r/m), r = ε²/8 | the same, (2) | every pair of two losses, every place up to 3μ from the middle, r from 12 % to 90 % of m | `lemmas/test_choice_with_rest.py` |
 | A step of bounded range ε is μ-GDP with μ = 2Φ⁻¹(1/(1 + e^(−ε/2))) | the same, (1) | every ε, by a slope that falls for all z from 0 to 10, and beyond by a bound on the tail | `lemmas/test_bounded_range.py` |
 | ñ draws of an urn with prior weight α change by 1 + ñ/α at most | `privacy/mechanisms/records/urn.py` | every table, outcome, number of cells and prior (an identity) | `lemmas/test_urn.py` |

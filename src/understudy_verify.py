@@ -2,7 +2,6 @@
 
 import argparse
 import hashlib
-import html
 import json
 import math
 import re
@@ -13,6 +12,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
+from html.parser import HTMLParser
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -219,6 +219,27 @@ LEFT = [
     ("._", "", b"\0\5\x16\7"),
     ("", ".directory", b"[Dolphin]"),
 ]
+
+# What a page is made of, and where in it a text is seen.
+AROUND = {"html", "body", "main", "section"}
+SEEN = AROUND | {"header", "footer", "div", "p", "blockquote", "strong", "code", "h1", "h2", "h3"}
+SEEN |= {"ul", "li"}
+ELEMENTS = SEEN | {
+    *("a", "article", "caption", "dd", "details", "dl", "dt", "figcaption", "figure", "g", "head"),
+    *("i", "meta", "nav", "path", "pre", "rect", "small", "span", "style", "summary", "sup"),
+    *("svg", "table", "tbody", "td", "text", "tfoot", "th", "thead", "title", "tr"),
+}
+ALONE = {"meta", "path", "rect"}
+ATTRIBUTES = {
+    *("aria-hidden", "aria-label", "aria-labelledby", "charset", "class", "colspan", "content"),
+    *("d", "data-label", "height", "href", "http-equiv", "id", "lang", "name"),
+    *("preserveaspectratio", "role", "scope", "style", "tabindex", "viewbox", "width"),
+    *("x", "xmlns", "y"),
+}
+STYLE = re.compile(r"((fill|stroke(-[a-z]+)?|width):[\w.%()#, -]+;?\s*)*")
+LINK = re.compile(r"#[^\s]*|https?://[^\s]*|[\w./-]*")
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+SHEETS = {"8b487f6179a6315cf5a64270c772a6b21e05aa95e4506e849318e6ed748d490c"}
 
 
 class Fault(Exception):
@@ -691,18 +712,29 @@ class Release:
         return f"{len(listed)} files, as listed"
 
     def _signature(self) -> str:
+        """Who signed the folder; if a key is named, it must be that one."""
         place, key = self.folder / "manifest.sig", self.key
+        if key is not None:
+            require(re.fullmatch("[0-9a-f]{64}", key), "the key that was named is none of Ed25519")
         if not place.exists():
-            raise Fault("broken" if key else "not checked", "it is not signed")
+            raise Fault("broken" if key is not None else "not checked", "it is not signed")
         signed = strict_json(place)
-        require(signed["algorithm"] == "ed25519" and len(signed) == 3, "it is not of Ed25519")
+        fits = isinstance(signed, dict) and {*signed} == {"algorithm", "public_key", "signature"}
+        require(fits and signed["algorithm"] == "ed25519", "it is not of Ed25519")
         require(key in (None, signed["public_key"]), "it was signed by another key")
         digest = hashlib.sha256((self.folder / "manifest.json").read_bytes()).hexdigest()
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
+        try:
+            from cryptography.exceptions import InvalidSignature
+            from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+        except ImportError as lacking:
+            why = f"{lacking.name} is not installed"
+            raise Fault("broken" if key is not None else "not checked", why) from None
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signed["public_key"]))
         text = f"understudy release sha256:{digest}".encode()
-        public.verify(bytes.fromhex(signed["signature"]), text)  # raises what makes it broken
+        try:
+            public.verify(bytes.fromhex(signed["signature"]), text)
+        except InvalidSignature:
+            raise Fault("broken", "the signature is of another manifest") from None
         return f"signed by {signed['public_key']}" + ", as named" * (key is not None)
 
     def _schema(self) -> str:
@@ -1252,35 +1284,201 @@ class Release:
         return f"{self.content['sets']} of {self.n_rows} rows"
 
     def _pages(self) -> str:
-        p, m, names = self.promise, self.content, ("README.md", "report.html", "results.html")
-        private, size = p["epsilon"] is not None and m["secure"], f"ε = {p['epsilon']}"
-        size += f", δ = {p['delta']}" * (p["delta"] != "0")
-        told = [p["statement"], f"{m['sets']} synthetic table", f" of {self.n_rows:,} rows"]
-        told += [f"“{m['method']}”", size if private else "This release is NOT private"]
-        for name in (name for name in names if name in m["files"]):
+        """README and pages state the promise of the manifest where it is seen."""
+        names = ("README.md", "report.html", "results.html", "codebook.html")
+        without, versions = [], set()
+        for name in (name for name in names if name in self.content["files"]):
             text = (self.folder / name).read_text(encoding="utf-8")
-            page = html.unescape(re.sub("<[^>]*>", "", text))
-            page = re.sub(r"\\([\\`*_{}\[\]<>#|~])", r"\1", text) if name[0] == "R" else page
-            for words in told[: 1 if name == "results.html" else None]:
-                said = " ".join(words.split())[:2000] in " ".join(page.split())
-                require(said, f"{name} does not say {words[:60]!r}")
-        return "they say what the manifest says"
+            seen = seen_in_readme(text) if name == "README.md" else seen_in_page(name, text)
+            block, rest = seen
+            if block is None:
+                without.append(name)
+                if name != "codebook.html":
+                    self._require_told(name, rest)
+                continue
+            *lines, last = [one for one in map(_on_one_line, block) if one] or [""]
+            version = re.fullmatch(r"Rendered by understudy ([A-Za-z0-9_.+!-]{1,40})", last)
+            require(version, f"{name} does not say which version rendered it")
+            require(lines == self._promise_lines(), f"{name} states another promise")
+            versions.add(version[1] if version else "")
+        told = f"rendered by {', '.join(sorted(versions))}" if versions else ""
+        older = f"{', '.join(without)} of an older form" if without else ""
+        return "; ".join(filter(None, ["they state the promise", told, older]))
+
+    def _promise_lines(self) -> list[str]:
+        """The lines of the block, but the last one."""
+        promise, content = self.promise, self.content
+        size = "This release is NOT private"
+        if promise["epsilon"] is not None and content["secure"]:
+            size = f"ε = {promise['epsilon']}"
+            size += f", δ = {promise['delta']}" if promise["delta"] != "0" else ""
+        many = "s" if content["sets"] > 1 else ""
+        tables = f"{content['sets']} synthetic table{many} of {self.n_rows:,} rows"
+        made = f"{tables}, made by the method “{content['method']}”"
+        return [_on_one_line(one) for one in (promise["statement"], size, made)]
+
+    def _require_told(self, name: str, text: str) -> None:
+        """What a text without a block must say."""
+        statement, size, _ = self._promise_lines()
+        told = [statement]
+        if name != "results.html":
+            told += [f"{self.content['sets']} synthetic table", f" of {self.n_rows:,} rows"]
+            told += [f"“{self.content['method']}”", size]
+        for words in told:
+            said = _on_one_line(words)[:2000] in _on_one_line(text)
+            require(said, f"{name} does not say {words[:60]!r} where it is seen")
+
+
+def _on_one_line(text: str) -> str:
+    """A text without what cannot be seen, single spaces between words."""
+    seen = (c if c.isprintable() and c != "\ufffd" else " " for c in text)
+    return " ".join("".join(seen).split())
+
+
+def seen_in_readme(text: str) -> tuple[list[str] | None, str]:
+    """The lines of the block of a README, None if it has none, and what is seen of the text.
+
+    HTML, a head of the file and definitions of links are what Markdown hides; there are none.
+    """
+    require(text.startswith("# "), "README.md does not begin with a title")
+    blocks: list[list[str]] = []
+    fenced, inside, seen = False, False, []
+    for line in text.splitlines():
+        if line.startswith("```"):
+            opens = line == "```promise" and not fenced
+            require(opens or "```promise" not in line, "README.md states a promise within a block")
+            blocks += [[]] if opens else []
+            fenced, inside = not fenced, opens
+        elif fenced:
+            if inside:
+                blocks[-1].append(line)
+        else:
+            raw = re.search(r"(?<!\\)<[A-Za-z/!?]", line)
+            require(not raw, "README.md holds HTML, which may hide what it says")
+            seen.append(re.sub(r"\\([\\`*_{}\[\]<>#|~])", r"\1", line))
+    require(not fenced and len(blocks) < 2, "README.md does not state its promise once")
+    parts = re.split(r"\n\s*\n", "\n".join(seen))
+    shown = "\n\n".join(one for one in parts if not re.match(r" {0,3}\[[^\]]*\]:", one))
+    return (blocks[0] if blocks else None), shown
+
+
+def seen_in_page(name: str, text: str) -> tuple[list[str] | None, str]:
+    """The same of an HTML page, after its elements, attributes and style sheet were checked."""
+    page = Page(name)
+    body = text.lstrip()
+    plain = body.startswith("<!DOCTYPE html>") and not re.search(r"<[!?]|</[^a-zA-Z]", body[1:])
+    page.require(plain, "markup that browsers read in several ways")
+    page.feed(body)
+    page.close()
+    page.require(not page.open and not page.rawdata, "an element that is not closed")
+    sheet = hashlib.sha256("".join(page.sheet).strip().encode()).hexdigest()
+    page.require(sheet in SHEETS, "a style sheet that the format does not name")
+    block = None if page.block is None else "".join(page.block).split("\n")
+    return block, "".join(page.seen)
+
+
+class Page(HTMLParser):
+    """Reads a page made of the elements and attributes that the format names, each one closed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.name = name
+        self.open: list[str] = []
+        self.bare: list[bool] = []  # whether each open element has no attribute that could hide it
+        self.sheet: list[str] = []
+        self.sheets = 0
+        self.seen: list[str] = []
+        self.block: list[str] | None = None
+        self.block_at = 0  # how many elements are open around the block; 0 outside of it
+
+    def require(self, holds: object, what: str) -> None:
+        """Refuse what may hide a promise."""
+        require(holds, f"{self.name} holds {what}, which may hide what it says")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Open an element."""
+        given = {name: value or "" for name, value in attrs}
+        known = tag in ELEMENTS and {*given} <= ATTRIBUTES and len(given) == len(attrs)
+        self.require(known, f"the element {tag[:30]!r}, or an attribute of it")
+        self.require(STYLE.fullmatch(given.get("style", "")), "a style of its own")
+        self.require(LINK.fullmatch(given.get("href", "")), "a link that is none")
+        policy = "http-equiv" not in given or given.get("content") == POLICY
+        self.require(policy, "an order to the browser")
+        self.require(tag == "a" or "skip" not in given.get("class", "").split(), "a hidden class")
+        if tag == "style":
+            self.sheets += 1
+            once = self.sheets == 1 and self.open == ["html", "head"]
+            self.require(once, "several style sheets")
+        if given.get("id") == "promise":
+            alone = self.block is None and tag == "blockquote" and {*given} == {"id"}
+            around = {*self.open} <= AROUND and all(self.bare)
+            self.require(alone and around, "a promise twice, or where it may not be seen")
+            self.block, self.block_at = [], len(self.open)
+        elif self.block_at:
+            self.require(tag == "p" and not given, "other elements in its promise than paragraphs")
+        if tag not in ALONE:
+            self.open.append(tag)
+            self.bare.append({*given} <= {"id", "lang", "aria-label", "aria-labelledby"})
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Parts of a picture may close themselves."""
+        self.require(tag in ALONE, "an element that is not closed")
+        self.handle_starttag(tag, attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the element that was opened last."""
+        self.require(self.open and self.open[-1] == tag, "an element that is not closed")
+        self.open.pop()
+        self.bare.pop()
+        if self.block is not None and self.block_at and tag == "p":
+            self.block.append("\n")
+        if len(self.open) <= self.block_at:
+            self.block_at = 0
+
+    def handle_data(self, data: str) -> None:
+        """Text: of the style sheet, of the block, or of what is seen."""
+        if self.open[-1:] == ["style"]:
+            self.sheet.append(data)
+        elif self.block is not None and self.block_at:
+            self.block.append(data)
+        elif {*self.open} <= SEEN:
+            self.seen.append(data)
 
 
 def verify(folder: Path, key: str | None = None) -> list[tuple[str, str, str]]:
-    """What each rule found: its name, "ok", "broken" or "not checked", and what there is to say."""
+    """Check each rule.
+
+    Args:
+        folder: of the release.
+        key: of whoever must have signed it, in hex; with one, a signature that could not be checked
+            is broken.
+
+    Returns:
+        For each rule its name, "ok", "broken" or "not checked", and what there is to say.
+    """
     release, found, lost = Release(folder, key), [], ""
     for rule in RULES:
-        try:
-            if lost:
-                raise Fault("not checked", f"it rests on the rule {lost}")
-            found.append((rule, "ok", getattr(release, f"_{rule}")()))
-        except ImportError as lacking:
-            found.append((rule, "not checked", f"{lacking.name} is not installed"))
-        except Exception as fault:  # a folder may hold anything
-            found.append((rule, *(fault.args if type(fault) is Fault else ("broken", "malformed"))))
-            lost = lost or rule * (rule in RULES[:7] and rule != "signature")
+        state, says = "not checked", f"it rests on the rule {lost}"
+        if not lost:
+            state, says = _checked(release, rule)
+        if state == "broken" and rule in RULES[:7] and rule != "signature":
+            lost = lost or rule
+        found.append((rule, state, says))
     return found
+
+
+def _checked(release: Release, rule: str) -> tuple[str, str]:
+    """What one rule found, and what there is to say; a folder may hold anything."""
+    try:
+        return "ok", getattr(release, f"_{rule}")()
+    except Fault as fault:
+        state, says = fault.args
+        return state, says
+    except ImportError as lacking:
+        named = rule == "signature" and release.key is not None
+        return "broken" if named else "not checked", f"{lacking.name} is not installed"
+    except Exception as error:  # its text may hold anything that the folder does
+        return "broken", f"checking it ended in {type(error).__name__}, so it was not shown to hold"
 
 
 def main() -> None:
@@ -1290,8 +1488,14 @@ def main() -> None:
     parser.add_argument("--key", help="public key of whoever must have signed it, in hex")
     parser.add_argument("--json", action="store_true", help="print JSON for machines")
     asked = parser.parse_args()
-    found = verify(asked.release, asked.key and asked.key.strip().lower())
-    lines = [dict(zip(("rule", "found", "says"), one, strict=True)) for one in found]
-    text = "\n".join(f"{state:<12} {rule:<13} {says}" for rule, state, says in found)
-    print(json.dumps(lines, ensure_ascii=False, indent=2) if asked.json else text)  # noqa: T201
-    sys.exit(2 if any(state == "broken" for _, state, _ in found) else 0)
+    key = None if asked.key is None else asked.key.strip().lower()
+    found = verify(asked.release, key)
+    if asked.json:
+        lines = [dict(zip(("rule", "found", "says"), one, strict=True)) for one in found]
+        text = json.dumps(lines, ensure_ascii=False, indent=2)
+    else:
+        text = "\n".join(f"{state:<12} {rule:<13} {says}" for rule, state, says in found)
+    print(text)  # noqa: T201
+    states = {rule: state for rule, state, _ in found}
+    unsigned = key is not None and states["signature"] != "ok"
+    sys.exit(2 if unsigned or "broken" in states.values() else 0)

@@ -93,7 +93,7 @@ def _home(name: str) -> ModuleType:
     elif name == "Guarantee":
         from understudy.privacy.accounting import guarantee as home
     elif name == "Release":
-        from understudy import release as home
+        home = _release()
     elif name == "pool":
         from understudy.inference import combining_rules as home
     elif name == "waves":
@@ -106,6 +106,20 @@ def _home(name: str) -> ModuleType:
         from understudy import risk_utility as home
     else:
         home = _pipeline_of(name)
+    return home
+
+
+def _release() -> ModuleType:
+    """The room of releases, told what renders the pages that are compared as one is loaded."""
+    from understudy import release as home
+    from understudy.release.release import render_pages_by
+
+    def rendered(release: Any) -> Any:
+        from understudy.pipeline.page_set import pages  # loads what draws them: only to compare
+
+        return pages(release)
+
+    render_pages_by(rendered)
     return home
 
 

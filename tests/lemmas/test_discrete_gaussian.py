@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise under Gaussian DP: (3) and (4) of `accounting.gaussian_dp`."""
+"""Discrete Gaussian noise under Gaussian DP: (4) and (5) of `accounting.gaussian_dp`."""
 
 import math
 from fractions import Fraction
@@ -15,13 +15,13 @@ ORDER = 30
 
 
 def concavity(mu):
-    """E(μ) of (4), and its derivative."""
+    """E(μ) of (5), and its derivative."""
     inner, ring = 1 - 2 * upper(mu / 2), upper(mu / 2) - upper(3 * mu / 2)
     slope = density(mu / 2) / inner - (3 * density(3 * mu / 2) - density(mu / 2)) / (2 * ring)
     return 2 * (inner / ring).log(), 2 * slope
 
 
-# --- (4): the polynomial that is used for amounts up to 1/8 --------------------------------------
+# --- (5): the polynomial that is used for amounts up to 1/8 --------------------------------------
 
 
 def rational(coefficients):
@@ -44,7 +44,7 @@ def masses_over_mu(low, high):
 def shortfall():
     """N(y) = (2Φ(μ/2) - 1)/μ - (Φ(3μ/2) - Φ(μ/2))/μ · e^((y - y²/12)/2), times √(2π).
 
-    (4) is N ≥ 0: E(μ) is twice the logarithm of the quotient of both masses.
+    (5) is N ≥ 0: E(μ) is twice the logarithm of the quotient of both masses.
     """
     half = Fraction(1, 2)
     power = rational([Fraction(0), half, Fraction(-1, 24)]).exp()
@@ -71,7 +71,7 @@ def test_the_polynomial_is_below_for_every_mu_up_to_a_half():
     assert arb(left.numerator) / left.denominator > rest
 
 
-# --- (3): every vertex ---------------------------------------------------------------------------
+# --- (4): every vertex ---------------------------------------------------------------------------
 
 
 def vertices(variance):
@@ -98,7 +98,7 @@ def vertices(variance):
 def widest(mu):
     """μ less the widest step between vertices, and the least of its slopes in μ, as intervals.
 
-    The variance is that at which (4) is an equality.
+    The variance is that at which (5) is an equality.
     """
     e, slope = concavity(mu)
     variance = 1 / e
@@ -132,10 +132,10 @@ def shown(mu):
     ],
 )
 def test_no_vertex_lies_below_the_gaussian(low, high):
-    """For every μ, with the variance that (4) asks for: from 16 down to 0.1 for μ from 1/4 to 5.
+    """For every μ, with the variance that (5) asks for: from 16 down to 0.1 for μ from 1/4 to 5.
 
     Vertices up to 8σ from the middle, those on the other side by symmetry. Beyond these ranges the
-    proof of (3) stands alone; it says the same for every variance and every vertex.
+    proof of (4) stands alone; it says the same for every variance and every vertex.
     """
     holds_everywhere(shown, [(low, high)])
 

@@ -6,11 +6,12 @@ import re
 import shutil
 import sqlite3
 from contextlib import closing
+from fractions import Fraction
 from itertools import combinations
 
 import pytest
 
-from made_ledgers import RELEASE, altered
+from made_ledgers import RELEASE, altered, pure
 from understudy.errors import LedgerError, SignatureError
 from understudy.populations.hash_chain import link
 from understudy.populations.ledger_check import faults_of, head_faults
@@ -227,3 +228,52 @@ def test_an_export_has_no_times_and_cannot_be_shortened_unseen(lived):
     assert "ends at entry 11" in verify_export(shorter)[0]
     longer = export(rows, type(head)(head.ledger, 11, rows[10].hash))
     assert "more entries than its head" in verify_export(longer)[0]
+
+
+@pytest.mark.parametrize("kind", ["commit", "void", "reserve", "charge", "population", "internal"])
+@pytest.mark.parametrize("rehashed", [False, True])
+def test_nothing_is_spent_from_an_altered_ledger(copy, lived, kind, rehashed):
+    """Whether its own hash was left or made anew: the next entry still follows the old one."""
+    rows = [row for row in lived.history() if row.kind == kind]
+    row = rows[0]
+    public = row.public.replace('"1/2"', '"1/1000"').replace('"1/3"', '"1/1000"')
+    public = public.replace('"by":"', '"by":"B')
+    assert public != row.public
+    own = link(row.previous, public, row.private_digest) if rehashed else row.hash
+    change = "UPDATE entries SET public = ?, hash = ? WHERE number = ?"
+    one = copy((change, (public, own, row.number)))
+    asked = [
+        lambda: one.totals("adults"),
+        lambda: one.require("adults", pure("1/100")),
+        lambda: one.reserve("adults", pure("1/100"), "release", "12" * 32),
+        lambda: one.publish(10),
+        lambda: one.reservation(12),
+        lambda: one.knows("adults", RELEASE),
+    ]
+    for ask in asked:
+        with pytest.raises(LedgerError, match="was altered at entry"):
+            ask()
+    assert len(one.history()) == LAST
+
+
+def test_a_ledger_that_is_altered_between_two_runs_is_found_by_the_second(ledger):
+    """Nothing is remembered of a ledger that was whole before."""
+    for _ in range(2):
+        run = ledger.reserve("adults", pure("1/2"), "release", "ab" * 32)
+        run.charge(Fraction(1, 2))
+        run.commit(RELEASE)
+    lower = """UPDATE entries SET public = replace(public, '"1/2"', '"1/9"') WHERE number = 3"""
+    altered(ledger, (lower,))
+    with pytest.raises(LedgerError, match="was altered at entry 3"):
+        ledger.reserve("adults", pure("1/2"), "release", "ab" * 32)
+    assert ledger.head.number == 8
+
+
+def test_a_run_does_not_settle_by_an_altered_charge(ledger):
+    run = ledger.reserve("adults", pure("1/2"), "release", "ab" * 32)
+    run.charge(Fraction(1, 2))
+    lower = """UPDATE entries SET public = replace(public, '"1/2"', '"1/9"') WHERE number = 4"""
+    altered(ledger, (lower,))
+    for ask in (run.void, lambda: run.commit(RELEASE), lambda: run.charge(Fraction(1, 2))):
+        with pytest.raises(LedgerError, match="was altered at entry 4"):
+            ask()

@@ -1,10 +1,14 @@
 """Names that cannot be mistaken, and caps that refuse something."""
 
+from fractions import Fraction
+
 import pytest
 
-from made_ledgers import adults
+from made_ledgers import RELEASE, REQUEST, adults, pure
 from understudy.errors import BudgetError, LedgerError
+from understudy.populations import ledger_book
 from understudy.populations.population import Caps, Population, likeness, plain_text
+from understudy.populations.population_ledger import PopulationLedger
 
 
 class OwnText(str):
@@ -45,6 +49,43 @@ def test_names_that_look_alike(ledger):
     assert likeness("adults 1") != likeness("adults 2")
     with pytest.raises(LedgerError, match="did you mean 'adults'"):
         ledger.totals("adult")
+
+
+@pytest.mark.parametrize(
+    "name", ["adu1ts", "аdults", "αdults", "àdults", "adu\u217cts", "AduIts", "adult5"]
+)
+def test_no_new_name_can_be_taken_for_an_old_one(ledger, name):
+    """In other letters, or by a digit or a capital that looks like a letter."""
+    with pytest.raises(LedgerError, match=r"could be taken for it|no letters beyond ASCII"):
+        ledger.add(adults(name))
+
+
+@pytest.mark.parametrize("name", ["Zürich", "成人", "взрослые", "--"])
+def test_new_names_are_of_plain_letters(ledger, name):
+    with pytest.raises(LedgerError, match="no letters beyond ASCII"):
+        ledger.add(adults(name))
+    for plain in ("Zuerich", "patients of 2024", "patients of 2025", "women", "wanderers"):
+        ledger.add(adults(plain))
+    assert len(ledger.populations()) == 6
+
+
+@pytest.mark.parametrize("old", ["Zürich", "аdults", "成人"])
+def test_an_older_ledger_keeps_its_names(tmp_path, monkeypatch, old):
+    """It opens, spends and verifies; a new name that one of its own could be taken for is none."""
+    made = PopulationLedger.create(tmp_path / "old.ledger")
+    with monkeypatch.context() as older:
+        older.setattr(ledger_book, "require_plain_letters", lambda _name: None)
+        made.add(adults(old))
+    again = PopulationLedger.open(made.place)
+    run = again.reserve(old, pure("1/2"), "release", REQUEST)
+    run.charge(Fraction(1, 4))
+    run.commit(RELEASE)
+    assert again.totals(old).spent.pure == Fraction(1, 4)
+    assert again.verify(again.head) == []
+    alike = {"Zürich": "Zurich", "аdults": "adults", "成人": "us"}[old]
+    with pytest.raises(LedgerError, match="could be taken for it"):
+        again.add(adults(alike))
+    again.add(adults("children of all ages"))
 
 
 def test_caps_are_read_back_as_they_were_given():

@@ -23,11 +23,17 @@ def show_release(
     as_json: Json = False,
 ) -> None:
     """Show what a release promises and holds, after checking its files and its signature."""
-    from understudy.release import Release
+    from understudy import Release  # which knows what renders its pages
 
     loaded = Release.load(release, signer=signer)
     if as_json:
-        print_json({**loaded.manifest.to_json(), "signed_by": loaded.signed_by or None})
+        print_json(
+            {
+                **loaded.manifest.to_json(),
+                "signed_by": loaded.signed_by or None,
+                "not_compared": [*loaded.not_compared],
+            }
+        )
     else:
         release_text.release(loaded)
 
@@ -41,7 +47,7 @@ def sign_release(
     quiet: Quiet = False,
 ) -> None:
     """Sign a release: manifest.sig says who vouches for it. What signed it before is replaced."""
-    from understudy.release import Release
+    from understudy import Release
     from understudy.release.release_signature import (
         clear_unfinished,
         require_key,

@@ -33,7 +33,7 @@ from understudy.pipeline.outlay import outlay_of
 from understudy.pipeline.page_set import pages
 from understudy.pipeline.purchases import Purchase, purchases
 from understudy.pipeline.run_spending import spending
-from understudy.privacy.accounting.budget import Budget, Number
+from understudy.privacy.accounting.budget import Budget, Number, sequential
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.accounting.ledger import Entry
 from understudy.privacy.checkpoint.journal import open_journal
@@ -92,6 +92,14 @@ class Parent:
         return Budget(
             self.budget.epsilon + added.epsilon, self.budget.delta, self.budget.approximate
         )
+
+    def left(self, budget: Budget) -> Fraction:
+        """What a budget that extends the stated one allows after what was paid.
+
+        Args:
+            budget: of the release and a question together.
+        """
+        return budget.amount - sequential(entry.spent or Fraction(0) for entry in self.entries)
 
     @property
     def entries(self) -> tuple[Entry, ...]:
@@ -172,7 +180,7 @@ def answer(
     }
     with (
         open_journal(place, identity, 0) as (journal, _),
-        spending(outlay, "question", identity, journal) as spent,
+        spending(outlay, "question", identity, journal, left=parent.left(budget)) as spent,
     ):
         gate = open_gate(rows, budget, source, journal, earlier=parent.entries)
         gate.listen(spent.note)

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from fractions import Fraction
 from importlib.util import find_spec
 from typing import Final
 
 from understudy.errors import MethodError
 from understudy.extras import require_extra
-from understudy.privacy.accounting.budget import decimal_up, sequential
+from understudy.privacy.accounting.budget import decimal_up
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import Randomness, SecureRandomness
 
@@ -65,6 +64,7 @@ def telling_what_was_spent(gate: Gate) -> Iterator[None]:
     except BaseException as error:
         if gate.ledger:
             unit, of = gate.budget.unit, decimal_up(gate.budget.amount)
-            spent = decimal_up(sequential(entry.spent or Fraction(0) for entry in gate.ledger))
-            error.add_note(f"By then {unit} = {spent} of {of} was spent, which counts.")
+            error.add_note(
+                f"By then {unit} = {decimal_up(gate.spent)} of {of} was spent, which counts."
+            )
         raise

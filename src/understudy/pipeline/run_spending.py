@@ -2,8 +2,9 @@
 
 1. the whole budget of the run is reserved, durably, before its first charge;
 2. each charge of the gate is noted there, durably, after the checkpoint has it and before anything
-   is computed, together with the digest of the checkpoint up to it: a checkpoint that was rolled
-   back or cut lacks charges that the ledger has, and is refused;
+   is computed, with what the run has cost if it ends there (`accounting.run_cost`) and the digest
+   of the checkpoint up to it: a checkpoint that was rolled back or cut lacks charges that the
+   ledger has, and is refused;
 3. when all is measured the reservation settles to what was charged, and a release that is saved
    enters its checksum before it appears under its name.
 
@@ -27,6 +28,7 @@ from understudy.pipeline.outlay import Account, Outlay
 from understudy.populations.reservation import Reservation, Standing
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.accounting.ledger import Entry
+from understudy.privacy.accounting.run_cost import RunCost
 from understudy.privacy.checkpoint.journal import Journal
 
 _OWN: Final = "reservation"
@@ -41,7 +43,7 @@ class Spending:
         reservation: in that ledger; None where none governs the table.
         journal: of the run, if it has one.
         known: how the reservation stood when this run began.
-        spent: by the run so far.
+        cost: of the run so far.
         noted: charges so far.
         settled: whether nothing more can be charged.
         by: who spends.
@@ -50,7 +52,7 @@ class Spending:
     reservation: Reservation | None = None
     journal: Journal | None = None
     known: Standing = _NEW
-    spent: Fraction = field(default_factory=Fraction)
+    cost: RunCost = field(default_factory=lambda: RunCost("pure", None))
     noted: int = 0
     settled: bool = False
     by: str = ""
@@ -69,14 +71,17 @@ class Spending:
                 "A step without a finite cost was asked for, which the ledger of a population "
                 "refuses; nothing was computed for it."
             )
-        self.noted, self.spent = self.noted + 1, self.spent + entry.spent
+        self.cost.add(entry.spent, entry.mechanism, entry.sensitivity)
+        self.noted += 1
         if self.noted > self.known.charges:
             journal = self.journal.digest if self.journal else ""
-            self.reservation.charge(self.spent, journal, number=self.noted)
+            self.reservation.charge(self.cost.total, journal, number=self.noted)
             return
-        kept = self.reservation.kept(self.spent)
-        if self.noted == self.known.charges and kept != self.known.spent:
-            raise _rolled_back()
+        if self.noted == self.known.charges:
+            # Older versions noted the sum of prices.
+            noted = {*map(self.reservation.kept, (self.cost.total, self.cost.prices))}
+            if self.known.spent not in noted:
+                raise _rolled_back()
 
     def settle(self, guarantee: Guarantee, made: Mapping[str, Any]) -> None:
         """Settle to what was charged, when all is measured.
@@ -114,6 +119,8 @@ def spending(
     what: str,
     request: Mapping[str, Any],
     journal: Journal | None = None,
+    *,
+    left: Fraction | None = None,
 ) -> Iterator[Spending]:
     """Reserve what a run may cost, or go on with what an earlier run reserved.
 
@@ -125,6 +132,7 @@ def spending(
         what: "release", "regression", "question" or "verdict".
         request: what is asked for, as plain public data.
         journal: of the run, if it has one.
+        left: what the ledger of the run allows before its first step; what it may cost if None.
 
     Raises:
         LedgerError: a cap would be exceeded.
@@ -141,7 +149,8 @@ def spending(
         )
         if journal is not None:
             journal.note(**{_OWN: reservation.number})
-    kept = Spending(reservation, journal, known, by=account.by)
+    cost = RunCost(outlay.cost.accounting, outlay.cost.amount if left is None else left)
+    kept = Spending(reservation, journal, known, cost, by=account.by)
     try:
         yield kept
     except BaseException as error:

@@ -2,6 +2,11 @@
 
 What is asked often costs little: a charge looks up the last entry about its reservation and the
 last of all. Totals are read from what began and ended runs, never from their charges.
+
+An entry is used only if it has its hash, and totals only if every link of the chain holds, from the
+first entry to the last. So an entry that was altered is found before anything is spent on it, as
+long as not all later hashes were made anew (`hash_chain`). Nothing is remembered from one
+transaction to the next: what was whole before may be altered since.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from typing import Any, TypeVar
 from understudy.errors import LedgerError, suggestion
 from understudy.extras import require_extra
 from understudy.populations.account import Account
-from understudy.populations.hash_chain import START, Head, digest
+from understudy.populations.hash_chain import START, Head, digest, link
 from understudy.populations.ledger_entries import (
     FORMAT,
     AnyEntry,
@@ -30,7 +35,12 @@ from understudy.populations.ledger_entries import (
     read_entry,
 )
 from understudy.populations.ledger_row import Row, written
-from understudy.populations.population import Population, likeness, plain_text
+from understudy.populations.population import (
+    Population,
+    plain_text,
+    require_plain_letters,
+    taken_for,
+)
 
 try:
     from sqlalchemy import (
@@ -79,6 +89,7 @@ class Book:
 
     def __init__(self, connection: Connection, place: str, id: str | None = None) -> None:
         self._connection, self._place = connection, place
+        self._whole = False
         self.id = self._identified()
         if id is not None and id != self.id:
             raise LedgerError(
@@ -105,17 +116,23 @@ class Book:
         """Refuse a name that is taken, or that people would take for another.
 
         Raises:
-            LedgerError: there is such a one.
+            LedgerError: there is such a one, or the name is not of plain letters.
         """
         for entry in self.entries(PopulationAdded):
-            if likeness(entry.population) == likeness(name):
+            if taken_for(name, entry.population):
                 raise LedgerError(
                     f"There is a population {entry.population!r} already, and {name!r} could be "
                     "taken for it; choose another name."
                 )
+        require_plain_letters(name)
 
     def account(self, population: Population) -> Account:
-        """What a population has spent and reserved."""
+        """What a population has spent and reserved.
+
+        Raises:
+            LedgerError: some entry of the ledger was altered, whichever population it is of.
+        """
+        self.require_whole()
         account = Account(population)
         for entry in self._read(
             _of(
@@ -171,6 +188,29 @@ class Book:
         assert last is None or isinstance(last, Charged)
         return last
 
+    def require_whole(self) -> None:
+        """Refuse a ledger in which an entry was altered, removed, moved or repeated.
+
+        All hashes are computed again, once in a transaction.
+
+        Raises:
+            LedgerError: names the first entry that does not follow from those before it.
+        """
+        if self._whole:
+            return
+        names = (_COLUMNS.number, _COLUMNS.public, _COLUMNS.private, _COLUMNS.previous)
+        query = select(*names, _COLUMNS.hash).order_by(_COLUMNS.number)
+        before, expected = START, 1
+        found = self._connection.execute(query).yield_per(_AT_ONCE)
+        for number, public, private, previous, own in found:
+            texts = all(type(text) is str for text in (public, private))
+            if not texts or (number, previous) != (expected, before):
+                raise self._damaged(number)
+            if link(before, public, digest(private)) != own:
+                raise self._damaged(number)
+            before, expected = own, expected + 1
+        self._whole = True
+
     @property
     def head(self) -> Head:
         """Where the ledger ends.
@@ -179,7 +219,7 @@ class Book:
             LedgerError: its last entry is not the one that was entered.
         """
         last = self._last()
-        if last.linked != last.hash:
+        if not last.has_hash:
             raise self._damaged(last.number)
         return Head(self.id, last.number, last.hash)
 
@@ -241,6 +281,8 @@ class Book:
                 *(row.number, row.population),
                 *(row.kind, row.about),
             ):
+                raise self._damaged(row.number)
+            if not row.has_hash:
                 raise self._damaged(row.number)
             yield entry
 

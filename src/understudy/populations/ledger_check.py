@@ -89,11 +89,8 @@ def _read(row: Row) -> tuple[AnyEntry | None, str]:
         return entry, f"was entered as number {entry.number}: it was moved or repeated"
     if (entry.population, entry.kind, entry.about) != (row.population, row.kind, row.about):
         return entry, "was altered: what it is found by is not what it says"
-    try:
-        if row.linked == row.hash:
-            return entry, ""
-    except ValueError:
-        pass
+    if row.has_hash:
+        return entry, ""
     return entry, "was altered: it does not have its hash"
 
 

@@ -46,6 +46,14 @@ class Row:
         return link(self.previous, self.public, self.private_digest)
 
     @property
+    def has_hash(self) -> bool:
+        """Whether it has the hash that it should have."""
+        try:
+            return self.linked == self.hash
+        except ValueError:  # the hash before it is none
+            return False
+
+    @property
     def time(self) -> str:
         """When it was entered, in UTC; "" where that is not known."""
         return "" if self.private is None else str(json.loads(self.private)["time"])

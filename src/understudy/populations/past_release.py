@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from understudy.arguments import path_of
 from understudy.errors import LedgerError
 from understudy.populations.costs import Cost
-from understudy.privacy.accounting.budget import UNITS
+from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
 from understudy.privacy.accounting.ledger import Entry
+from understudy.privacy.accounting.run_cost import RunCost
 from understudy.privacy.checkpoint import left_run as journals
 from understudy.privacy.checkpoint.json_values import unpack
 from understudy.release import Release
 from understudy.release.bundle import digest
 from understudy.release.place import MANIFEST
 from understudy.release.promise_check import stated_budget
+from understudy.release.stage_costs import stage_costs
 
 _NO_PROMISE = ("none", "asymptotic")
 
@@ -28,7 +30,7 @@ class PastRelease:
     """Something that was made without a ledger.
 
     Attributes:
-        cost: all that it has spent.
+        cost: all that it has spent, as it ended.
         digest: SHA-256 of its manifest, or of its journal, by which it is known.
         interrupted: whether it is a run that made no release.
         amended: digest of each release that it amends, with what was spent by then; oldest first.
@@ -86,14 +88,12 @@ def _released(place: Path) -> PastRelease:
             "what is known of these people has no bound."
         )
     accounting = stated_budget(manifest.budget).accounting
-    costs = [Fraction(entry[f"{UNITS[accounting]}_exact"]) for entry in manifest.ledger]
+    *before, cost = stage_costs(manifest)
+    parents = [one.parent.removeprefix("sha256:") for one in manifest.amendments]
     return PastRelease(
-        Cost(accounting, sum(costs, Fraction(0)), promise.neighbours),
+        Cost(accounting, cost, promise.neighbours),
         manifest_digest(place),
-        amended=tuple(
-            (one.parent.removeprefix("sha256:"), sum(costs[: one.entries], Fraction(0)))
-            for one in manifest.amendments
-        ),
+        amended=tuple(zip(parents, before, strict=True)),
     )
 
 
@@ -117,6 +117,17 @@ def _interrupted(place: Path) -> PastRelease:
             f"The run of the checkpoint {str(place)!r} has paid for a step without a finite cost, "
             "so no ledger can count it."
         )
-    spent = sum((entry.spent or Fraction(0) for entry in entries), Fraction(0))
-    cost = Cost(request["accounting"], spent, request["neighbours"])
+    accounting: Accounting = request["accounting"]
+    spent = RunCost(accounting, _budget_of(request))
+    for entry in entries:
+        spent.add(entry.spent or Fraction(0), entry.mechanism, entry.sensitivity)
+    cost = Cost(accounting, spent.total, request["neighbours"])
     return PastRelease(cost, known_by, interrupted=True)
+
+
+def _budget_of(request: Mapping[str, Any]) -> Fraction | None:
+    """All that an interrupted run could spend; None where a program of its own made it."""
+    if "epsilon" not in request:
+        return None
+    unit: Approximate = "gdp" if request["accounting"] == "gdp" else "zcdp"
+    return Budget.of(request["epsilon"], request.get("delta", 0), unit).amount

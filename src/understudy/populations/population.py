@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
@@ -214,3 +215,48 @@ def likeness(name: str) -> str:
     """
     folded = unicodedata.normalize("NFKC", name).casefold()
     return "".join(letter for letter in folded if letter.isalnum())
+
+
+_SAME_LOOK = (("rn", "m"), ("vv", "w"), ("0", "o"), ("1", "l"), ("i", "l"), ("5", "s"))
+"""Small letters and digits that look alike; capitals have become small ones by then."""
+
+
+def taken_for(new: str, known: str) -> bool:
+    """Whether people could take one name for another that is entered already.
+
+    Letters beyond ASCII, which older ledgers may have, can look like any letter.
+
+    Args:
+        new: of ASCII alone.
+        known: any name.
+
+    Example:
+        >>> taken_for("adu1ts", "adults"), taken_for("adults", "\u0430dults"), taken_for("a", "b")
+        (True, True, False)
+    """
+    if likeness(new) == likeness(known):
+        return True
+    pattern = "".join(re.escape(c) if c.isascii() else ".{1,3}" for c in _look(known))
+    return re.fullmatch(pattern, _look(new)) is not None
+
+
+def require_plain_letters(name: str) -> None:
+    """Refuse a new name that is not of ASCII alone: many letters elsewhere look like one of it.
+
+    Raises:
+        LedgerError: there is another letter.
+    """
+    if not name.isascii() or not any(map(str.isalnum, name)):
+        raise LedgerError(
+            f"The name {name!r} of a new population needs letters from a to z or digits, and no "
+            "letters beyond ASCII, which can look like others; spell it with plain letters."
+        )
+
+
+def _look(name: str) -> str:
+    """What is seen of a name at a glance: letters without accents, as the first that look alike."""
+    bare = unicodedata.normalize("NFKD", likeness(name))
+    seen = "".join(letter for letter in bare if not unicodedata.combining(letter))
+    for letters, like in _SAME_LOOK:
+        seen = seen.replace(letters, like)
+    return seen

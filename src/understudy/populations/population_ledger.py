@@ -175,8 +175,13 @@ class PopulationLedger:
         return Reservation(self._database, self.id, entry)
 
     def reservation(self, number: int) -> Reservation:
-        """A reservation of an earlier run, to go on with or to close, or a LedgerError."""
+        """A reservation of an earlier run, to go on with or to close.
+
+        Raises:
+            LedgerError: there is none of this number, or some entry of the ledger was altered.
+        """
         with self._reading() as book:
+            book.require_whole()
             return Reservation(self._database, self.id, book.entry(Reserved, number))
 
     def internal(
@@ -267,6 +272,7 @@ class PopulationLedger:
     def knows(self, name: str, release: str) -> bool:
         """Whether a release of a population is entered, by its digest."""
         with self._reading() as book:
+            book.require_whole()
             return any(entry.release == release for entry in book.entries(Committed, name))
 
     def history(self, name: str | None = None) -> list[Row]:

@@ -199,8 +199,13 @@ class Gate:
 
     @property
     def share_spent(self) -> Fraction:
-        """Part of the stated budget that is spent, in [0, 1] (infinite steps not counted)."""
-        return 1 - self._ledger.remaining / self.budget.amount
+        """Part of the stated budget that is spent if the run ends now, in [0, 1]."""
+        return self.spent / self._budget.amount
+
+    @property
+    def spent(self) -> Fraction:
+        """What the run has cost if it ends now (`run_cost`), infinite steps not counted."""
+        return self._ledger.spent
 
     @property
     def n_rows(self) -> Released[int]:

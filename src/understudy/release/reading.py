@@ -21,13 +21,13 @@ from understudy.release.content_check import (
     require_stored,
 )
 from understudy.release.exports.metadata_files import METADATA, require_metadata
-from understudy.release.exports.row_exports import possible_files
+from understudy.release.exports.row_exports import FORMATS, possible_files
 from understudy.release.fresh_identifiers import are_fresh
 from understudy.release.manifest import InferenceFacts, Manifest, require_facts
 from understudy.release.measurement import Measurement
 from understudy.release.measurement_kind import Kind
 from understudy.release.noise_check import require_noise
-from understudy.release.page_check import require_pages
+from understudy.release.page_check import is_of_this_version, require_pages, require_rendered
 from understudy.release.places_of_values import places_of
 from understudy.release.promise_check import require_promise
 from understudy.release.shape import Fault, named, require_shape
@@ -63,6 +63,7 @@ class Parts:
         manifest: how the release was made.
         measurements: released noisy tables.
         pages: file name → text.
+        readme: text of its README.
     """
 
     tables: Sequence[pl.DataFrame]
@@ -70,6 +71,7 @@ class Parts:
     manifest: Manifest
     measurements: tuple[Measurement, ...]
     pages: Mapping[str, str]
+    readme: str
 
 
 def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
@@ -104,9 +106,42 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     tables = _tables(folder, schema, manifest, measurements, parted=parted)
     require_metadata(folder, files, schema, manifest.sets)
     pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
+    readme = (folder / "README.md").read_text(encoding="utf-8")
     if version > 1:
-        require_pages(manifest, (folder / "README.md").read_text(encoding="utf-8"), pages)
-    return Parts(tables, schema, manifest, measurements, pages)
+        require_pages(manifest, readme, pages)
+    if is_of_this_version(manifest, "README.md", readme):
+        rendered = readmes(manifest, schema, measurements, files, parted=parted)
+        require_rendered("README.md", readme, rendered)
+    return Parts(tables, schema, manifest, measurements, pages, readme)
+
+
+def readmes(
+    manifest: Manifest,
+    schema: Schema,
+    measurements: tuple[Measurement, ...],
+    files: Mapping[str, str],
+    *,
+    parted: bool,
+) -> tuple[str, ...]:
+    """What this version writes as README of a release: with and without guarded texts in CSV.
+
+    Args:
+        manifest: how it was made.
+        schema: what is public.
+        measurements: what was measured.
+        files: names that its manifest lists.
+        parted: whether its synthetic tables come in parts.
+    """
+    from understudy.release.readme import readme  # loads jinja2: only for texts of this version
+
+    endings = {name.rsplit(".", 1)[-1] for name in files if name.startswith("synthetic/")}
+    formats = [name for name in FORMATS if name in endings]
+    pages = [name for name in PAGES if name in files]
+    told = manifest, schema, measurements
+    return tuple(
+        readme(*told, formats=formats, pages=pages, guarded=guarded, parted=parted)
+        for guarded in (False, True)
+    )
 
 
 def _require_files(

@@ -16,6 +16,7 @@ from understudy.release.exports.row_exports import RAW_CSV
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.measurement_kind import Kind
+from understudy.release.promise_block import promise_block
 from understudy.schema import Schema
 from understudy.schema.derived_columns import rule_text
 
@@ -90,6 +91,7 @@ def readme(
             rules={name: rule_text(column) for name, column in schema.derived.items()},
             has_page="report.html" in pages,
             has_codebook="codebook.html" in pages,
+            promise=promise_block(manifest),
             citation=citation(manifest, schema),
             stored=[measurement for measurement in measurements if measurement.name],
             kinds={measurement.kind for measurement in measurements},
@@ -114,7 +116,22 @@ def _environment() -> Environment:
         finalize=_markdown,
     )
     environment.globals["number"] = _number
+    environment.filters["verbatim"] = Verbatim
     return environment
+
+
+class Verbatim:
+    """A text that is written as it is, on a line of a block that Markdown does not read.
+
+    Args:
+        text: on one line.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
 
 
 def _markdown(value: Any) -> Any:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -17,14 +17,23 @@ from understudy.parallel import require_threads
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.privacy.internal import Internal
 from understudy.release.amendment import before
-from understudy.release.bundle import UNWRITTEN, checksums, lay_out, open_checked, publish
+from understudy.release.bundle import (
+    UNWRITTEN,
+    checksums,
+    digest,
+    lay_out,
+    open_checked,
+    publish,
+)
 from understudy.release.decoding import FrameKind, require_frame, to_frame
 from understudy.release.exports.metadata_files import metadata_texts, row_files
 from understudy.release.exports.row_exports import FORMATS, formats_of, require_formats, write_rows
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.notebook_view import in_notebook
-from understudy.release.reading import MALFORMED, PAGES, read_parts
+from understudy.release.page_check import is_of_this_version, require_rendered
+from understudy.release.place import MANIFEST
+from understudy.release.reading import MALFORMED, PAGES, Parts, read_parts
 from understudy.release.release_signature import require_key, signer_of
 from understudy.release.shape import Fault
 from understudy.release.synthetic_sets import PartedSets, first_parts, lazy, write_set
@@ -48,6 +57,8 @@ class Release:
             saved and before it appears under its name.
         signed_by: public key, in hex, of whoever signed the folder that it was read from; "" where
             nobody did.
+        not_compared: names of README and pages of which only the promise was compared with the
+            manifest, as another version rendered them, or nobody asked; of a folder that was read.
     """
 
     tables: Sequence[pl.DataFrame]
@@ -60,6 +71,7 @@ class Release:
     )
     entered: Callable[[str], None] | None = field(default=None, compare=False, repr=False)
     signed_by: str = field(default="", compare=False, repr=False)
+    not_compared: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Refuse what was computed from the rows without noise, and drop a draft's fingerprints."""
@@ -226,17 +238,26 @@ class Release:
 
     @classmethod
     def load(
-        cls, path: str | Path, *, frame: FrameKind = "pandas", signer: str | None = None
+        cls,
+        path: str | Path,
+        *,
+        frame: FrameKind = "pandas",
+        signer: str | None = None,
+        compare_pages: bool = True,
     ) -> Release:
         """Read a release folder, after checking that it is one.
 
         First version, checksums and signature; then whether all parts fit each other, since
         checksums can be redone (`content_check`, `promise_check`, `noise_check`, `page_check`).
+        README and pages that this version rendered are rendered anew and compared; of those by
+        other versions only the promise is, and `not_compared` names them.
 
         Args:
             path: folder of the release; nothing is read there that its manifest does not list.
             frame: kind of data frame that `sets` gives out.
             signer: public key, in hex, of whoever must have signed it.
+            compare_pages: whether pages are rendered anew, which takes longer than all the rest;
+                without, `not_compared` names them.
 
         Raises:
             ReleaseError: not a release, or of another format; a file that was changed, a folder
@@ -249,6 +270,16 @@ class Release:
             content = open_checked(folder)
             signed_by = signer_of(folder, signer)
             parts = read_parts(folder, content)
+            loaded = cls(
+                parts.tables,
+                parts.schema,
+                parts.manifest,
+                parts.measurements,
+                frame,
+                pages=lambda _: parts.pages,
+                signed_by=signed_by,
+            )
+            compared = _compared(loaded, parts, digest(folder / MANIFEST)) if compare_pages else ()
         except Fault as fault:
             raise ReleaseError(
                 f"The release {str(path)!r} does not fit itself, although its checksums fit: "
@@ -259,15 +290,41 @@ class Release:
                 f"The release {str(path)!r} is incomplete or malformed, although its checksums "
                 "fit; ask its publisher for a new copy."
             ) from None
-        return cls(
-            parts.tables,
-            parts.schema,
-            parts.manifest,
-            parts.measurements,
-            frame,
-            pages=lambda _: parts.pages,
-            signed_by=signed_by,
-        )
+        left = (name for name in ("README.md", *parts.pages) if name not in compared)
+        return replace(loaded, not_compared=tuple(left))
+
+
+PageMaker = Callable[[Release], Mapping[str, str]]
+_MAKERS: Final[list[PageMaker]] = []
+_SEEN: Final[dict[str, tuple[str, ...]]] = {}
+"""Checksum of a manifest, which has those of all files → pages that were compared."""
+
+
+def render_pages_by(maker: PageMaker) -> None:
+    """Say what renders the pages that `Release.load` compares: that room stands below this one.
+
+    Args:
+        maker: of file names and texts.
+    """
+    _MAKERS[:] = [maker]
+
+
+def _compared(release: Release, parts: Parts, checksum: str) -> tuple[str, ...]:
+    """Names of README and pages that are what this version renders.
+
+    Raises:
+        Fault: one says that it is of this version, and is not what it renders.
+    """
+    if checksum not in _SEEN:
+        texts = {"README.md": parts.readme, **parts.pages}
+        ours = [name for name in texts if is_of_this_version(parts.manifest, name, texts[name])]
+        pages = [name for name in ours if name != "README.md"]  # which was compared as it was read
+        if pages and _MAKERS:
+            anew = _MAKERS[0](release)
+            for name in pages:
+                require_rendered(name, parts.pages[name], [anew.get(name, "")])
+        _SEEN[checksum] = tuple(ours) if _MAKERS else tuple({*ours} - {*pages})
+    return _SEEN[checksum]
 
 
 def given_release(release: object) -> Release:

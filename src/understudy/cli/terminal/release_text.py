@@ -240,6 +240,11 @@ def release(loaded: Release) -> None:
     out.print(f"\n{escape(promise.statement)}\n")
     if loaded.signed_by:
         out.print(f"Signed by the public key {loaded.signed_by}\n", soft_wrap=True)
+    if loaded.not_compared:
+        out.print(
+            f"Rendered by another version and not compared: {', '.join(loaded.not_compared)}. The "
+            "promise above is that of the manifest; what else they say is the publisher's word.\n"
+        )
     ledger = Table(title="Ledger: every step that touched the rows")
     for heading in ("step", "mechanism", "asked", "cost", "noise"):
         ledger.add_column(heading, overflow="fold")

@@ -163,6 +163,8 @@ def divided(amount: Fraction, weights: Sequence[int | Fraction] | None, n: int) 
 def sequential(amounts: Iterable[Fraction]) -> Fraction:
     """Cost of several mechanisms on the same rows: costs add up, in ε as in ρ and μ²/2.
 
+    A choice that leaves a rest of its budget has another cost than its price (`run_cost`).
+
     Sources: Dwork & Roth (2014), Theorem 3.14; Bun & Steinke (2016), Lemma 1.7; Dong, Roth & Su
     (2022), Corollary 3.3.
     """

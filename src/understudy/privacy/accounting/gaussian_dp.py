@@ -70,7 +70,37 @@ it is 1 - 1 = 0, and its integrand turns from positive to negative once, so over
 
 An ε-DP mechanism has losses in [-ε, ε], range 2ε: it costs what a choice at 2ε costs.
 
-Everything here is rounded to the safe side, in double precision.
+**As a run ended.** (2) holds for all that may follow, m, whether it is spent or not: the stated
+budget bounds the run. What the run cost if it ends earlier is another number. From its last step
+back, let T be the cost of what followed a step. Then the step and what followed cost
+
+    s(T) = T + c,  c its price, or, of a choice, s(T) = T + min(alone, r/(1 - r/T) if T > r),  (3)
+
+alone = the μ²/2 of (1); the run costs T₀, the s of its first step. (`run_cost` adds it up.)
+
+*No more than the budget, no less than the prices.* s increases: the second branch of a choice, T +
+rT/(T - r), has the slope 1 - (r/(T - r))², which is positive for T > 2r. It is taken where r/(1 -
+r/T) ≤ alone, that is T ≥ r/(1 - r/alone). By (iii), μ in (1) is at most ε·√(π/8), so alone ≤
+(π/2)·r, and T ≥ r/(1 - 2/π) > 2r there. A choice was priced with all that was left after it, so
+s(left) ≤ left + price; no more than that follows, so T₀ is at most the budget, by induction. And as
+T ≤ left, alone and r/(1 - r/T) are at least the price, so T₀ is at least the sum of prices.
+
+*Costs of ended runs add up.* Let any number of runs, one after the other or at once, ask of the
+same rows; steps, and when a run ends, may depend on all outcomes. Let the costs T₀ of all runs, as
+they ended, always sum to C at most. Then all is √(2C)-GDP. Proof, by induction from the last step
+back. With the history h so far, let w(h) be the least upper bound of C - Σ (T₀ - T), over all that
+can still come; the sum is over the runs, T the cost (3) of those steps of a run that are still to
+come. Claim: whatever follows is √(2w(h))-GDP. At the end T = 0 and w = C - Σ T₀ ≥ 0. Before it, let
+the next step be one of run A, and h⁺ the history with its outcome. In any future of h⁺ let v = C -
+Σ (T₀ - T), and T* what A still does. Then T* ≤ v ≤ w(h⁺), as C ≥ Σ T₀ and all T ≥ 0. Seen from h,
+the same future has s(T*) in the place of T*, so w(h) ≥ v + s(T*) - T*. Of a step of price c that is
+v + c. Of a choice, s(T*) - T* is at least what it costs where w(h⁺) is left, as that falls with
+what is left. As v may come near to w(h⁺), w(h) is at least w(h⁺) and the cost of the step. So the
+step and what follows are √(2w(h))-GDP, by composition, or by (1) and (2). At the start T = T₀ and
+w = C.
+
+A reservation that counts a whole budget while its run is open, and T₀ from its end on, keeps to
+that, as T₀ is at most the budget.
 
 **Discrete Gaussian noise** costs a little more than 1/(2v). Let X be discrete Gaussian with
 parameter v = σ², p its probabilities, F its distribution function. Neighbours shift a count by 1.
@@ -80,14 +110,14 @@ against X + 1 reject from some k on (Neyman & Pearson): α = P(X ≥ k) and β =
 the vertices of the trade-off function, which is linear between them; G_μ is convex. So it lies on
 or above G_μ everywhere if and only if it does at every vertex:
 
-    Φ⁻¹(F(k)) - Φ⁻¹(F(k - 1)) ≤ μ   for all k.                                              (3)
+    Φ⁻¹(F(k)) - Φ⁻¹(F(k - 1)) ≤ μ   for all k.                                              (4)
 
 For continuous noise the left side would be 1/σ. For this distribution it is more: by 1/(24σ²) of it
 in the centre, k = 0, by at most 0.025/σ² in the far tails, and by much more for σ < 1.
 
-*Theorem.* (3) holds if 1/v ≤ E(μ), with
+*Theorem.* (4) holds if 1/v ≤ E(μ), with
 
-    E(μ) = 2 log( (2Φ(μ/2) - 1) / (Φ(3μ/2) - Φ(μ/2)) )  ≥  μ²(1 - μ²/12).                      (4)
+    E(μ) = 2 log( (2Φ(μ/2) - 1) / (Φ(3μ/2) - Φ(μ/2)) )  ≥  μ²(1 - μ²/12).                      (5)
 
 Proof. For a real s let g(j) = Φ((j + ½)μ + s) - Φ((j - ½)μ + s), the probabilities of a normal
 distribution in cells of width μ.
@@ -105,7 +135,7 @@ sides, hence so does D (Wintner 1938), and its maximum is D(0) = -E(μ). Moreove
 the variance of a uniform distribution on the cell, as the normal density is larger in the middle.
 So D ≤ -μ²(1 - μ²/12).
 
-(ii) *One crossing.* Suppose (3) fails at k. Choose s such that Φ((k - ½)μ + s) = F(k - 1). Then g
+(ii) *One crossing.* Suppose (4) fails at k. Choose s such that Φ((k - ½)μ + s) = F(k - 1). Then g
 has the mass F(k - 1) below k, as p has, hence equal mass from k on too, and p(k) > g(k). The second
 difference of log p is -1/v ≥ -E(μ), that of log g at most -E(μ), so r = log p - log g is convex on
 the integers. As r(k) > 0 and the masses from k on are equal, r is negative somewhere above k. Being
@@ -115,7 +145,7 @@ convex, r is positive at all places below k. But the masses below k are equal. C
 and independent noise in several cells composes: an integer vector that changes by Δ in the L2 norm
 costs Δ² times the cost of one shift. Replacing a record changes two cells by 1: Δ² = 2.
 
-The bound wastes little: the variance it asks for exceeds the smallest possible one, from (3) at k =
+The bound wastes little: the variance it asks for exceeds the smallest possible one, from (4) at k =
 0, by 2·10⁻³ of it at v = 1, and by at most 5·10⁻³ at any v.
 `tests/privacy/accounting/test_gaussian_dp.py` checks the vertices with high precision.
 
@@ -243,7 +273,7 @@ def _log_upper(x: float) -> float:
     return float(log_ndtr(-x))
 
 
-# Up to here the polynomial of (4) is used, which is exact in fractions; it asks for at most 0.02 %
+# Up to here the polynomial of (5) is used, which is exact in fractions; it asks for at most 0.02 %
 # more variance than E does.
 _EXACT = Fraction(1, 8)
 
@@ -279,7 +309,7 @@ def unit_amount(variance: Fraction) -> Fraction:
 
 
 def _log_concavity(mu: float) -> float:
-    """E(μ) of (2), free of cancellation in the tail."""
+    """E(μ) of (5), free of cancellation in the tail."""
     near, far = float(log_ndtr(-mu / 2)), float(log_ndtr(-3 * mu / 2))
     ring = near + math.log1p(-math.exp(far - near))
     return 2 * (math.log(math.erf(mu / math.sqrt(8))) - ring)

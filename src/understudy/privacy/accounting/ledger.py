@@ -16,8 +16,8 @@ from understudy.privacy.accounting.budget import (
     Budget,
     decimal_down,
     decimal_up,
-    sequential,
 )
+from understudy.privacy.accounting.run_cost import RunCost
 from understudy.privacy.process import this_process
 
 
@@ -92,7 +92,7 @@ def require_payable(amount: Fraction, left: Fraction, budget: Budget) -> None:
 class Ledger:
     """The steps of one release, and what its budget still allows.
 
-    Costs add up in every unit (`budget.sequential`). Requests may depend on what was released
+    Prices add up in every unit (`budget.sequential`). Requests may depend on what was released
     before: with every request refused that would exceed the budget, the sum is a privacy filter and
     holds under fully adaptive composition (Rogers, Roth, Ullman & Vadhan 2016 for pure ε; Feldman &
     Zrnic 2021 for zCDP; Smith & Thakurta 2022 for Gaussian DP, with a proof in `gaussian_dp`).
@@ -110,6 +110,7 @@ class Ledger:
         self.budget = budget
         # Kept apart from the entries and the budget, which are shown to whoever asks.
         self._left = Fraction(budget.amount)
+        self._cost = RunCost(budget.accounting, self._left)
         self._entries: list[Entry] = []
         self._guards: list[Callable[[], None]] = []
         self._listeners: list[Callable[[Entry], None]] = []
@@ -149,6 +150,14 @@ class Ledger:
     def remaining(self) -> Fraction:
         """What is left, in the budget's unit (infinite steps not counted)."""
         return Fraction(self._left)
+
+    @property
+    def spent(self) -> Fraction:
+        """What the run has cost if it ends now (`run_cost`), infinite steps not counted.
+
+        It is at least the sum of the prices, and with `remaining` it may be more than the budget.
+        """
+        return self._cost.total
 
     def guard(self, check: Callable[[], None]) -> None:
         """Have a check made before every new step; its error refuses the step.
@@ -245,7 +254,8 @@ class Ledger:
         return number
 
     def _append(self, entry: Entry) -> None:
-        self._left -= sequential([entry.spent or Fraction(0)])
+        self._left -= entry.spent or Fraction(0)
+        self._cost.add(entry.spent or Fraction(0), entry.mechanism, entry.sensitivity)
         self._entries.append(entry)
         for listener in self._listeners:
             listener(entry)

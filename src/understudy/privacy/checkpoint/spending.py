@@ -1,4 +1,4 @@
-"""What the charges of a journal cost, in words: for whoever finds a run that was killed."""
+"""What a killed run has cost as it ended, by its journal: in words for whoever finds it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from understudy.privacy.accounting.budget import (
     Approximate,
     Budget,
     decimal_up,
-    sequential,
 )
+from understudy.privacy.accounting.run_cost import RunCost
 from understudy.privacy.checkpoint.checked_lines import Record
 from understudy.privacy.checkpoint.json_values import unpack
 
@@ -35,7 +35,8 @@ class Spending:
         unit: Approximate = "gdp" if self._accounting == "gdp" else "zcdp"
         stated = request.get("epsilon")
         self._budget = None if stated is None else Budget.of(stated, request.get("delta", 0), unit)
-        self._spent, self._unbounded = Fraction(0), False
+        amount = None if self._budget is None else self._budget.amount
+        self._cost, self._unbounded = RunCost(self._accounting, amount), False
 
     def add(self, records: Iterable[Record]) -> None:
         """Count the charges among further records, answered or not.
@@ -45,20 +46,21 @@ class Spending:
         """
         for record in records:
             if record.get("kind") == "charge":
-                spent = unpack(record["entry"]).spent
-                self._unbounded |= spent is None
-                self._spent = sequential([self._spent, spent or Fraction(0)])
+                entry = unpack(record["entry"])
+                self._unbounded |= entry.spent is None
+                self._cost.add(entry.spent or Fraction(0), entry.mechanism, entry.sensitivity)
 
     def __str__(self) -> str:
         """What was spent, and of how much."""
         sign = SIGNS[UNITS[self._accounting]]
         if self._unbounded:
             return f"{sign} without bound"
-        budget, words = self._budget, f"{sign} = {decimal_up(self._spent)}"
+        budget, spent = self._budget, self._cost.total
+        words = f"{sign} = {decimal_up(spent)}"
         if budget is None:
             return words
         words += f" of {decimal_up(budget.amount)}"
         if self._accounting == "pure":
             return words
         whole = f"ε = {decimal_up(budget.epsilon)} and δ = {decimal_up(budget.delta)}"
-        return f"{math.ceil(100 * self._spent / budget.amount)} % of {whole} ({words})"
+        return f"{math.ceil(100 * spent / budget.amount)} % of {whole} ({words})"

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.privacy.accounting.run_cost import CHOICE
 from understudy.privacy.mechanism import Charge
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.selection.exponential_mechanism import rate_of, select, selection_epsilon
 from understudy.privacy.terms import Terms
 
-CHOICE: Final = "exponential mechanism"
-"""How the ledger calls it."""
+__all__ = ["CHOICE", "Choosing", "choice_charge"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +73,8 @@ def choice_charge(
     """The line of the ledger for a choice.
 
     In Gaussian DP its ε rests on what is left after it (`exponential_mechanism.gdp_cost`); the gate
-    asks for prices one at a time, and nobody else can spend of that before it is paid.
+    asks for prices one at a time, and nobody else can spend of that before it is paid. What it
+    costs if that rest is never spent: `accounting.run_cost`.
 
     Args:
         terms: the accounting, what is left, and which tables are neighbours.

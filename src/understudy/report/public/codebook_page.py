@@ -12,6 +12,7 @@ from typing import Any
 from understudy.release import Release
 from understudy.release.citation import citation
 from understudy.release.exports.variable_facts import Category, Variable, variables
+from understudy.release.promise_block import promise_block
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
 from understudy.report.public.public_page import MAX_BYTES
@@ -100,6 +101,7 @@ def _context(release: Release) -> dict[str, Any]:
     return {
         "title": schema.title or "Synthetic data release",
         "manifest": manifest,
+        "promise": promise_block(manifest),
         "unit": schema.unit.description,
         "badge": guarantee_text.badge(guarantee),
         "private": not guarantee_text.is_not_private(guarantee) and manifest.secure,

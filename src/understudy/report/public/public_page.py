@@ -18,6 +18,7 @@ from understudy.inference.choice.expected_widths import ASSUMED
 from understudy.release import Release
 from understudy.release.measurement import kept_columns
 from understudy.release.measurement_kind import Kind
+from understudy.release.promise_block import promise_block
 from understudy.release.synthetic_sets import first_parts
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
@@ -98,6 +99,7 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
         "manifest": manifest,
         "schema": schema,
         "guarantee": guarantee,
+        "promise": promise_block(manifest),
         "title": schema.title or "Synthetic data release",
         "badge": guarantee_text.badge(guarantee),
         "limit_only": guarantee.kind == "asymptotic",

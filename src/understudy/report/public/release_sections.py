@@ -7,10 +7,11 @@ from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
-from understudy.privacy.accounting.budget import SIGNS, decimal_up, exact
+from understudy.privacy.accounting.budget import SIGNS, UNITS, decimal_up, exact
 from understudy.release import Manifest, Release
 from understudy.release.measurement import kept_columns
 from understudy.release.measurement_kind import Kind
+from understudy.release.stage_costs import stage_costs
 from understudy.report.guarantee_text import rounded_up
 from understudy.report.number_text import times
 
@@ -31,14 +32,14 @@ class LedgerRow:
 
 @dataclass(frozen=True)
 class Ledger:
-    """The paid steps, and what they sum to.
+    """The paid steps, and what they cost together.
 
     Attributes:
         rows: the steps.
         unit: sign of the unit that the ledger is kept in.
-        total: sum of all costs.
+        total: what they cost together.
         stated: stated budget in that unit; "" if the manifest has none.
-        words: how the sum compares with the budget.
+        words: how that compares with the budget.
     """
 
     rows: tuple[LedgerRow, ...]
@@ -49,6 +50,11 @@ class Ledger:
 
 
 _EARLY = " Whoever waited for it ended the rounds of the method before the budget did."
+
+_DEARER = (
+    " Together they cost more than the sum of their prices: a choice is cheaper where the rest of "
+    "the budget is spent after it, and here a part of it was not."
+)
 
 
 def ledger(manifest: Manifest) -> Ledger:
@@ -64,9 +70,12 @@ def ledger(manifest: Manifest) -> Ledger:
         _ledger_row(entry, cost, amount) for entry, cost in zip(entries, spent, strict=True)
     )
     finite = [cost for cost in spent if cost is not None]
-    total = sum(finite, Fraction(0)) if len(finite) == len(spent) else None
+    prices = sum(finite, Fraction(0)) if len(finite) == len(spent) else None
+    kept_in_gdp = prices is not None and unit == UNITS["gdp"]
+    total = stage_costs(manifest)[-1] if kept_in_gdp else prices
     shown = "∞" if total is None else decimal_up(total)
     words = _compared(total, amount) + _EARLY * manifest.ended_early
+    words += _DEARER * (total != prices)
     return Ledger(rows, SIGNS.get(unit, unit), shown, stated, words)
 
 

@@ -19,6 +19,7 @@ from understudy.inference.amended_answers import POOLED_RIGHT
 from understudy.inference.choice.advice import quoted
 from understudy.inference.declared_analyses import Expected, ExpectedAnswers
 from understudy.release import Release
+from understudy.release.promise_block import promise_block
 from understudy.report import guarantee_text
 from understudy.report import number_text as templates
 from understudy.report.public.paid_answers import paid_questions
@@ -123,6 +124,7 @@ def results_page(release: Release) -> str:
         private=not guarantee_text.is_not_private(release.guarantee) and manifest.secure,
         n_rows=manifest.n_rows,
         statement=release.guarantee.statement,
+        promise=promise_block(manifest),
         results=results,
         n_refused=sum(bool(result.refused) for result in results),
         figures=_figures(results),
