@@ -69,7 +69,7 @@ def test_a_sheet_is_read_under_its_first_row(tmp_path):
     [
         ([], "has no row that names|is empty"),
         ([(text("a"), text("a"))], "has two columns named 'a'"),
-        ([(text("a"), None), (number(1), number(2))], "has no name in the first row of column 2"),
+        ([(text("a"), None, text("b")), (number(1),) * 3], "no name in the first row of column 2"),
     ],
 )
 def test_a_sheet_without_names_is_refused(rows, fault_told, tmp_path):

@@ -13,7 +13,7 @@ from understudy.engine.reading.json_lines import JsonLines, is_json_lines
 from understudy.engine.reading.parquet import plain_columns, scan_parquet
 from understudy.engine.reading.statistical import Statistical
 from understudy.engine.reading.table_rows import READ_FAULTS, Rows, unknown
-from understudy.engine.reading.workbook import read_sheet
+from understudy.engine.reading.workbook import premises_of_sheet, read_sheet
 from understudy.errors import DataError
 from understudy.schema import Schema
 from understudy.schema.file_format import FileFormat
@@ -78,7 +78,8 @@ def open_path(path: Path, schema: Schema | None) -> Rows:
         return _open_arrow_file(ArrowFile(path), place)
     if ending in workbook.ENDINGS:
         frame = read_sheet(path, form.sheet)
-        return Rows(frame.lazy(), tuple(frame.columns), "pandas", place)
+        premises = premises_of_sheet(path)
+        return Rows(frame.lazy(), tuple(frame.columns), "pandas", place, premises=premises)
     raise DataError(
         f"{place} has an ending that is not known; use {ENDINGS}, or a folder of Parquet files."
     )

@@ -1,20 +1,27 @@
 """Databases, each read so that every pass sees the same rows and no row changes another.
 
 - SQLite: a value has a type of its own, whatever its column says. So all are read as text, each by
-  itself, inside one transaction.
-- DuckDB: the file is opened for reading alone, which keeps writers away.
-- PostgreSQL: one read-only transaction that sees the rows of its beginning.
+  itself, inside one transaction. Values of all types compare with each other, and no comparison
+  fails (its manual, "Datatypes in SQLite"). What computes a row is told by the schema's table: a
+  stored table has a root page, a view or virtual table has none, a generated column says so.
+- DuckDB: the file is opened for reading alone, which keeps writers away. Its bound plan, as it is
+  before it is made faster (for that it would look at the rows), names each conversion, function and
+  collation that the query's text does not show.
+- PostgreSQL: one read-only transaction that sees the rows of its beginning. Its catalogue says of
+  which type each column is, how texts compare, and whether a table is a view, another server's, has
+  rules or policies, or columns that are computed. Between the types that are admitted here, its own
+  operators convert constants alone, and do so before a row is read.
 
 No message of a database is passed on: it may quote values, or a password.
 """
 
 from __future__ import annotations
 
-import re
+import json
 import sqlite3
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,14 +29,17 @@ import polars as pl
 import pyarrow as pa
 
 from understudy.engine.reading.databases.query import Query
+from understudy.engine.reading.databases.query_plan import Declared, Kind, Selection, doubts_of
 from understudy.engine.reading.frame_columns import arrow_column
 from understudy.engine.reading.python_objects import texts
 from understudy.errors import DataError
 from understudy.extras import require_extra
 
 ROWS_AT_ONCE: Final = 50_000
-_CONVERSION: Final = re.compile(r"CAST\((?![-'\d]|NULL\b|true\b|false\b)(?!.{1,300}? AS VARCHAR\))")
-"""Of a plan of DuckDB: anything but a constant into anything but text."""
+
+NO_TABLE: Final = "a view, or what else is no stored table"
+
+_GENERATED: Final = "a column that is computed from others"
 
 
 class Connection(ABC):
@@ -54,10 +64,7 @@ class Connection(ABC):
         except DataError:
             raise
         except Exception:  # of whatever class the database's library has
-            raise DataError(
-                f"{query.place} cannot be asked: check the address, the names of table and "
-                "columns, and the right to read them (nothing was spent)."
-            ) from None
+            raise self._unasked() from None
 
     types: dict[str, pl.DataType]
     """Columns that can be read, and the type of each, by what the database declares."""
@@ -84,14 +91,29 @@ class Connection(ABC):
     def batches(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
         """Rows of some columns, from the first one on. CONFIDENTIAL."""
 
-    @property
-    def converts(self) -> bool:
-        """Whether the query turns values of a column into another type, which one row may fail."""
-        return False
+    def doubts(self, selection: Selection) -> set[str]:
+        """What may fail at a row of the query, or rest on several; no rows are read.
+
+        Args:
+            selection: the query, of the form that gives each row by itself.
+
+        Raises:
+            DataError: the database cannot be asked.
+        """
+        try:
+            return self._doubts(selection)
+        except Exception:  # of whatever class the database's library has
+            raise self._unasked() from None
 
     @abstractmethod
-    def is_plain_table(self, schema: str, name: str) -> bool:
-        """Whether a name is that of a table that holds its own rows, and of no view."""
+    def _doubts(self, selection: Selection) -> set[str]:
+        """The same."""
+
+    def _unasked(self) -> DataError:
+        return DataError(
+            f"{self._query.place} cannot be asked: check the address, the names of table and "
+            "columns, and the right to read them (nothing was spent)."
+        )
 
     def _named(self, names: Sequence[str]) -> tuple[str, ...]:
         if len(set(names)) < len(names):
@@ -127,13 +149,21 @@ class _SQLite(Connection):
             cells = {name: texts(row[at] for row in rows) for name, at in places.items()}
             yield pl.DataFrame(cells, height=len(rows))
 
-    def is_plain_table(self, schema: str, name: str) -> bool:
-        found = self._link.execute(
-            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND lower(name) = lower(?) "
-            "AND sql NOT LIKE 'CREATE VIRTUAL%'",
-            (name,),
+    def _doubts(self, selection: Selection) -> set[str]:
+        stored = self._link.execute(
+            "SELECT 1 FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND lower(name) = ?",
+            (selection.table,),
         ).fetchone()
-        return found is not None and schema.lower() in ("", "main")
+        if stored is None or selection.schema not in ("", "main"):
+            return {NO_TABLE}
+        columns = self._link.execute(
+            "SELECT name, hidden FROM pragma_table_xinfo(?, 'main')", (selection.table,)
+        )
+        declared = {
+            name.decode().lower(): Declared("", "any", _GENERATED if hidden else "")
+            for name, hidden in columns
+        }
+        return doubts_of(selection, declared)
 
 
 class _Arrow(Connection):
@@ -173,7 +203,11 @@ class _DuckDB(_Arrow):
         if not Path(self._query.path).is_file():
             raise DataError(f"The database {self._query.path!r} does not exist; check the path.")
         # Other files are no tables of it.
-        settings: dict[str, Any] = {"enable_external_access": False}
+        settings: dict[str, Any] = {
+            "enable_external_access": False,
+            "python_enable_replacements": False,  # nor are variables of a program
+            "arrow_large_buffer_size": True,  # one long text must not be too long for its batch
+        }
         return duckdb.connect(self._query.path, read_only=True, config=settings)
 
     def _begin(self) -> None:
@@ -183,23 +217,37 @@ class _DuckDB(_Arrow):
         schema: pa.Schema = self._link.sql(self._query.sql).limit(0).to_arrow_table().schema
         return schema
 
-    @property
-    def converts(self) -> bool:
-        # As it is written down, before it is made faster: that would look at the rows.
-        self._link.execute("PRAGMA explain_output = 'all'")
-        plans = dict(self._link.execute(f"EXPLAIN (FORMAT json) {self._query.sql}").fetchall())
-        return _CONVERSION.search(plans["logical_plan"]) is not None
-
     def _rows(self) -> Iterator[pa.RecordBatch]:
         yield from self._link.cursor().sql(self._query.sql).to_arrow_reader(ROWS_AT_ONCE)
 
-    def is_plain_table(self, schema: str, name: str) -> bool:
-        found = self._link.execute(
-            "SELECT 1 FROM duckdb_tables() WHERE lower(table_name) = lower(?) "
-            "AND lower(schema_name) = lower(?)",
-            [name, schema or "main"],
-        ).fetchone()
-        return found is not None
+    def _doubts(self, selection: Selection) -> set[str]:
+        place = [selection.schema or "main", selection.table]
+        where = (
+            "WHERE database_name = current_database() AND lower(schema_name) = ? "
+            "AND lower(table_name) = ?"
+        )
+        stored = self._link.execute(f"SELECT 1 FROM duckdb_tables() {where}", place).fetchone()  # noqa: S608
+        if stored is None:
+            return {NO_TABLE}
+        columns = self._link.execute(
+            f"SELECT lower(column_name), data_type FROM duckdb_columns() {where}",  # noqa: S608
+            place,
+        ).fetchall()
+        types = dict(columns)
+        declared = {name: _of_duckdb(dtype) for name, dtype in columns}
+        doubts = doubts_of(selection, declared)
+        if doubts:
+            return doubts
+        told = self._link.execute(
+            "SELECT json_serialize_plan(?::VARCHAR, optimize := false)", [self._query.sql]
+        ).fetchone()[0]
+        for one in selection.comparisons:
+            for constant in one.constants:
+                # It is converted when the first row comes, or never if none does.
+                fits = f"SELECT TRY_CAST({constant.sql} AS {types[one.columns[0]]}) IS NOT NULL"
+                if not self._link.execute(fits).fetchone()[0]:
+                    doubts.add("a constant that its column's type does not have")
+        return doubts | doubts_of_plan(json.loads(told))
 
 
 class _Postgres(_Arrow):
@@ -223,15 +271,168 @@ class _Postgres(_Arrow):
             cursor.execute(self._query.sql)
             yield from cursor.fetch_record_batch()
 
-    def is_plain_table(self, schema: str, name: str) -> bool:
-        parts = ('"' + part.replace('"', '""') + '"' for part in (schema, name) if part)
+    def _doubts(self, selection: Selection) -> set[str]:
+        parts = (selection.schema, selection.table)
+        place = ".".join('"' + part.replace('"', '""') + '"' for part in parts if part)
+        tables = self._asked(_PG_TABLES, place)
+        if not tables or not all(kind in ("r", "p") for kind, *_ in tables):
+            return {NO_TABLE}
+        doubts = set[str]()
+        for _, policies, rules, method in tables:
+            if policies:
+                doubts.add("policies on its rows")
+            if rules:
+                doubts.add("rules of its table")
+            if method not in ("", "heap"):
+                doubts.add(f"rows that are stored by {method}")
+        ((encoding, operators),) = self._asked(_PG_RULES)
+        if encoding not in ("UTF8", "LATIN1"):  # of others, not every text becomes UTF-8
+            doubts.add(f"texts in the encoding {encoding}")
+        if operators and selection.comparisons:
+            doubts.add("an operator that somebody defined")
+        columns = self._asked(_PG_COLUMNS, place)
+        declared = {name: _of_postgres(*facts) for name, *facts in columns}
+        return doubts | doubts_of(selection, declared)
+
+    def _asked(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
         with self._link.cursor() as cursor:
-            cursor.execute(
-                "SELECT relkind::text FROM pg_class WHERE oid = to_regclass($1)",
-                (".".join(parts),),
-            )
-            kinds = [row[0] for row in cursor.fetchall()]
-        return bool(kinds) and kinds[0] in ("r", "p")
+            cursor.execute(sql, values or None)
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+
+_PG_TABLES: Final = """
+WITH RECURSIVE tree AS (
+    SELECT to_regclass($1)::oid AS oid
+    UNION SELECT i.inhrelid FROM pg_catalog.pg_inherits i JOIN tree ON i.inhparent = tree.oid)
+SELECT c.relkind::text, c.relrowsecurity,
+    EXISTS (SELECT 1 FROM pg_catalog.pg_rewrite r WHERE r.ev_class = c.oid AND r.ev_type = '1'),
+    coalesce((SELECT m.amname::text FROM pg_catalog.pg_am m WHERE m.oid = c.relam), '')
+FROM tree JOIN pg_catalog.pg_class c ON c.oid = tree.oid
+"""
+"""Of a table and all that inherit from it: kind, policies, rules, how rows are stored."""
+
+_PG_COLUMNS: Final = """
+SELECT a.attname::text, t.typname::text,
+    t.typnamespace = 'pg_catalog'::regnamespace, t.typtype::text,
+    coalesce(to_jsonb(a) ->> 'attgenerated', '') <> '',
+    coalesce(to_jsonb(l) ->> 'collisdeterministic', 'true') = 'true'
+FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_type t ON t.oid = a.atttypid
+LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
+WHERE a.attrelid = to_regclass($1)::oid AND a.attnum > 0 AND NOT a.attisdropped
+"""
+"""Of a table: names of columns, their types, whether these are its own, whether they are computed,
+and whether different texts are never equal. Servers of before 12 know of none of the last two."""
+
+_PG_RULES: Final = """
+SELECT current_setting('server_encoding'), EXISTS (
+    SELECT 1 FROM pg_catalog.pg_operator o
+    WHERE o.oprname IN ('=', '<>', '<', '<=', '>', '>=')
+    AND o.oprnamespace <> 'pg_catalog'::regnamespace AND pg_operator_is_visible(o.oid)
+    AND (o.oprleft::int8 < 16384 OR o.oprright::int8 < 16384))
+"""
+"""The encoding of texts, and whether somebody compares values of its own types in another way."""
+
+_PG_KINDS: Final[Mapping[str, Kind]] = {
+    **dict.fromkeys(("int2", "int4", "int8"), "whole numbers"),
+    **dict.fromkeys(("float4", "float8", "numeric"), "numbers"),
+    **dict.fromkeys(("text", "varchar", "bpchar"), "texts"),
+    **dict.fromkeys(("date", "timestamp", "timestamptz"), "days"),
+    "bool": "truth values",
+    **dict.fromkeys(("name", "char", "time", "uuid", "bytea", "json", "jsonb"), "nothing"),
+}
+_DUCKDB_KINDS: Final[Mapping[str, Kind]] = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), "whole numbers"),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), "whole numbers"),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "numbers"),
+    "VARCHAR": "texts",
+    **dict.fromkeys(("DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS"), "days"),
+    "TIMESTAMP WITH TIME ZONE": "days",
+    "BOOLEAN": "truth values",
+    **dict.fromkeys(("TIMESTAMP_NS", "TIME", "UUID", "BLOB", "ENUM", "JSON"), "nothing"),
+}
+"""Types of which every value is read, and what they may be compared with."""
+
+_PLAN: Final = ("LOGICAL_PROJECTION", "LOGICAL_FILTER", "LOGICAL_GET")
+_GIVEN: Final = frozenset({"BOUND_REF", "BOUND_COLUMN_REF"})
+_TOLD: Final = frozenset(
+    {*_GIVEN, "VALUE_CONSTANT", "CONJUNCTION_AND", "CONJUNCTION_OR", "OPERATOR_NOT"}
+    | {"OPERATOR_IS_NULL", "OPERATOR_IS_NOT_NULL", "COMPARE_IN", "COMPARE_NOT_IN"}
+    | {"COMPARE_EQUAL", "COMPARE_NOTEQUAL", "COMPARE_LESSTHAN", "COMPARE_GREATERTHAN"}
+    | {"COMPARE_LESSTHANOREQUALTO", "COMPARE_GREATERTHANOREQUALTO", "COMPARE_BETWEEN"}
+)
+
+
+def _of_duckdb(dtype: str) -> Declared:
+    bare = dtype.partition("(")[0]
+    kind = _DUCKDB_KINDS.get("" if dtype.endswith("]") else bare)
+    return Declared(dtype, kind or "nothing", "" if kind else f"the type {bare}")
+
+
+def _of_postgres(dtype: str, own: bool, how: str, generated: bool, deterministic: bool) -> Declared:
+    kind: Kind | None = _PG_KINDS.get(dtype) if own and how == "b" else None
+    kind = "texts" if how == "e" else kind
+    if generated:
+        return Declared(dtype, "nothing", _GENERATED)
+    if kind == "texts" and not deterministic:
+        kind = "nothing"
+    return Declared(dtype, kind or "nothing", "" if kind else f"the type {dtype}")
+
+
+def doubts_of_plan(told: Mapping[str, Any]) -> set[str]:
+    """What a bound plan of DuckDB has beside plain columns and comparisons of one type.
+
+    Args:
+        told: by `json_serialize_plan`, of versions 1.5 and 2.0.
+    """
+    plans = told.get("plans", [])
+    if told.get("error") is not False or len(plans) != 1:
+        return {"a plan that cannot be read"}
+    doubts, kinds = set[str](), []
+    node = plans[0]
+    while True:
+        kinds.append(node.get("type"))
+        given = node.get("type") == "LOGICAL_PROJECTION"
+        for expression in node.get("expressions", []):
+            doubts |= set(_doubts_of_expression(expression, given=given))
+        if any(node.get("table_filters", {}).values()):  # found for speed, and never bound
+            doubts.add("a plan that cannot be read")
+        children = node.get("children", [])
+        if len(children) != 1:
+            break
+        node = children[0]
+    path = node.get("qname", {}).get("path", [node.get("name")])
+    plain = [kind for kind in _PLAN if kind in kinds]
+    if kinds != plain or children or node.get("type") != _PLAN[-1] or path != ["seq_scan"]:
+        doubts.add("a plan of several steps")
+    return doubts
+
+
+def _doubts_of_expression(part: Any, *, given: bool) -> Iterator[str]:
+    """What an expression has that may fail at a row.
+
+    Args:
+        part: of the plan.
+        given: whether it is a column of the result, which is nothing but a column.
+    """
+    if isinstance(part, list):
+        for one in part:
+            yield from _doubts_of_expression(one, given=given)
+    elif isinstance(part, Mapping):
+        kind = part.get("type")
+        if kind == "OPERATOR_CAST":
+            held = part.get("child") or part.get("children", [None])
+            inner = held if isinstance(held, list) else [held]
+            if given or [isinstance(one, Mapping) and one.get("type") for one in inner] != [
+                "VALUE_CONSTANT"
+            ]:
+                yield "a conversion of types"
+            return
+        if "expression_class" in part and kind not in (_GIVEN if given else _TOLD):
+            names = part.get("qname", {}).get("path", [part.get("name")])
+            yield f"the function {names[-1]}" if names[-1] else "a computed column"
+        for one in part.values():
+            yield from _doubts_of_expression(one, given=given)
 
 
 _KINDS: Final[dict[str, type[Connection]]] = {

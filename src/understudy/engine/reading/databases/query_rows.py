@@ -6,14 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
-from understudy.engine.confidential import Premises
 from understudy.engine.reading.databases.connections import Connection, connected
 from understudy.engine.reading.databases.query import Query
-from understudy.engine.reading.databases.query_plan import (
-    premises_of_query,
-    stated,
-    tables_of_query,
-)
+from understudy.engine.reading.databases.query_plan import stated, taken_apart
 from understudy.engine.reading.parquet import plain_columns
 from understudy.engine.reading.streamed_rows import streamed
 from understudy.engine.reading.table_rows import Rows
@@ -27,10 +22,10 @@ def open_query(query: Query) -> Rows:
         DataError: the query is no SELECT, or cannot be asked.
         MethodError: a library is not installed.
     """
-    premises = premises_of_query(query)
+    selection, parts = taken_apart(query)
     connection = connected(query)
-    views = _premises_of_views(query, connection)
-    converting = stated(set(), {"a conversion of types"} if connection.converts else set())
+    if selection is not None:
+        parts = parts.union(connection.doubts(selection))
     lazy = plain_columns(streamed(_told(query, connection), connection.types))
     return Rows(
         lazy,
@@ -38,7 +33,7 @@ def open_query(query: Query) -> Rows:
         "arrow",
         query.place,
         connection.unreadable,
-        premises=premises + views + converting,
+        premises=stated(parts),
     )
 
 
@@ -57,11 +52,3 @@ def _told(
             ) from None
 
     return batches
-
-
-def _premises_of_views(query: Query, connection: Connection) -> Premises:
-    """A view may join and draw; what it does, the query does not say."""
-    tables = tables_of_query(query)
-    if all(connection.is_plain_table(schema, name) for schema, name in tables):
-        return Premises()
-    return stated(set(), {"a view"})
