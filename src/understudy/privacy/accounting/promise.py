@@ -127,8 +127,8 @@ class Promise:
         unknown = {Unpaid.EXACT for number in infinite if number not in self._unpaid}
         promise = _without(promise, {*self._unpaid.values(), *unknown})
         if not genuine:
-            promise = promise.not_private(FOREIGN)
-        return promise if secure else promise.not_private(SEEDED)
+            promise = promise.not_private(FOREIGN, budget.delta)
+        return promise if secure else promise.not_private(SEEDED, budget.delta)
 
 
 def _without(promise: Guarantee, unpaid: set[Unpaid]) -> Guarantee:
