@@ -50,7 +50,7 @@ class _Variable:
 
     def series(self, table: pl.DataFrame) -> pl.Series:
         """Numbers, and letters where a value is absent; null for an empty cell."""
-        values = table.get_column(self.variable.name)
+        values = table.get_column(self.variable.name).alias("")
         if self.numbers is None:
             return values
         found = self.numbers.series(values)
