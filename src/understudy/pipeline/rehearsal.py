@@ -74,8 +74,8 @@ def rehearse(
     try:
         release = _made_up(few, expected, frame or "pandas")
         with tempfile.TemporaryDirectory(prefix="understudy-rehearsal-") as folder:
-            release.save(Path(folder) / "release", also=formats)
-            Release.load(Path(folder) / "release", frame=release.frame)
+            release.write(Path(folder), formats)
+            Release.load(folder, frame=release.frame)
         release.sets  # noqa: B018  # data frames are made when they are asked for
     except UnderstudyError:
         raise
