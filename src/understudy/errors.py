@@ -137,6 +137,23 @@ def shown(text: str) -> str:
     return _HIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def name_fault(name: str) -> str:
+    r"""What is wrong with the name of a column, as the end of a sentence; "" for nothing.
+
+    Example:
+        >>> name_fault("income\n(monthly)"), name_fault("")
+        ('', 'has no name')
+        >>> name_fault("a\x00b")
+        'has a name with the character U+0000, which is not seen but acts'
+    """
+    if not name:
+        return "has no name"
+    hidden = _HIDDEN.search(name)
+    if hidden is None:
+        return ""
+    return f"has a name with the character U+{ord(hidden[0]):04X}, which is not seen but acts"
+
+
 def line(text: str) -> str:
     r"""The same on one line, so that no text can look like two.
 

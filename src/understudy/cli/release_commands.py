@@ -254,6 +254,7 @@ def synthesize(
             confide=None if quiet or as_json else diagnostics.append,
             # For the eyes of whoever sits there: no file, no pipe and no log has it.
             confide_misfits=sys.stderr.isatty(),
+            also=formats,
         )
         tell("Writing the release", 0, 1)
         release.save(out, also=formats, sign=sign)

@@ -75,9 +75,12 @@ def on_lattice(reading: Reading, column: Column) -> NDArray[np.int64]:
 
 
 def on_bounds(numbers: NDArray[np.float64], low: float, high: float) -> NDArray[np.int64]:
-    """The whole number z of each finite number, any shape; what is beyond the bounds is clipped."""
+    """The whole number z of each finite number, any shape; what is beyond the bounds is clipped.
+
+    Where the bounds are equal it is 0: what is not a number would have any size as a whole one.
+    """
     clipped = np.clip(numbers, low, high)
-    steps = np.rint((clipped - (low + (high - low) / 2)) / (high - low) * STEPS)
+    steps = np.rint((clipped - (low + (high - low) / 2)) / (high - low or 1.0) * STEPS)
     return np.clip(steps, -HALF, HALF).astype(np.int64)
 
 

@@ -268,8 +268,6 @@ def scored_numbers(
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
     known = states < column.n_ordinary
-    if not low < high:
-        return np.zeros(len(states), dtype=np.int64)
     # A truth value in a column of numbers has a state, and no place on the line.
     own = np.array([(one.low + one.high) / 2 for one in column.intervals])
     nowhere = known & np.isnan(numbers)

@@ -164,7 +164,7 @@ def coded(schema: Schema, frame: pl.DataFrame) -> Rows:
         schema: the public schema.
         frame: with these columns, in any order.
     """
-    return Coder(schema).code(frame.select(schema.names))
+    return Coder(schema).code(frame[list(schema.names)])
 
 
 def compare(table: Table, release: Release, seed: int) -> Comparison:

@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from understudy.families.bin_edges import declared_bins, merged_starts, numeric_columns
 from understudy.families.calendar_edges import calendar_edges
@@ -105,7 +106,10 @@ def coarse_again(schema: Schema) -> Schema:
     for name in numeric_columns(schema):
         own, alone = schema.columns[name], schema.part([name])
         coarse = own.model_copy(update={"bins": None if isinstance(own, Integer) else DEFAULT_BINS})
-        former = alone.model_copy(update={"columns": {name: coarse}, "forbidden": ()})
+        try:
+            former = alone.model_copy(update={"columns": {name: coarse}, "forbidden": ()})
+        except ValidationError:  # it has too few values for the default bins, so it never had them
+            continue
         if any(former.with_bins(fine_bins(former, k)).columns[name] == own for k in LEVELS):
             columns[name] = coarse
     return schema.model_copy(update={"columns": columns})

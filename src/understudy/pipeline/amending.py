@@ -205,7 +205,7 @@ def rehearsed(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
     budget = parent.extended(epsilon)
     bought = [purchase for purchase, _ in _priced(asked, parent, budget)]
     schema = parent.release.schema
-    rows = engines.Table(parent.release.tables[0].select(schema.names), schema)
+    rows = engines.Table(parent.release.tables[0][list(schema.names)], schema)
     source: Randomness = SeededRandomness(0)
     gate = open_gate(rows, budget, source, earlier=parent.entries)
     return _amended(asked, parent, gate, bought, budget, secure=source.secure)

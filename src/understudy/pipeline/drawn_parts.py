@@ -50,7 +50,10 @@ class Decoder:
         values = decode(drawn.states, self.schema, rng, numbers)
         # As Polars takes places, and column by column: there is no second copy of all.
         own = pl.Series(order.astype(np.uint32))
-        mixed = pl.DataFrame([values.drop_in_place(name).gather(own) for name in values.columns])
+        # Polars takes some names for patterns ("^a$"), so a column has its own in the end alone.
+        mixed = pl.DataFrame(
+            [values.drop_in_place(name).alias("").gather(own).alias(name) for name in values.columns]
+        )
         return identified(mixed, self.schema, start)
 
 

@@ -161,5 +161,5 @@ def _rows(schema: Schema, n: int, like: pl.DataFrame | None) -> pl.DataFrame:
     """Records drawn evenly over what the schema allows, or from others; always the same."""
     rng = np.random.default_rng(0)
     if like is not None:
-        return like.select(schema.names)[rng.integers(0, like.height, n)]
+        return like[list(schema.names)][rng.integers(0, like.height, n)]
     return decode(schema.domain.draw(n, rng.random), schema, rng)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from understudy.pipeline.release_checks import (
     require_possible,
     resumable_place,
 )
+from understudy.pipeline.rehearsal import rehearse
 from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.run_spending import spending
 from understudy.privacy.accounting.budget import Number
@@ -37,6 +38,7 @@ from understudy.privacy.internal import Confide, Diagnostic, Internal, misfits
 from understudy.privacy.noise.randomness import randomness_of
 from understudy.release import Release
 from understudy.release.decoding import FrameKind
+from understudy.release.exports.row_exports import formats_of, require_formats
 from understudy.schema import Schema
 
 
@@ -79,6 +81,7 @@ def synthesize(
     progress: Progress | None = None,
     confide: Confide | None = None,
     confide_misfits: bool = True,
+    also: str | Sequence[str] = (),
 ) -> Release:
     """Turn a confidential table into a release.
 
@@ -138,6 +141,8 @@ def synthesize(
             schema. They depend on the rows: for the steward, never to be published, and no reason
             to make the release again that ε would cover.
         confide_misfits: whether those of columns are among them.
+        also: formats in which the release will be saved beside Parquet, as for `Release.save`: they
+            are tried on made-up records before anything is paid, as saving itself is in any case.
 
     Returns:
         The release: synthetic tables, noisy measurements, guarantee and ledger. The first Ctrl-C
@@ -152,7 +157,7 @@ def synthesize(
             earlier release in `like` without one.
         DataError: a structural fault of the data, or the spill cannot be written; nothing was
             spent.
-        ReleaseError: an unknown kind of data frame.
+        ReleaseError: an unknown kind of data frame, or a format that cannot hold the columns.
         CheckpointError: the checkpoint belongs to another request, is in use or damaged, cannot be
             written, or its budget is spent.
         LedgerError: the population's ledger cannot be reached, or refuses the cost.
@@ -174,6 +179,7 @@ def synthesize(
         priority=priority,
     )
     require_arguments(seed, insecure_noise_seed, frame, progress, confide)
+    require_formats(formats := formats_of(also), request.schema)
     require_possible(request, seed, allow_nonprivate=allow_nonprivate)
     secure = insecure_noise_seed is None
     place = None if checkpoint is None else resumable_place(checkpoint, request)
@@ -182,6 +188,7 @@ def synthesize(
     tell = progress or (lambda _stage, _done, _total: None)
     kinds = [analysis.kind for analysis in request.analyses]
     require_late_needs(randomness := randomness_of(insecure_noise_seed), kinds)
+    rehearse(request, expected=expected, formats=formats, frame=frame)
     rows = _rows_for(request, data, tell, spill, trusted_cluster=trusted_cluster)
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
     diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []

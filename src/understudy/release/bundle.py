@@ -51,7 +51,7 @@ def publish(
     """
 
     def filled(folder: Path) -> None:
-        _write_manifest(folder, content, fill(folder))
+        write(folder, fill, content)
         if key is not None:
             write_signature(folder, key)
 
@@ -64,6 +64,22 @@ def publish(
     except UNWRITTEN as error:
         raise UnsavedError(path, disk.reason(error)) from None
     _sync_name(path)
+
+
+def write(
+    folder: Path, fill: Callable[[Path], Mapping[str, str]], content: Mapping[str, Any]
+) -> None:
+    """Write the files of a release and its manifest, neither synced nor moved to their place.
+
+    Args:
+        folder: that is there, and empty.
+        fill: as for `publish`, and so is the next one.
+        content: plain data for the manifest.
+    """
+    known = fill(folder)
+    whole = {"format": FORMATS[-1], **content, "files": checksums(folder, known)}
+    text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
 
 def lay_out(
@@ -103,12 +119,6 @@ def _sync_name(path: Path) -> None:
             f"The release stands at {str(path)!r}, but the disk failed as it was told to keep it: "
             f"{disk.reason(error)}; look whether it is whole before you count on it."
         ) from None
-
-
-def _write_manifest(folder: Path, content: Mapping[str, Any], known: Mapping[str, str]) -> None:
-    whole = {"format": FORMATS[-1], **content, "files": checksums(folder, known)}
-    text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
-    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
 
 def checksums(folder: Path, known: Mapping[str, str] | None = None) -> dict[str, str]:

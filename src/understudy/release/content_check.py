@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 from numpy.typing import NDArray
 
 from understudy.domain.domain import Domain
@@ -229,17 +230,22 @@ def require_rows(table: pl.DataFrame, schema: Schema, n_rows: int, kept: Schema)
         raise Fault("a synthetic table has rows that its schema declares impossible")
 
 
+def _column(name: str) -> pl.Expr:
+    """The column of that very name; Polars takes some names ("*", "^a$") for patterns."""
+    return cs.by_name([name]).as_expr()
+
+
 def _has_empty(column: Column) -> bool:
     return "" in (*column.codes, *getattr(column, "levels", ()))
 
 
 def _allowed(name: str, column: Column) -> pl.Expr:
     """Whether a value is one of the column's; null for an empty cell."""
-    dtype, values = dtype_of(column), pl.col(name)
+    dtype, values = dtype_of(column), _column(name)
     if isinstance(column, NUMERIC):
         low, high = column.bounds
         slack = _slack(column)
-        inside = place_of(pl.col(name), dtype, column).is_between(low - slack, high + slack)
+        inside = place_of(_column(name), dtype, column).is_between(low - slack, high + slack)
         if dtype == pl.String:
             texts = [text_of(code) for code in column.codes if code != ""]
             return inside.fill_null(value=False) | values.is_in(texts)
@@ -256,10 +262,10 @@ def _allowed(name: str, column: Column) -> pl.Expr:
 
 def _surely_in(name: str, column: Column, states: frozenset[int]) -> pl.Expr:
     """Whether a value has one of the states; a number, wherever in its last digit it lies."""
-    values, dtype = pl.col(name), dtype_of(column)
+    values, dtype = _column(name), dtype_of(column)
     if not isinstance(column, NUMERIC):
         return _is_one_of(values, dtype, [(*column.levels, *column.codes)[k] for k in states])
-    number = place_of(pl.col(name), dtype, column)
+    number = place_of(_column(name), dtype, column)
     surely = pl.lit(value=False)
     for low, high in _runs(column, states):
         surely |= number.is_between(low, high)

@@ -43,7 +43,8 @@ def without_formulas(table: pl.DataFrame) -> pl.DataFrame:
     for column in _texts(table):
         quoted = {text: f"'{text}" for text in _distinct(column) if _acts(text)}
         if quoted:
-            changed.append(column.cast(pl.String).replace(quoted).alias(column.name))
+            plain = column.alias("").cast(pl.String)
+            changed.append(plain.replace(quoted).alias(column.name))
     renamed = {name: _plain(name, table.columns) for name in table.columns if _acts(name)}
     return table.with_columns(changed).rename(renamed)
 
@@ -59,7 +60,7 @@ def _texts(table: pl.DataFrame) -> list[pl.Series]:
 
 
 def _distinct(series: pl.Series) -> list[str]:
-    return [text for text in series.unique().to_list() if text is not None]
+    return [text for text in series.alias("").unique().to_list() if text is not None]
 
 
 def _acts(text: str) -> bool:

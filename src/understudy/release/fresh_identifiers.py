@@ -22,7 +22,7 @@ def identified(table: pl.DataFrame, schema: Schema, start: int = 0) -> pl.DataFr
         pl.Series(name, map(column.written, numbers), dtype=pl.String)
         for name, column in schema.identifiers.items()
     ]
-    return table.with_columns(fresh).select(list(schema.declared))
+    return table.with_columns(fresh)[list(schema.declared)]
 
 
 def are_fresh(table: pl.DataFrame, schema: Schema, start: int = 0) -> bool:

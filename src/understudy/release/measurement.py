@@ -190,7 +190,7 @@ class Measurement:
         sizes = [len(states) for states in axes.values()]
         places = np.unravel_index(self.codes, sizes) if axes else ()
         series = [
-            pl.Series(name, states, dtype=pl.Enum(states)).gather(place)
+            pl.Series(states, dtype=pl.Enum(states)).gather(place).alias(name)
             for (name, states), place in zip(axes.items(), places, strict=True)
         ]
         return pl.DataFrame([*series, pl.Series(count_name(self.kind, axes), self.counts)])
@@ -294,7 +294,7 @@ def _cells_of(
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     places = []
     for name, known in axes.items():
-        texts = cells.get_column(name).cast(pl.String).cast(pl.Enum(known))
+        texts = cells.get_column(name).alias("").cast(pl.String).cast(pl.Enum(known))
         places.append(texts.to_physical().to_numpy().astype(np.int64))
     codes = (
         np.ravel_multi_index(places, [len(states) for states in axes.values()])

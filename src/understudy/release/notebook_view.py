@@ -36,7 +36,7 @@ def _first_rows(tables: Sequence[pl.DataFrame]) -> Markup:
     table = tables[0]
     names = table.columns[:_SHOWN_COLUMNS]
     more = ["…"] * (len(table.columns) > _SHOWN_COLUMNS)
-    rows = table.select(names).head(_SHOWN_ROWS).rows()
+    rows = table[list(names)].head(_SHOWN_ROWS).rows()
     lines = [_line("td", [*map(_short, row), *more]) for row in rows]
     caption = f"First {len(rows)} synthetic rows" + " of the first set" * (len(tables) > 1)
     return Markup("<table><caption>{}</caption>{}{}</table>").format(

@@ -74,7 +74,7 @@ def as_text(values: pl.Series) -> pl.Series:
 def with_iso_times(table: pl.DataFrame) -> pl.DataFrame:
     """The table as CSV has it: moments, times of day and durations as ISO 8601."""
     timed = [one for one in table if one.dtype.is_temporal() and one.dtype != pl.Date]
-    return table.with_columns(as_text(one) for one in timed)
+    return table.with_columns(as_text(one.alias("")).alias(one.name) for one in timed)
 
 
 def _seconds(text: pl.Expr, column: Calendar) -> pl.Expr:

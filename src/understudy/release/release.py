@@ -24,6 +24,7 @@ from understudy.release.bundle import (
     lay_out,
     open_checked,
     publish,
+    write,
 )
 from understudy.release.decoding import FrameKind, require_frame, to_frame
 from understudy.release.exports.metadata_files import metadata_texts, row_files
@@ -161,13 +162,35 @@ class Release:
         place = path_of("The folder of a release", path, ReleaseError)
         formats = formats_of(also, csv=csv, csv_raw=csv_raw)
         require_formats(formats, self.schema)
-        measurements = [measurement.to_json() for measurement in self.measurements]
-        content = {**self.manifest.to_json(), "measurements": measurements}
         key = None if sign is None else path_of("The file of a key", sign, ReleaseError)
         if key is not None:
             require_key(key)
-        publish(place, lambda folder: self._fill(folder, formats), content, self.entered, key)
+        publish(
+            *(place, lambda folder: self._fill(folder, formats), self._content),
+            before_rename=self.entered,
+            key=key,
+        )
         return place
+
+    def write(self, folder: Path, formats: Sequence[str] = ()) -> None:
+        """Write what `save` writes, to be looked at and dropped: unsynced, unsigned, not entered.
+
+        Args:
+            folder: that is there, and empty.
+            formats: by `formats_of`.
+
+        Raises:
+            ReleaseError: a format cannot hold the codes that the schema declares.
+            MethodError: a format needs a library that is not installed.
+        """
+        require_formats(formats, self.schema)
+        write(folder, lambda place: self._fill(place, formats), self._content)
+
+    @property
+    def _content(self) -> dict[str, Any]:
+        """Plain data for the manifest."""
+        measurements = [measurement.to_json() for measurement in self.measurements]
+        return {**self.manifest.to_json(), "measurements": measurements}
 
     def export(self, path: str | Path, *, also: str | Sequence[str]) -> list[Path]:
         """Write the synthetic tables for other programs, to a folder that is no release.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema, field_validator
@@ -48,14 +48,15 @@ class Calendar(Numeric):
     def bounds(self) -> tuple[float, float]:
         """Lower and upper bound in units of the line."""
         ends: Any = self
-        return float(self._place(ends.lower)), float(self._place(ends.upper))
+        low, high = _places(type(self), self.unit_seconds, (ends.lower, ends.upper))
+        return float(low), float(high)
 
     @property
     def intervals(self) -> tuple[Interval, ...]:
         """Bins of whole units."""
         declared: Any = self
         bins = declared.bins
-        edges = bins if isinstance(bins, int) else tuple(self._place(edge) for edge in bins)
+        edges = bins if isinstance(bins, int) else _places(type(self), self.unit_seconds, bins)
         low, high = (int(bound) for bound in self.bounds)
         return integer_intervals(low, high, edges, (), self._show)
 
@@ -89,11 +90,8 @@ class Calendar(Numeric):
         """A place as the schema declares it."""
         return self._show(place)
 
-    def _place(self, bound: Any) -> int:
-        """Place of a bound or an edge."""
-        return int(self._seconds(bound) or 0) // self.unit_seconds
-
-    def _seconds(self, value: Any) -> int | None:
+    @staticmethod
+    def _seconds(value: Any) -> int | None:
         """Seconds on the line, if a value is of this kind."""
         raise NotImplementedError
 
@@ -106,6 +104,12 @@ class Calendar(Numeric):
     def _written(seconds: int) -> str:
         """Seconds on the line as text."""
         raise NotImplementedError
+
+
+@lru_cache(maxsize=4096)  # asked for again whenever a column's bins are
+def _places(kind: type[Calendar], unit: int, values: tuple[Any, ...]) -> tuple[int, ...]:
+    """Places of bounds or edges, in units of so many seconds."""
+    return tuple(int(kind._seconds(value) or 0) // unit for value in values)
 
 
 @cache
@@ -125,7 +129,8 @@ class Date(Calendar):
         """The day."""
         return datetime.date.fromordinal(place + EPOCH)
 
-    def _seconds(self, value: Any) -> int | None:
+    @staticmethod
+    def _seconds(value: Any) -> int | None:
         if isinstance(value, str):
             plain = len(value.strip()) == len("2020-02-29")
             return seconds_of_moment(value) if plain else None
@@ -212,7 +217,8 @@ class Datetime(Calendar):
             )
         return name
 
-    def _seconds(self, value: Any) -> int | None:
+    @staticmethod
+    def _seconds(value: Any) -> int | None:
         if isinstance(value, str):
             return seconds_of_moment(value)
         if isinstance(value, datetime.datetime):
@@ -252,7 +258,8 @@ class Time(Calendar):
         edges = (low, *hours, high) if low < high and hour > 1 else high - low + 1
         return integer_intervals(low, high, edges, (), self._show)
 
-    def _seconds(self, value: Any) -> int | None:
+    @staticmethod
+    def _seconds(value: Any) -> int | None:
         if isinstance(value, str):
             return seconds_of_time(value)
         if isinstance(value, datetime.time):
@@ -278,7 +285,8 @@ class Duration(Calendar):
     resolution: Literal["second", "minute", "hour", "day"] = "second"
     bins: int | tuple[Span, ...] = DEFAULT_BINS
 
-    def _seconds(self, value: Any) -> int | None:
+    @staticmethod
+    def _seconds(value: Any) -> int | None:
         return seconds_of_span(value) if isinstance(value, str) else None
 
     @staticmethod

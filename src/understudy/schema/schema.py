@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from understudy.arguments import require_text
 from understudy.domain.domain import Domain
-from understudy.errors import SchemaError
+from understudy.errors import SchemaError, name_fault
 from understudy.schema import toml
 from understudy.schema.coarsening import (
     Groups,
@@ -91,9 +91,14 @@ class Schema(BaseModel):
     @model_validator(mode="after")
     def _holds_together(self) -> Self:
         rows = row_faults(self.rows, self.n_rows, self.row_limit)
-        if faults := (*rows, *self._faults_of_rules()):
+        if faults := (*rows, *self._faults_of_names(), *self._faults_of_rules()):
             raise ValueError("\n".join(faults))
         return self
+
+    def _faults_of_names(self) -> Iterator[str]:
+        for place, name in enumerate(self.declared, start=1):
+            if fault := name_fault(name):
+                yield f"column {place} {fault}; give it another name, in the table as well"
 
     def _faults_of_rules(self) -> Iterator[str]:
         if faults := [*derived_faults(self.stated)] if self.derived else []:

@@ -86,13 +86,13 @@ def _open_arrow(data: Any, place: str) -> Rows:
     names = table.column_names
     if len(set(names)) != len(names):
         raise _two_of_one_name()
-    columns, unreadable = [], {}
+    columns, unreadable = {}, {}
     for name, values in zip(names, table.columns, strict=True):
         series = arrow_column(values)
         if series is None:
             unreadable[name] = str(values.type)
         else:
-            columns.append(series.alias(name))
+            columns[name] = series
     lazy = plain_columns(pl.DataFrame(columns).lazy())
     return Rows(lazy, tuple(names), "arrow", place, unreadable)
 
@@ -108,11 +108,11 @@ def _open_pandas(frame: Any) -> Rows:
     names = [str(name) for name in frame.columns]
     if len(set(names)) != len(names):
         raise _two_of_one_name()
-    columns, unreadable = [], {}
+    columns, unreadable = {}, {}
     for k, name in enumerate(names):
         series = frame.iloc[:, k]
         if is_readable(series.dtype):
-            columns.append(pandas_column(series).alias(name))
+            columns[name] = pandas_column(series)
         else:
             unreadable[name] = str(series.dtype)
     lazy = plain_columns(pl.DataFrame(columns).lazy())

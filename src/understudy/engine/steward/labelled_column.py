@@ -21,7 +21,7 @@ from understudy.engine.steward.drafted_column import (
     marked,
 )
 from understudy.schema import Categorical, Column, Continuous, Integer, Ordinal
-from understudy.schema.cell_values import text_of
+from understudy.schema.cell_values import number_of, text_of
 from understudy.schema.file_labels import Code, VariableLabels
 
 _TAG = r"^\.[A-Za-z_]$"
@@ -72,7 +72,9 @@ def _measured(variable: VariableLabels, profile: Profile, profiler: Profiler) ->
     levels = [code for code in variable.value_labels if text_of(code) not in absent]
     values = different_values(profile, profiler)
     if values is not None and (levels or variable.measure in ("nominal", "ordinal")):
-        others = [code for code in values if code not in levels]
+        # Labels of a text variable are texts, and its values numbers where all of them are.
+        known = {code if (place := number_of(code)) is None else place for code in levels}
+        others = [code for code in values if code not in known]
         coded = variable.measure != "scale" and len(others) <= len(levels)
         if not others or coded or variable.measure in ("nominal", "ordinal"):
             return _of_levels(variable, [*levels, *others], profile)

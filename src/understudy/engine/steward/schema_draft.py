@@ -61,7 +61,7 @@ from understudy.engine.steward.column_profile import Profiler
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
 from understudy.engine.steward.labelled_column import labelled_column, without_missing
 from understudy.engine.steward.sniffing import sniffed
-from understudy.errors import DataError, line
+from understudy.errors import DataError, line, name_fault
 from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
 from understudy.schema.codebooks.codebook import Codebook, commented
@@ -100,9 +100,11 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
         TOML text that `Schema.loads` reads and `Schema.require_reviewed` refuses. CONFIDENTIAL.
 
     Raises:
-        DataError: the data cannot be read, or no column can be drafted.
+        DataError: the data cannot be read, no column can be drafted, or one has a name that no
+            schema can declare.
     """
     rows, form = _opened(data)
+    _require_names(rows.columns)
     labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
     rows, missing = without_missing(rows, labels) if labels else (rows, {})
     book = codebook or Codebook.nothing()
@@ -144,6 +146,20 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     relations = [Relation(**one) for one in book.proposed_relations(columns)]
     relations = [one for one in relations if not [*one.faults(_measured(columns))]]
     return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form, relations)}"
+
+
+def _require_names(names: Sequence[str]) -> None:
+    """Refuse a table with a name that no schema can declare.
+
+    Raises:
+        DataError: says which column, and the fix.
+    """
+    for place, name in enumerate(names, start=1):
+        if fault := name_fault(name):
+            of_r = "" if name else " (R writes one of row names unless row.names = FALSE)"
+            raise DataError(
+                f"Column {place} of the table {fault}{of_r}; rename it, or leave it out."
+            )
 
 
 def _opened(data: object) -> tuple[Rows, FileFormat]:

@@ -104,7 +104,7 @@ def _specks(pairing: Pairing) -> float:
 def _intervals(pairing: Pairing) -> float:
     """1 less the mean overlap of the intervals of the default regressions."""
     schema, names = pairing.schema, pairing.schema.names
-    columns = pairing.original.select(names)
+    columns = pairing.original[list(names)]
     readings = [ColumnCoder(n, schema.columns[n]).read(columns.get_column(n)) for n in names]
     original = records_of(schema, names, readings)
     models, _ = default_models(original, None)

@@ -208,7 +208,8 @@ class ExpectedWidths:
             return False
         column = self._schema.columns[number]
         k, weight = self._groups(group), self._weight((number, group))
-        own = 1 / (weight**2 / (moments * (1 - 1 / k)) + self._precision.get((group,), 0.0))
+        spread = moments * (1 - 1 / k)  # 0 where one group has everybody
+        own = spread / (weight**2 + spread * self._precision.get((group,), 0.0))
         lacking = column.size - column.n_ordinary + (column.out_of_domain is None)
         noise = own + moments * lacking * (not self._complete((number, group)))
         return self._n / self._groups(group) < FIRM * math.sqrt(noise)

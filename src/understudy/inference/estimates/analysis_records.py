@@ -291,7 +291,7 @@ def _levels(series: pl.Series, column: Column) -> Integers:
     named = {
         _as_released(level, series.dtype): k for k, level in enumerate(column.levels) if level != ""
     }
-    codes = series.replace_strict(
+    codes = series.alias("").replace_strict(
         pl.Series(list(named), dtype=series.dtype),
         pl.Series(list(named.values()), dtype=pl.Int64),
         default=ABSENT,

@@ -56,9 +56,11 @@ def correlation(
         sets: both for the complete records of each synthetic set, shapes (n,).
 
     Raises:
-        LostInNoiseError: a variance is not clearly above 0 under its noise.
+        LostInNoiseError: a variance is not clearly above 0 under its noise, or no records are left.
     """
     n, sums = matrix.n, matrix.sums
+    if n <= 0:
+        raise LostInNoiseError("By the noisy counts no record has a value of both columns.")
     centred = []
     for weights in (x, y):
         own = weights.copy()

@@ -180,7 +180,7 @@ def _positions(cells: Numeric) -> tuple[Floats, Floats]:
     """Middle and half the width of each ordinary cell, in scores."""
     low, high = cells.bounds
     ends = np.array([(cell.low, cell.high) for cell in cells.intervals], dtype=np.float64)
-    scaled = (2 * ends - low - high) / (high - low)
+    scaled = (2 * ends - low - high) / (high - low or 1.0)  # one value alone has the score 0
     return scaled.mean(axis=1), np.diff(scaled, axis=1)[:, 0] / 2
 
 

@@ -39,7 +39,7 @@ def labelled(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """
     table = with_iso_times(table)
     changed = [
-        _labelled(table.get_column(one.name), one)
+        _labelled(table.get_column(one.name).alias(""), one).alias(one.name)
         for one in variables(schema)
         if any(category.label for category in one.categories)
     ]

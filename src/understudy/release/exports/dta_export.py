@@ -22,7 +22,8 @@ from understudy.release.exports.variable_facts import Variable, variables
 from understudy.schema import Identifier, Schema
 
 _WORDS: Final = ("byte", "double", "float", "if", "in", "int", "long", "strl", "using", "with")
-_NAMES: Final = NameRules(32, frozenset([*_WORDS, *(f"str{n}" for n in range(2046))]))
+# Stata has 32; a set of labels is named like its variable, and pyreadstat gives that 31.
+_NAMES: Final = NameRules(31, frozenset([*_WORDS, *(f"str{n}" for n in range(2046))]))
 _LONGEST_LABEL, _LONGEST_TITLE = 80, 80
 _LARGEST = 2_147_483_620  # of a number with a label
 _DAY = 86_400.0
@@ -50,7 +51,7 @@ class _Variable:
 
     def series(self, table: pl.DataFrame) -> pl.Series:
         """Numbers, and letters where a value is absent; null for an empty cell."""
-        values = table.get_column(self.variable.name)
+        values = table.get_column(self.variable.name).alias("")
         if self.numbers is None:
             return values
         found = self.numbers.series(values)

@@ -52,7 +52,7 @@ class _Variable:
     missing: list[Any]
 
     def series(self, table: pl.DataFrame) -> pl.Series:
-        values = table.get_column(self.variable.name)
+        values = table.get_column(self.variable.name).alias("")
         if self.numbers is None:
             return values.cast(pl.String).fill_null("")
         found = self.numbers.series(values)

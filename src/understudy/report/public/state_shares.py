@@ -56,7 +56,7 @@ def _code_counts(values: pl.Series, codes: Sequence[Code]) -> NDArray[np.int64]:
     # The empty code stands for null; texts of codes are distinct by the schema's own rule.
     place = {text_of(code): k for k, code in enumerate(codes)}
     counts = np.zeros(len(codes), dtype=np.int64)
-    for value, count in values.value_counts().iter_rows():
+    for value, count in values.alias("").value_counts().iter_rows():
         state = place.get("" if value is None else text_of(value))
         if state is not None:
             counts[state] += count
