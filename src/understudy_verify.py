@@ -20,6 +20,7 @@ RULES += ["measurements", "cells", "sets", "pages"]
 SHAPE = """: format! method! reason! rows_obtained! files! software! options! secure! sets!
  sets_kind! n_rows! sampling_seed! guarantee! budget! ledger! measurements! inference! ended_early
  rows_share analyses answers_share lines_share layer_share priority expected amendments
+ contradictions
 .guarantee: kind! epsilon! delta! rho! mu neighbours! statement! public_inputs! conditions! leaks!
 .budget: epsilon! delta! unit! amount!
 .ledger: number! mechanism! query! sensitivity! noise! cells! epsilon epsilon_exact rho rho_exact
@@ -27,7 +28,8 @@ SHAPE = """: format! method! reason! rows_obtained! files! software! options! se
 .measurements: name! kind! columns! of! cells! outside! law! scale! stddev! threshold! groups
  ledger_entry! totals! bins! ranks
 .inference: posterior_rule! swept! shrunk! independent! modelled! network! prior_weight!
- leaves_only! rows_stddev"""
+ leaves_only! rows_stddev
+.contradictions: column! distance! noise!"""
 PART, TINY, EPOCH = 2**20, 2**-35, date(1970, 1, 1).toordinal()
 UNITS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
 COUNTS = "(noisy|(filtered|lazy) noisy|lazy leaf) (table|count|number line|heaps|layer|ranges|rows)"
