@@ -92,7 +92,8 @@ def household_schema(
         traits: columns of a member.
         absent_together: whether rules tie the columns of a slot to its first one, and that to the
             size, in place of each to the size.
-        cross: whether slots are ordered too: nobody stands behind somebody much younger.
+        cross: whether slots are ordered too: nobody stands behind somebody much younger. Each pair
+            of slots has rules of its own, so that no small tree holds all of them.
     """
     head = {"source": "made up", "reviewed": True}
     columns: dict[str, object] = {
@@ -112,9 +113,8 @@ def household_schema(
             )
             rules += _absences(k, name, traits[0] if absent_together else "size", slots)
         rules += _of_children(k, traits)
-        if cross and k > 1 and "age" in traits:
-            young, old = {"lower": 0, "upper": 15}, {"lower": 35, "upper": 97}
-            rules.append({f"age_{k - 1}": young, f"age_{k}": old})
+        if cross:
+            rules += _of_pairs(k)
     told = [{"where": rule, **head} for rule in rules]
     return Schema.model_validate({"rows": "private", "columns": columns, "forbidden": told})
 
@@ -146,4 +146,14 @@ def _of_children(k: int, traits: tuple[str, ...]) -> list[dict[str, object]]:
         idle = [level for level in range(_LEVELS["work"]) if level != _WORKING]
         rules.append({f"work_{k}": idle, f"job_{k}": [*range(1, _LEVELS["job"])]})
         rules.append({f"work_{k}": _WORKING, f"job_{k}": 0})
+    return rules
+
+
+def _of_pairs(k: int) -> list[dict[str, object]]:
+    """Nobody stands behind somebody who is younger by more than an age class."""
+    starts, rules = _AGES[:-1], list[dict[str, object]]()
+    for j in range(1, k):
+        for place, start in enumerate(starts[:-2]):
+            young = {"lower": start, "upper": starts[place + 1] - 1}
+            rules.append({f"age_{j}": young, f"age_{k}": {"lower": starts[place + 2], "upper": 97}})
     return rules

@@ -274,7 +274,7 @@ def _starts(tree: JunctionTree, tables: Iterable[Columns]) -> Integers:
 Box = Mapping[int, frozenset[int]]
 
 
-FIRST_SHARE = 0.5
+FIRST_SHARE = 0.25
 """Part of the largest tree that rules may take up before any table of several columns does."""
 
 
