@@ -22,9 +22,9 @@ from understudy.domain.live_sets import LiveSets
 
 Uniforms = Callable[[int], NDArray[np.float64]]
 
-_SWEEPS, _CLOSE, _SLOW = 200, 1e-4, 0.999
-"""Of raked weights: most sweeps, difference of shares that is left alone, and part of the difference
-before a sweep above which it was the last one."""
+_SWEEPS, _CLOSE, _STILL = 200, 1e-4, 1e-6
+"""Of raked weights: most sweeps, largest difference of shares that is left alone, and change of it
+in a sweep below which no further one follows."""
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class Domain:
             if not futures[0].get(self._live.all_live, 0) > 0:
                 return wanted
             gap = self._scale(weights, wanted, futures)
-            if gap < _CLOSE or gap > _SLOW * before:
+            if gap < _CLOSE or abs(gap - before) < _STILL:
                 break
         return weights
 

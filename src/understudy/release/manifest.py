@@ -21,7 +21,7 @@ from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release.amendment import Amendment
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.measurement_kind import Kind
-from understudy.release.one_way_check import Contradiction
+from understudy.release.one_way_check import Contradiction, told
 from understudy.release.shape import Fault
 from understudy.schema import NUMERIC, Schema
 
@@ -146,15 +146,18 @@ class Manifest:
             "rows need a larger epsilon"
         )
 
+    @property
+    def contradiction(self) -> str:
+        """What the sets contradict, for people; "" where they contradict nothing."""
+        return told(self.contradictions)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""
-        said = {**vars(self)}
-        if not self.contradictions:
-            del said["contradictions"]
-        else:
-            said["contradictions"] = [one.to_json() for one in self.contradictions]
+        found = [one.to_json() for one in self.contradictions]
+        always = {name: value for name, value in vars(self).items() if name != "contradictions"}
         return {
-            **said,
+            **always,
+            **({"contradictions": found} if found else {}),
             "guarantee": self.guarantee.to_json(),
             "ledger": list(self.ledger),
             "priority": list(self.priority),
@@ -175,9 +178,9 @@ class Manifest:
         parts = {"guarantee": guarantee, "ledger": ledger, "inference": inference}
         lists = {name: tuple(data.get(name, ())) for name in ("analyses", "priority")}
         amendments = tuple(map(Amendment.from_json, data.get("amendments", ())))
-        told = tuple(Contradiction(**one) for one in data.get("contradictions", ()))
+        found = tuple(Contradiction(**one) for one in data.get("contradictions", ()))
         return cls(
-            **{**data, **parts, **lists, "amendments": amendments, "contradictions": told}
+            **{**data, **parts, **lists, "amendments": amendments, "contradictions": found}
         )
 
 

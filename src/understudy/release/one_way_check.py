@@ -42,6 +42,8 @@ from understudy.schema import Schema, is_ordered
 
 ALARM: Final = 1e-3
 """Chance of a release that something is noted of it although it is as it should be."""
+_NAMED: Final = 8
+"""Columns that the note names."""
 _FIT = 1.0
 """Variance that the error of a fit may have, in parts of that of the noise."""
 
@@ -65,13 +67,28 @@ class Contradiction:
         """Plain data for the manifest."""
         return {**vars(self)}
 
-    @property
-    def words(self) -> str:
-        """For people, one sentence."""
-        return (
-            f"The records contradict what was measured of {self.column}: {self.distance:.1%} of "
-            f"them would need another value, where noise explains about {self.noise:.1%}."
-        )
+
+def told(found: Sequence[Contradiction]) -> str:
+    """What the sets contradict, for people; "" where they contradict nothing.
+
+    Args:
+        found: all of it.
+
+    Example:
+        >>> told([Contradiction("size", 0.19, 0.004)])[:72]
+        'The records contradict what was measured of size: up to 19.0 % of them w'
+    """
+    if not found:
+        return ""
+    worst = max(found, key=lambda one: one.distance)
+    names = [one.column for one in sorted(found, key=lambda one: -one.distance)]
+    more = f" and {len(names) - _NAMED} more columns" * (len(names) > _NAMED)
+    return (
+        f"The records contradict what was measured of {', '.join(names[:_NAMED])}{more}: up to "
+        f"{worst.distance:.1%} of them would need another value, where noise explains about "
+        f"{worst.noise:.1%}. Answers from the measurements hold; do not count these columns in the "
+        "records."
+    ).replace("%", " %")
 
 
 @dataclass(frozen=True, eq=False)
