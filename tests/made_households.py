@@ -44,7 +44,9 @@ def households(
         "size": size,
         "region": region,
         "tenure": (wealth + rng.normal(0, 0.7, n) > [[-0.8], [0.2], [1.3]]).sum(0),
-        "means": (wealth + 0.1 * size + rng.normal(0, 0.5, n) > [[-1], [-0.2], [0.6], [1.5]]).sum(0),
+        "means": (wealth + 0.1 * size + rng.normal(0, 0.5, n) > [[-1], [-0.2], [0.6], [1.5]]).sum(
+            0
+        ),
     }
     ages = [head]
     for k in range(1, slots):

@@ -108,9 +108,7 @@ def shifted(name, p):
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize(
-    ("spoil", "column"), [(moved, "few"), (spread, "many"), (shifted, "many")]
-)
+@pytest.mark.parametrize(("spoil", "column"), [(moved, "few"), (spread, "many"), (shifted, "many")])
 def test_bad_records_are_found(law, spoil, column):
     rng = np.random.default_rng(2)
     for _ in range(20):
@@ -123,9 +121,7 @@ def test_what_is_noted_is_how_many_records_would_need_another_value():
     states = [np.repeat([0, 1], [900, 100]), np.zeros(1000, dtype=int)]
     drawn = DrawnOneWays.of(states, SCHEMA)
     one = measurement("few", np.array([700.0, 250, 50]), 2.0, "discrete_gaussian")
-    (found,) = contradictions(
-        [drawn], [one], SCHEMA, n_rows=1000.0, rows_stddev=0.0, own_noise=0.0
-    )
+    (found,) = contradictions([drawn], [one], SCHEMA, n_rows=1000.0, rows_stddev=0.0, own_noise=0.0)
     assert found.column == "few"
     assert found.distance == pytest.approx(0.2)
     assert "few: up to 20.0 % of them" in told([found])

@@ -32,8 +32,8 @@ def manifest_of(
     n_rows: Released[int],
     facts: InferenceFacts,
     expected: ExpectedAnswers | None,
-    contradictions: Sequence[Contradiction] = (),
     *,
+    contradictions: Sequence[Contradiction] = (),
     seed: int | None,
     secure: bool,
 ) -> Manifest:

@@ -206,7 +206,10 @@ def synthesize(
         _tell_steward(confide, diagnoses)
         facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
         manifest = manifest_of(
-            *(request, gate, n_rows, facts, expected), found, seed=seed, secure=secure
+            *(request, gate, n_rows, facts, expected),
+            contradictions=found,
+            seed=seed,
+            secure=secure,
         )
         spent.settle(manifest.guarantee, manifest.to_json())
         release = Release(

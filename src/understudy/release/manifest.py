@@ -179,9 +179,7 @@ class Manifest:
         lists = {name: tuple(data.get(name, ())) for name in ("analyses", "priority")}
         amendments = tuple(map(Amendment.from_json, data.get("amendments", ())))
         found = tuple(Contradiction(**one) for one in data.get("contradictions", ()))
-        return cls(
-            **{**data, **parts, **lists, "amendments": amendments, "contradictions": found}
-        )
+        return cls(**{**data, **parts, **lists, "amendments": amendments, "contradictions": found})
 
 
 _OF_NUMBERS = (Kind.PARAMETERS, Kind.POSTERIOR, Kind.EXACT)

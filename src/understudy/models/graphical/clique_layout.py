@@ -336,7 +336,7 @@ def _added(
     found = [*covered]
     growth = Growth(sizes, [*found, *by_columns])
     if growth.cells <= most:
-        return (*found, *by_columns), tuple(sum(by_columns.values(), [])), ()
+        return (*found, *by_columns), (*(b for own in by_columns.values() for b in own),), ()
     growth = Growth(sizes, found)
     kept: list[Box] = []
     left: list[Box] = []

@@ -28,8 +28,8 @@ from understudy.arrays import Codes, Flags, Floats, Integers
 from understudy.models.even_draws import dealt, ranked, records_by_cell, upper_ends
 from understudy.models.graphical.balanced_records import balanced, times_drawn
 from understudy.models.graphical.max_entropy import MaxEntropy
-from understudy.models.graphical.rank_exchange import RankExchange
 from understudy.models.graphical.raked_records import raked
+from understudy.models.graphical.rank_exchange import RankExchange
 from understudy.models.graphical.run_places import POINTS, RunPlaces
 from understudy.models.model import Sample, conditioned, impossible
 from understudy.models.table_models import projected
