@@ -32,6 +32,7 @@ SHAPE: dict[str, dict[str, str]] = {
         **{"rows_share?": "part", "answers_share?": "part", "lines_share?": "part"},
         **{"layer_share?": "part", "priority?": "[text]", "analyses?": "[analysis]"},
         **{"expected?": "expected or null", "amendments?": "[amendment]"},
+        "contradictions?": "[contradiction]",
     },
     "guarantee": {
         **{"kind": "promise", "epsilon": "decimal or null", "delta": "decimal"},
@@ -60,6 +61,7 @@ SHAPE: dict[str, dict[str, str]] = {
     },
     "edge": {"column": "text", "parents": "[text]"},
     "analysis": {"kind": "text", "formula": "text", "asked_by": "text"},
+    "contradiction": {"column": "text", "distance": "amount", "noise": "amount"},
     "expected": {"records": "count", "like": "text", "answers": "[answer]"},
     "answer": {
         **{"analysis": "text", "name": "text", "noise": "amount or null"},

@@ -239,3 +239,33 @@ def test_rules_that_interlock_too_much_are_refused(monkeypatch):
     boxes = tuple({k: frozenset({0}), 10 + k: frozenset({0})} for k in range(10))
     with pytest.raises(SchemaError, match="interlock"):
         _ = Domain((2,) * 20, boxes).n_allowed
+
+
+@reproducible
+@given(domains(), st.integers(0, 2**32 - 1))
+def test_raked_weights_have_the_shares_of_records_that_the_rules_allow(domain, seed):
+    """Shares of any allowed records can be had, so they are met; brute force says which these are.
+
+    Shares of few records may have zeros, beside which sweeps come nearer without end.
+    """
+    mask = domain.allowed_mask()
+    if not mask.any():
+        return
+    rng = np.random.default_rng(seed)
+    joint = np.where(mask, rng.exponential(size=domain.sizes), 0.0)
+    axes = range(len(domain.sizes))
+    shares = [joint.sum(axis=tuple(k for k in axes if k != j)) / joint.sum() for j in axes]
+    weights = domain.raked(shares)
+    product = np.where(mask, 1.0, 0.0)
+    for j, weight in enumerate(weights):
+        product = product * weight.reshape([-1 if k == j else 1 for k in axes])
+    product /= product.sum()
+    for j, share in enumerate(shares):
+        found = product.sum(axis=tuple(k for k in axes if k != j))
+        assert found == pytest.approx(share, abs=0.01)
+
+
+def test_raked_weights_are_the_shares_where_no_record_is_allowed():
+    domain = Domain((2, 2), ({0: frozenset({0, 1}), 1: frozenset({0})},))
+    weights = domain.raked([np.array([1.0, 3.0]), np.array([1.0, 0.0])])
+    assert [weight.tolist() for weight in weights] == [[0.25, 0.75], [1.0, 0.0]]

@@ -63,7 +63,7 @@ class _Released:
     request: Request
 
     def shown(self, gate: Gate, drawing: Drawing) -> Observation:
-        n_rows, _, measurements, tables = measured(self.request, gate, drawing, _unheard)
+        n_rows, _, measurements, tables, _ = measured(self.request, gate, drawing, _unheard)
         return observed(n_rows, measurements, tables, gate.ledger)
 
 

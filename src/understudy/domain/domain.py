@@ -9,6 +9,7 @@ Counting the allowed cells and drawing them walk the columns with a *live set* o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,10 @@ from numpy.typing import NDArray
 from understudy.domain.live_sets import LiveSets
 
 Uniforms = Callable[[int], NDArray[np.float64]]
+
+_SWEEPS, _CLOSE, _STILL = 200, 1e-4, 1e-6
+"""Of raked weights: most sweeps, largest difference of shares that is left alone, and change of it
+in a sweep below which no further one follows."""
 
 
 @dataclass(frozen=True)
@@ -209,6 +214,69 @@ class Domain:
             states, live = self._draw_column(j, live, weight, futures, uniforms)
             result.append(states)
         return result
+
+    def raked(self, shares: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """Weights of the product that has these shares in each column, given the rules.
+
+        A product that is conditioned on the rules no longer has the shares that it was made of:
+        what a rule forbids is missing from every column in it. Weights are scaled column by column
+        until shares are as wanted (iterative proportional fitting, Deming & Stephan 1940), each
+        time exactly, by the sums over live sets before and behind the column. Shares that the rules
+        make contradict each other, as noisy ones do a little, are met as nearly as sweeps go.
+
+        Args:
+            shares: one array of non-negative weights per column, shape (size,).
+
+        Returns:
+            Weights for `draw`, a share each; the shares themselves if no allowed cell has weight.
+
+        Example:
+            >>> domain = Domain((2, 2), ({0: frozenset({0}), 1: frozenset({1})},))
+            >>> weights = domain.raked([np.array([0.5, 0.5]), np.array([0.8, 0.2])])
+            >>> drawn = domain.draw(10_000, np.random.default_rng(1).random, weights)
+            >>> [round(float(column.mean()), 1) for column in drawn]
+            [0.5, 0.2]
+        """
+        wanted = [_share(share) for share in shares]
+        weights, gap = [*wanted], math.inf
+        for _ in range(_SWEEPS):
+            futures, before = self._live.futures(weights), gap
+            if not futures[0].get(self._live.all_live, 0) > 0:
+                return wanted
+            gap = self._scale(weights, wanted, futures)
+            if gap < _CLOSE or abs(gap - before) < _STILL:
+                break
+        return weights
+
+    def _scale(
+        self,
+        weights: list[NDArray[np.float64]],
+        wanted: Sequence[NDArray[np.float64]],
+        futures: Sequence[dict[int, float]],
+    ) -> float:
+        """One sweep over the columns, in place; the largest difference of a share that it met."""
+        past, gap = {self._live.all_live: 1.0}, 0.0
+        for j, target in enumerate(wanted):
+            distinct, by_state = self._live.signatures[j]
+            reach, steps = np.zeros(len(distinct)), []
+            for place, signature in enumerate(distinct):
+                for live, mass in past.items():
+                    step = self._live.step(j, live, signature)
+                    if step is not None:
+                        reach[place] += mass * futures[j + 1][step]
+                        steps.append((place, step, mass))
+            share = weights[j] * reach[by_state]
+            share /= share.sum()
+            gap = max(gap, float(np.abs(share - target).max()))
+            factor = np.divide(target, share, out=np.ones_like(share), where=share > 0)
+            weights[j] = _share(weights[j] * factor)
+            passed = np.bincount(by_state, weights[j], minlength=len(distinct))
+            past = {}
+            for place, step, mass in steps:
+                past[step] = past.get(step, 0.0) + mass * float(passed[place])
+            largest = max(past.values())
+            past = {step: mass / largest for step, mass in past.items() if mass > 0}
+        return gap
 
     def has_weight(self, weights: Sequence[NDArray[np.generic]]) -> bool:
         """Whether some allowed cell has a weight above 0: the product of those of its states.

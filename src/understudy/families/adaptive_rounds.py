@@ -7,7 +7,8 @@ noise is halved. The last round takes all that is left.
 
 * **Public**: candidates, their weights, the largest model, costs.
 * The size limit is a rule in released numbers (the columns measured so far, `TreeLimit`), followed
-  by `CandidateColumns`; it grows with the share of the budget that is spent.
+  by `CandidateColumns`; it grows with the share of the budget that is spent. Structural zeros are
+  in the tree before tables are (`clique_layout.firm_boxes`), so that the model keeps both.
 * Costs follow from released values and are refused beyond what is left: a privacy filter
   (`understudy.privacy.accounting.ledger`).
 * Estimates are exact inside the model's cliques, and counted in records drawn from the model
@@ -22,7 +23,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +43,9 @@ from understudy.families.merged_columns import Merged
 from understudy.families.method import Names
 from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.families.workload import Workload
-from understudy.functions.triangulation import TreeLimit
+from understudy.functions.triangulation import Columns, TreeLimit
 from understudy.models import Model
+from understudy.models.graphical.clique_layout import firm_boxes
 from understudy.models.graphical.max_entropy import MaxEntropy
 from understudy.privacy.accounting.budget import Accounting
 from understudy.privacy.gate import Gate
@@ -97,6 +99,26 @@ class Round:
         return self.choice + self.table
 
 
+class _Covered(NamedTuple):
+    """What the tree of the next model covers, whatever is chosen.
+
+    Attributes:
+        firm: columns of the rules that it keeps.
+        marginals: the tables so far.
+        most_cells: of the tree with one table more.
+    """
+
+    firm: tuple[Columns, ...]
+    marginals: Sequence[NoisyMarginal]
+    most_cells: float
+
+    def limit(self, schema: Schema) -> TreeLimit:
+        """Which tables leave the tree small enough."""
+        place = {name: j for j, name in enumerate(schema.names)}
+        tables = [tuple(place[name] for name in one.table.columns) for one in self.marginals]
+        return TreeLimit(schema.sizes, (*self.firm, *tables), self.most_cells)
+
+
 def run_rounds(
     gate: Gate,
     known: Sequence[NoisyMarginal],
@@ -118,14 +140,16 @@ def run_rounds(
     """
     marginals, left, cost = list(known), pace.spend, min(pace.first, pace.spend)
     n_rows = max(float(known_rows(gate)), 1.0)
+    firm, needed = firm_boxes(gate.schema.sizes, gate.schema.domain.boxes, pace.model_cells)
     model = fit(marginals, None)
     while left > 0 and not gate.stopping:
         cost, listed = _affordable(gate, workload, cost, left=left, n_rows=n_rows, pace=pace)
         this = _round(gate, cost, pace)
         left -= this.cost
         earlier, before = model, _estimates(model, gate, listed, n_rows)
-        limit = pace.model_cells * float(1 - left / (pace.spend + spent))
-        winner = _choose(gate, marginals, listed, [*before.values()], this=this, limit=limit)
+        free = (pace.model_cells - needed) * float(1 - left / (pace.spend + spent))
+        covered = _Covered(firm, marginals, needed + max(free, 0.0))
+        winner = _choose(gate, covered, listed, [*before.values()], this=this)
         (released,) = gate.ask(NoisyTables([winner], noise=pace.noise), spend=this.table)
         marginals.append(NoisyMarginal.of(released))
         model = fit(marginals, model)
@@ -204,17 +228,14 @@ def mean_size(distribution: NoiseName, stddev: float) -> float:
 
 def _choose(
     gate: Gate,
-    marginals: Sequence[NoisyMarginal],
+    covered: _Covered,
     listed: Workload,
     estimates: Sequence[NDArray[np.floating]],
     *,
     this: Round,
-    limit: float,
 ) -> tuple[str, ...]:
     """The candidate that the exponential mechanism picks among those that fit into the model."""
-    place = {name: j for j, name in enumerate(gate.schema.names)}
-    cliques = tuple(tuple(place[name] for name in marginal.table.columns) for marginal in marginals)
-    fits = TreeLimit(gate.schema.sizes, cliques, limit)
+    fits = covered.limit(gate.schema)
     cells = np.array([_cells(gate, columns) for columns in listed.candidates], dtype=np.float64)
     flat, penalties = np.concatenate(estimates, dtype=np.float32), this.distance * cells
     score = DistanceFromModel(gate.schema, listed.candidates, flat, listed.weights, penalties)
@@ -314,7 +335,8 @@ class AdaptiveMethod(MarginalMethod):
         n_rows, view = known_rows(gate), gate.grouped(merged.groups)
 
         def fit(marginals: Sequence[NoisyMarginal], warm: MaxEntropy | None) -> MaxEntropy:
-            return fit_of(merged, marginals, n_rows, warm=warm, steps=_STEPS)
+            cells = self._cells
+            return fit_of(merged, marginals, n_rows, warm=warm, steps=_STEPS, model_cells=cells)
 
         marginals = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
         return self._through(gate, marginals, n_rows)

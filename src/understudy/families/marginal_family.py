@@ -40,8 +40,9 @@ from understudy.families.rank_agreement import (
 )
 from understudy.families.ranked_tables import RankedTables
 from understudy.models import Model
+from understudy.models.graphical.clique_layout import firm_boxes
 from understudy.models.graphical.linear_effects import contrasts_of
-from understudy.models.graphical.max_entropy import MaxEntropy, fitted
+from understudy.models.graphical.max_entropy import MOST_CELLS, MaxEntropy, fitted
 from understudy.models.graphical.merged_state_model import MarginalModel
 from understudy.models.graphical.rank_exchange import RankExchange
 from understudy.models.model import PosteriorPredictive
@@ -138,7 +139,12 @@ class MarginalMethod(Method):
         more = telling(told, marginals, sizes)
         firm = known is not None or self.sets == "split"
         exchange = None if ranks is None else rank_exchange(merged, marginals, ranks, n_rows)
-        fit = fit_of(merged, marginals, n_rows, more, exchange, warm=warm, firm=firm)
+        fit = fit_of(
+            *(merged, marginals, n_rows, more, exchange),
+            warm=warm,
+            firm=firm,
+            model_cells=self._cells,
+        )
         masses = denoised_columns(merged, fine_tables([*marginals, *more]), n_rows)
         if known is not None:
             masses |= number_masses(schema, marginals, n_rows, known.masses)
@@ -242,6 +248,7 @@ def fit_of(
     warm: MaxEntropy | None = None,
     firm: bool = False,
     steps: int = 500,
+    model_cells: float = MOST_CELLS,
 ) -> MaxEntropy:
     """The model over merged states.
 
@@ -256,14 +263,18 @@ def fit_of(
         firm: whether effects are kept more firmly than cells, which makes a fit less biased and, of
             few records, a little less close.
         steps: most steps.
+        model_cells: most cells of the model, by which tables of several columns were chosen.
     """
     total, deviations = float(max(n_rows, 1)), [marginal.stddev for marginal in marginals]
+    sizes, boxes = merged.coarse.sizes, merged.coarse.domain.boxes
     fit = partial(
         fitted,
-        merged.coarse.sizes,
+        sizes,
         total=total,
         regularisation=REGULARISATION / float(np.median(deviations)),
-        forbidden=merged.coarse.domain.boxes,
+        forbidden=boxes,
+        firm=firm_boxes(sizes, boxes, model_cells)[0],
+        most_cells=max(model_cells, MOST_CELLS),
         steps=steps,
     )
     tables = observations(merged, [*marginals, *told], n_rows)

@@ -104,7 +104,10 @@ class Mst(MarginalMethod):
         third = spend / 3
         marginals = self._one_ways(gate, third)
         merged = Merged(gate.schema, rare_groups(gate.schema, marginals))
-        view, model = gate.grouped(merged.groups), fit_of(merged, marginals, total)
+        view, model = (
+            gate.grouped(merged.groups),
+            fit_of(merged, marginals, total, model_cells=self._cells),
+        )
         pairs = self._tree(view, model, third)
         distribution = self._noise(gate.budget)
         marginals += [

@@ -7,6 +7,7 @@ parameters drawn again for each set.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,7 +84,10 @@ def unravel(codes: NDArray[np.int64], sizes: tuple[int, ...]) -> States:
 
 @dataclass(frozen=True)
 class ProductModel:
-    """Product of one-way distributions, conditioned on the structural zeros.
+    """Columns with given one-way distributions, independent but for the structural zeros.
+
+    Weights of the product are such that records have these distributions given the rules, as far as
+    that can be (`Domain.raked`).
 
     Attributes:
         domain: sizes and structural zeros of all columns.
@@ -98,8 +102,12 @@ class ProductModel:
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw independent records."""
+        return Sample([*self.domain.draw(n_rows, rng.random, self._product)])
+
+    @cached_property
+    def _product(self) -> list[NDArray[np.float64]]:
         weights = [np.maximum(w, 0).astype(np.float64) for w in self.weights]
-        return Sample([*self.domain.draw(n_rows, rng.random, weights)])
+        return self.domain.raked(weights) if self.domain.boxes else weights
 
 
 def projected(counts: ArrayLike, total: ArrayLike) -> Floats:

@@ -20,6 +20,7 @@ from understudy.privacy.released import Released
 from understudy.release import Manifest, Measurement
 from understudy.release.manifest import InferenceFacts
 from understudy.release.measurement_kind import Kind
+from understudy.release.one_way_check import Contradiction
 from understudy.schema import Schema
 
 _SOFTWARE = ("understudy", "numpy", "polars", "numba", "cryptography")
@@ -32,6 +33,7 @@ def manifest_of(
     facts: InferenceFacts,
     expected: ExpectedAnswers | None,
     *,
+    contradictions: Sequence[Contradiction] = (),
     seed: int | None,
     secure: bool,
 ) -> Manifest:
@@ -43,6 +45,7 @@ def manifest_of(
         n_rows: as declared or bought.
         facts: what inference needs.
         expected: of the declared analyses; None where nothing is bought for any.
+        contradictions: of the sets, in single columns.
         seed: of the sampling; None if it was not seeded.
         secure: whether the noise came from the operating system's entropy.
     """
@@ -72,6 +75,7 @@ def manifest_of(
         priority=request.priority,
         analyses=tuple(asdict(analysis) for analysis in request.analyses),
         expected=None if expected is None else expected.to_json(),
+        contradictions=tuple(contradictions),
     )
 
 

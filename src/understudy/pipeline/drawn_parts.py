@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -19,8 +20,12 @@ from understudy.pipeline.number_places import Placing, placed
 from understudy.privacy.noise.randomness import Randomness
 from understudy.release.decoding import decode
 from understudy.release.fresh_identifiers import identified
+from understudy.release.one_way_check import DrawnOneWays
 from understudy.release.synthetic_sets import part_sizes
 from understudy.schema import Schema
+
+COUNTED: Final = 2**16
+"""Records by which sets that are drawn later are compared with what was measured."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +119,23 @@ class DrawnParts:
         )
         order = np.random.default_rng([*self.mixing, k, i]).permutation(size)
         return self.decoder.values(drawn, rng, order, start)
+
+    def one_ways(self) -> tuple[DrawnOneWays, ...]:
+        """How often each state stands in each set, in `COUNTED` records of a model if it has one.
+
+        Sets from one model are counted once.
+        """
+        schema, found = self.decoder.schema, dict[int, DrawnOneWays]()
+        for k, model in enumerate(self.models):
+            if k in self.whole:
+                found[k] = DrawnOneWays.of(self.whole[k].states, schema)
+                continue
+            first = self.models.index(model)
+            rng = np.random.default_rng([*self.drawing, first])
+            if first not in found:
+                found[first] = DrawnOneWays.of(model.sample(COUNTED, rng).states, schema)
+            found[k] = found[first]
+        return tuple(found[k] for k in range(len(self.models)))
 
 
 def _chosen(drawn: Sample, rows: NDArray[np.int64] | slice) -> Sample:

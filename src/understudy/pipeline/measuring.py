@@ -19,6 +19,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import RowCount
 from understudy.privacy.released import Released
 from understudy.release import Measurement
+from understudy.release.one_way_check import Contradiction, contradictions, own_noise
 from understudy.schema import Schema
 
 
@@ -27,7 +28,13 @@ def measured(
     gate: Gate,
     drawing: Drawing,
     tell: Progress,
-) -> tuple[Released[int], Schema, tuple[Measurement, ...], Sequence[pl.DataFrame]]:
+) -> tuple[
+    Released[int],
+    Schema,
+    tuple[Measurement, ...],
+    Sequence[pl.DataFrame],
+    tuple[Contradiction, ...],
+]:
     """Measure through a gate, and draw.
 
     Args:
@@ -38,7 +45,8 @@ def measured(
         tell: who waits.
 
     Returns:
-        The number of rows, the schema of the release, what was measured, and the synthetic tables.
+        The number of rows, the schema of the release, what was measured, the synthetic tables, and
+        the columns in which these contradict it.
     """
     n_rows, request = bought_once(request, gate)
     prepared = prepared_by(request, gate)
@@ -47,8 +55,16 @@ def measured(
     rows = float(n_rows.value), n_rows.noise.stddev
     places = places_of(measurements, prepared.schema, rows, request.method)
     decoder = Decoder(places, prepared.schema)
-    tables = drawn_tables(models, n_rows.value, decoder, drawing, tell)
-    return n_rows, prepared.schema, measurements, tables
+    tables, one_ways = drawn_tables(models, n_rows.value, decoder, drawing, tell)
+    found = contradictions(
+        one_ways,
+        measurements,
+        prepared.schema,
+        n_rows=rows[0],
+        rows_stddev=rows[1],
+        own_noise=own_noise(request.method.sets, request.sets),
+    )
+    return n_rows, prepared.schema, measurements, tables, found
 
 
 def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:

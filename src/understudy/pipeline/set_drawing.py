@@ -20,6 +20,7 @@ from understudy.pipeline.request import Request
 from understudy.privacy.gate import Gate
 from understudy.privacy.noise.randomness import Randomness
 from understudy.privacy.released import Noise, NoisyTable, Released
+from understudy.release.one_way_check import DrawnOneWays
 from understudy.release.synthetic_sets import PART_ROWS, Elsewhere, PartedSets
 
 Drawing = tuple[np.random.Generator, Randomness, Elsewhere | None]
@@ -95,8 +96,10 @@ def drawn_tables(
     decoder: Decoder,
     drawing: Drawing,
     tell: Progress,
-) -> Sequence[pl.DataFrame]:
+) -> tuple[Sequence[pl.DataFrame], tuple[DrawnOneWays, ...]]:
     """The sets, each in another order than the one in which its records were drawn.
+
+    With them how often each state stands in each: in some records, of sets that are drawn later.
 
     Sets of more than `PART_ROWS` records are drawn part by part, and when they are asked for.
 
@@ -111,9 +114,10 @@ def drawn_tables(
     if n_rows > PART_ROWS:
         parts = DrawnParts.of(models, n_rows, decoder, (rng, secret))
         # Records that are drawn already are not sent around.
-        return PartedSets(len(models), n_rows, parts, elsewhere=None if parts.whole else elsewhere)
+        later = None if parts.whole else elsewhere
+        return PartedSets(len(models), n_rows, parts, elsewhere=later), parts.one_ways()
     tables, samples = [], [model.sample(n_rows, rng) for model in models]
     for k, drawn in enumerate(samples, start=1):
         tables.append(decoder.values(drawn, rng, secret.permutation(n_rows)))
         tell("Drawing synthetic sets", k, len(samples))
-    return tuple(tables)
+    return tuple(tables), tuple(DrawnOneWays.of(drawn.states, decoder.schema) for drawn in samples)

@@ -209,10 +209,15 @@ def synthesize(
         gate.listen(spent.note)
         telling.enter_context(telling_what_was_spent(gate))
         drawing = np.random.default_rng(entropy), randomness, part_files(rows)
-        n_rows, schema, measurements, tables = measured(request, gate, drawing, tell)
+        n_rows, schema, measurements, tables, found = measured(request, gate, drawing, tell)
         _tell_steward(confide, diagnoses)
         facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
-        manifest = manifest_of(request, gate, n_rows, facts, expected, seed=seed, secure=secure)
+        manifest = manifest_of(
+            *(request, gate, n_rows, facts, expected),
+            contradictions=found,
+            seed=seed,
+            secure=secure,
+        )
         spent.settle(manifest.guarantee, manifest.to_json())
         release = Release(
             tables=tables,

@@ -21,6 +21,7 @@ from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release.amendment import Amendment
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.measurement_kind import Kind
+from understudy.release.one_way_check import Contradiction, told
 from understudy.release.shape import Fault
 from understudy.schema import NUMERIC, Schema
 
@@ -107,6 +108,7 @@ class Manifest:
             the ledger then holds less than the budget, and the guarantee is no worse for it.
         amendments: what was measured later, for questions that came after the release; budget,
             ledger and guarantee are those of all together.
+        contradictions: columns whose records contradict what was measured of them.
     """
 
     method: str
@@ -132,6 +134,7 @@ class Manifest:
     analyses: tuple[Mapping[str, str], ...] = ()
     expected: Mapping[str, Any] | None = None
     amendments: tuple[Amendment, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
 
     @property
     def rows_told(self) -> str:
@@ -143,10 +146,18 @@ class Manifest:
             "rows need a larger epsilon"
         )
 
+    @property
+    def contradiction(self) -> str:
+        """What the sets contradict, for people; "" where they contradict nothing."""
+        return told(self.contradictions)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""
+        found = [one.to_json() for one in self.contradictions]
+        always = {name: value for name, value in vars(self).items() if name != "contradictions"}
         return {
-            **vars(self),
+            **always,
+            **({"contradictions": found} if found else {}),
             "guarantee": self.guarantee.to_json(),
             "ledger": list(self.ledger),
             "priority": list(self.priority),
@@ -167,7 +178,8 @@ class Manifest:
         parts = {"guarantee": guarantee, "ledger": ledger, "inference": inference}
         lists = {name: tuple(data.get(name, ())) for name in ("analyses", "priority")}
         amendments = tuple(map(Amendment.from_json, data.get("amendments", ())))
-        return cls(**{**data, **parts, **lists, "amendments": amendments})
+        found = tuple(Contradiction(**one) for one in data.get("contradictions", ()))
+        return cls(**{**data, **parts, **lists, "amendments": amendments, "contradictions": found})
 
 
 _OF_NUMBERS = (Kind.PARAMETERS, Kind.POSTERIOR, Kind.EXACT)

@@ -94,6 +94,8 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
     if not set(manifest.priority) <= set(schema.names):
         raise Fault("it gives priority to columns that its schema does not have")
+    if not {one.column for one in manifest.contradictions} <= set(schema.names):
+        raise Fault("its sets are said to contradict columns that its schema does not have")
     stated = {k: v for k, v in content["guarantee"].items() if version > 1 or k != "statement"}
     require_promise(manifest, stated, [entry["ledger_entry"] for entry in entries], schema)
     for data in entries:

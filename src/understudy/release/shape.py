@@ -181,12 +181,19 @@ class _Amendment(_Plain):
     analyses: list[_Analysis]
 
 
+class _Contradiction(_Plain):
+    column: str
+    distance: Annotated[_Number, Field(ge=0)]
+    noise: Annotated[_Number, Field(ge=0)]
+
+
 class _Format2(_Format1):
     analyses: list[_Analysis] = []
     expected: _ExpectedAnswers | None = None
     layer_share: _Fraction | None = None
     priority: list[str] = []
     amendments: list[_Amendment] = []
+    contradictions: list[_Contradiction] = []
     options: dict[str, _Option | list[_Option] | dict[str, _Option]]
     inference: _Inference
 

@@ -45,6 +45,8 @@ def released(release: Release, folder: Path) -> None:
             "The rounds of the method were ended early: less than the budget was spent, and the "
             "guarantee holds as stated."
         )
+    if manifest.contradiction:
+        out.print(escape(manifest.contradiction))
     out.print(escape(release.guarantee.statement))
     report = (folder / "report.html").resolve()
     out.print(f"\nOpen the report in a browser: {escape(str(report))}", soft_wrap=True)
@@ -237,6 +239,8 @@ def release(loaded: Release) -> None:
         f"{len(loaded.schema.declared)} columns; method {escape(manifest.method)}; number of rows "
         f"{escape(manifest.rows_told)}"
     )
+    if manifest.contradiction:
+        out.print(escape(manifest.contradiction))
     out.print(f"\n{escape(promise.statement)}\n")
     if loaded.signed_by:
         out.print(f"Signed by the public key {loaded.signed_by}\n", soft_wrap=True)

@@ -274,33 +274,79 @@ def _starts(tree: JunctionTree, tables: Iterable[Columns]) -> Integers:
 Box = Mapping[int, frozenset[int]]
 
 
+FIRST_SHARE = 0.25
+"""Part of the largest tree that rules may take up before any table of several columns does."""
+
+
+def firm_boxes(
+    sizes: Sequence[int], boxes: Iterable[Box], most_cells: float
+) -> tuple[tuple[Columns, ...], float]:
+    """What rules come before tables: those whose own tree has at most `FIRST_SHARE` of the cells.
+
+    Whoever chooses tables beside these cliques ends up with a tree that keeps the rules. Chosen
+    without them, tables fill the tree, and rules are left to records that are drawn again. What is
+    kept of these contradicts every table that was measured.
+
+    Args:
+        sizes: of all columns.
+        boxes: column → states.
+        most_cells: of the tree, once tables are in it.
+
+    Returns:
+        Columns of their cliques, and the cells of their tree; 0 without any.
+    """
+    covered, kept, _ = _added(sizes, (), boxes, FIRST_SHARE * most_cells)
+    return covered, Growth(sizes, covered).cells if kept else 0.0
+
+
 def enforceable(
-    sizes: Sequence[int], cliques: Iterable[Columns], boxes: Iterable[Box], most_cells: float
+    sizes: Sequence[int],
+    cliques: Iterable[Columns],
+    boxes: Iterable[Box],
+    most_cells: float,
+    firm: Iterable[Columns] = (),
 ) -> tuple[tuple[Columns, ...], tuple[Box, ...], tuple[Box, ...]]:
-    """Choose the boxes that a tree keeps; boxes that enlarge it least come first.
+    """Choose the boxes that a tree keeps: all of them if they fit, else first those named as firm.
+
+    Others follow as far as they fit; those that enlarge the tree least come first.
 
     Args:
         sizes: of all columns.
         cliques: columns that the tree covers anyway.
         boxes: column → states.
         most_cells: of the tree, unless it is larger without any box.
+        firm: columns of boxes that come before others, if the tree has room for all of them.
 
     Returns:
         Columns of all cliques that the tree is to cover, the boxes kept, the boxes left out.
     """
-    covered = [*cliques]
-    growth = Growth(sizes, covered)
-    most = max(most_cells, growth.cells)
+    covered = (*cliques,)
+    most = max(most_cells, Growth(sizes, covered).cells)
+    ruled = (*covered, *firm)
+    return _added(sizes, ruled if Growth(sizes, ruled).cells <= most else covered, boxes, most)
+
+
+def _added(
+    sizes: Sequence[int], covered: Iterable[Columns], boxes: Iterable[Box], most: float
+) -> tuple[tuple[Columns, ...], tuple[Box, ...], tuple[Box, ...]]:
+    """Columns of cliques and boxes that a tree has room for, these boxes, and the others."""
+    by_columns: dict[Columns, list[Box]] = {}
+    for box in boxes:
+        by_columns.setdefault(tuple(sorted(box)), []).append(box)
+    found = [*covered]
+    growth = Growth(sizes, [*found, *by_columns])
+    if growth.cells <= most:
+        return (*found, *by_columns), (*(b for own in by_columns.values() for b in own),), ()
+    growth = Growth(sizes, found)
     kept: list[Box] = []
     left: list[Box] = []
-    for box in sorted(boxes, key=lambda box: growth.cells_with(tuple(box))):
-        if growth.cells_with(tuple(box)) <= most:
-            growth.add(tuple(box))
-            covered.append(tuple(sorted(box)))
-            kept.append(box)
-        else:
-            left.append(box)
-    return tuple(covered), tuple(kept), tuple(left)
+    for columns in sorted(by_columns, key=growth.cells_with):
+        fits = growth.cells_with(columns) <= most
+        if fits:
+            growth.add(columns)
+            found.append(columns)
+        (kept if fits else left).extend(by_columns[columns])
+    return tuple(found), tuple(kept), tuple(left)
 
 
 def excluded(layout: TreeLayout, boxes: Iterable[Box]) -> Integers:

@@ -123,6 +123,7 @@ def fitted(
     tolerance: float = 0.02,
     steps: int = 200,
     most_cells: float = MOST_CELLS,
+    firm: Sequence[Columns] = (),
 ) -> MaxEntropy:
     """Fit the model to noisy marginals.
 
@@ -138,6 +139,7 @@ def fitted(
         tolerance: of the gradient's root mean square, in standard deviations of the noise.
         steps: most steps of the search.
         most_cells: size of the tree up to which a rule that no marginal covers gets a clique.
+        firm: columns of rules that get one before others.
 
     Raises:
         ValueError: observations or options that cannot be, or rules that allow nothing.
@@ -145,8 +147,9 @@ def fitted(
     if not (math.isfinite(total) and 0 < regularisation < math.inf):
         raise ValueError("a fit needs a finite total and a positive regularisation")
     known = merged(sizes, observations)
-    covered, kept, left = enforceable(sizes, [o.columns for o in known], forbidden, most_cells)
-    layout = TreeLayout(JunctionTree.of(sizes, covered), [o.columns for o in known])
+    tables = [o.columns for o in known]
+    covered, kept, left = enforceable(sizes, tables, forbidden, most_cells, firm)
+    layout = TreeLayout(JunctionTree.of(sizes, covered), tables)
     dual = _Dual(
         *(layout, known, excluded(layout, kept), max(total, 0.0), regularisation),
         effects=(contrasts or {}, share),

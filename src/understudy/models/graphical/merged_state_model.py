@@ -28,9 +28,10 @@ from understudy.arrays import Codes, Flags, Floats, Integers
 from understudy.models.even_draws import dealt, ranked, records_by_cell, upper_ends
 from understudy.models.graphical.balanced_records import balanced, times_drawn
 from understudy.models.graphical.max_entropy import MaxEntropy
+from understudy.models.graphical.raked_records import raked
 from understudy.models.graphical.rank_exchange import RankExchange
 from understudy.models.graphical.run_places import POINTS, RunPlaces
-from understudy.models.model import Sample, conditioned
+from understudy.models.model import Sample, conditioned, impossible
 from understudy.models.table_models import projected
 from understudy.models.within_bins import WithinBins
 from understudy.schema import Domain
@@ -291,21 +292,37 @@ class MarginalModel:
 
         Cells that a rule forbids have probability 0 in the fit as far as the rule's columns fit
         into the tree. Records that another rule forbids are drawn again, which conditions on it;
-        what is left after some rounds is drawn uniformly over the allowed cells. Of more records
-        than are wanted those are kept that hold what the model says of pairs of columns.
+        what is left after some rounds is drawn uniformly over the allowed cells. Then records are
+        taken by weights, so that they hold the measured tables again
+        (`models.graphical.raked_records`). Of more records than are wanted those are kept that hold
+        what the model says of pairs of columns.
         """
         n_drawn = n_rows * times_drawn(n_rows, len(self.domain.sizes))
         states = self._draw(n_drawn, rng)
-        conditioned(
-            Sample([*states]),
-            self.domain,
-            lambda n: Sample([*self._draw(n, rng, systematic=False)]),
-            rng,
-        )
+        if n_rows and impossible(self.domain, [*states]).size:
+            allowed = conditioned(
+                Sample([*states]),
+                self.domain,
+                lambda n: Sample([*self._draw(n, rng, systematic=False)]),
+                rng,
+            )
+            merged = [self._groups_of(j, own) for j, own in enumerate(allowed.states)]
+            states = states[:, raked(merged, self._tables, rng)]
         if n_drawn > n_rows:
             states = states[:, balanced(states, n_rows, self.domain.sizes, rng)]
         values = {name: within.draw(states[j], rng) for name, (j, within) in self.numbers.items()}
         return Sample([*states], values)
+
+    def _groups_of(self, column: int, states: Codes) -> Codes:
+        """Group of each record."""
+        known = self.expansions.get(column)
+        return states if known is None else np.asarray(known.groups)[states]
+
+    @cached_property
+    def _tables(self) -> dict[tuple[int, ...], Floats]:
+        """What the fit says of measured tables, and of every column."""
+        alone = [(j,) for j in range(len(self.domain.sizes))]
+        return {columns: self.fit.marginal(columns) for columns in [*self.fit.potentials, *alone]}
 
     def _draw(
         self, n_rows: int, rng: np.random.Generator, *, systematic: bool = True
