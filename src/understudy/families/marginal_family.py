@@ -19,6 +19,7 @@ import numpy as np
 from pydantic import Field
 
 from understudy.arrays import Floats
+from understudy.families.crowded_bins import divides
 from understudy.families.group_states import denoised_columns, expansions, numbers, run_places
 from understudy.families.measurement_plan import (
     PlannedTable,
@@ -90,7 +91,7 @@ class MarginalMethod(Method):
         before each of them is known: a table's is inversely proportional to the scale of its noise.
         """
         one_ways, d = [(name,) for name in schema.names], len(schema.names)
-        columns = [table.columns for table, _ in tables]
+        columns = [() if divides(schema, table) else table.columns for table, _ in tables]
         starts = [k for k in range(len(tables)) if columns[k : k + d] == one_ways]
         if len(starts) > fits:
             costs = [0.0, *accumulate(1 / float(Fraction(noise.scale)) for _, noise in tables)]
@@ -173,7 +174,8 @@ class MarginalMethod(Method):
 
     def _marginals(self, schema: Schema, tables: Tables, beside: Beside) -> list[NoisyMarginal]:
         """Tables of a fit, with what number lines say of their columns."""
-        return self._lined(schema, [NoisyMarginal(*one) for one in tables], beside)
+        fitted = [NoisyMarginal(*one) for one in tables if not divides(schema, one[0])]
+        return self._lined(schema, fitted, beside)
 
     def _lined(
         self, schema: Schema, marginals: Sequence[NoisyMarginal], beside: Beside

@@ -58,6 +58,7 @@ from pydantic import Field
 
 from understudy.arrays import Floats
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
+from understudy.families.crowded_bins import divided
 from understudy.families.effort import Effort, known_rows
 from understudy.families.fine_bins import bins_for, fine_bins
 from understudy.families.measurement_plan import (
@@ -211,6 +212,7 @@ class Marginals(AdaptiveMethod):
         known, finer = self._with_runs(gate, known, runs, wide, room)
         masses = number_masses(schema, known, known_rows(gate))
         ones = [*fine_tables(known).values()]
+        left -= divided(gate, self._noise(gate.budget), masses, fine_tables(known), left)
         groups = coarse_groups(schema, ones, most, masses, finer, room=room)
         view, merged = gate.grouped(groups), Merged(schema, groups, masses)
         if tied:
