@@ -20,16 +20,18 @@ from pydantic import Field
 
 from understudy.arrays import Floats
 from understudy.families.crowded_bins import divides
+from understudy.families.fine_bins import bins_for, fine_bins
 from understudy.families.group_states import denoised_columns, expansions, numbers, run_places
 from understudy.families.measurement_plan import (
     PlannedTable,
     announced,
     natural_noise,
 )
-from understudy.families.merged_columns import Merged, observations
+from understudy.families.merged_columns import Merged, coarse_groups, observations
 from understudy.families.method import Beside, Method, Tables
 from understudy.families.moment_tables import level_tables, measured_beside, telling
 from understudy.families.network_options import require_columns
+from understudy.families.noise_room import records_per_noise
 from understudy.families.noisy_marginal import NoisyMarginal, fresh, with_lines
 from understudy.families.number_masses import fine_tables, number_masses
 from understudy.families.rank_agreement import (
@@ -51,6 +53,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
 from understudy.schema import Schema
+from understudy.schema.number_columns import DEFAULT_BINS
 
 REGULARISATION = 0.1
 """λ in units of 1/(median standard deviation of the noise)."""
@@ -162,6 +165,37 @@ class MarginalMethod(Method):
         """The columns of the model; those with measured ranks in the groups of these."""
         merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
         return merged if ranks is None else ranked_groups(merged, ranks)
+
+    def _fine(self, gate: Gate, spend: Fraction) -> tuple[Gate, tuple[str, ...]]:
+        """Numbers in default bins seen through fine ones, and the columns that these are.
+
+        Args:
+            gate: with the number of rows.
+            spend: what the one-way table of a column costs.
+        """
+        records = records_per_noise(gate, self._noise(gate.budget), spend)
+        bins = fine_bins(gate.schema, bins_for(records))
+        return gate.rebinned(bins), tuple(bins)
+
+    def _number_runs(
+        self,
+        schema: Schema,
+        marginals: Sequence[NoisyMarginal],
+        names: tuple[str, ...],
+        n_rows: int,
+    ) -> Merged:
+        """Columns of numbers in about `DEFAULT_BINS` runs of their fine bins, as one-ways tell.
+
+        Args:
+            schema: in fine bins.
+            marginals: a one-way table of each column.
+            names: of the columns in fine bins.
+            n_rows: number of rows.
+        """
+        found = number_masses(schema, marginals, n_rows)
+        masses = {name: found[name] for name in names}
+        ones = [one for name, one in fine_tables(marginals).items() if name in names]
+        return Merged(schema, coarse_groups(schema, ones, DEFAULT_BINS, masses), masses)
 
     def _through(
         self, gate: Gate, marginals: Sequence[NoisyMarginal], n_rows: int

@@ -120,6 +120,7 @@ class Marginals(AdaptiveMethod):
         cost="rows × marginals of three columns",
         cost_class="slow",
     )
+    fine_numbers: ClassVar[bool] = True
 
     bins: Annotated[int, Field(ge=2)] | None = None
     one_way_share: Annotated[float, Field(gt=0, lt=1)] | None = None

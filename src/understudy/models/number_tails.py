@@ -75,7 +75,8 @@ def estimated_records(
     heaps &= counts[bins] > _CLEAR * stddev[bins]
     clipped = np.zeros(column.size, dtype=np.bool_)
     clipped[bins[ends_apart(edges, held[bins].astype(np.float64))]] = True
-    own = np.where(clipped, np.clip(counts, 0.0, max(total, 0.0) / 2), 0.0)
+    own = np.where(clipped, np.maximum(counts, 0.0), 0.0)
+    own *= min(1.0, max(total, 0.0) / max(float(own.sum()), LEAST_HELD))
     widths = np.where(held & ~clipped, state_widths(column), 0.0)
     masses = own + denoised(counts, stddev, total=total - own.sum(), widths=widths)
     line = bins[~heaps]
