@@ -225,3 +225,17 @@ def test_declared_bins_stay():
     declared = 'kind = "integer"\nlower = 0\nupper = 9000\nbins = [0, 40, 900, 9000]'
     of = Schema.loads(f"[columns.x]\n{declared}\nreviewed = true")
     assert coarse_again(of) == of
+
+
+def test_bins_stay_where_spikes_fill_a_default_bin():
+    """Each value has a bin by default, and one of spikes alone cannot be."""
+    declared = 'kind = "integer"\nlower = -5\nupper = 5\nbins = [-5, 0, 5]\nspikes = [0]'
+    of = Schema.loads(f"[columns.x]\n{declared}\nreviewed = true")
+    assert coarse_again(of) == of
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_bins_of_older_releases_are_the_default_ones_as_well(name):
+    of = schema(name)
+    older = of.with_bins(fine_bins(of, points=False))
+    assert coarse_again(Schema.loads(older.dumps())).columns == of.columns

@@ -30,6 +30,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from understudy.families.bin_edges import declared_bins, merged_starts, numeric_columns
 from understudy.families.calendar_edges import calendar_edges
@@ -112,7 +113,10 @@ def coarse_again(schema: Schema) -> Schema:
     for name in numeric_columns(schema):
         own, alone = schema.columns[name], schema.part([name])
         coarse = own.model_copy(update={"bins": None if isinstance(own, Integer) else DEFAULT_BINS})
-        former = alone.model_copy(update={"columns": {name: coarse}, "forbidden": ()})
+        try:
+            former = alone.model_copy(update={"columns": {name: coarse}, "forbidden": ()})
+        except ValidationError:
+            continue  # spikes fill one of the default bins, so its bins were declared
         ways = (fine_bins(former, k, points=points) for k in LEVELS for points in (True, False))
         if any(former.with_bins(bins).columns[name] == own for bins in ways):
             columns[name] = coarse

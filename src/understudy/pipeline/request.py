@@ -191,9 +191,10 @@ class Request:
         if self.method.fine_numbers or not names:
             return ()
         return (
-            f"Numbers of {', '.join(names)} lie evenly in equal parts of their bounds: heaps dissolve, "
-            "and where bounds are far wider than usual values, means come out too large. No release "
-            "can tell. Declare bins, spikes or narrower bounds, or take the method marginals.",
+            f"Numbers of {', '.join(names)} lie evenly in equal parts of their bounds. So heaps "
+            "dissolve, and means come out too large where bounds are far wider than usual values; "
+            "no release can tell whether they are. Declare bins, spikes or narrower bounds, or "
+            "take the method marginals.",
         )
 
     @property
