@@ -61,13 +61,13 @@ def test_the_schema_with_fine_bins_survives_being_written(name, most):
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_fewer_bins_are_fewer_and_keep_every_own_edge(name):
-    """With the default ones beside them, and one at each bound."""
+    """With the default ones beside them, and those that set 0 and the bounds apart."""
     of = schema(name)
     own, found = starts(of.columns[name]), [starts(at(of, name, most)) for most in LEVELS]
     assert [len(one) for one in found] == sorted(len(one) for one in found)
     for most, one in zip(LEVELS, found, strict=True):
         assert set(own) <= set(one)
-        assert len(one) <= max(most, most // 2 + len(own) + 4)
+        assert len(one) <= max(most, most // 2 + len(own) + 8)
     assert len(found[0]) < len(found[-1])
 
 
@@ -101,6 +101,33 @@ def test_there_is_resolution_near_zero_and_at_the_bounds(name):
         assert widths[-1] < (high - low) / 500
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("cents", (0.0, 0.01)),
+        ("age", (0, 1)),
+        ("income", (0, 1)),
+        ("years", (datetime.date(1900, 1, 1), datetime.date(1900, 1, 2))),
+    ],
+)
+@pytest.mark.parametrize("most", LEVELS)
+def test_zero_and_the_lower_bound_share_their_bin_with_no_other_value(name, values, most):
+    """So counts tell a heap there from numbers beside it; the smallest numbers likewise."""
+    of = schema(name)
+    coder = Coder(of.with_bins(fine_bins(of, most)))
+    high = of.columns[name].upper
+    (states,) = coder.code(pl.DataFrame({name: pl.Series([*values, high])}))
+    assert len(np.unique(states)) == 3
+
+
+def test_the_upper_bound_of_decimals_has_a_bin_of_its_own():
+    of = schema("cents")
+    last = of.columns["cents"].upper
+    coder = Coder(of.with_bins(fine_bins(of)))
+    (states,) = coder.code(pl.DataFrame({"cents": [last - 0.01, last]}))
+    assert states[0] != states[1]
+
+
 @pytest.mark.parametrize("name", ["amount", "cents", "income", "signed"])
 def test_edges_of_the_number_line_are_among_them(name):
     """So that counts of both can be put together."""
@@ -119,13 +146,13 @@ def test_few_values_have_a_bin_each():
     tenths = schema("tenths")
     coder = Coder(tenths.with_bins(fine_bins(tenths)))
     (states,) = coder.code(pl.DataFrame({"tenths": values}))
-    assert len(np.unique(states)) == 125  # 12.4 and 12.5, the upper bound, share one
+    assert len(np.unique(states)) == 126
 
 
 def test_dates_begin_with_weeks_months_and_years():
     epoch = datetime.date(1970, 1, 1).toordinal()
     of = schema("weeks", "months", "years")
-    fine = of.with_bins(fine_bins(of))
+    fine = of.with_bins(fine_bins(of, points=False))
     for name, begins in (
         ("weeks", lambda day: day.weekday() == 0),
         ("months", lambda day: day.day == 1),
@@ -198,3 +225,17 @@ def test_declared_bins_stay():
     declared = 'kind = "integer"\nlower = 0\nupper = 9000\nbins = [0, 40, 900, 9000]'
     of = Schema.loads(f"[columns.x]\n{declared}\nreviewed = true")
     assert coarse_again(of) == of
+
+
+def test_bins_stay_where_spikes_fill_a_default_bin():
+    """Each value has a bin by default, and one of spikes alone cannot be."""
+    declared = 'kind = "integer"\nlower = -5\nupper = 5\nbins = [-5, 0, 5]\nspikes = [0]'
+    of = Schema.loads(f"[columns.x]\n{declared}\nreviewed = true")
+    assert coarse_again(of) == of
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_bins_of_older_releases_are_the_default_ones_as_well(name):
+    of = schema(name)
+    older = of.with_bins(fine_bins(of, points=False))
+    assert coarse_again(Schema.loads(older.dumps())).columns == of.columns

@@ -238,7 +238,7 @@ def test_widths_of_states():
 def test_records_at_a_bound_with_nobody_beside_them_are_at_the_bound(text, bound):
     """In the narrow bin there; with somebody in the wide bin beside it they are spread over it."""
     own = schema(text)
-    column = own.with_bins(fine_bins(own)).columns["x"]
+    column = own.with_bins(fine_bins(own, points=False)).columns["x"]
     masses = np.zeros(column.n_ordinary)
     bins = [k for k, interval in enumerate(column.intervals) if not interval.spike]
     masses[bins[0]], masses[bins[-1]] = 100.0, 50.0

@@ -10,7 +10,10 @@ first of them, or the tail does. So a column gets fine bins, from its public bou
 * else about half of the bins of equal width, those of the column's number line
   (`features.line_cells`), so that a release that has both can put them together; and the other half
   of widths that grow in proportion to the distance from 0, or from the bound next to 0 where 0 is
-  out of bounds; narrow ones at the bounds keep what was clipped to them together.
+  out of bounds; narrow ones at the bounds keep what was clipped to them together;
+* and 0 and both bounds stand alone, as zeros and top codes do: in a bin of that value (edges cannot
+  set the largest whole number apart, so it shares one with the value before it), or in one of
+  `POINT` of the range where no decimals are declared (`models.within_bins`).
 
 Bins that the schema declares are left as they are: a list of edges, or a number other than the
 default. All edges of the schema stay edges, so that rules that name whole bins still do.
@@ -32,6 +35,7 @@ from pydantic import ValidationError
 from understudy.families.bin_edges import declared_bins, merged_starts, numeric_columns
 from understudy.families.calendar_edges import calendar_edges
 from understudy.features.line_cells import Numeric, line_bins
+from understudy.models.within_bins import POINT
 from understudy.schema import NUMERIC, Column, Continuous, Date, Datetime, Integer, Schema, Time
 from understudy.schema.number_columns import DEFAULT_BINS
 
@@ -45,6 +49,7 @@ _GROWING = 62  # growing bins, at most
 _LINED = 128  # bins, from which on those of the number line are among them
 _SMALLEST = 1e-6  # first width of the growing ones, in parts of the distance that they cover
 _SLOWEST = 1.08  # ratio of their ends: finer ones would hold hardly any record more
+_RELATIVE = 2.0**-46  # least width of a bin, in parts of its numbers, for them to tell it apart
 _EDGE = 1 / 2048  # width of the bins at the bounds, in parts of the range
 
 FineBins = dict[str, int | tuple[Any, ...]]
@@ -64,7 +69,7 @@ def bins_for(records: float) -> int:
     return min(LEVELS, key=lambda level: abs(math.log(level / wanted)))
 
 
-def fine_bins(schema: Schema, most: int = LEVELS[-1]) -> FineBins:
+def fine_bins(schema: Schema, most: int = LEVELS[-1], *, points: bool = True) -> FineBins:
     """Fine bins of the numeric columns whose bins are the default ones.
 
     A schema file does not tell a declared number of bins from the default if both are 20.
@@ -72,6 +77,7 @@ def fine_bins(schema: Schema, most: int = LEVELS[-1]) -> FineBins:
     Args:
         schema: the public schema.
         most: about how many, one of `LEVELS`; the default ones beside it.
+        points: whether 0 and the bounds stand alone; older releases lack these bins.
 
     Returns:
         What `Schema.with_bins` takes; columns that keep their bins are left out.
@@ -90,7 +96,8 @@ def fine_bins(schema: Schema, most: int = LEVELS[-1]) -> FineBins:
         column = schema.columns[name]
         if _by_default(column):
             declared = [interval.low for interval in column.intervals if not interval.spike]  # type: ignore[union-attr]
-            starts = merged_starts(column, _starts(column, declared, most), set(declared))
+            own = _starts(column, declared, most, _points(column) if points else [])
+            starts = merged_starts(column, own, set(declared))
             if len(starts) > len(declared):
                 bins[name] = _declared(column, starts)
     return bins
@@ -108,9 +115,11 @@ def coarse_again(schema: Schema) -> Schema:
         coarse = own.model_copy(update={"bins": None if isinstance(own, Integer) else DEFAULT_BINS})
         try:
             former = alone.model_copy(update={"columns": {name: coarse}, "forbidden": ()})
-        except ValidationError:  # it has too few values for the default bins, so it never had them
+        except ValidationError:
+            # It has too few values for the default bins, or spikes fill one: its bins were declared.
             continue
-        if any(former.with_bins(fine_bins(former, k)).columns[name] == own for k in LEVELS):
+        ways = (fine_bins(former, k, points=points) for k in LEVELS for points in (True, False))
+        if any(former.with_bins(bins).columns[name] == own for bins in ways):
             columns[name] = coarse
     return schema.model_copy(update={"columns": columns})
 
@@ -130,7 +139,23 @@ def _declared(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
     return declared_bins(column, starts)
 
 
-def _starts(column: Column, declared: list[float], most: int) -> list[float]:
+def _points(column: Column) -> list[float]:
+    """Where bins begin that set 0 and the bounds apart; none that numbers cannot tell apart."""
+    assert isinstance(column, NUMERIC)
+    low, high = column.bounds
+    step, before = _step(column) or POINT * (high - low), 1.0
+    if step < _RELATIVE * max(abs(low), abs(high)) or high - low < 4 * step:
+        return []
+    timed = isinstance(column, Date | Datetime | Time)
+    first = {low, low if timed else min(max(low, 0.0), high)}
+    after = [place + step for place in first]
+    if isinstance(column, Continuous) and column.decimals is not None:
+        after, before = [round(place, column.decimals) for place in after], 0.5
+    points = {*first, *after, high - before * step}
+    return sorted(place for place in points if low < place < high)
+
+
+def _starts(column: Column, declared: list[float], most: int, points: list[float]) -> list[float]:
     """Where bins begin, those of the schema among them, ascending."""
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
@@ -145,7 +170,8 @@ def _starts(column: Column, declared: list[float], most: int) -> list[float]:
         growing = _growing(low, high, step, min(_GROWING, most // 2))
         places = [*even, *growing, low + margin, high - margin]
     last = high - (step or (high - low) * 1e-9) if isinstance(column, Continuous) else high
-    return _apart([_on_grid(column, place) for place in places], declared, last)
+    on_grid = [_on_grid(column, place) for place in places]
+    return _apart(on_grid, [*declared, *points], last)
 
 
 def _step(column: Column) -> float:
@@ -161,13 +187,16 @@ def _on_grid(column: Column, place: float) -> float:
     return place if column.decimals is None else round(place, column.decimals)
 
 
-def _apart(places: list[float], declared: list[float], last: float) -> list[float]:
-    """Own places, and wanted ones that are within the bounds and not next to another."""
-    least = (last - declared[0]) * 1e-9
+def _apart(places: list[float], wanted: list[float], last: float) -> list[float]:
+    """Wanted places, and others that are within the bounds and not next to another.
+
+    Those that are wanted begin with the lower bound.
+    """
+    least = (last - wanted[0]) * 1e-9
     kept: list[float] = []
-    fixed = set(declared)
-    for place in sorted({*places, *declared}):
-        if place not in fixed and not declared[0] < place <= last:
+    fixed = set(wanted)
+    for place in sorted({*places, *wanted}):
+        if place not in fixed and not wanted[0] < place <= last:
             continue
         while kept and place - kept[-1] < least and kept[-1] not in fixed:
             kept.pop()

@@ -19,16 +19,19 @@ import numpy as np
 from pydantic import Field
 
 from understudy.arrays import Floats
+from understudy.families.crowded_bins import divides
+from understudy.families.fine_bins import bins_for, fine_bins
 from understudy.families.group_states import denoised_columns, expansions, numbers, run_places
 from understudy.families.measurement_plan import (
     PlannedTable,
     announced,
     natural_noise,
 )
-from understudy.families.merged_columns import Merged, observations
+from understudy.families.merged_columns import Merged, coarse_groups, observations
 from understudy.families.method import Beside, Method, Tables
 from understudy.families.moment_tables import level_tables, measured_beside, telling
 from understudy.families.network_options import require_columns
+from understudy.families.noise_room import records_per_noise
 from understudy.families.noisy_marginal import NoisyMarginal, fresh, with_lines
 from understudy.families.number_masses import fine_tables, number_masses
 from understudy.families.rank_agreement import (
@@ -51,6 +54,7 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
 from understudy.schema import Schema
+from understudy.schema.number_columns import DEFAULT_BINS
 
 REGULARISATION = 0.1
 """λ in units of 1/(median standard deviation of the noise)."""
@@ -91,7 +95,7 @@ class MarginalMethod(Method):
         before each of them is known: a table's is inversely proportional to the scale of its noise.
         """
         one_ways, d = [(name,) for name in schema.names], len(schema.names)
-        columns = [table.columns for table, _ in tables]
+        columns = [() if divides(schema, table) else table.columns for table, _ in tables]
         starts = [k for k in range(len(tables)) if columns[k : k + d] == one_ways]
         if len(starts) > fits:
             costs = [0.0, *accumulate(1 / float(Fraction(noise.scale)) for _, noise in tables)]
@@ -168,6 +172,37 @@ class MarginalMethod(Method):
         merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
         return merged if ranks is None else ranked_groups(merged, ranks)
 
+    def _fine(self, gate: Gate, spend: Fraction) -> tuple[Gate, tuple[str, ...]]:
+        """Numbers in default bins seen through fine ones, and the columns that these are.
+
+        Args:
+            gate: with the number of rows.
+            spend: what the one-way table of a column costs.
+        """
+        records = records_per_noise(gate, self._noise(gate.budget), spend)
+        bins = fine_bins(gate.schema, bins_for(records))
+        return gate.rebinned(bins), tuple(bins)
+
+    def _number_runs(
+        self,
+        schema: Schema,
+        marginals: Sequence[NoisyMarginal],
+        names: tuple[str, ...],
+        n_rows: int,
+    ) -> Merged:
+        """Columns of numbers in about `DEFAULT_BINS` runs of their fine bins, as one-ways tell.
+
+        Args:
+            schema: in fine bins.
+            marginals: a one-way table of each column.
+            names: of the columns in fine bins.
+            n_rows: number of rows.
+        """
+        found = number_masses(schema, marginals, n_rows)
+        masses = {name: found[name] for name in names}
+        ones = [one for name, one in fine_tables(marginals).items() if name in names]
+        return Merged(schema, coarse_groups(schema, ones, DEFAULT_BINS, masses), masses)
+
     def _through(
         self, gate: Gate, marginals: Sequence[NoisyMarginal], n_rows: int
     ) -> MarginalModel:
@@ -179,7 +214,8 @@ class MarginalMethod(Method):
 
     def _marginals(self, schema: Schema, tables: Tables, beside: Beside) -> list[NoisyMarginal]:
         """Tables of a fit, with what number lines say of their columns."""
-        return self._lined(schema, [NoisyMarginal(*one) for one in tables], beside)
+        fitted = [NoisyMarginal(*one) for one in tables if not divides(schema, one[0])]
+        return self._lined(schema, fitted, beside)
 
     def _lined(
         self, schema: Schema, marginals: Sequence[NoisyMarginal], beside: Beside

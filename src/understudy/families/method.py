@@ -104,6 +104,7 @@ class Method(ABC):
             that were pulled towards an even spread, so that sets keep no table as it was measured.
         shrunk: whether a penalty makes relations between columns weaker, in every set alike.
         independent: whether columns are drawn independently of each other.
+        fine_numbers: whether numbers whose bins are the default ones have fine bins (`fine_bins`).
         picked: whether records come from a generator whose parameters were chosen, or drawn under
             weights, so that nothing of the rows is kept as it was measured.
         bytes_per_cell: memory per cell of a table that is written out, for plans
@@ -118,6 +119,7 @@ class Method(ABC):
     swept: ClassVar[bool] = False
     shrunk: ClassVar[bool] = False
     independent: ClassVar[bool] = False
+    fine_numbers: ClassVar[bool] = False
     picked: ClassVar[bool] = False
     bytes_per_cell: ClassVar[int] = 40
 

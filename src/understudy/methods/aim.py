@@ -8,6 +8,9 @@
 3. Records are drawn from the model of greatest entropy that fits all tables
    (`models.graphical.max_entropy`).
 
+* **Numbers** whose bins are the default ones have fine bins in step 1 (`families.fine_bins`), and
+  about as many runs of these as the default bins in rounds. In declared bins all is as in the
+  paper.
 * **Measures** at first d one-way tables and rounds of ρ/(16 d) each (ε/(2 d) where δ = 0, as costs
   add up differently there), nine tenths of it for tables.
 * **Public**: the schema with its bins and structural zeros, the options.
@@ -29,13 +32,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, final
 
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
-from understudy.families.effort import Effort
+from understudy.families.effort import Effort, known_rows
+from understudy.families.fine_bins import fine_bins
 from understudy.families.measurement_plan import PlannedTable, planned_rounds
-from understudy.families.merged_columns import Merged
-from understudy.families.method import Facts
+from understudy.families.method import Facts, Prepared
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Accounting, Budget
 from understudy.privacy.gate import Gate
@@ -58,12 +62,13 @@ class Aim(AdaptiveMethod):
         cost="rows × marginals of three columns",
         cost_class="slow",
     )
+    fine_numbers: ClassVar[bool] = True
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One-way tables, and rounds that follow from what is measured."""
         self._workload(schema)
         _, bought = self._spends(schema, spend, budget.accounting)
-        one_ways = self._planned_one_ways(schema, bought, budget)
+        one_ways = self._planned_one_ways(schema.with_bins(fine_bins(schema)), bought, budget)
         if bought == spend:
             return tuple(one_ways)
         return (*one_ways, planned_rounds(schema, spend - bought, budget, self._cells))
@@ -78,8 +83,19 @@ class Aim(AdaptiveMethod):
             model_cells=self._cells,
         )
 
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
+        """Fine bins for numbers whose bins are the default ones."""
+        left, d = gate.remaining / fits, len(gate.schema.names)
+        _, bought = self._spends(gate.schema, left, gate.budget.accounting)
+        own, fine = self._fine(gate, bought / d)
+        return Prepared(partial(self._fit, own, fine), own.schema)
+
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the columns, then what the model gets wrong."""
+        return self._fit(gate, (), spend, n_rows)
+
+    def _fit(self, gate: Gate, fine: tuple[str, ...], spend: Fraction, n_rows: int) -> Model:
+        """The same, where some columns of numbers are in fine bins."""
         gate.require(spend)
         first, bought = self._spends(gate.schema, spend, gate.budget.accounting)
         known = self._one_ways(gate, bought)
@@ -90,7 +106,8 @@ class Aim(AdaptiveMethod):
             model_cells=self._cells,
             noise=self._noise(gate.budget),
         )
-        merged, workload = Merged(gate.schema, {}), self._workload(gate.schema)
+        merged = self._number_runs(gate.schema, known, fine, known_rows(gate))
+        workload = self._workload(merged.coarse)
         return self._in_rounds(gate, merged, known, pace, workload, bought=bought)
 
     def _spends(

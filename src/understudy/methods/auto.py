@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from understudy.families.fine_bins import fine_bins
 from understudy.schema import Schema
 
 AUTO_CELLS = 1_000
@@ -22,6 +23,7 @@ def choose(schema: Schema, epsilon: Fraction, delta: Fraction = Fraction(0)) -> 
     of all its cells is small beside the records, of which a thousand are assumed where their number
     is private. Beyond, marginals are closer to the rows than any other method here at ε = 1, pure
     or not (`benchmarks/utility.py`); of very many columns a tree of pairs is chosen in less time.
+    So are they where numbers have the default bins: a full table would keep these few.
 
     Args:
         schema: the public schema.
@@ -36,9 +38,15 @@ def choose(schema: Schema, epsilon: Fraction, delta: Fraction = Fraction(0)) -> 
         if n_cells < 10**6
         else (f"the full table has about 10^{len(str(n_cells)) - 1} cells")
     )
-    if n_cells <= most and not delta:
+    fine = fine_bins(schema)
+    if n_cells <= most and not delta and not fine:
         return "laplace", f"{cells}, at most {most:,} at this epsilon"
     if d > MANY_COLUMNS:
         return "mst", f"there are {d} columns, more than {MANY_COLUMNS}"
-    why = "and delta above 0 asks for Gaussian noise" if n_cells <= most else f"more than {most:,}"
+    if n_cells > most:
+        why = f"more than {most:,}"
+    elif delta:
+        why = "and delta above 0 asks for Gaussian noise"
+    else:
+        why = f"and {next(iter(fine))} has numbers whose bins follow from noisy counts"
     return "marginals", f"{cells}, {why}"

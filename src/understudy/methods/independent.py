@@ -4,7 +4,9 @@ The baseline that every other method has to beat, and a sound choice when only o
 matter or the budget is very small.
 
 * **Measures** the one-way table of each column, with noise in every state and in the out-of-domain
-  count. Columns are drawn by the nearest counts without negative ones.
+  count. Columns are drawn by the nearest counts without negative ones. Numbers whose bins are the
+  default ones have fine bins (`families.fine_bins`) of which noise is taken
+  (`families.number_masses`), and lie within them as `models.within_bins` says.
 * **Public**: the schema (levels, bounds, bins, structural zeros).
 * **Guarantee**: pure ε-DP with geometric or Laplace noise; (ε, δ)-DP through Gaussian DP (zCDP
   where ε is large) with discrete Gaussian noise when δ > 0. Both neighbouring relations. One-way
@@ -21,17 +23,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Literal, final
 
+from understudy.families.bin_edges import numeric_columns
+from understudy.families.effort import known_rows
+from understudy.families.fine_bins import bins_for, coarse_again, fine_bins
+from understudy.families.group_states import numbers
 from understudy.families.measurement_plan import PlannedTable, announced, natural_noise
-from understudy.families.method import Beside, Facts, Method, Tables
+from understudy.families.method import Beside, Facts, Method, Prepared, Tables
+from understudy.families.noise_room import records_per_noise
+from understudy.families.noisy_marginal import NoisyMarginal
+from understudy.families.number_masses import number_masses
 from understudy.models import Model, ProductModel
 from understudy.models.table_models import projected
 from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
-from understudy.privacy.released import NoisyTable
 from understudy.schema import Schema
 
 
@@ -55,6 +64,7 @@ class Independent(Method):
         cost="rows × columns",
         cost_class="fast",
     )
+    fine_numbers: ClassVar[bool] = True
 
     independent: ClassVar[bool] = True
 
@@ -68,13 +78,22 @@ class Independent(Method):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table per column, each with the same share."""
+        schema = schema.with_bins(fine_bins(schema))
         tables = self._tables(schema, budget)
         return announced(tables, schema, spend, budget, tables.marginals)
+
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
+        """Fine bins for numbers whose bins are the default ones."""
+        each = gate.remaining / fits / len(gate.schema.names)
+        records = records_per_noise(gate, self._noise(gate.budget.accounting), each)
+        own = gate.rebinned(fine_bins(gate.schema, bins_for(records)))
+        return Prepared(partial(self.fit, own), own.schema)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure every column."""
         tables = gate.ask(self._tables(gate.schema, gate.budget), spend=spend)
-        return _drawn_from(gate.schema, [table.value for table in tables])
+        marginals = [NoisyMarginal.of(table) for table in tables]
+        return _drawn_from(gate.schema, marginals, known_rows(gate))
 
     def _tables(self, schema: Schema, budget: Budget) -> NoisyTables:
         marginals = [(name,) for name in schema.names]
@@ -84,13 +103,24 @@ class Independent(Method):
         self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """Columns drawn by their released tables."""
-        return _drawn_from(schema, [table for table, _ in tables])
+        return _drawn_from(schema, [NoisyMarginal(*one) for one in tables], n_rows)
 
     def _noise(self, accounting: Accounting) -> NoiseName:
         return natural_noise(accounting) if self.noise == "auto" else self.noise
 
 
-def _drawn_from(schema: Schema, tables: Sequence[NoisyTable]) -> ProductModel:
-    """Columns drawn by the nearest counts that are not negative and have the same sum."""
-    weights = (projected(table.counts, table.counts.sum()) for table in tables)
-    return ProductModel(schema.domain, tuple(weights))
+def _drawn_from(schema: Schema, marginals: Sequence[NoisyMarginal], n_rows: int) -> ProductModel:
+    """Columns drawn by the nearest counts that are not negative and have the same sum.
+
+    Those of numbers in fine bins are drawn by estimated records, of so many rows.
+    """
+    weights = {
+        one.table.columns[0]: projected(one.table.counts, one.table.counts.sum())
+        for one in marginals
+    }
+    declared = coarse_again(schema).columns
+    fine = {name for name in numeric_columns(schema) if declared[name] != schema.columns[name]}
+    lined = [one for one in marginals if fine.intersection(one.table.columns)]
+    weights |= number_masses(schema, lined, n_rows)
+    within = numbers(schema, {name: weights[name] for name in fine})
+    return ProductModel(schema.domain, tuple(weights.values()), within)

@@ -58,6 +58,7 @@ from pydantic import Field
 
 from understudy.arrays import Floats
 from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
+from understudy.families.crowded_bins import divided
 from understudy.families.effort import Effort, known_rows
 from understudy.families.fine_bins import bins_for, fine_bins
 from understudy.families.measurement_plan import (
@@ -119,6 +120,7 @@ class Marginals(AdaptiveMethod):
         cost="rows × marginals of three columns",
         cost_class="slow",
     )
+    fine_numbers: ClassVar[bool] = True
 
     bins: Annotated[int, Field(ge=2)] | None = None
     one_way_share: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -211,6 +213,7 @@ class Marginals(AdaptiveMethod):
         known, finer = self._with_runs(gate, known, runs, wide, room)
         masses = number_masses(schema, known, known_rows(gate))
         ones = [*fine_tables(known).values()]
+        left -= divided(gate, self._noise(gate.budget), masses, fine_tables(known), left)
         groups = coarse_groups(schema, ones, most, masses, finer, room=room)
         view, merged = gate.grouped(groups), Merged(schema, groups, masses)
         if tied:

@@ -8,6 +8,9 @@
 4. Among all distributions that fit the tables best, that of greatest entropy; records are drawn
    from it (`models.graphical.max_entropy`).
 
+* **Numbers** whose bins are the default ones have fine bins in step 1 (`families.fine_bins`), and
+  about as many runs of these as the default bins in steps 2 to 4. In declared bins all is as in the
+  paper.
 * **Measures** a third of the budget each in steps 1, 2 and 3, in equal parts.
 * **Public**: the schema with its bins and structural zeros, and the options. States are merged by
   what was released. States that differ in a structural zero are never merged, so that zeros stay
@@ -31,16 +34,18 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from typing import ClassVar, final
 
 import numpy as np
 
 from understudy.families.effort import Effort, known_rows, pairs_effort
+from understudy.families.fine_bins import fine_bins
 from understudy.families.marginal_family import MarginalMethod, fit_of
 from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
 from understudy.families.merged_columns import Merged, rare_groups
-from understudy.families.method import Facts
+from understudy.families.method import Facts, Prepared
 from understudy.families.noisy_marginal import NoisyMarginal
 from understudy.families.workload import small
 from understudy.models import Model
@@ -67,12 +72,14 @@ class Mst(MarginalMethod):
         cost="rows × pairs of columns",
         cost_class="fast",
     )
+    fine_numbers: ClassVar[bool] = True
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One-way tables, choices, and tables of pairs that are not known yet."""
         third, d = spend / 3, len(schema.names)
+        fine = schema.with_bins(fine_bins(schema))
         if d == 1:
-            return tuple(self._planned_one_ways(schema, spend, budget))
+            return tuple(self._planned_one_ways(fine, spend, budget))
         shares = split(third, [1] * (d - 1))
         sizes = sorted(schema.sizes)
         largest = int(min(sizes[-1] * sizes[-2], max(self._cells, sizes[-1])))
@@ -89,25 +96,36 @@ class Mst(MarginalMethod):
             )
             for share in shares
         ]
-        return (*self._planned_one_ways(schema, third, budget), *choices, *pairs)
+        return (*self._planned_one_ways(fine, third, budget), *choices, *pairs)
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """All pairs are counted once (`understudy.families.effort`)."""
         return pairs_effort(schema, self._cells)
 
+    def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
+        """Fine bins for numbers whose bins are the default ones."""
+        d = len(gate.schema.names)
+        each = gate.remaining / fits / (3 * d if d > 1 else 1)
+        own, fine = self._fine(gate, each)
+        return Prepared(partial(self._fit, own, fine), own.schema)
+
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure columns, grow the tree, measure its pairs."""
+        return self._fit(gate, (), spend, n_rows)
+
+    def _fit(self, gate: Gate, fine: tuple[str, ...], spend: Fraction, n_rows: int) -> Model:
+        """The same, where some columns of numbers are in fine bins."""
         gate.require(spend)
         names, total = gate.schema.names, known_rows(gate)
         if len(names) == 1:
             return self._through(gate, self._one_ways(gate, spend), total)
         third = spend / 3
         marginals = self._one_ways(gate, third)
-        merged = Merged(gate.schema, rare_groups(gate.schema, marginals))
-        view, model = (
-            gate.grouped(merged.groups),
-            fit_of(merged, marginals, total, model_cells=self._cells),
-        )
+        runs = self._number_runs(gate.schema, marginals, fine, total)
+        groups = {**rare_groups(gate.schema, marginals), **runs.groups}
+        merged = Merged(gate.schema, groups, runs.masses)
+        view = gate.grouped(merged.groups)
+        model = fit_of(merged, marginals, total, model_cells=self._cells)
         pairs = self._tree(view, model, third)
         distribution = self._noise(gate.budget)
         marginals += [

@@ -64,7 +64,9 @@ def held_states(
     return held
 
 
-def open_states(noisy: Floats, stddev: Floats, total: float, *, normal: bool = True) -> Flags:
+def open_states(
+    noisy: Floats, stddev: Floats, total: float, *, normal: bool = True, lowered: bool = True
+) -> Flags:
     """Which states hold records, as far as noise does not explain their counts.
 
     Args:
@@ -72,6 +74,7 @@ def open_states(noisy: Floats, stddev: Floats, total: float, *, normal: bool = T
         stddev: of the noise in each, same shape.
         total: records in all of them.
         normal: whether noise is; that of Laplace has heavier tails.
+        lowered: whether thresholds fall until noise explains what open states lack.
 
     Returns:
         Shape (K,); all True if the counts do not tell.
@@ -83,7 +86,7 @@ def open_states(noisy: Floats, stddev: Floats, total: float, *, normal: bool = T
     """
     if not stddev.all():
         return noisy > 0 if (noisy > 0).any() else np.ones(len(noisy), dtype=np.bool_)
-    for parts in _LOWER:
+    for parts in _LOWER if lowered else _LOWER[:1]:
         found = _scanned(noisy / stddev, *(part * (1.0 if normal else HEAVIER) for part in parts))
         lack = total - noisy[found].sum()
         if found.any() and lack <= _LACK * np.linalg.norm(stddev[found]):

@@ -6,6 +6,8 @@ smoothed (`models.share_tree`), but for
 * **bounds**, which hold what is beyond them. A narrow bin at a bound that is open while the one
   beside it is empty keeps its noisy count: the rest of the line says nothing of a heap of top
   codes.
+* **heaps**, bins of one value that hold more than all bins beside them: they are no part of a tail
+  (`models.within_bins`).
 * **tails** of about `TAIL` standard deviations of noise. They are given the shape of a generalised
   Pareto distribution, to which tails beyond high thresholds tend. Its scale and shape have a grid
   of values, and so has how rough the tail is (even numbers, multiples of 5). A tail has the mean
@@ -25,13 +27,20 @@ import numpy as np
 
 from understudy.arrays import Flags, Floats, Integers
 from understudy.models.share_tree import denoised
-from understudy.models.within_bins import bins_on_line, ends_apart, state_widths
+from understudy.models.within_bins import (
+    bins_on_line,
+    ends_apart,
+    heaps_on_line,
+    state_widths,
+    without,
+)
 from understudy.schema import Calendar, Continuous, Integer
 
 LEAST_HELD = 0.5
 """Estimated records from which on a state holds any."""
 TAIL = 16.0
 """Records of a tail, in standard deviations of the noise of a state."""
+_CLEAR = 5.0  # standard deviations of its noise above which a count is no noise
 _APART = 3  # bins from one part of a column to another
 _MOST = 0.25  # of all records, in a tail
 _MISSED = 4.0  # standard deviations by which a count is clearly missed
@@ -61,13 +70,18 @@ def estimated_records(
         total: of the estimates.
         held: which states hold records; others have their part of a tail alone.
     """
-    bins, edges = bins_on_line(column)
+    bins, edges, single = bins_on_line(column)
+    heaps = heaps_on_line(edges, np.where(held[bins], counts[bins], 0.0), single)
+    heaps &= counts[bins] > _CLEAR * stddev[bins]
     clipped = np.zeros(column.size, dtype=np.bool_)
     clipped[bins[ends_apart(edges, held[bins].astype(np.float64))]] = True
-    own = np.where(clipped, np.clip(counts, 0.0, max(total, 0.0) / 2), 0.0)
+    own = np.where(clipped, np.maximum(counts, 0.0), 0.0)
+    own *= min(1.0, max(total, 0.0) / max(float(own.sum()), LEAST_HELD))
     widths = np.where(held & ~clipped, state_widths(column), 0.0)
     masses = own + denoised(counts, stddev, total=total - own.sum(), widths=widths)
-    masses[bins] = with_tails(masses[bins], counts[bins], stddev[bins], edges, held[bins])
+    line = bins[~heaps]
+    cut = without(edges, heaps)
+    masses[line] = with_tails(masses[line], counts[line], stddev[line], cut, held[line])
     return masses
 
 

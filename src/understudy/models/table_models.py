@@ -6,7 +6,8 @@ parameters drawn again for each set.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy.arrays import Floats
 from understudy.models.model import Sample, States
+from understudy.models.within_bins import WithinBins
 from understudy.privacy.mechanisms.records.imputation_draws import imputed_records
 from understudy.privacy.mechanisms.records.imputers import Imputation, fit_imputers
 from understudy.privacy.noise.randomness import SeededRandomness
@@ -93,16 +95,21 @@ class ProductModel:
         domain: sizes and structural zeros of all columns.
         weights: non-negative weight of each state, one array per column. A column without weight
             is uniform; if no allowed cell has weight, records are uniform over the allowed cells.
+        numbers: by name of a column of numbers, its place and how its bins become numbers; others
+            are spread over their bins.
     """
 
     domain: Domain
     weights: tuple[NDArray[Any], ...]
+    numbers: Mapping[str, tuple[int, WithinBins]] = field(default_factory=dict)
 
     in_parts: ClassVar[bool] = True
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw independent records."""
-        return Sample([*self.domain.draw(n_rows, rng.random, self._product)])
+        states: States = [*self.domain.draw(n_rows, rng.random, self._product)]
+        values = {name: within.draw(states[j], rng) for name, (j, within) in self.numbers.items()}
+        return Sample(states, values)
 
     @cached_property
     def _product(self) -> list[NDArray[np.float64]]:

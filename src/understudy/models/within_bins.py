@@ -9,7 +9,10 @@ which keeps the mass of each bin exactly and bends only as much as its neighbour
 * Whole numbers, days and declared decimals are cells of that line: each value receives the mass of
   its cell. Spikes are cut out of the line, for whether a record sits on one is its state's affair.
 * What is beyond the bounds is clipped to them: the records of a narrow bin at a bound, with nobody
-  in the bin beside it, are at the bound itself.
+  in the bin beside it, are at the bound itself. So are those of the last two whole numbers, which
+  edges cannot divide, where these two are much fuller than the values beside them.
+* Where there is no grid, a bin of `POINT` of the range stands for the number that it begins with;
+  the last one for the bound.
 * The records of a bin take evenly spaced places in its distribution, in random order: their mean
   has no Monte Carlo error but for the last part of a record.
 
@@ -26,13 +29,20 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats, Integers
+from understudy.arrays import Flags, Floats, Integers
 from understudy.models.even_draws import dealt
 from understudy.schema import Calendar, Continuous, Integer
 from understudy.schema.cell_values import EXACT_INTEGER
 
+POINT: Final = 2.0**-28
+"""Width of a bin, in parts of the range, up to which it stands for one number: where there is no
+grid."""
 NARROW: Final = 1 / 24
 """Width of a bin at a bound, in parts of the one beside it, up to which it may hold a heap."""
+CROWDED: Final = 10.0
+"""Records of a value of the last bin of a grid, in those of a value beside it, that are a heap."""
+BESIDE: Final = 4
+"""Bins on either side of a bin that are its neighbourhood."""
 FAINT: Final = 0.01
 """Records beside a heap, in parts of it, that are nobody."""
 NOBODY: Final = 1e-12
@@ -87,9 +97,16 @@ class WithinBins:
             bins = own[start : start + _AT_ONCE]
             shares = (np.arange(start, start + len(bins)) + phases[bins]) / known[bins]
             numbers[start : start + len(bins)] = line.numbers(bins, inverse(bins, shares))
-        for k in ends_apart(line.edges, self.masses[line.states]):
-            numbers[sizes[:k].sum() : sizes[: k + 1].sum()] = line.end(k > 0)
+        for k, number in self._single.items():
+            numbers[sizes[:k].sum() : sizes[: k + 1].sum()] = number
         return numbers
+
+    @cached_property
+    def _single(self) -> dict[int, float]:
+        """The number that all records of a bin have, by its place: of heaps, and of points."""
+        line, masses = self._line, self.masses[self._line.states]
+        heaps = {*ends_apart(line.edges, masses), *line.pair_apart(masses)}
+        return line.points | {k: line.end(k > 0) for k in heaps}
 
     @cached_property
     def _bin_of(self) -> NDArray[np.int32]:
@@ -104,7 +121,12 @@ class WithinBins:
 
     @cached_property
     def _bends(self) -> _Bends:
-        return _bends(self._line.edges, np.maximum(self.masses[self._line.states], 0.0))
+        line, masses = self._line, np.maximum(self.masses[self._line.states], 0.0)
+        rest = ~heaps_on_line(line.edges, masses, line.single)
+        own = _bends(without(line.edges, ~rest), masses[rest])
+        left, right = np.ones(len(masses)), np.ones(len(masses))
+        left[rest], right[rest] = own.left, own.right
+        return _Bends(left, right)
 
 
 def state_widths(column: Integer | Continuous | Calendar) -> Floats:
@@ -129,18 +151,19 @@ def state_widths(column: Integer | Continuous | Calendar) -> Floats:
     return widths
 
 
-def bins_on_line(column: Integer | Continuous | Calendar) -> tuple[Integers, Floats]:
-    """The states that are bins of more than a spike, and their edges end to end.
+def bins_on_line(column: Integer | Continuous | Calendar) -> tuple[Integers, Floats, Flags]:
+    """The states that are bins of more than a spike, their edges end to end, and which are single.
 
     Args:
         column: in the bins that the states are of.
 
     Returns:
-        States, ascending, shape (bins,), and edges on the line, shape (bins + 1,): numbers, or
-        places among the values of the grid that are no spikes.
+        States, ascending, shape (bins,); edges on the line, shape (bins + 1,): numbers, or places
+        among the values of the grid that are no spikes; and which bins hold one value, shape
+        (bins,).
     """
     line = _line_of(column)
-    return line.states, line.edges
+    return line.states, line.edges, line.single
 
 
 def ends_apart(edges: Floats, masses: Floats) -> list[int]:
@@ -164,6 +187,32 @@ def ends_apart(edges: Floats, masses: Floats) -> list[int]:
         for k, b in beside.items()
         if wide[k] <= NARROW * wide[b] and masses[k] > 0 and masses[b] <= FAINT * masses[k]
     ]
+
+
+def heaps_on_line(edges: Floats, masses: Floats, single: Flags) -> Flags:
+    """Which bins of one value hold more than all bins beside them: heaps, as good as spikes.
+
+    Args:
+        edges: of the bins, ascending, shape (bins + 1,).
+        masses: estimated records, shape (bins,).
+        single: which bins hold one value, shape (bins,).
+
+    Returns:
+        Shape (bins,); none where that would leave no bin.
+
+    Example:
+        >>> single = np.array([True, False, False])
+        >>> heaps_on_line(np.array([0.0, 1, 5, 9]), np.array([90.0, 6, 4]), single).tolist()
+        [True, False, False]
+    """
+    around = np.convolve(masses, np.ones(2 * BESIDE + 1))[BESIDE:-BESIDE] - masses
+    found = single & (masses > 0) & (masses > around)
+    return found if not found.all() else np.zeros_like(found)
+
+
+def without(edges: Floats, heaps: Flags) -> Floats:
+    """The line without some of its bins, the others end to end; shape (bins left + 1,)."""
+    return np.asarray(edges[0] + np.append(0.0, np.cumsum(np.diff(edges)[~heaps])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,6 +286,30 @@ class _Line:
         if self.grid is None and bound not in self.spikes:
             return float(bound)
         return float(self.numbers(bins, place)[0])
+
+    @property
+    def points(self) -> dict[int, float]:
+        """The number for which a bin stands, by its place, where there is no grid."""
+        if self.grid is not None:
+            return {}
+        last = len(self.states) - 1
+        return {
+            k: self.end(upper=True) if k == last else float(self.edges[k])
+            for k in np.flatnonzero(self.single).tolist()
+        }
+
+    @cached_property
+    def single(self) -> Flags:
+        """Which bins hold one value, shape (bins,)."""
+        widest = 1 if self.grid else 1.01 * POINT * (self.edges[-1] - self.edges[0])
+        return np.asarray(np.diff(self.edges) <= widest)
+
+    def pair_apart(self, masses: Floats) -> list[int]:
+        """The last bin, if it holds two values of a grid, and far more than those beside them."""
+        if self.grid is None or len(masses) < 2 or self.edges[-1] - self.edges[-2] != 2:
+            return []
+        beside, own = (masses[-2:] / np.diff(self.edges)[-2:]).tolist()
+        return [len(masses) - 1] if own > CROWDED * beside else []
 
     def numbers(self, bins: Integers, places: Floats) -> Floats:
         """The numbers at places in [0, 1] of their bins, shape (n,)."""

@@ -6,7 +6,8 @@ noise alone makes no shape (`understudy.models.shrunk_shares`). Where a column h
 are moved onto them (`understudy.models.heaped_numbers`), whatever placed them. Where second moments
 have the mean of a column, and the records' would be further from it than its standard error, cells
 get weights exp(θu) besides, u their place in their bin from 0 to 1 and θ the same in all bins, so
-that it comes to lie just within: as far as the bins allow.
+that it comes to lie just within: as far as the bins allow. Where crowded bins were counted more
+finely, their records lie in the parts that stand out (`understudy.models.divided_bins`).
 """
 
 from __future__ import annotations
@@ -20,19 +21,24 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from understudy.arrays import Floats, Integers
+from understudy.families.bin_edges import declared_bins
+from understudy.families.crowded_bins import step_of
 from understudy.families.method import Method
 from understudy.features.line_cells import Numeric, coarse_states, is_finer
 from understudy.inference.moments.measured_moments import moments_of
 from understudy.inference.noise_aware.full_tables import line_of
 from understudy.models import Sample
+from understudy.models.divided_bins import shares_of_parts
 from understudy.models.even_draws import dealt, records_by_cell, upper_ends
 from understudy.models.heaped_numbers import HeapedNumbers
 from understudy.models.shrunk_shares import shrunk
+from understudy.models.within_bins import POINT
 from understudy.release import Measurement
 from understudy.release.decoding import drawn_numbers
 from understudy.release.measurement import kept_columns
 from understudy.release.measurement_kind import Kind
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.bins import Interval
 
 _STEEPEST = 50.0  # of θ
 
@@ -178,7 +184,60 @@ class HeapedPlaces:
         return replace(self, heaps=self.heaps.settled(sizes))
 
 
-Placing = Places | HeapedPlaces
+@dataclass(frozen=True)
+class DividedPlaces:
+    """How the numbers of one column are placed whose crowded bins were counted more finely.
+
+    Attributes:
+        parts: of the bins that have peaks; records of others have no number there.
+        divided: which ordinary states these are, and False for all others; shape (states + 1,).
+        others: what places the numbers of other bins; None if the method draws them.
+    """
+
+    parts: Places
+    divided: NDArray[np.bool_]
+    others: Places | HeapedPlaces | None
+
+    def numbers(
+        self,
+        states: NDArray[np.integer[Any]],
+        rng: np.random.Generator,
+        given: NDArray[np.float64] | None = None,
+    ) -> NDArray[np.float64]:
+        """A number for each record, NaN where it is left to be drawn.
+
+        Args:
+            states: bins of the records, shape (n,).
+            rng: randomness.
+            given: numbers that the method drew, NaN for none; None for none at all.
+        """
+        if self.others is not None:
+            given = self.others.numbers(states, rng, given)
+        numbers = np.full(len(states), np.nan) if given is None else given.copy()
+        rows = np.flatnonzero(self.divided[np.minimum(states, len(self.divided) - 1)])
+        numbers[rows] = self._at_points(self.parts.numbers(states[rows], rng))
+        return numbers
+
+    def _at_points(self, numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same, but in parts that stand for one number: it is where these begin."""
+        fine = self.parts.fine
+        if step_of(fine):
+            return numbers
+        lows, highs = np.array([(one.low, one.high) for one in _bins_of(fine)]).T
+        points = highs - lows <= 1.01 * POINT * (fine.bounds[1] - fine.bounds[0])
+        part = np.maximum(np.searchsorted(lows, numbers, side="right") - 1, 0)
+        return np.where(points[part], lows[part], numbers)
+
+    def settled(self, states: NDArray[np.integer[Any]]) -> DividedPlaces:
+        """The same for some records of a whole table.
+
+        Args:
+            states: of the records of such a table, shape (n,).
+        """
+        return replace(self, others=self.others and self.others.settled(states))
+
+
+Placing = Places | HeapedPlaces | DividedPlaces
 
 
 def places_of(
@@ -196,24 +255,98 @@ def places_of(
         method: that drew the bins, and the numbers of columns that it models.
     """
     found: dict[str, Placing] = {}
-    for name, column in schema.columns.items():
-        if not isinstance(column, NUMERIC):
+    for name in schema.names:
+        if not isinstance(schema.columns[name], NUMERIC):
             continue
-        line, heaps = line_of(measurements, name), _heaps_of(measurements, name)
-        fine = None if line is None else line.binned(schema).columns[name]
-        modelled = name in method.modelled(schema)
-        if line is None or modelled or not (isinstance(fine, NUMERIC) and is_finer(fine, column)):
-            if heaps is not None:
-                moved = HeapedNumbers.of(column, heaps.counts, heaps.stddev)
-                found[name] = HeapedPlaces(column, moved)
-            continue
-        bins = coarse_states(fine, column)[: fine.n_ordinary]
-        even = np.array([_n_values(fine, k) for k in range(fine.n_ordinary)], dtype=np.float64)
-        weights = shrunk(np.asarray(line.counts[: fine.n_ordinary]), bins, even, line.stddev)
-        mean = _mean(name, measurements, schema, rows)
-        own = None if heaps is None else HeapedNumbers.of(fine, heaps.counts, heaps.stddev)
-        found[name] = Places(fine, bins, weights, mean, own)
+        if (own := _placing(measurements, schema, name, rows, method)) is not None:
+            found[name] = own
+        divided = _divided(measurements, schema, name)
+        if divided is not None and name not in kept_columns(measurements):
+            found[name] = DividedPlaces(*divided, own)
     return found
+
+
+def _placing(
+    measurements: Sequence[Measurement],
+    schema: Schema,
+    name: str,
+    rows: tuple[float, float],
+    method: Method,
+) -> Places | HeapedPlaces | None:
+    """How numbers are placed by a number line or heaps; None if a column has neither."""
+    column = schema.columns[name]
+    assert isinstance(column, NUMERIC)
+    line, heaps = line_of(measurements, name), _heaps_of(measurements, name)
+    fine = None if line is None else line.binned(schema).columns[name]
+    modelled = name in method.modelled(schema)
+    if line is None or modelled or not (isinstance(fine, NUMERIC) and is_finer(fine, column)):
+        if heaps is None:
+            return None
+        return HeapedPlaces(column, HeapedNumbers.of(column, heaps.counts, heaps.stddev))
+    bins = coarse_states(fine, column)[: fine.n_ordinary]
+    even = _lengths(fine)
+    weights = shrunk(np.asarray(line.counts[: fine.n_ordinary]), bins, even, line.stddev)
+    mean = _mean(name, measurements, schema, rows)
+    own = None if heaps is None else HeapedNumbers.of(fine, heaps.counts, heaps.stddev)
+    return Places(fine, bins, weights, mean, own)
+
+
+def _divided(
+    measurements: Sequence[Measurement], schema: Schema, name: str
+) -> tuple[Places, NDArray[np.bool_]] | None:
+    """Parts of crowded bins of a column, and which bins these are; None if it has none."""
+    column = schema.columns[name]
+    own = [
+        m for m in measurements if m.kind is Kind.TABLE and m.columns == (name,) and not m.groups
+    ]
+    finer, whole = [m for m in own if m.bins], next((m for m in own if not m.bins), None)
+    if not finer or whole is None:
+        return None
+    assert isinstance(column, NUMERIC)
+    tables = [(m, m.binned(schema).columns[name]) for m in finer]
+    starts = {one.low for _, table in tables for one in _bins_of(table)}  # type: ignore[arg-type]
+    starts |= {one.low for one in _bins_of(column)}
+    declared = declared_bins(column, sorted(starts))
+    fine = schema.part([name]).with_bins({name: declared}).columns[name]
+    assert isinstance(fine, NUMERIC)
+    if not is_finer(fine, column):
+        return None
+    bins = coarse_states(fine, column)[: fine.n_ordinary]
+    lengths = _lengths(fine)
+    weights, parents = lengths.copy(), bins
+    totals, peaked = np.asarray(whole.counts, dtype=np.float64), np.zeros(column.size + 1, np.bool_)
+    for measurement, table in tables:
+        assert isinstance(table, NUMERIC)
+        parts, counts = (
+            coarse_states(fine, table)[: fine.n_ordinary],
+            np.asarray(measurement.counts),
+        )
+        for parent in np.unique(parents):
+            inside = np.flatnonzero(parents == parent)
+            mine, places = np.unique(parts[inside], return_inverse=True)
+            if len(mine) < 2:
+                continue
+            widths = np.bincount(places, lengths[inside]).astype(np.float64)
+            shares = shares_of_parts(
+                counts[mine],
+                widths,
+                measurement.stddev,
+                float(totals[parent]),
+                normal=measurement.family.is_gaussian,
+            )
+            if shares is not None:
+                peaked[bins[inside[0]]] = True
+                own = weights[inside].sum() * shares / widths
+                weights[inside] = own[places] * lengths[inside]
+        cells = np.stack([parents, parts])
+        _, first, parents = np.unique(cells, axis=1, return_index=True, return_inverse=True)
+        parents = parents.reshape(-1)
+        totals = counts[parts[first]].astype(np.float64)
+    return (Places(fine, bins, weights, None), peaked) if peaked.any() else None
+
+
+def _bins_of(column: Numeric) -> list[Interval]:
+    return [one for one in column.intervals if not one.spike]
 
 
 def _heaps_of(measurements: Sequence[Measurement], name: str) -> Measurement | None:
@@ -246,10 +379,10 @@ def placed(
     return {**drawn.values, **mine}
 
 
-def _n_values(fine: Numeric, state: int) -> float:
-    """How much of the line a state covers: even weights within a bin."""
-    interval = fine.intervals[state]
-    return max(interval.high - interval.low, 0.0) or 1.0
+def _lengths(fine: Numeric) -> Floats:
+    """How much of the line each state covers: even weights within a bin; shape (ordinary,)."""
+    spans = [max(one.high - one.low, 0.0) or 1.0 for one in fine.intervals]
+    return np.array(spans, dtype=np.float64)
 
 
 def _mean(

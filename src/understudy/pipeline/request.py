@@ -14,6 +14,7 @@ from typing import Any
 from understudy.arguments import require_mapping, require_text, require_whole
 from understudy.errors import MethodError
 from understudy.families.adaptive_rounds import AdaptiveMethod
+from understudy.families.fine_bins import fine_bins
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Method
 from understudy.features.heap_cells import heaped_columns
@@ -180,8 +181,22 @@ class Request:
     @property
     def remarks(self) -> tuple[str, ...]:
         """What else there is to know, in sentences."""
-        said = self.method.remarks(self.schema)
+        said = self.method.remarks(self.schema) + self._said_of_bins
         return said + self.method.cautions(self.schema, self.fit_spend, self.budget)
+
+    @property
+    def _said_of_bins(self) -> tuple[str, ...]:
+        """Which numbers lie evenly in wide bins, and what mends that."""
+        modelled = self.method.modelled(self.schema)
+        names = [name for name in fine_bins(self.schema) if name not in modelled]
+        if self.method.fine_numbers or not names:
+            return ()
+        return (
+            f"Numbers of {', '.join(names)} lie evenly in equal parts of their bounds. So heaps "
+            "dissolve, and means come out too large where bounds are far wider than usual values; "
+            "no release can tell whether they are. Declare bins, spikes or narrower bounds, or "
+            "take the method marginals.",
+        )
 
     @property
     def options(self) -> dict[str, Any]:
