@@ -80,6 +80,21 @@ def analyze_release(
         raise helped(error, release, question, ask) from None
 
 
+def is_answered(release: Release, kind: str, formula: str) -> bool:
+    """Whether a question has valid error bars; nothing is looked for that would help.
+
+    Args:
+        release: that is asked.
+        kind: of the question.
+        formula: of what.
+    """
+    try:
+        question = Question.of(kind, formula, release.schema)
+        return _within_bounds(release, question, level=0.95, anyway=False).valid
+    except InferenceError:
+        return False
+
+
 def _within_bounds(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
     """The answer to a question, unless it rests on numbers beyond the bounds."""
     analysis = _answered(release, question, anyway=anyway, level=level)
