@@ -20,7 +20,7 @@ from understudy.inference.estimates.analysis_records import is_grouping, level_v
 from understudy.release import Release
 from understudy.schema import NUMERIC, Boolean, Continuous, Integer, Schema
 
-MOST_ASKED = 12
+MOST_ASKED = 8
 """Questions of a kind about two columns that are asked."""
 MOST_SINGLE = 60
 """Questions of a kind about one column that are asked."""
