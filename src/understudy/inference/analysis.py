@@ -73,10 +73,10 @@ class Analysis:
         """What the columns are."""
         biased = self.kind != "quantile" and self.pooled.bias.any()
         p = P_VALUES.get(self.kind, " p: two-sided, of the value 0;")
+        hidden = "; lower and upper allow for what bins, absences or records out of domain hide"
         return (
             f"lower, upper: {100 * self.level:g} % interval;{p} synth.: share of the variance by "
-            "synthesis and privacy noise"
-            f"{'; lower and upper allow for what bins or absent values may hide' * bool(biased)}."
+            f"synthesis and privacy noise{hidden * bool(biased)}."
         )
 
     def rows(self) -> list[tuple[str, ...]]:

@@ -80,6 +80,21 @@ def analyze_release(
         raise helped(error, release, question, ask) from None
 
 
+def is_answered(release: Release, kind: str, formula: str) -> bool:
+    """Whether a question has valid error bars; nothing is looked for that would help.
+
+    Args:
+        release: that is asked.
+        kind: of the question.
+        formula: of what.
+    """
+    try:
+        question = Question.of(kind, formula, release.schema)
+        return _within_bounds(release, question, level=0.95, anyway=False).valid
+    except InferenceError:
+        return False
+
+
 def _within_bounds(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
     """The answer to a question, unless it rests on numbers beyond the bounds."""
     analysis = _answered(release, question, anyway=anyway, level=level)
@@ -108,14 +123,16 @@ def within_bounds(
         RefusedError: it rests on them, and is not given `anyway`.
     """
     doubt, notes = beyond_bounds.doubts(release, question, analysis.pooled, analysis.level)
-    doubt = out_of_domain.doubt(release, question, analysis.pooled) or doubt
+    pooled, lacking, said = out_of_domain.require_counted(release, question, analysis.pooled)
+    doubt = lacking or doubt
     if doubt is not None and not anyway:
         raise doubt
+    analysis = replace(analysis, pooled=pooled)
     if doubt is not None and analysis.valid:
         analysis = replace(analysis, valid=False, reason=f"{STAMP}: {doubt.reason}")
     limits = _limits(question, release.schema)
     cut = caveats.cut_notes(question.kind, analysis.pooled, analysis.level, limits)
-    return replace(analysis, notes=(*analysis.notes, *notes, *cut), limits=limits)
+    return replace(analysis, notes=(*analysis.notes, *notes, *said, *cut), limits=limits)
 
 
 def _limits(question: Question, schema: Schema) -> tuple[float, float]:

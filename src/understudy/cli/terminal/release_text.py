@@ -262,30 +262,31 @@ def release(loaded: Release) -> None:
     out.print(ledger)
     if len(manifest.ledger) > MOST_ROWS:
         out.print(f"… and {len(manifest.ledger) - MOST_ROWS} more steps (all with --json).")
-    out.print(_answers_table(loaded))
+    out.print(answers_table(loaded))
     doubtful = [public for public in promise.public_inputs if public.note]
     for public in doubtful:
         out.print(escape(f"Doubtful public input: {public.what}: {public.note}"))
 
 
-def _answers_table(loaded: Release) -> Table:
+def answers_table(loaded: Release) -> Table:
     """Which questions are answered with error bars, and how exactly."""
-    from understudy.inference.choice.expected_widths import ASSUMED, ExpectedWidths
+    from understudy.inference.answered_questions import answered_kinds
+    from understudy.inference.choice.expected_widths import ASSUMED
 
     table = Table(title="What it answers with error bars", caption=ASSUMED, caption_justify="left")
     for heading in ("question", "answered for", "expected half-width"):
         table.add_column(heading, overflow="fold")
-    for line in ExpectedWidths(loaded).kinds():
-        many = (
-            "–"
-            if not line.found.widths
-            else f"{len(line.found.widths):,} of {line.possible:,} {line.what}"
-        )
+    for asked in answered_kinds(loaded):
+        line, n = asked.kind, len(asked.answered)
+        part = "" if asked.is_complete else f" that were asked about, of {line.possible:,}"
+        of = line.possible if asked.is_complete else asked.asked
+        many = f"{n:,} of {of:,} {line.what}{part}" if n else "–"
         lost = f", {len(line.found.lost):,} lost in the noise" * bool(line.found.lost)
-        names = [" × ".join(columns) for columns in list(line.found.widths)[:_MOST_NAMED]]
-        more = " …" * (len(line.found.widths) > _MOST_NAMED)
-        shown = f"{many}{lost}" + f"\n{escape(', '.join(names) + more)}" * bool(names)
-        table.add_row(escape(line.question), shown, escape(line.width or "–"))
+        refused = f", {len(asked.refused):,} refused" * bool(asked.refused)
+        names = [f"{one.kind} {one.formula}" for one in list(asked.answered.values())[:_MOST_NAMED]]
+        more = " …" * (n > _MOST_NAMED)
+        shown = f"{many}{lost}{refused}" + f"\n{escape(', '.join(names) + more)}" * bool(names)
+        table.add_row(escape(line.question), shown, escape((line.width if n else "") or "–"))
     return table
 
 

@@ -68,6 +68,7 @@ class Advice:
         levels: columns that it has as levels, one for each value: bins hide where numbers lie.
         analysis: that it declares.
         delta: of the release that declares it.
+        rules: of the schema, which records may break.
     """
 
     kind: Kind
@@ -79,6 +80,7 @@ class Advice:
     levels: tuple[str, ...] = ()
     analysis: str = ""
     delta: str = "0"
+    rules: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -93,9 +95,12 @@ class Advice:
                 "larger lines_share, is expected to count them closely enough"
             )
         if self.kind == "domain":
+            broken = f", and has no rule that records break ({', '.join(self.rules)})," * bool(
+                self.rules
+            )
             return (
                 "a release whose schema declares what stands there in "
-                f'{" and ".join(self.columns)} (missing = [""] for empty cells) answers it'
+                f'{" and ".join(self.columns)} (missing = [""] for empty cells){broken} answers it'
             )
         if self.kind == "declare":
             return (

@@ -50,7 +50,13 @@ from understudy.features.line_cells import LineCells
 from understudy.inference.choice.advice import EPSILONS, Advice, RefusedError
 from understudy.inference.estimates import formulas
 from understudy.inference.estimates.analysis_records import MOST_POINTS, Records, cell_points
-from understudy.inference.estimates.estimands import MODELS, Estimand
+from understudy.inference.estimates.estimands import (
+    BOUNDED,
+    OF_GROUPS,
+    TWO_WAY,
+    Estimand,
+    terms_of,
+)
 from understudy.inference.estimates.estimators import Question
 from understudy.inference.noise_aware.full_tables import line_of
 from understudy.inference.noise_aware.line_tables import line_schema
@@ -149,8 +155,9 @@ def doubts(
     if certain:
         columns = tuple(dict.fromkeys(one.column for one in certain))
         return RefusedError(_reason(certain), Advice("bounds", columns)), ()
+    counted = tuple(_in_end_bins(release, question))
     if not rests:
-        return None, ()
+        return None, counted
     unknown = [one for one in rests if one.most > MOST_BEYOND]
     if unknown:
         return RefusedError(_unknown(unknown), _closer_count(release, unknown)), ()
@@ -158,7 +165,22 @@ def doubts(
     return None, (
         "Numbers outside the declared bounds count as the bounds. By noisy counts these are at "
         f"most so many of the records: {most}.",
+        *counted,
     )
+
+
+def _in_end_bins(release: Release, question: Question) -> Iterator[str]:
+    """What the end bins of columns have beside their numbers, where bins are asked about."""
+    numbers = _numbers_of(question, release.schema)
+    for name in question.columns:
+        line = line_of(release.measurements, name)
+        if name not in numbers and line is not None:
+            for one in beyond(line, release):
+                if one.certain:
+                    yield (
+                        f"About {_percent(one.share)} of the records (a noisy number) have {name} "
+                        f"{one.side} {one.bound}, its declared bound, and count in the bin there."
+                    )
 
 
 def _reason(certain: list[Beyond]) -> str:
@@ -207,25 +229,50 @@ def _rests_on(
                     yield one
 
 
-def _simple(question: Question) -> Estimand | None:
-    """What is asked, if it is of an expression: no model, and no function."""
+def _parts(question: Question, schema: Schema) -> tuple[Estimand, ...] | None:
+    """The expressions by whose values alone records count; None where there are no such.
+
+    So whatever is not named here, a model, a function or a kind yet to come, rests on all of its
+    numbers. Columns whose levels or bins are asked about are no expressions.
+    """
     asked = question.asked
-    is_simple = isinstance(asked, Estimand) and asked.kind not in (*MODELS, "correlation")
-    return asked if is_simple and isinstance(asked, Estimand) else None
+    if not isinstance(asked, Estimand):
+        return None
+    if asked.kind in BOUNDED:
+        return (asked,) if asked.expression else ()
+    if asked.kind in (*TWO_WAY, *OF_GROUPS):
+        groups, numbers = terms_of(asked.kind, asked.formula)
+        conditions = [term for term in groups if term.strip("`") not in schema.columns]
+        return tuple(
+            Estimand("mean", term, asked.columns, expression=term)
+            for term in (*conditions, *numbers)
+        )
+    return None
 
 
 def _numbers_of(question: Question, schema: Schema) -> tuple[str, ...]:
     """Numeric columns whose numbers a question is about."""
-    asked = _simple(question)
-    used = question.columns if asked is None else asked.used
-    return tuple(name for name in used if isinstance(schema.columns[name], NUMERIC))
+    parts = _parts(question, schema)
+    used = {*question.columns} if parts is None else {name for one in parts for name in one.used}
+    return tuple(
+        n for n in question.columns if n in used and isinstance(schema.columns[n], NUMERIC)
+    )
 
 
 def _depends(question: Question, schema: Schema, one: Beyond, pooled: Pooled, level: float) -> bool:
     """Whether numbers beyond a bound could change an answer."""
-    asked = _simple(question)
-    tried = None if asked is None else _values(asked, schema, one)
-    if asked is None or tried is None:
+    parts = _parts(question, schema)
+    if parts is None:
+        return True
+    return any(
+        _moves(asked, schema, one, pooled, level) for asked in parts if one.column in asked.used
+    )
+
+
+def _moves(asked: Estimand, schema: Schema, one: Beyond, pooled: Pooled, level: float) -> bool:
+    """Whether numbers beyond a bound change the values of an expression, so far that it matters."""
+    tried = _values(asked, schema, one)
+    if tried is None:
         return True
     at, further = tried
     if (at == further).all():

@@ -10,7 +10,7 @@ from understudy.inference.choice.release_facts import Facts, merged_columns
 from understudy.inference.estimates.analysis_records import is_binned
 from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.noise_aware.count_estimates import Counted
-from understudy.inference.noise_aware.full_tables import covers, line_of
+from understudy.inference.noise_aware.full_tables import covering, line_of
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
 from understudy.release.measurement_kind import Kind
@@ -24,17 +24,10 @@ def count_notes(
     measurements: Sequence[Measurement], estimand: Estimand, counted: Counted
 ) -> Iterator[str]:
     """What to know of an estimate from noisy counts."""
-    used = [measurement for measurement in measurements if covers(measurement, estimand.columns)]
+    used = covering(measurements, estimand.columns)
     if len(used) > 1:
         yield f"{len(used)} noisy tables were averaged, weighted by their precision."
     yield from _counted_notes(estimand, counted)
-    outside = sum(measurement.outside for measurement in used) / len(used)
-    spread = sum(measurement.stddev**2 for measurement in used) ** 0.5 / len(used)
-    if outside > _SIGMAS * spread:
-        yield (
-            f"About {outside:,.0f} records (a noisy number) have a value outside the schema's "
-            "domain and are in no table."
-        )
 
 
 def draw_notes(estimand: Estimand, counted: Counted) -> Iterator[str]:

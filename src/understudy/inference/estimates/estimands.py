@@ -31,6 +31,9 @@ RATIOS: Final = ("mean", *SHARES)
 MODELS: Final = ("ols", "logit", "poisson")
 TWO_WAY: Final = ("odds-ratio", "independence")
 OF_GROUPS: Final = ("standardised-difference", "ratio")
+BOUNDED: Final = (*RATIOS, "total", "quantile")
+"""Kinds whose answers a few records change by a bounded amount: each adds the value of one
+expression, or counts as one of a level."""
 KINDS: Final = (*RATIOS, "total", "quantile", "correlation", *TWO_WAY, *OF_GROUPS, *MODELS)
 MOST_QUANTITIES = 1_000
 _COUNTS: Final = "a noisy table of both columns, or second moments of their levels"

@@ -51,7 +51,7 @@ from understudy.inference.noise_aware.cell_scores import (
     ratio,
     sum_by,
 )
-from understudy.inference.noise_aware.full_tables import covers
+from understudy.inference.noise_aware.full_tables import covering
 from understudy.inference.noise_aware.noisy_tables import Sources, Table, marginal, pooled_table
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement
@@ -206,7 +206,7 @@ def estimate_counts(
     Raises:
         InferenceError: the expression cannot be computed, or not record by record.
     """
-    used = [measurement for measurement in measurements if covers(measurement, estimand.columns)]
+    used = covering(measurements, estimand.columns)
     table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
     return table_estimates(estimand, table, schema, len(used))
 

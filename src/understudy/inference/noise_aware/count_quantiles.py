@@ -19,7 +19,7 @@ from understudy.inference.estimates.quantiles import (
 )
 from understudy.inference.estimates.value_ranges import value_ranges
 from understudy.inference.noise_aware.count_estimates import FEWEST, Counted
-from understudy.inference.noise_aware.full_tables import covers
+from understudy.inference.noise_aware.full_tables import covering
 from understudy.inference.noise_aware.noisy_tables import Table, marginal, pooled_table
 from understudy.release import Measurement
 from understudy.schema import Schema
@@ -38,7 +38,7 @@ def count_quantiles(
     Raises:
         InferenceError: no group has records, or the expression cannot be told from bins.
     """
-    used = [measurement for measurement in measurements if covers(measurement, estimand.columns)]
+    used = covering(measurements, estimand.columns)
     table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
     heavy = not all(measurement.family.is_gaussian for measurement in used)
     return table_quantiles(estimand, table, schema, len(used), heavy=heavy)

@@ -12,6 +12,7 @@ from understudy.release import Measurement
 from understudy.release.measurement_kind import Kind
 
 MOST_CELLS = 2**20
+_CLEARLY = 4.0  # standard deviations
 
 
 def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
@@ -23,6 +24,27 @@ def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
     known = set(measurement.columns) - set(measurement.bins) - set(measurement.groups)
     centred = not measurement.family.is_truncated
     return measurement.kind is Kind.TABLE and centred and set(columns) <= known
+
+
+def covering(
+    measurements: Sequence[Measurement], columns: Sequence[str]
+) -> tuple[Measurement, ...]:
+    """The tables that count every cell of some columns, without those that lack records.
+
+    A table over more columns lacks the records that are out of domain in these. Where it clearly
+    lacks more than another one does, by the noisy numbers of them, it is left aside. The noise in
+    these numbers is independent of that in cells, so the choice says nothing of the errors there.
+
+    Args:
+        measurements: of a release.
+        columns: of a question.
+    """
+    found = tuple(one for one in measurements if covers(one, columns))
+
+    def lacks_more(one: Measurement, other: Measurement) -> bool:
+        return one.outside - other.outside > _CLEARLY * math.hypot(one.stddev, other.stddev)
+
+    return tuple(one for one in found if not any(lacks_more(one, other) for other in found))
 
 
 def line_of(measurements: Sequence[Measurement], name: str) -> Measurement | None:

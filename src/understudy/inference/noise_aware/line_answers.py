@@ -15,7 +15,7 @@ from understudy.features.line_cells import Numeric, is_finer
 from understudy.inference.estimates.estimands import RATIOS, Estimand
 from understudy.inference.noise_aware.count_estimates import Counted, table_estimates
 from understudy.inference.noise_aware.count_quantiles import table_quantiles
-from understudy.inference.noise_aware.full_tables import covers, line_of
+from understudy.inference.noise_aware.full_tables import covering, line_of
 from understudy.inference.noise_aware.line_tables import line_schema, line_table
 from understudy.release import Measurement, Release
 from understudy.schema import NUMERIC, Schema
@@ -47,7 +47,7 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     column, fine = release.schema.columns[name], cells.columns[name]
     assert isinstance(column, NUMERIC)
     assert isinstance(fine, NUMERIC)
-    tables = _tables(release, name)
+    tables = covering(release.measurements, (name,))
     few = bool(tables) and not _tells_more(line, fine, column, release.manifest.n_rows)
     if few or not is_finer(fine, column):
         return None
@@ -56,10 +56,6 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
         heavy = not all(one.family.is_gaussian for one in (line, *tables))
         return table_quantiles(estimand, table, cells, 1 + len(tables), heavy=heavy), cells
     return table_estimates(estimand, table, cells, 1 + len(tables)), cells
-
-
-def _tables(release: Release, name: str) -> tuple[Measurement, ...]:
-    return tuple(table for table in release.measurements if covers(table, (name,)))
 
 
 def _tells_more(line: Measurement, fine: Numeric, coarse: Numeric, n_rows: int) -> bool:

@@ -54,6 +54,9 @@ from understudy.privacy.noise.lattice_rounding import round_to_lattice
 # Standard deviations of noise beyond which a count is not looked for. No noise of ours has heavier
 # tails than Laplace's, for which this leaves exp(-40·√2) < 1e-24.
 _REACH: Final = 40.0
+# Counts that are taken, and within how many standard deviations of drawing.
+_MOST_COUNTS: Final = 2_000
+_WITHIN: Final = 12.0
 
 
 class NoiseLikelihood(Protocol):
@@ -78,6 +81,7 @@ def from_beta_binomial(
     alpha: float,
     levels: int = 2,
     cells: int = 1,
+    counts: Floats | None = None,
 ) -> ProportionPosterior:
     """Posterior from records of the beta-binomial or multinomial-Dirichlet sanitizer.
 
@@ -92,6 +96,7 @@ def from_beta_binomial(
         alpha: prior weight of each cell in each set, α > 0.
         levels: cells of the table, K ≥ 2.
         cells: how many of them have the property.
+        counts: n₁ that are taken, at equal distances; all from 0 to n if None (`plausible_counts`).
 
     Raises:
         InferenceError: an argument is out of range.
@@ -100,7 +105,7 @@ def from_beta_binomial(
     """
     y = _read_synthetic(synthetic, n_synthetic)
     inside, outside = _read_prior(alpha, levels, cells)
-    n1 = _all_counts(n_rows)
+    n1 = _all_counts(n_rows) if counts is None else counts
     a, b = n1 + inside, n_rows - n1 + outside
     logs = special.betaln(y + a, n_synthetic - y + b) - special.betaln(a, b)
     return mixture(n1, np.full_like(n1, n_rows), logs.sum(axis=0))
@@ -114,6 +119,7 @@ def from_dp_prior(
     prior: float,
     levels: int = 2,
     cells: int = 1,
+    counts: Floats | None = None,
 ) -> ProportionPosterior:
     """Posterior from records of the DP-prior sanitizer, or of a smoothed histogram.
 
@@ -127,6 +133,7 @@ def from_dp_prior(
         prior: weight a > 0 of each cell.
         levels: cells of the table, K ≥ 2.
         cells: how many of them have the property.
+        counts: n₁ that are taken, at equal distances; all from 0 to n if None (`plausible_counts`).
 
     Raises:
         InferenceError: an argument is out of range.
@@ -135,7 +142,7 @@ def from_dp_prior(
     """
     y = _read_synthetic(synthetic, n_synthetic)
     inside, outside = _read_prior(prior, levels, cells)
-    n1 = _all_counts(n_rows)
+    n1 = _all_counts(n_rows) if counts is None else counts
     total = n_rows + inside + outside
     hit, miss = (n1 + inside) / total, (n_rows - n1 + outside) / total
     logs = y * np.log(hit) + (n_synthetic - y) * np.log(miss)
@@ -198,6 +205,25 @@ def from_noisy_counts(
     log_n1 = _log_noise(values, n1, distribution)
     log_n = _log_rows(total, n, rows_distribution, row_limit) - np.log(n + 1)
     return joint_mixture(n1, log_n1, n, log_n)
+
+
+def plausible_counts(estimate: float, stddev: float, n_rows: int) -> Floats:
+    """Counts n₁ that can matter, at most some 2,000 at equal distances.
+
+    The posterior hardly changes between two of them: there are 80 in a standard deviation, or each
+    is taken.
+
+    Args:
+        estimate: unbiased estimate of n₁.
+        stddev: of the error of that by drawing.
+        n_rows: n, the public number of confidential records.
+    """
+    if n_rows <= _MOST_COUNTS:
+        return _all_counts(n_rows)
+    low = max(math.floor(estimate - _WITHIN * stddev), 0)
+    high = min(math.ceil(estimate + _WITHIN * stddev), n_rows)
+    low, high = min(low, n_rows - 1), max(high, 1)
+    return np.arange(low, high + 1, max(1, (high - low) // _MOST_COUNTS), dtype=np.float64)
 
 
 def _all_counts(n_rows: int) -> Floats:

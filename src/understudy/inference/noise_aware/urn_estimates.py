@@ -22,19 +22,25 @@ first sum is what independent noise of variance κ·q_k in cell k would give, so
 computes it. With shares in place of q_k the first bracket is expected to be smaller by the factor
 1 − f/(ñ·m), which is put right. Sampling variance is added, as for noisy counts.
 
+**Shares of all records.** The law of a count of records, and not only its variance, is known, and
+with it the exact posterior of a share under a flat prior (`proportion_likelihood`). Where there are
+few records or the prior weighs much, the interval above is too short near 0 and 1, and the
+posterior one misses shares that a flat prior calls unlikely. The interval that is given holds both;
+of many records they are alike. `benchmarks/shares_of_urns.py` measures all three.
+
 Confidential records outside the schema's domain lie in no urn. How many there are is not released,
 and n counts them, so they are taken to be none.
 
 Source: the unbiased form of Charest (2010), "How can we analyze differentially-private synthetic
-datasets?"; for a single proportion, `understudy.inference.noise_aware.proportion_likelihood` has
-the exact posterior.
+datasets?", whose posterior `understudy.inference.noise_aware.proportion_likelihood` has exactly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -42,7 +48,7 @@ import polars as pl
 from understudy.arrays import Floats
 from understudy.inference.estimates.analysis_records import ABSENT, Records
 from understudy.inference.estimates.bin_bounds import end_scores, with_ends
-from understudy.inference.estimates.estimands import Estimand
+from understudy.inference.estimates.estimands import SHARES, Estimand
 from understudy.inference.noise_aware.cell_scores import CellScores, cell_scores, sum_by
 from understudy.inference.noise_aware.count_estimates import (
     Counted,
@@ -52,12 +58,23 @@ from understudy.inference.noise_aware.count_estimates import (
 )
 from understudy.inference.noise_aware.full_tables import MOST_CELLS
 from understudy.inference.noise_aware.noisy_tables import Table
+from understudy.inference.noise_aware.proportion_likelihood import (
+    from_beta_binomial,
+    from_dp_prior,
+    plausible_counts,
+)
+from understudy.inference.noise_aware.proportion_posterior import ProportionPosterior
 from understudy.inference.set_estimates import Pooled
 from understudy.privacy.accounting.budget import UNITS
 from understudy.privacy.noise.calibration import calibrate
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
+
+POSTERIOR_NOTE = (
+    "Intervals hold the exact posterior of each share under a flat prior, and that of the unbiased "
+    "estimate."
+)
 
 
 @dataclass(frozen=True)
@@ -190,6 +207,68 @@ def _outer(vectors: Floats) -> Floats:
     return np.asarray(vectors[..., :, None] * vectors[..., None, :])
 
 
+@dataclass(frozen=True)
+class DrawnShares(Pooled):
+    """Shares from records that were drawn from urns, with their exact posteriors.
+
+    Attributes:
+        posteriors: one for each; None for what is certain.
+    """
+
+    posteriors: tuple[ProportionPosterior | None, ...] = ()
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Ends of intervals that hold the unbiased estimate's and the posterior's, shape (k,).
+
+        Raises:
+            InferenceError: the level is not in (0, 1).
+        """
+        lower, upper = super().interval(level)
+        for k, posterior in enumerate(self.posteriors):
+            if posterior is not None:
+                low, high = posterior.interval(level)
+                lower[k], upper[k] = min(lower[k], low), max(upper[k], high)
+        return lower, upper
+
+
+def with_posteriors(pooled: Pooled, counts: Floats, urns: Urns, scores: CellScores) -> Pooled:
+    """Shares of all records with the exact posterior of each; other answers as they are.
+
+    Args:
+        pooled: shares with their errors; those of sampling alone are not looked at.
+        counts: records of each set in each cell, shape (sets, cells).
+        urns: that they were drawn from.
+        scores: of the cells: one group that has every cell, and values 0 and 1.
+    """
+    possible = urns.behind > 0
+    whole = (scores.quantity[possible] != ABSENT).all() and not scores.group_of.any()
+    if urns.rows_variance or not whole or not np.isin(scores.value, (0.0, 1.0)).all():
+        return pooled
+    n, levels = round(float(urns.n_rows)), round(float(urns.behind.sum()))
+    prior = float(urns.prior)
+    found: list[ProportionPosterior | None] = []
+    for k in range(len(scores.names)):
+        own = (scores.quantity == k) & (scores.value == 1)
+        cells = round(float(urns.behind[own].sum()))
+        if not 0 < cells < levels:
+            found.append(None)
+            continue
+        drawn = counts[:, own].sum(axis=1)
+        share = float(drawn.mean()) / n
+        spread = float(np.sqrt(urns.spread * max(share * (1 - share), 1 / n)))
+        plausible = plausible_counts(float(urns.mass) * share - cells * prior, spread, n)
+        law = (
+            partial(from_beta_binomial, alpha=prior)
+            if urns.reinforced
+            else partial(from_dp_prior, prior=prior)
+        )
+        known = {"n_synthetic": n, "n_rows": n, "levels": levels, "cells": cells}
+        found.append(law(drawn, counts=plausible, **known))
+    own = {field.name: getattr(pooled, field.name) for field in fields(Pooled)}
+    own["notes"] = (*pooled.notes, POSTERIOR_NOTE)
+    return DrawnShares(**own, posteriors=tuple(found))
+
+
 def estimate_draws(estimand: Estimand, release: Release) -> Counted:
     """Estimate a mean, proportion, cross-tabulation or total from sets drawn from urns.
 
@@ -205,13 +284,17 @@ def estimate_draws(estimand: Estimand, release: Release) -> Counted:
     """
     urns = urns_of(release, estimand.columns)
     scores = cell_scores(estimand, release.schema)
-    counts = np.mean([_counts(table, release.schema, estimand) for table in release.tables], axis=0)
+    each = np.stack([_counts(table, release.schema, estimand) for table in release.tables])
+    counts = each.mean(axis=0)
 
     def answer(of: CellScores) -> Pooled:
         sums, totals = urn_ratios(counts, urns, of)
         return pooled_ratios(estimand, of, sums, totals, urns.sets)
 
-    pooled = with_ends(answer, scores, end_scores(estimand, release.schema, scores))
+    ends = end_scores(estimand, release.schema, scores)
+    pooled = with_ends(answer, scores, ends)
+    if estimand.kind in SHARES and ends is None:
+        pooled = with_posteriors(pooled, each, urns, scores)
     absent = scores.quantity == ABSENT
     share = np.maximum(1 - counts.sum() / urns.n_rows, 0)  # it may be 0 but for rounding
     # The records with an absent value, as if they lay in one cell.

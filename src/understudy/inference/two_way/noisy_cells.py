@@ -23,7 +23,7 @@ from understudy.inference.moments.measured_moments import matrix_of
 from understudy.inference.moments.moment_answers import REASON
 from understudy.inference.moments.moment_answers import RULE as MOMENTS
 from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.inference.noise_aware.full_tables import covers
+from understudy.inference.noise_aware.full_tables import covering
 from understudy.inference.noise_aware.noisy_tables import marginal, pooled_table
 from understudy.inference.two_way.traits import Trait
 from understudy.release import Release
@@ -115,7 +115,7 @@ def table_cells(traits: Sequence[Trait], release: Release) -> NoisyCells | None:
     """The counts of full noisy tables, averaged by precision; None where none has the columns."""
     schema = release.schema
     columns = _columns(traits, schema)
-    used = [measured for measured in release.measurements if covers(measured, columns)]
+    used = covering(release.measurements, columns)
     if not used:
         return None
     tables = [marginal(measured, columns, schema) for measured in used]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from understudy.report.number_text import shortened
 
 if TYPE_CHECKING:
+    from understudy.inference.answered_questions import Answered
     from understudy.inference.choice.question_kinds import Answerable
 
 _MOST_NAMES = 6
@@ -45,18 +46,27 @@ def named(known: Sequence[str], of: Sequence[str]) -> str:
     return f"{words} These: {', '.join(map(shortened, known[:_MOST_NAMES]))}{more}."
 
 
-def pairs(n: int, what: str) -> str:
-    """For how many pairs of something there are error bars."""
-    return f"Error bars for {n:,} {'pair' if n == 1 else 'pairs'} of {what}."
+def pairs(asked: Answered, what: str) -> str:
+    """How many pairs of something have error bars, of those that were asked about.
+
+    Args:
+        asked: what came of it.
+        what: they are pairs of, "columns".
+    """
+    n, refused = len(asked.answered), len(asked.refused)
+    if asked.is_complete:
+        said = f"Error bars for {n:,} {'pair' if n == 1 else 'pairs'} of {what}."
+        return said + f" {refused:,} more {'is' if refused == 1 else 'are'} refused." * bool(
+            refused
+        )
+    possible = len(asked.kind.found.widths) + refused
+    return (
+        f"Error bars for {n:,} of {asked.asked:,} pairs of {what} that were asked about, out of "
+        f"{possible:,} whose noise allows them."
+    )
 
 
 def lost(found: Answerable) -> str:
     """How many are lost in the noise."""
     n = len(found.lost)
     return f" {n:,} {'pair' if n == 1 else 'pairs'} would be lost in the noise." if n else ""
-
-
-def example(kind: str, columns: tuple[str, ...]) -> str:
-    """A command that asks about columns; none where a name would need quoting of its own."""
-    plain = columns and all(name.isidentifier() for name in columns)
-    return f'understudy analyze release {kind} "{" + ".join(columns)}"' if plain else ""

@@ -7,21 +7,19 @@ where they were measured together in another form, or a network of the method ke
 then need sets whose differences show the noise. All other relations are lost.
 
 Second moments answer models, correlations and groups. How wide intervals will be follows from
-public facts (`understudy.inference.choice.expected_widths`).
+public facts (`understudy.inference.choice.expected_widths`). Whether there are any is asked of the
+release itself (`understudy.inference.answered_questions`): what is listed was answered.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import TYPE_CHECKING
 
-from understudy.errors import InferenceError
-from understudy.inference.choice.expected_widths import ExpectedWidths
-from understudy.inference.choice.question_kinds import QuestionKind
 from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers, line_of
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
@@ -30,6 +28,9 @@ from understudy.report.number_text import relative, times
 from understudy.report.public import answer_words as words
 from understudy.report.public.release_sections import without_rule
 from understudy.schema import NUMERIC
+
+if TYPE_CHECKING:
+    from understudy.inference.answered_questions import Answered
 
 Pair = frozenset[str]
 _WIDEST = 12
@@ -182,39 +183,42 @@ class Answers:
         yield Line("Other models and statistics of your own", self._set_words())
 
     @cached_property
-    def widths(self) -> ExpectedWidths:
-        """How wide the intervals will be."""
-        return ExpectedWidths(self._release)
+    def asked(self) -> dict[str, Answered]:
+        """What came of asking each kind of question, by its words."""
+        from understudy.inference.answered_questions import (
+            answered_kinds,  # loads the libraries of statistics
+        )
 
-    @cached_property
-    def _kinds(self) -> dict[str, QuestionKind]:
-        return {one.question: one for one in self.widths.kinds()}
+        return {one.kind.question: one for one in answered_kinds(self._release)}
 
     def _single_lines(self) -> Iterator[Line]:
         """About one column."""
+        numeric = tuple(
+            k for k in self.names if isinstance(self._release.schema.columns[k], NUMERIC)
+        )
         for question in ("Shares of a column", "Means of a number", "Quantiles of a number"):
-            if asked := self._kinds.get(question):
-                possible = self.names if asked.kind == "proportion" else self.widths.numeric
-                known = {name for (name,) in asked.found.widths} | set(self.columns)
+            if asked := self.asked.get(question):
+                possible = self.names if asked.kind.kind == "proportion" else numeric
+                known = {name for (name,) in asked.kind.found.widths}
                 ordered = tuple(name for name in possible if name in known)
                 said = words.named(ordered, possible)
-                said += "".join(self._beyond()) * (asked.kind == "quantile")
-                yield Line(question, said, words.example(asked.kind, ordered[:1]), asked.width)
+                said += "".join(self._beyond()) * (asked.kind.kind == "quantile")
+                yield Line(question, said, self._example(asked), asked.kind.width)
 
     def _pair_lines(self) -> Iterator[Line]:
         """About two columns and more."""
-        tables, means = self._kinds["Two-way tables"], self._kinds.get("Means by group")
-        known = self.counted | {frozenset(two) for two in tables.found.widths}
+        tables = self.asked["Two-way tables"]
+        known = self.counted | {frozenset(two) for two in tables.kind.found.widths}
+        known -= {frozenset(two) for two in tables.refused}
         yield Line(
             "Two-way tables, shares by a group, odds ratios, χ² tests",
             self._pair_words(known),
-            words.example("table", self._first(known)),
-            tables.width,
+            self._example(tables),
+            tables.kind.width,
         )
-        if means and (means.found.widths or means.found.lost):
-            found = means.found
-            said = words.pairs(len(found.widths), "a number and a group") + words.lost(found)
-            yield Line(means.question, said, self._model(means), means.width)
+        means = self.asked.get("Means by group")
+        if means and (means.asked or means.kind.found.lost):
+            yield self._line(means, "a number and a group")
         if self.triples:
             shown = times(self._first(self.triples))
             more = f" and {len(self.triples) - 1:,} more" * (len(self.triples) > 1)
@@ -223,37 +227,22 @@ class Answers:
     def _model_lines(self) -> Iterator[Line]:
         """About what second moments alone answer."""
         for question in ("Linear models", "Logistic and Poisson models", "Correlations"):
-            asked = self._kinds.get(question)
-            if asked and (asked.found.widths or asked.found.lost):
-                columns = {name for two in asked.found.widths for name in two}
-                possible = self.widths.numeric if asked.kind == "correlation" else self.names
-                said = words.named(tuple(k for k in possible if k in columns), possible)
-                said += words.lost(asked.found)
-                yield Line(question, said, self._model(asked), asked.width)
+            asked = self.asked.get(question)
+            if asked and (asked.asked or asked.kind.found.lost):
+                yield self._line(asked, "columns")
 
-    def _model(self, asked: QuestionKind) -> str:
-        """A question about two columns that is answered, if one of the first few is."""
-        columns = self._release.schema.columns
-        pairs: list[tuple[str, ...]] = list(asked.found.widths)
-        if asked.kind == "logit":
-            pairs = [two[::-1] for two in pairs if columns[two[1]].kind == "boolean"]
-        if asked.kind == "ols":
-            pairs = [two for two in pairs if isinstance(columns[two[0]], NUMERIC)]
-        tried = (self._asked(asked.kind, asked.between.join(two)) for two in pairs[:3])
-        return next(filter(None, tried), "")
+    def _line(self, asked: Answered, what: str) -> Line:
+        said = words.pairs(asked, what) + words.lost(asked.kind.found)
+        return Line(asked.kind.question, said, self._example(asked), asked.kind.width)
 
-    def _asked(self, kind: str, formula: str) -> str:
-        """A command that was tried and is answered; else ""."""
-        from understudy.inference.answering import analyze_release
-
-        names = re.split(r" [~+] ", formula)
-        if not all(name.isidentifier() for name in names):
-            return ""
-        try:
-            answered = analyze_release(self._release, kind, formula).valid
-        except InferenceError:
-            return ""
-        return f'understudy analyze release {kind} "{formula}"' if answered else ""
+    def _example(self, asked: Answered) -> str:
+        """A command that was tried and is answered, if a name needs no quoting of its own."""
+        plain = (
+            (one.kind, one.formula)
+            for columns, one in asked.answered.items()
+            if all(name.isidentifier() for name in columns) and not set("'`\"") & set(one.formula)
+        )
+        return next((f'understudy analyze release {kind} "{text}"' for kind, text in plain), "")
 
     def _pair_words(self, known: Set[Pair]) -> str:
         said = words.many(len(known), self.n_pairs, "pair", "pairs")

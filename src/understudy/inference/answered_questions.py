@@ -1,0 +1,165 @@
+"""What a release answers, kind by kind, by asking it: the code that answers is what decides.
+
+Which questions may have an answer follows from public facts (`choice.expected_widths`). Whether one
+has depends on more: on numbers beyond their bounds, on records out of domain, on groups that noise
+hides. So each question about one column is put to `answering.analyze_release`, and of those about
+two columns up to `MOST_ASKED` of a kind, spread over all of them. What is listed was answered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from understudy.inference.answering import is_answered
+from understudy.inference.choice.expected_widths import ExpectedWidths
+from understudy.inference.choice.question_kinds import Answerable, QuestionKind
+from understudy.inference.estimates.analysis_records import is_grouping, level_values
+from understudy.release import Release
+from understudy.schema import NUMERIC, Boolean, Continuous, Integer, Schema
+
+MOST_ASKED = 8
+"""Questions of a kind about two columns that are asked."""
+MOST_SINGLE = 60
+"""Questions of a kind about one column that are asked."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as `analyze` takes it.
+
+    Attributes:
+        kind: of the question.
+        formula: of what.
+    """
+
+    kind: str
+    formula: str
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Questions of a kind, and what came of asking them.
+
+    Attributes:
+        kind: the questions, of which `found` has those that may be answered, without those that
+            were asked and refused.
+        answered: those that were asked and have valid error bars, by their columns.
+        refused: those that were asked and have none.
+    """
+
+    kind: QuestionKind
+    answered: dict[tuple[str, ...], Question]
+    refused: dict[tuple[str, ...], Question]
+
+    @property
+    def asked(self) -> int:
+        """How many were asked."""
+        return len(self.answered) + len(self.refused)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that may be answered were asked."""
+        return len(self.answered) == len(self.kind.found.widths)
+
+
+def answered_kinds(release: Release) -> tuple[Answered, ...]:
+    """All kinds of questions about one column or two, and what the release answers of each.
+
+    Args:
+        release: that is asked.
+    """
+    return tuple(_asked(release, kind) for kind in ExpectedWidths(release).kinds())
+
+
+def _asked(release: Release, kind: QuestionKind) -> Answered:
+    schema, widths = release.schema, kind.found.widths
+    asked = {columns: question_of(kind, columns, schema) for columns in _possible(kind, schema)}
+    questions = {columns: one for columns, one in asked.items() if one is not None}
+    answered: dict[tuple[str, ...], Question] = {}
+    refused: dict[tuple[str, ...], Question] = {}
+    for columns in _spread(list(questions), MOST_SINGLE if _is_single(kind) else MOST_ASKED):
+        one = questions[columns]
+        if is_answered(release, one.kind, one.formula):
+            answered[columns] = one
+        elif columns in widths:
+            refused[columns] = one
+    kept = {
+        columns: widths.get(columns, math.inf)
+        for columns in questions
+        if columns not in refused and (columns in widths or columns in answered)
+    }
+    found = Answerable(kept, kind.found.lost)
+    return Answered(replace(kind, found=found), answered, refused)
+
+
+def _is_single(kind: QuestionKind) -> bool:
+    return kind.what == "columns"
+
+
+def _possible(kind: QuestionKind, schema: Schema) -> list[tuple[str, ...]]:
+    """What may be answered: what has a width, or without any all columns or pairs.
+
+    Drawn records answer without a noise from which a width would follow.
+    """
+    if not _is_single(kind):
+        if kind.found.widths or kind.kind != "table":
+            return list(kind.found.widths)
+        return list(combinations(schema.names, 2))
+    names = schema.names
+    if kind.kind != "proportion":
+        names = tuple(name for name in names if isinstance(schema.columns[name], NUMERIC))
+    return [(name,) for name in names]
+
+
+def _spread(each: Sequence[tuple[str, ...]], most: int) -> Iterator[tuple[str, ...]]:
+    """At most so many, evenly over all."""
+    if len(each) <= most:
+        yield from each
+    else:
+        yield from (each[k * len(each) // most] for k in range(most))
+
+
+def question_of(kind: QuestionKind, columns: tuple[str, ...], schema: Schema) -> Question | None:
+    """How a question about some columns is asked; None where `analyze` has no such question.
+
+    A model has as outcome the column that is a number, or true or false, or else whether a record
+    has the first level.
+
+    Args:
+        kind: of the question.
+        columns: one or two.
+        schema: of the release.
+    """
+    if kind.kind not in ("ols", "logit"):
+        return Question(kind.kind, kind.between.join(map(_written, columns)))
+    plain = [name for name in columns if not is_grouping(schema.columns[name])]
+    if kind.kind == "logit":
+        plain = [name for name in plain if isinstance(schema.columns[name], Boolean)]
+    grouping = [name for name in columns if is_grouping(schema.columns[name])]
+    outcome = next(iter((*plain, *grouping)), None)
+    if outcome is None:
+        return _of_counts(columns, schema)
+    (other,) = (name for name in columns if name != outcome)
+    left = _written(outcome)
+    if outcome not in plain:
+        column = schema.columns[outcome]
+        assert not isinstance(column, NUMERIC)
+        left = f"{{{left} == {level_values(column)[0]!r}}}"
+    return Question(kind.kind, f"{left} ~ {_written(other)}")
+
+
+def _of_counts(columns: tuple[str, ...], schema: Schema) -> Question | None:
+    """A model of a number that is never below 0."""
+    for outcome, other in (columns, columns[::-1]):
+        column = schema.columns[outcome]
+        if isinstance(column, Integer | Continuous) and column.bounds[0] >= 0:
+            return Question("poisson", f"{_written(outcome)} ~ {_written(other)}")
+    return None
+
+
+def _written(name: str) -> str:
+    """A column's name as formulas need it."""
+    return name if name.isidentifier() else f"`{name}`"
