@@ -150,7 +150,7 @@ def test_line_breaks_in_cells_are_proposed_and_need_review(tmp_path):
     "text",
     [
         "x,y,z\n" + ('1,2,"' + "word\n" * 150 + '"\n') * 20,  # cells of more lines than are read
-        "Survey of 2024\n\nx,y\n" + "1,2\n" * 20,  # a title above the names
+        "Survey of 2024\n\nx,y,z\n" + "1,2,3\n" * 20,  # a title above the names
     ],
 )
 def test_a_file_most_of_whose_lines_fit_no_form_is_not_drafted(text, tmp_path):
