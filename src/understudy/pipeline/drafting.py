@@ -37,15 +37,17 @@ def draft(data: object, *, title: str = "", codebook: Codebook | str | Path | No
     return draft_schema(data, title=title, codebook=book)
 
 
-def check(data: object, schema: Schema | str | Path) -> CheckReport:
+def check(data: object, schema: Schema | str | Path, *, examples: bool = False) -> CheckReport:
     """What in the data does not fit the schema. For the steward; spends nothing, releases nothing.
 
     Args:
         data: pandas, Polars or Arrow table, a path, or a `Query`.
         schema: a schema, or the path of its file.
+        examples: gather some of the values that do not fit, which `lines(examples=True)` shows.
+            CONFIDENTIAL.
 
     Raises:
         SchemaError: not a schema.
         DataError: the data cannot be read.
     """
-    return check_rows(data, given_schema(schema))
+    return check_rows(data, given_schema(schema), examples=examples)

@@ -385,3 +385,35 @@ def test_no_time_of_day_is_lost_in_silence(form, tmp_path):
     assert bool(timed.timezone) == (form == "pandas with a zone")
     midnights = TIMED[form]([MOMENTS[0], datetime.datetime(2020, 3, 1)], tmp_path)
     assert Schema.loads(draft(midnights)).columns["x"].kind == "date"
+
+
+SURVEY = "2024-01-02 10:30:00,3,yes\n2024-01-03 11:00:00,35,no\n" * 10
+MORE_LINES = {
+    "texts and names of fields": ('Begin,"How old\nare you?",Agree?\n{s},{q1},{q2}\n', 2),
+    "units": ("time,years,-\n", 1),
+    "a record with a fault": ("2024-01-02 10:30:00,old,yes\n", 0),
+    "records": ("", 0),
+}
+
+
+@pytest.mark.parametrize("case", MORE_LINES)
+def test_lines_of_words_behind_the_names_are_left_out_of_a_draft_and_told(case, tmp_path):
+    more, n_lines = MORE_LINES[case]
+    path = tmp_path / "a.csv"
+    path.write_text(f"Start,Q1,Q2\n{more}{SURVEY}", encoding="utf-8")
+    text = draft(path)
+    columns = Schema.loads(text).columns
+    assert columns["Start"].kind == "datetime"
+    assert columns["Q2"].levels == ("no", "yes")
+    assert (columns["Q1"].labels[:2] == ("3", "35")) == (case != "a record with a fault")
+    assert ("behind the names of the columns" in text) == bool(n_lines)
+    assert ("The first 2 lines" in text) == (n_lines == 2)
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_units_below_the_names_keep_no_column_from_being_numbers(decimal, tmp_path):
+    rows = pd.DataFrame({"a": [k / 7 for k in range(60)], "b": [k / 4 for k in range(60)]})
+    head, _, rest = rows.to_csv(sep=";", decimal=decimal, index=False).partition("\n")
+    (tmp_path / "a.csv").write_text(f"{head}\nkg;cm\n{rest}", encoding="utf-8")
+    columns = Schema.loads(draft(tmp_path / "a.csv")).columns
+    assert [column.kind for column in columns.values()] == ["continuous", "continuous"]

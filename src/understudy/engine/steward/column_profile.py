@@ -33,6 +33,12 @@ Shape = Literal[
 
 # How people write "no value" in a column of numbers or dates, in lower case.
 _NO_VALUE = ["", "na", "n/a", "#n/a", "nan", "null", "none", ".", "?", "-"]
+ABSENT_WORDS: Final = tuple(
+    dict.fromkeys(
+        [*("NA", "NaN", "N/A", "None", "NULL"), *_NO_VALUE[1:], *map(str.upper, _NO_VALUE[1:])]
+    )
+)
+"""The same in the letters in which programs write them: a public list, whatever a table holds."""
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LEADING_ZERO = r"^[+-]?0[0-9]"  # "007" is a code, not the number 7
 _INFINITE = r"^[+-]?inf(inity)?$"
@@ -191,6 +197,23 @@ def _typed_shape(dtype: pl.DataType) -> Shape:
     if isinstance(dtype, pl.Datetime):
         return "datetime"
     return "nothing" if dtype == pl.Null else "unreadable"
+
+
+def is_filled(text: pl.Expr) -> pl.Expr:
+    """Whether a text is a value: not empty, and no word that says so."""
+    return (
+        text.is_not_null() & ~text.str.strip_chars().str.to_lowercase().is_in(_NO_VALUE)
+    ).fill_null(False)
+
+
+def is_typed(text: pl.Expr) -> pl.Expr:
+    """Whether a text is a number, a time of any kind or a truth value."""
+    word = text.str.strip_chars()
+    times = [seconds_of_days(text), seconds_of_moments(text, "UTC"), seconds_of_times(text)]
+    found = word.str.contains(_NUMBER) | word.str.to_lowercase().is_in(["true", "false"])
+    for time in times:
+        found |= time.is_not_null()
+    return found
 
 
 def _text_questions(key: str) -> dict[str, pl.Expr]:

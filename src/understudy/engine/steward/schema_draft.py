@@ -30,7 +30,8 @@ What becomes what of the others:
   truth values: missing codes. Infinite values stay out of the domain.
 
 How a text file is written is found out too (`understudy.engine.steward.sniffing`), and what is not
-the default goes to the table [file]. Lines that do not fit are left out of the draft.
+the default goes to the table [file]. Lines that do not fit are left out of the draft, and so are
+lines of words behind the names (`understudy.engine.steward.header_lines`).
 
 Columns that look like identifiers, hold nothing or have a type that cannot be read are left out,
 and the heading says so.
@@ -51,6 +52,7 @@ from understudy.engine.reading.json_lines import JsonLines, is_json_lines
 from understudy.engine.reading.readers import open_rows
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
+from understudy.engine.reading.workbook import is_workbook
 from understudy.engine.steward.codebook_draft import (
     ABSENT,
     completed,
@@ -59,6 +61,7 @@ from understudy.engine.steward.codebook_draft import (
 )
 from understudy.engine.steward.column_profile import Profiler
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
+from understudy.engine.steward.header_lines import more_header_lines
 from understudy.engine.steward.labelled_column import labelled_column, without_missing
 from understudy.engine.steward.sniffing import sniffed
 from understudy.errors import DataError, line
@@ -102,7 +105,7 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     Raises:
         DataError: the data cannot be read, or no column can be drafted.
     """
-    rows, form = _opened(data)
+    rows, form, n_headers = _opened(data)
     labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
     rows, missing = without_missing(rows, labels) if labels else (rows, {})
     book = codebook or Codebook.nothing()
@@ -139,35 +142,61 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     columns = with_rules_that_hold({n: columns[n] for n in rows.columns if n in columns})
     sourced = {name: columns[name] for name in sourced if name in columns}
     left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
-    notes = _left_out_text(left_out) + _unused_text(unused)
+    notes = _header_text(n_headers) + _left_out_text(left_out) + _unused_text(unused)
     notes += _book_text(book, disagreements(data, sourced, form))
     relations = [Relation(**one) for one in book.proposed_relations(columns)]
     relations = [one for one in relations if not [*one.faults(_measured(columns))]]
     return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form, relations)}"
 
 
-def _opened(data: object) -> tuple[Rows, FileFormat]:
-    """The rows to be drafted, and how they are written; lines that do not fit are left out."""
+def _opened(data: object) -> tuple[Rows, FileFormat, int]:
+    """The rows to be drafted, how they are written, and how many lines more than one are names.
+
+    Lines that do not fit are left out, and so are those of names.
+    """
     if is_json_lines(data) and Path(str(data)).is_file():
-        return _rows(JsonLines.drafted(Path(str(data)))), FileFormat()
+        return _rows(JsonLines.drafted(Path(str(data)))), FileFormat(), 0
     if not is_delimited(data) or not Path(str(data)).is_file():
-        return open_rows(data), FileFormat()
+        rows = open_rows(data)
+        n_headers = more_header_lines(rows) if is_workbook(data) else 0
+        return _below(rows, n_headers), FileFormat(), n_headers
     path = Path(str(data))
     form = sniffed(path)
     file = Delimited(path, form)
+    of_numbers = _rows(replace(file, numbers=file.columns))
+    n_headers = more_header_lines(of_numbers)
     if form.decimal == "," or form.thousands:
         # A cell such as 1,5 or 1.234 is a number only in a column that holds nothing else.
-        profiles = Profiler(_rows(replace(file, numbers=file.columns))).profiles()
+        profiles = Profiler(_below(of_numbers, n_headers)).profiles()
         file = replace(
             file, numbers=[profile.name for profile in profiles if profile.shape == "number"]
         )
-    return _rows(file), form
+    return _below(_rows(file), n_headers), form, n_headers
+
+
+def _below(rows: Rows, n_headers: int) -> Rows:
+    return replace(rows, lazy=rows.lazy.slice(n_headers)) if n_headers else rows
 
 
 def _rows(file: Delimited | JsonLines) -> Rows:
     fits = cs.by_name(file.columns[0]) != MALFORMED
     place = f"The file {str(file.path)!r}"
     return Rows(file.lazy().filter(fits.fill_null(True)), file.columns, "pandas", place)
+
+
+def _header_text(n_headers: int) -> str:
+    """Lines that stand among the rows and are none, for the heading."""
+    if not n_headers:
+        return ""
+    lines = (
+        "line behind the names of the columns holds"
+        if n_headers == 1
+        else (f"{n_headers} lines behind the names of the columns hold")
+    )
+    return (
+        f"#\n# The first {lines} words in all columns\n# of numbers and times. This draft leaves "
+        "them out: take them out of the file, too.\n"
+    )
 
 
 def _unused_text(unused: Mapping[str, Mapping[Code, str]]) -> str:

@@ -12,14 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Final
 
-from understudy.engine.reading.delimited import Delimited, grouped
+from understudy.engine.reading.delimited import SEPARATORS, Delimited, grouped
 from understudy.engine.reading.text_records import cells_of, decoded
 from understudy.errors import DataError
 from understudy.schema.file_format import RECORD_LINES, Encoding, FileFormat
 
-_SEPARATORS: Final = (",", ";", "\t", "|")
 _LINES = 2000
 _LOST_JOINS = 50  # lines whose quote nothing closes, after which none is looked for any more
 _LEAST_SHARE = 0.5
@@ -50,7 +48,7 @@ def sniffed(path: Path) -> FileFormat:
     lines = _lines(file, encoding)
     usual = FileFormat().separator_in(path.name)
     # Of those that fit equally well, the first is taken.
-    candidates = sorted(_SEPARATORS, key=lambda mark: mark != usual)
+    candidates = sorted(SEPARATORS, key=lambda mark: mark != usual)
     best = max((_Fit.of(lines, mark) for mark in candidates), key=_Fit.rank)
     if _fits_little(best, lines):
         raise DataError(
@@ -200,7 +198,7 @@ def _fits_little(fit: _Fit, lines: list[str]) -> bool:
         return False
     if fit.n_cells > 1 or fit.share < _LEAST_SHARE:
         return fit.share < _LEAST_SHARE
-    for separator in _SEPARATORS:
+    for separator in SEPARATORS:
         form = FileFormat(separator=separator, quote=fit.quote)
         cells = (cells_of(line, separator, form) for line in lines[1:])
         sizes = Counter(len(one) for one in cells if isinstance(one, list))
