@@ -405,7 +405,7 @@ def test_lines_of_words_behind_the_names_are_left_out_of_a_draft_and_told(case, 
     columns = Schema.loads(text).columns
     assert columns["Start"].kind == "datetime"
     assert columns["Q2"].levels == ("no", "yes")
-    assert (columns["Q1"].labels[:2] == ("3", "35")) == (case != "a record with a fault")
+    assert ("old" in columns["Q1"].labels) == (case == "a record with a fault")
     assert ("behind the names of the columns" in text) == bool(n_lines)
     assert ("The first 2 lines" in text) == (n_lines == 2)
 
