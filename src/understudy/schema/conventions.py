@@ -32,10 +32,12 @@ from pydantic import TypeAdapter
 from understudy.schema.calendar_columns import Calendar
 from understudy.schema.columns import Column
 from understudy.schema.number_columns import Continuous, Integer
+from understudy.schema.review import Reviewed
 
 Type = Literal["number", "date", "time", "boolean", "text"]
 """What the values of a column are, as far as a data dictionary says it by one word."""
 
+_SOURCE = "convention: "
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _RATES = {"per", "pro", "par", "por"}
@@ -105,6 +107,11 @@ def forms_for(name: str) -> tuple[Form, ...]:
     return ()
 
 
+def is_proposed(column: Reviewed) -> bool:
+    """Whether what a column declares was proposed by a convention, whatever its rows hold."""
+    return column.source.startswith(_SOURCE)
+
+
 def all_forms() -> tuple[Form, ...]:
     """Every form there is, for whoever picks one by hand."""
     return tuple(form for one in _conventions() for form in one.forms)
@@ -162,5 +169,5 @@ def _form(
     title: str, codes: str = "", language: str = "", type: Type | None = None, **entries: Any
 ) -> Form:
     levels = {"levels": tuple(codes.split())} if codes else {}
-    column = _COLUMN.validate_python({**entries, **levels, "source": f"convention: {title}"})
+    column = _COLUMN.validate_python({**entries, **levels, "source": f"{_SOURCE}{title}"})
     return Form(title, type or type_of(column), language, column)

@@ -72,6 +72,22 @@ CASES = {
         ["1", "2", "inf", "-Infinity"],
         {"kind": "integer", "lower": 1, "upper": 2, "bins": 2},
     ),
+    "whole numbers of a wide range": (
+        [103, 98_765, 7],
+        {"kind": "integer", "lower": 0, "upper": 99_000, "bins": 20},
+    ),
+    "the widest range": (
+        [-(2**53), 3, 2**53],
+        {"kind": "integer", "lower": -(2**53), "upper": 2**53, "bins": 20},
+    ),
+    "days of years": (
+        [DAY(1999, 2, 3), DAY(2004, 2, 3)],
+        {"kind": "date", "lower": DAY(1999, 2, 1), "upper": DAY(2004, 2, 29), "bins": 20},
+    ),
+    "the last day": (
+        [DAY(1, 1, 2), DAY(9999, 12, 30)],
+        {"kind": "date", "lower": DAY(1, 1, 1), "upper": DAY(9999, 12, 31), "bins": 20},
+    ),
     "one whole number": ([5, 5], {"kind": "integer", "lower": 5, "upper": 5, "bins": 1}),
     "negative zero": ([-0.0, 0.0], {"kind": "integer", "lower": 0, "upper": 0, "bins": 1}),
     "grades": ([0.5, 2.5, 6.0] * 5, {"kind": "ordinal", "levels": (0.5, 2.5, 6.0)}),
@@ -92,7 +108,7 @@ CASES = {
     ),
     "midnights": (
         [datetime.datetime(2020, 1, 1), datetime.datetime(2021, 1, 1)],
-        {"kind": "date", "lower": DAY(2020, 1, 1), "upper": DAY(2021, 1, 1), "bins": 20},
+        {"kind": "date", "lower": DAY(2020, 1, 1), "upper": DAY(2021, 1, 31), "bins": 20},
     ),
     "days as text": (
         ["2020-01-01", "2020-03-01T00:00", "NA"],

@@ -15,7 +15,12 @@ import polars as pl
 from pydantic import ValidationError
 
 from understudy.engine.steward.column_profile import Profile, Profiler
-from understudy.engine.steward.round_edges import is_crowded, round_edges, rounded_outward
+from understudy.engine.steward.round_edges import (
+    is_crowded,
+    months_around,
+    round_edges,
+    rounded_outward,
+)
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -107,8 +112,10 @@ def read_column(profile: Profile, profiler: Profiler) -> Column:
 
 
 def _calendar(profile: Profile, codes: dict[str, Any]) -> Column:
-    """The bounds are read; the resolution is not."""
+    """The bounds are read, days of a long time rounded outward; the resolution is not."""
     first, last = (_START + datetime.timedelta(seconds=end) for end in (profile.low, profile.high))
+    if profile.shape in ("date", "datetime"):
+        first, last = months_around(first, last)
     n_bins = min(DEFAULT_BINS, int(profile.high - profile.low) // _UNITS[profile.shape] + 1)
     if profile.shape == "date":
         ends: dict[str, Any] = {"lower": first.date(), "upper": last.date(), "bins": n_bins}
@@ -184,6 +191,9 @@ def _whole(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Integ
     if counts.height == n_values == profile.n_values:  # each value once: the rows are numbered
         raise LeftOutError(_IDENTIFIER)
     spikes = tuple(int(value) for value in _spikes(counts, profiler.n_rows))
+    low, high = rounded_outward(lower, upper)
+    lower, upper = max(int(low), -EXACT_INTEGER), min(int(high), EXACT_INTEGER)
+    entries |= {"lower": lower, "upper": upper}
     edges = _edges(counts, spikes, (lower, upper), whole=True)
     # Neighbouring spikes may fill a whole bin.
     fitting = _fitting(

@@ -15,7 +15,8 @@ What becomes what of the others:
   different ones, each on 5 rows on average, that look like codes: two of them; 1, 2, 3, … up to 6
   at most; or with a gap among the first five (1, 2, 9). Others, such as counts (0, 1, 2, …) and
   years, are integer, with one bin for each value if there are at most 50 between the bounds, else
-  20 bins. Text with leading zeros ("007") stays text;
+  20 bins between bounds rounded like those of other numbers. Text with leading zeros ("007") stays
+  text;
 - other numbers: continuous, 20 bins, bounds rounded outward to two digits of the range; with at
   most 12 different values, each on 5 rows on average, they are the grades of a scale: ordinal;
 - bins are of equal width, unless the numbers crowd together (incomes, durations): then their edges
@@ -69,6 +70,7 @@ from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
 from understudy.schema.codebooks.codebook import Codebook, commented
 from understudy.schema.codebooks.derived_proposals import with_rules_that_hold
+from understudy.schema.conventions import is_proposed
 from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import Code, is_statistical, read_file_labels
 from understudy.schema.relations import Relation
@@ -143,7 +145,11 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     sourced = {name: columns[name] for name in sourced if name in columns}
     left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
     notes = _header_text(n_headers) + _left_out_text(left_out) + _unused_text(unused)
-    notes += _book_text(book, disagreements(data, sourced, form))
+    proposed = {n: c for n, c in columns.items() if n not in sourced and is_proposed(c)}
+    alike = rows.lazy if n_headers else data
+    found = disagreements(alike, {**sourced, **proposed}, form)
+    notes += _book_text(book, [one.line() for one in found if one.column not in proposed])
+    notes += _proposed_text([name for name in proposed if any(o.column == name for o in found)])
     relations = [Relation(**one) for one in book.proposed_relations(columns)]
     relations = [one for one in relations if not [*one.faults(_measured(columns))]]
     return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form, relations)}"
@@ -232,6 +238,17 @@ def _book_text(book: Codebook, findings: list[str]) -> str:
         told += "#\n# CONFIDENTIAL: rows and codebook do not agree here; no entry was changed:\n"
         told += "".join(f"#   {line(finding)}\n" for finding in findings)
     return told + commented("Worth knowing", book.notes)
+
+
+def _proposed_text(names: Sequence[str]) -> str:
+    """Columns whose rows do not fit what their names speak of, for the heading."""
+    if not names:
+        return ""
+    return (
+        "#\n# CONFIDENTIAL: the rows do not fit the convention that these names speak of. Choose "
+        "another\n# form (v in `understudy schema review`), or declare the column by hand:\n"
+        f"#   {', '.join(map(repr, names))}.\n"
+    )
 
 
 def _measured(columns: Mapping[str, Column]) -> dict[str, Column]:
