@@ -7,6 +7,7 @@ from pathlib import Path
 from understudy.arguments import require_text
 from understudy.engine.steward.check import CheckReport
 from understudy.engine.steward.check import check as check_rows
+from understudy.engine.steward.extremes import Extremes
 from understudy.engine.steward.schema_draft import draft as draft_schema
 from understudy.errors import SchemaError
 from understudy.schema import Schema
@@ -35,6 +36,19 @@ def draft(data: object, *, title: str = "", codebook: Codebook | str | Path | No
     if book is not None and not isinstance(book, Codebook):
         book = read_codebook(book)
     return draft_schema(data, title=title, codebook=book)
+
+
+def extremes(data: object, schema: Schema) -> Extremes:
+    """Ends of the rows' numbers, with which bounds can be compared. CONFIDENTIAL.
+
+    Args:
+        data: a table, or a path to one.
+        schema: what is declared of it.
+
+    Raises:
+        DataError: the data cannot be read.
+    """
+    return Extremes(data, schema)
 
 
 def check(data: object, schema: Schema | str | Path, *, examples: bool = False) -> CheckReport:
