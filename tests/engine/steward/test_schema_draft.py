@@ -99,7 +99,7 @@ CASES = {
     ),
     "real numbers": (
         [1000.1321, 1000.8741, 1000.5],
-        {"kind": "continuous", "lower": 1000.13, "upper": 1000.88, "bins": 20},
+        {"kind": "continuous", "lower": 1000.13, "upper": 1000.88, "bins": 20, "decimals": 4},
     ),
     "days": (
         [DAY(2020, 1, 5), DAY(2020, 1, 1), None],
@@ -339,7 +339,7 @@ def test_a_changed_entry_is_no_longer_as_drafted():
     text = draft(FRAME).replace("upper = 89", "upper = 99")
     columns = Schema.loads(text).columns
     assert columns["*"].left_as_drafted == ("lower",)
-    assert columns["real"].left_as_drafted == ("lower", "upper")
+    assert columns["real"].left_as_drafted == ("decimals", "lower", "upper")
 
 
 cells = st.one_of(
@@ -373,6 +373,84 @@ def test_large_tables_are_drafted_in_few_passes():
     schema = Schema.loads(draft(frame.lazy()))
     assert schema.columns["a"].kind == "continuous"
     assert schema.columns["b"].upper == 6
+
+
+DECIMALS = {
+    "as people write them": (["2.50", "3", "10.00", "7.25"], 2),
+    "of real numbers": ([2.5, 3.0, 10.0, 7.125], 3),
+    "of 32 bits": (pl.Series([2.5, 3.0, 10.1, 7.25], dtype=pl.Float32), 2),
+    "as computers make them": (["0.1", "0.30000000000000004"], None),
+    "powers of ten": (["1e-7", "0.25"], None),
+    "infinite ones beside": (["inf", "0.25", "7.5"], 2),
+}
+
+
+@pytest.mark.parametrize("case", DECIMALS)
+def test_decimals_are_kept_where_people_have_written_them(case):
+    values, decimals = DECIMALS[case]
+    assert drafted(values).decimals == decimals
+
+
+def test_negative_zero_is_zero():
+    for values in ([-0.0, 0.0, 1.5] * 50, ["-0.0", "1.5"] * 50, [*MANY, *[-0.0] * 200]):
+        column = drafted(values)
+        named = getattr(column, "levels", None) or column.spikes
+        assert 0.0 in named
+        assert all(math.copysign(1, value) == 1 for value in named)
+
+
+CATEGORIES = {
+    "unused": (pd.Categorical(["a", "b"] * 30, ["b", "a", "zz"]), "categorical", ("b", "a", "zz")),
+    "ordered": (
+        pd.Categorical(["low", "high"] * 30, ["low", "mid", "high"], ordered=True),
+        *("ordinal", ("low", "mid", "high")),
+    ),
+    "numbers": (pd.Categorical([3, 1] * 30, [3, 1, 2]), "categorical", (3, 1, 2)),
+    "gaps": (pd.Categorical(["a", None] * 30, ["b", "a"]), "categorical", ("b", "a")),
+    "nothing": (pd.Categorical([None] * 60, ["b", "a"]), "categorical", ("b", "a")),
+    "intervals": (
+        pd.cut(pd.Series([5, 15] * 30), [0, 10, 20, 40]).array,
+        *("ordinal", ("(0, 10]", "(10, 20]", "(20, 40]")),
+    ),
+    "truth values": (pd.Categorical([True, False] * 30), "boolean", (False, True)),
+    "an Enum": (
+        pl.Series(["x", "y"] * 30, dtype=pl.Enum(["y", "z", "x"])),
+        "categorical",
+        ("y", "z", "x"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CATEGORIES)
+def test_categories_that_a_type_declares_are_levels_used_or_not_in_their_order(case):
+    values, kind, levels = CATEGORIES[case]
+    make = pl.DataFrame if isinstance(values, pl.Series) else pd.DataFrame
+    frame = make({"x": values})
+    column = Schema.loads(draft(frame)).columns["x"]
+    assert (column.kind, column.levels) == (kind, levels)
+    assert column.missing == (("",) if case in ("gaps", "nothing") else ())
+    assert check(frame, Schema(columns={"x": column})).ok
+    assert "levels" in column.left_as_drafted or kind == "boolean"
+
+
+def test_categories_that_name_the_rows_are_left_out_like_any_texts():
+    frame = pd.DataFrame({"x": pd.Categorical([f"name {k}" for k in range(60)]), "y": [1, 2] * 30})
+    assert list(Schema.loads(draft(frame)).columns) == ["y"]
+
+
+@pytest.mark.parametrize("cell", [[1], {"a": 1}, (1, 2), {3}, np.arange(2)])
+def test_cells_that_hold_several_values_are_no_levels(cell):
+    """Claim: what is written of a list is no value, in a draft as in a release."""
+    cells = np.empty(60, dtype=object)
+    cells[:] = [cell] * 60
+    frame = pd.DataFrame({"x": cells, "y": [1, 2] * 30})
+    text = draft(frame)
+    assert list(Schema.loads(text).columns) == ["y"]
+    assert "'x': its type cannot be read, as that of lists and dictionaries" in text
+    mixed = pd.DataFrame({"x": ["a", *cells[:9]]})
+    declared = Schema.loads(f"[columns.x]\nkind = 'categorical'\nlevels = ['a', {str(cell)!r}]")
+    (found,) = check(mixed, declared).findings
+    assert found.count == 9
 
 
 MOMENTS = [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 2, 10)]

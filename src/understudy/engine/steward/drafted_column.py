@@ -15,6 +15,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from understudy.engine.steward.column_profile import Profile, Profiler
+from understudy.engine.steward.declared_categories import Categories
 from understudy.engine.steward.round_edges import (
     is_crowded,
     months_around,
@@ -50,7 +51,10 @@ _START = datetime.datetime(1970, 1, 1)
 _UNITS = {"date": DAY_SECONDS, "datetime": 60, "time": 60, "duration": 1}
 
 _NOTHING = "it holds no value, so nothing can be said about it"
-_UNREADABLE = "its type cannot be read; convert it to numbers, text or dates"
+_UNREADABLE = (
+    "its type cannot be read, as that of lists and dictionaries; convert it to numbers, text or "
+    "dates"
+)
 _IDENTIFIER = (
     "it looks like an identifier or free text; leave it out, have fresh ones in the release "
     '(kind = "identifier"), or group its values and declare the groups as levels'
@@ -62,14 +66,23 @@ class LeftOutError(Exception):
     """A column that cannot be drafted; the message says why."""
 
 
-def drafted_column(profile: Profile, profiler: Profiler) -> Column:
+def drafted_column(
+    profile: Profile, profiler: Profiler, declared: Categories | None = None
+) -> Column:
     """The column that its name, or else its profile suggests, with fingerprints of what was read.
+
+    Args:
+        profile: of the column.
+        profiler: of its table.
+        declared: levels that its type declares.
 
     Raises:
         LeftOutError: none can be drafted.
     """
     if form := _convention(profile):
         column = form.column.model_copy(update={"missing": profile.codes})
+    elif declared is not None and len(declared.levels) <= MAX_LEVELS:
+        column = _of_categories(declared, profile, profiler)
     else:
         column = read_column(profile, profiler)
     return marked(column, profile)
@@ -109,6 +122,18 @@ def read_column(profile: Profile, profiler: Profiler) -> Column:
     if profile.shape == "text":
         return _categorical(profile, profiler, codes)
     return _number(profile, profiler, codes)
+
+
+def _of_categories(declared: Categories, profile: Profile, profiler: Profiler) -> Column:
+    """All levels that the type declares, used or not, in its order."""
+    codes: dict[str, Any] = {"missing": profile.codes}
+    if profile.shape == "nothing":  # each cell is empty
+        codes["missing"] = ("",)
+    elif profile.shape == "text":
+        _categorical(profile, profiler, codes)  # which leaves out what names the rows
+    if declared.ordered:
+        return Ordinal(kind="ordinal", levels=declared.levels, **codes)
+    return Categorical(kind="categorical", levels=declared.levels, **codes)
 
 
 def _calendar(profile: Profile, codes: dict[str, Any]) -> Column:
@@ -168,6 +193,7 @@ def _number(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Colu
     bounds = rounded_outward(profile.low, profile.high)
     spikes = _spikes(counts, profiler.n_rows)
     entries = {"kind": "continuous", "lower": bounds[0], "upper": bounds[1], **codes}
+    entries["decimals"] = profile.decimals
     edges = _edges(counts, spikes, bounds, whole=False)
     column = _fitting(Continuous, entries, (edges, spikes), (DEFAULT_BINS, spikes))
     if column is None:

@@ -23,7 +23,9 @@ What becomes what of the others:
   are round numbers near the quantiles;
 - a value that more than a tenth of the rows share, and at least 5, is a spike of a column with
   wide bins;
-- text: categorical;
+- text: categorical; categories that a type declares are the levels, used or not, in its order,
+  and ordinal if the type says that they are ordered;
+- numbers with a few digits behind the point keep as many as `decimals`;
 - in files of SPSS and Stata, labelled codes are levels, in the file's order; user-missing codes are
   missing codes; the level of measurement decides between levels in order, levels without one and
   numbers; what they are called becomes the description and the labels;
@@ -61,6 +63,7 @@ from understudy.engine.steward.codebook_draft import (
     without_codes,
 )
 from understudy.engine.steward.column_profile import Profiler
+from understudy.engine.steward.declared_categories import declared_categories
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
 from understudy.engine.steward.header_lines import more_header_lines
 from understudy.engine.steward.labelled_column import labelled_column, without_missing
@@ -116,6 +119,7 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     columns = {name: book.columns[name] for name in rows.columns if name in book.columns}
     sourced = dict(columns)
     left_out = {name: book.left_out[name] for name in rows.columns if name in book.left_out}
+    categories = declared_categories(data)
     unused: dict[str, Mapping[Code, str]] = {}
     for profile in profiler.profiles():
         name = profile.name
@@ -133,7 +137,7 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
                 labelled = labelled_column(labels[name], told, profiler)
                 columns[name], unused[name] = labelled.column, labelled.unused
             else:
-                columns[name] = drafted_column(profile, profiler)
+                columns[name] = drafted_column(profile, profiler, categories.get(name))
         except LeftOutError as reason:
             left_out[name] = str(reason)
     if not columns:
