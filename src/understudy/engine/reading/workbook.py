@@ -22,11 +22,6 @@ ENDINGS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _MIDNIGHT = "^([0-9]{4}-[0-9]{2}-[0-9]{2}) 00:00:00$"
 
 
-def is_workbook(data: object) -> bool:
-    """Whether data are the path of a workbook, by its ending."""
-    return isinstance(data, str | Path) and Path(data).suffix.lower() in ENDINGS
-
-
 def read_sheet(path: Path, sheet: str) -> pl.DataFrame:
     """A sheet as text, null where a cell is empty. CONFIDENTIAL.
 

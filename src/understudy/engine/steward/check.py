@@ -19,15 +19,14 @@ from numpy.typing import NDArray
 from understudy.domain.domain import box_contains
 from understudy.engine.coding import ColumnCoder, Reading
 from understudy.engine.reading.column_types import separator_meant, told_separator, type_fault
-from understudy.engine.reading.delimited import is_delimited
 from understudy.engine.reading.parquet import column as named
 from understudy.engine.reading.plain_types import is_text
 from understudy.engine.reading.readers import open_rows
 from understudy.engine.reading.table_paths import text_file
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED, UNCLOSED
-from understudy.engine.reading.workbook import is_workbook
 from understudy.engine.steward.column_profile import ABSENT_WORDS
+from understudy.engine.steward.header_lines import may_have_more
 from understudy.engine.steward.rule_tally import RuleTally
 from understudy.schema import (
     NUMERIC,
@@ -200,7 +199,7 @@ def _more_header_lines(
 ) -> Iterator[Finding]:
     """Lines behind the names that are words in all columns of numbers and times."""
     typed = [one for one in coders if isinstance(one.column, NUMERIC)]
-    if not (is_delimited(data) or is_workbook(data)) or len(typed) < _LEAST_TYPED:
+    if not may_have_more(data) or len(typed) < _LEAST_TYPED:
         return
     first = rows.ask(rows.lazy.head(_HEADER_LINES).select(named(one.name) for one in typed))
     readings = [(one.column, one.read(first.get_column(one.name))) for one in typed]

@@ -5,8 +5,12 @@ Tools for surveys write the texts of questions and the names of fields there, lo
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 
+from understudy.engine.reading import workbook
+from understudy.engine.reading.delimited import is_delimited
 from understudy.engine.reading.parquet import column as named
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.steward.column_profile import is_filled, is_typed
@@ -15,6 +19,12 @@ _LINES = 200
 _MOST = 3
 _LEAST_FILLED = 3  # fewer values say little about what a column holds
 _LEAST_TYPED = 2  # a word alone may be a value that somebody has mistyped
+
+
+def may_have_more(data: object) -> bool:
+    """Whether data are a file that people and tools write lines of words into: text, or a sheet."""
+    sheet = isinstance(data, str | Path) and Path(data).suffix.lower() in workbook.ENDINGS
+    return sheet or is_delimited(data)
 
 
 def more_header_lines(rows: Rows) -> int:

@@ -55,7 +55,6 @@ from understudy.engine.reading.json_lines import JsonLines, is_json_lines
 from understudy.engine.reading.readers import open_rows
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
-from understudy.engine.reading.workbook import is_workbook
 from understudy.engine.steward.codebook_draft import (
     ABSENT,
     completed,
@@ -65,7 +64,7 @@ from understudy.engine.steward.codebook_draft import (
 from understudy.engine.steward.column_profile import Profiler
 from understudy.engine.steward.declared_categories import declared_categories
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
-from understudy.engine.steward.header_lines import more_header_lines
+from understudy.engine.steward.header_lines import may_have_more, more_header_lines
 from understudy.engine.steward.labelled_column import labelled_column, without_missing
 from understudy.engine.steward.sniffing import sniffed
 from understudy.errors import DataError, line
@@ -168,7 +167,7 @@ def _opened(data: object) -> tuple[Rows, FileFormat, int]:
         return _rows(JsonLines.drafted(Path(str(data)))), FileFormat(), 0
     if not is_delimited(data) or not Path(str(data)).is_file():
         rows = open_rows(data)
-        n_headers = more_header_lines(rows) if is_workbook(data) else 0
+        n_headers = more_header_lines(rows) if may_have_more(data) else 0
         return _below(rows, n_headers), FileFormat(), n_headers
     path = Path(str(data))
     form = sniffed(path)
