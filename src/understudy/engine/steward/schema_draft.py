@@ -61,11 +61,12 @@ from understudy.engine.steward.codebook_draft import (
     disagreements,
     without_codes,
 )
-from understudy.engine.steward.column_profile import Profiler
+from understudy.engine.steward.column_profile import Profile, Profiler
 from understudy.engine.steward.declared_categories import declared_categories
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
 from understudy.engine.steward.header_lines import may_have_more, more_header_lines
 from understudy.engine.steward.labelled_column import labelled_column, without_missing
+from understudy.engine.steward.number_questions import questions
 from understudy.engine.steward.sniffing import sniffed
 from understudy.errors import DataError, line
 from understudy.schema import Column, Schema, toml
@@ -120,7 +121,8 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     left_out = {name: book.left_out[name] for name in rows.columns if name in book.left_out}
     categories = declared_categories(data)
     unused: dict[str, Mapping[Code, str]] = {}
-    for profile in profiler.profiles():
+    profiles = profiler.profiles()
+    for profile in profiles:
         name = profile.name
         if name in columns or name in left_out:
             continue
@@ -151,6 +153,7 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     proposed = {n: c for n, c in columns.items() if n not in sourced and is_proposed(c)}
     alike = rows.lazy if n_headers else data
     found = disagreements(alike, {**sourced, **proposed}, form)
+    notes += _asked_text(columns, profiles, profiler)
     notes += _book_text(book, [one.line() for one in found if one.column not in proposed])
     notes += _proposed_text([name for name in proposed if any(o.column == name for o in found)])
     relations = [Relation(**one) for one in book.proposed_relations(columns)]
@@ -241,6 +244,22 @@ def _book_text(book: Codebook, findings: list[str]) -> str:
         told += "#\n# CONFIDENTIAL: rows and codebook do not agree here; no entry was changed:\n"
         told += "".join(f"#   {line(finding)}\n" for finding in findings)
     return told + commented("Worth knowing", book.notes)
+
+
+def _asked_text(
+    columns: Mapping[str, Column], profiles: Sequence[Profile], profiler: Profiler
+) -> str:
+    """What is to be asked about columns of numbers, for the heading."""
+    lines = [
+        f"#   {profile.name!r}: {question}?\n"
+        for profile in profiles
+        if profile.name in columns
+        for question in questions(columns[profile.name], profile, profiler)
+    ]
+    head = (
+        "#\n# CONFIDENTIAL: questions that the rows raise. Answer them by what is known of them:\n"
+    )
+    return head + "".join(lines) if lines else ""
 
 
 def _proposed_text(names: Sequence[str]) -> str:
