@@ -21,20 +21,21 @@ _LIBRARIES: Final = {
 """Name of each extra of `pyproject.toml` that is asked for: its library, and that one's module."""
 
 
-def require_extra(extra: str, what: str, instead: str = "") -> None:
+def require_extra(extra: str, what: str, instead: str = "", *, library: str = "") -> None:
     """Refuse what needs a library that is not installed; nothing is loaded.
 
     Args:
         extra: name of the extra.
         what: needs it, as a sentence begins.
         instead: what else one may do, as the sentence ends.
+        library: another one of the extra, whose module has its name.
 
     Raises:
         MethodError: it is not installed; says how to install it.
     """
-    library, module = _LIBRARIES[extra]
+    wanted, module = (library, library) if library else _LIBRARIES[extra]
     if find_spec(module) is None:
         raise MethodError(
-            f"{what} needs {library}, which is not installed; install Understudy with its extra "
+            f"{what} needs {wanted}, which is not installed; install Understudy with its extra "
             f"{extra!r} (pip install -c constraints.txt '.[{extra}]'){instead}."
         )

@@ -165,8 +165,28 @@ def test_everything_confirmed_is_pure_and_the_stamp_says_where():
     promise = guarantee_of(schema)
     assert (promise.kind, promise.leaks) == ("pure", ())
     sources = {one.what: one.source for one in promise.public_inputs}
-    assert sources["levels of sex"] == "codebook; levels confirmed by codebook, levels"
+    assert sources["levels of sex"] == "codebook; codebook, levels"
     assert not any(one.note for one in promise.public_inputs)
+
+
+def test_no_release_tells_which_bounds_stand_as_they_were_read_from_the_rows():
+    """Claim: a confirmed bound of the draft and one that was changed leave with the same words.
+
+    A reader who knew that a bound is the draft's would know the smallest value but for rounding.
+    """
+    one = Schema.loads(REVIEWED)
+    age = one.columns["age"]
+    assert {"lower", "upper"} <= set(age.left_as_drafted)
+    left = dict.fromkeys(age.left_as_drafted, "census")
+    as_drafted = age.model_copy(update={"source": "census", "confirmed": left})
+    changed_since = age.model_copy(update={"source": "census", "drafted": {"lower": "0" * 8}})
+    seen = []
+    for column in (as_drafted, changed_since):
+        schema = one.model_copy(update={"columns": {**one.columns, "age": column}})
+        (said,) = (x for x in guarantee_of(schema).public_inputs if x.what.endswith(" of age"))
+        seen.append((said, schema.released().columns["age"]))
+    assert seen[0] == seen[1]
+    assert seen[0][1].confirmed == seen[0][1].drafted == {}
 
 
 @pytest.mark.parametrize("n_bins", [37, 81])

@@ -81,12 +81,66 @@ def test_from_a_draft_by_its_review_to_a_release(drafted, understudy):
 
 
 def test_what_is_kept_as_drafted_makes_the_guarantee_conditional(drafted):
-    told = drafted("k", "no", "k", "yes", options=["--accept-sourced"])
+    told = drafted("s", "k", "no", "k", "yes", options=["--data", "rows.csv", "--accept-sourced"])
     assert "conditional guarantee" in told.out
-    assert "2 decisions, 3 left as drafted.\nNot reviewed: mood, joy." in told.out
+    assert "2 decisions, 3 left as drafted.\nNot reviewed: sex, mood, joy." in told.out
     kept = schema().columns["job"]
     assert kept.reviewed
     assert kept.left_as_drafted == ("levels",)
+
+
+def test_conventions_are_accepted_at_once_only_where_the_rows_can_object(drafted, understudy):
+    """Claim: without --data, no name alone decides; with it, none that the rows do not fit."""
+    alone = drafted("q", options=["--accept-sourced"])
+    assert "2 columns wait that names alone have proposed" in alone.out
+    assert "Nothing is open that comes from public sources alone." in alone.out
+    assert not any(one.reviewed for one in schema().columns.values())
+    pd.DataFrame({"issue_month": ["Mar-2018", "Apr-2018"] * 30, "age": [1, 2] * 30}).to_csv(
+        "loans.csv", index=False
+    )
+    assert understudy("schema", "draft", "loans.csv", "-o", "loans.toml").code == 0
+    heading = Path("loans.toml").read_text(encoding="utf-8").partition("format")[0]
+    assert "the rows do not fit the convention that these names speak of" in heading
+    assert "'issue_month'" in heading
+    assert "'age'" not in heading
+    Path("loans.toml").replace("draft.toml")
+    told = drafted("q", options=["--accept-sourced", "--data", "loans.csv"])
+    assert told.code == 0
+    assert [name for name, one in schema().columns.items() if one.reviewed] == ["age"]
+
+
+@pytest.fixture
+def numbers(drafted, understudy):
+    """Rows of eight columns of numbers, and a function that reviews their draft."""
+    rng = np.random.default_rng(5)
+    rows = pd.DataFrame({f"q{k}": rng.integers(100, 10**5, 300) for k in range(8)})
+    rows.to_csv("rows.csv", index=False)
+    Path("draft.toml").unlink()
+    assert understudy("schema", "draft", "rows.csv", "-o", "draft.toml").code == 0
+    return drafted, rows
+
+
+def test_one_source_for_many_bounds_as_in_the_rows_is_asked_about_again(numbers):
+    """Claim: from the fifth column on it is asked once, and no answer but yes confirms."""
+    review, _ = numbers
+    told = review(*["c codebook"] + ["="] * 3, "=", "no", "=", "yes", "=", "=", "=", "q")
+    assert told.out.count("have bounds as the rows have them, and one source, codebook") == 2
+    assert all(one.reviewed for one in schema().columns.values())
+
+
+@pytest.mark.parametrize("with_rows", [True, False])
+def test_bounds_typed_in_that_are_those_of_the_rows_are_seen_with_the_rows_alone(
+    numbers, with_rows
+):
+    review, rows = numbers
+    answers = []
+    for name in rows:
+        low, high = rows[name].min(), rows[name].max()
+        answers += [f"e lower = {low}, upper = {high}, bins = 10", "a codebook"]
+    told = review(*answers, "no", "q", options=["--data", "rows.csv"] if with_rows else [])
+    assert ("have bounds as the rows have them" in told.out) == with_rows
+    n_reviewed = sum(one.reviewed for one in schema().columns.values())
+    assert n_reviewed == (4 if with_rows else 8)
 
 
 def test_columns_are_taken_out_skipped_and_refused(drafted):

@@ -255,7 +255,7 @@ Analyses = Annotated[
     ),
 ]
 AnalysesFile = Annotated[
-    Path | None, typer.Option("--analyses", help="The same, as a TOML file with [[analyses]].")
+    Path | None, typer.Option("--analyses", help="The same, as a TOML file with tables `analyses`.")
 ]
 
 

@@ -12,9 +12,13 @@ from pathlib import Path
 from understudy import pipeline
 from understudy.cli.terminal import review_text
 from understudy.errors import DataError, MethodError, SchemaError
-from understudy.schema.conventions import Form, all_forms, forms_for
+from understudy.schema.conventions import Form, all_forms, forms_for, is_proposed
 from understudy.schema.decisions import RULES, Path_, Review, left_as_drafted
+from understudy.schema.review import Reviewed
 from understudy.schema.toml import file_text
+
+_MANY = 5
+"""Columns with bounds as in the rows, from which on one source for all of them is asked about."""
 
 
 class _EndOfInputError(Exception):
@@ -47,23 +51,34 @@ class Session:
         self._before = file_text(place)
         self._data = data
         self._findings: dict[str, list[str]] = {}
+        self._extremes = None
         if data is not None:
             for found in pipeline.check(data, self.review.schema).findings:
                 self._findings.setdefault(found.column or "", []).append(found.problem)
+            self._extremes = pipeline.extremes(data, self.review.schema)
         self._last_source = ""
         self._last_column = ""
         self._skipped: set[Path_] = set()
+        self._stood_by: set[str] = set()
 
     def _sourced(self) -> list[Path_]:
         misfit = [("columns", name) for name in self._findings]
-        return [path for path in self.review.sourced if path not in misfit]
+        waiting = self._waiting()
+        return [path for path in self.review.sourced if path not in misfit and path not in waiting]
+
+    def _waiting(self) -> list[Path_]:
+        """What a name alone has proposed: without the rows nothing could object to it."""
+        parts = {path: self.review.part(path) for path in self.review.sourced}
+        if self._data is not None:
+            return []
+        return [p for p, one in parts.items() if isinstance(one, Reviewed) and is_proposed(one)]
 
     def accept_sourced(self) -> None:
         """One decision about all that comes from public sources, and is not told to misfit."""
-        paths = self._sourced()
+        paths, waiting = self._sourced(), len(self._waiting())
         if paths:
             self._decide(self.review.accepted(*paths))
-        review_text.accepted_at_once(self.review, paths)
+        review_text.accepted_at_once(self.review, paths, waiting)
 
     def ask_all(self) -> None:
         """Ask about what is open until all is decided, or nobody answers any more.
@@ -132,21 +147,48 @@ class Session:
             return
         self._findings[path[-1]] = [one.problem for one in found if one.column == path[-1]]
 
-    def accept(self, path: Path_, source: str) -> Review:
+    def accept(self, path: Path_, source: str) -> Review | None:
         """As it stands; asks for a source where none is named."""
         part = self.review.part(path)
         if not source and not part.source.strip() and not left_as_drafted(part):
             source = self._source()
-        return self.review.accepted(path, source=source)
+        decided = self.review.accepted(path, source=source)
+        return decided if self._is_meant(path, decided) else None
 
-    def confirm(self, path: Path_, source: str) -> Review:
+    def confirm(self, path: Path_, source: str) -> Review | None:
         """With a source; asks for it if it was not said."""
         source = source or self._source()
         decided = self.review.confirmed(path, source)
         self._last_source = source
-        return decided
+        return decided if self._is_meant(path, decided) else None
 
-    def confirm_as_before(self, path: Path_, _rest: str) -> Review:
+    def _is_meant(self, path: Path_, decided: Review) -> bool:
+        """Whether a source really states bounds of many columns that are as the rows have them."""
+        if path[0] != "columns" or path[1] not in decided.schema.columns:
+            return True
+        columns = decided.schema.columns
+        source = columns[path[1]].sources
+        alike = [name for name in self._as_in_rows(decided) if columns[name].sources == source]
+        if path[1] not in alike or len(alike) < _MANY or source in self._stood_by:
+            return True
+        if _answer(review_text.as_in_rows(len(alike), source)) != "yes":
+            return False
+        self._stood_by.add(source)
+        return True
+
+    def _as_in_rows(self, review: Review) -> list[str]:
+        """Reviewed columns with bounds that were drafted and kept, or are those of the rows."""
+        found = []
+        for name, column in review.schema.columns.items():
+            kept = {"lower", "upper"}.intersection(column.confirmed)
+            extreme = self._extremes is not None and self._extremes.are_bounds_of(
+                name, review.schema
+            )
+            if column.reviewed and not is_proposed(column) and (kept or extreme):
+                found.append(name)
+        return found
+
+    def confirm_as_before(self, path: Path_, _rest: str) -> Review | None:
         """With the source of the confirmation before.
 
         Raises:

@@ -11,7 +11,7 @@ from understudy import pipeline
 from understudy.cli.app import Json, Quiet, listed, schema_app
 from understudy.cli.json_output import print_json, write_text
 from understudy.cli.table_argument import SQL, Data, TableName, given_table
-from understudy.cli.terminal import release_text
+from understudy.cli.terminal import release_text, streams
 from understudy.errors import MethodError
 
 if TYPE_CHECKING:
@@ -82,17 +82,30 @@ def schema_check(
     schema: Annotated[Path, typer.Argument(help="Schema (TOML).")],
     query: SQL = None,
     table: TableName = None,
-    counts: Annotated[bool, typer.Option(help="Show how many rows; confidential.")] = False,
+    counts: Annotated[
+        bool | None,
+        typer.Option(
+            "--counts/--no-counts",
+            help="Say how many rows are concerned; CONFIDENTIAL. By default on a terminal alone.",
+            show_default=False,
+        ),
+    ] = None,
+    examples: Annotated[
+        bool, typer.Option("--examples", help="Show some of the values; CONFIDENTIAL.")
+    ] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Report every column that does not fit its schema; exit code 2 if there is one."""
     from understudy.schema import Schema
 
-    report = pipeline.check(given_table(data, query, table), Schema.load(schema))
+    here = given_table(data, query, table)
+    report = pipeline.check(here, Schema.load(schema), examples=examples)
+    counted = streams.is_terminal() and not as_json if counts is None else counts
+    lines = report.lines(counts=counted, examples=examples)
     if as_json:
-        print_json({"ok": report.ok, "findings": report.lines(counts=counts)})
+        print_json({"ok": report.ok, "findings": lines})
     elif not quiet or not report.ok:
-        release_text.checked(report.lines(counts=counts), ok=report.ok)
+        release_text.checked(lines, ok=report.ok, counts=counted, examples=examples)
     if not report.ok:
         raise typer.Exit(2)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from understudy.pipeline.interruption import Progress
 
 if TYPE_CHECKING:
-    from understudy.pipeline.drafting import check, draft
+    from understudy.pipeline.drafting import check, draft, extremes
     from understudy.pipeline.release_analysis import analyze, replica_gate
     from understudy.pipeline.release_evaluation import evaluate, risk
     from understudy.pipeline.synthesis import list_methods, methods, synthesize
@@ -17,6 +17,7 @@ __all__ = [
     "check",
     "draft",
     "evaluate",
+    "extremes",
     "list_methods",
     "methods",
     "replica_gate",
@@ -32,7 +33,7 @@ def __getattr__(name: str) -> Any:
         from understudy.pipeline import release_analysis as home
     elif name in {"evaluate", "risk"}:
         from understudy.pipeline import release_evaluation as home
-    elif name in {"check", "draft"}:
+    elif name in {"check", "draft", "extremes"}:
         from understudy.pipeline import drafting as home
     elif name in {"list_methods", "methods", "synthesize"}:
         from understudy.pipeline import synthesis as home

@@ -7,6 +7,7 @@ from pathlib import Path
 from understudy.arguments import require_text
 from understudy.engine.steward.check import CheckReport
 from understudy.engine.steward.check import check as check_rows
+from understudy.engine.steward.extremes import Extremes
 from understudy.engine.steward.schema_draft import draft as draft_schema
 from understudy.errors import SchemaError
 from understudy.schema import Schema
@@ -37,15 +38,30 @@ def draft(data: object, *, title: str = "", codebook: Codebook | str | Path | No
     return draft_schema(data, title=title, codebook=book)
 
 
-def check(data: object, schema: Schema | str | Path) -> CheckReport:
+def extremes(data: object, schema: Schema) -> Extremes:
+    """Ends of the rows' numbers, with which bounds can be compared. CONFIDENTIAL.
+
+    Args:
+        data: a table, or a path to one.
+        schema: what is declared of it.
+
+    Raises:
+        DataError: the data cannot be read.
+    """
+    return Extremes(data, schema)
+
+
+def check(data: object, schema: Schema | str | Path, *, examples: bool = False) -> CheckReport:
     """What in the data does not fit the schema. For the steward; spends nothing, releases nothing.
 
     Args:
         data: pandas, Polars or Arrow table, a path, or a `Query`.
         schema: a schema, or the path of its file.
+        examples: gather some of the values that do not fit, which `lines(examples=True)` shows.
+            CONFIDENTIAL.
 
     Raises:
         SchemaError: not a schema.
         DataError: the data cannot be read.
     """
-    return check_rows(data, given_schema(schema))
+    return check_rows(data, given_schema(schema), examples=examples)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -156,6 +158,7 @@ def plan(
         tables=tables,
         fits=request.fits,
         remarks=(
+            *_epsilon_remarks(request.budget.epsilon),
             *request.remarks,
             *settled_remarks(request),
             *_with_private_rows(request, tables, asked),
@@ -166,6 +169,27 @@ def plan(
         assumed_rows=expected.records if expected else 0,
         priority=request.priority,
     )
+
+
+_LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 100), Fraction(20)
+"""Outside of these, a budget is rather mistyped than meant."""
+
+
+def _epsilon_remarks(epsilon: Fraction) -> tuple[str, ...]:
+    """What an ε means that hardly protects, or leaves hardly anything to see."""
+    if epsilon > _MOST_EPSILON:
+        return (
+            f"ε = {float(epsilon):,.6g} hardly protects anybody: one record may change a "
+            f"probability by the factor e^{float(epsilon):,.6g}. Budgets above "
+            f"{int(_MOST_EPSILON)} are rare; see that this one is meant.",
+        )
+    if epsilon < _LEAST_EPSILON:
+        return (
+            f"ε = {float(epsilon):.6g} leaves hardly anything to see: a single count that had all "
+            f"of it would have noise of about ±{math.sqrt(2) / float(epsilon):,.0f} records. See "
+            "that this budget is meant.",
+        )
+    return ()
 
 
 def _with_private_rows(

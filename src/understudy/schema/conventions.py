@@ -8,8 +8,10 @@ what a convention proposes was not read from the rows, and carries no fingerprin
 all the same, which may not be what the rows hold, and is not reviewed.
 
 A name fits if all of it is one of the convention's words (in English, German, French, Spanish and
-Dutch), or else its last word, or else its first one: "age", "mother's age", "edad de la madre". Of
-rates ("visits per week") neither end says what they are.
+Dutch), or else its last word, or else its first one: "age", "mother's age", "edad de la madre".
+Words of yes or no say so at the beginning alone: "has car", but no "largest amount ever". Of rates
+("visits per week"), and of numbers, groups and indices of something ("number of the month", "age
+group", "sex ratio"), neither end says what they are.
 
 Labels are not proposed where surveys differ: which sex is 1, no convention says of this table.
 """
@@ -30,10 +32,12 @@ from pydantic import TypeAdapter
 from understudy.schema.calendar_columns import Calendar
 from understudy.schema.columns import Column
 from understudy.schema.number_columns import Continuous, Integer
+from understudy.schema.review import Reviewed
 
 Type = Literal["number", "date", "time", "boolean", "text"]
 """What the values of a column are, as far as a data dictionary says it by one word."""
 
+_SOURCE = "convention: "
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _RATES = {"per", "pro", "par", "por"}
@@ -64,10 +68,12 @@ class _Convention:
     Attributes:
         names: words, in lower case and without accents, each with its language.
         forms: those to be preferred first.
+        begins: whether the last word of a name says nothing.
     """
 
     names: Mapping[str, str]
     forms: tuple[Form, ...]
+    begins: bool
 
 
 def proposed(name: str, type_: str) -> Form | None:
@@ -87,13 +93,23 @@ def proposed(name: str, type_: str) -> Form | None:
 def forms_for(name: str) -> tuple[Form, ...]:
     """All forms of the convention that a column's name speaks of, those in its language first."""
     words = _words(name)
-    ends = () if _RATES.intersection(words) else (*words[-1:], *words[:1])
-    for part in (" ".join(words), *ends):
+    others = _RATES | _other_things()
+    ends = [
+        (words[at], at == -1)
+        for at in (-1, 0)
+        if len(words) > 1 and not others.intersection(words[:-1] if at else words[1:])
+    ]
+    for part, is_last in ((" ".join(words), False), *ends):
         for one in _conventions():
-            if part in one.names:
+            if part in one.names and not (is_last and one.begins):
                 own = ("", one.names[part])
                 return tuple(sorted(one.forms, key=lambda form: form.language not in own))
     return ()
+
+
+def is_proposed(column: Reviewed) -> bool:
+    """Whether what a column declares was proposed by a convention, whatever its rows hold."""
+    return column.source.startswith(_SOURCE)
 
 
 def all_forms() -> tuple[Form, ...]:
@@ -123,8 +139,18 @@ def _words(name: str) -> list[str]:
 
 
 @cache
-def _conventions() -> tuple[_Convention, ...]:
+def _content() -> Mapping[str, Any]:
     text = (files("understudy.schema") / "conventions.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _other_things() -> frozenset[str]:
+    return frozenset(_words(_content()["other_things"]))
+
+
+@cache
+def _conventions() -> tuple[_Convention, ...]:
     return tuple(
         _Convention(
             {
@@ -133,8 +159,9 @@ def _conventions() -> tuple[_Convention, ...]:
                 for name in names.split(",")
             },
             tuple(_form(**form) for form in one["form"]),
+            one.get("begins", False),
         )
-        for one in tomllib.loads(text)["convention"]
+        for one in _content()["convention"]
     )
 
 
@@ -142,5 +169,5 @@ def _form(
     title: str, codes: str = "", language: str = "", type: Type | None = None, **entries: Any
 ) -> Form:
     levels = {"levels": tuple(codes.split())} if codes else {}
-    column = _COLUMN.validate_python({**entries, **levels, "source": f"convention: {title}"})
+    column = _COLUMN.validate_python({**entries, **levels, "source": f"{_SOURCE}{title}"})
     return Form(title, type or type_of(column), language, column)

@@ -52,6 +52,7 @@ _LEAKS = {
     "quote": "a single cell can decide it",
     "decimal": "a single number can decide it",
     "thousands": "a single number can decide it",
+    "multiline": "a single cell can decide it",
     "sheet": "its name is one of the confidential file",
 }
 

@@ -89,7 +89,7 @@ class FileFormat(Reviewed):
     """
 
     readable: ClassVar[tuple[str, ...]] = (
-        *("encoding", "separator", "quote", "decimal", "thousands"),
+        *("encoding", "separator", "quote", "decimal", "thousands", "multiline"),
     )
 
     encoding: Encoding = "utf-8"
@@ -120,8 +120,9 @@ class FileFormat(Reviewed):
         return self
 
     def _readings(self, key: str) -> list[tuple[str, Any]]:
-        # That there is no mark is what most files say.
-        return [] if key == "thousands" and not self.thousands else super()._readings(key)
+        # That there is no such mark or break is what most files say.
+        absent = key in ("thousands", "multiline") and not getattr(self, key)
+        return [] if absent else super()._readings(key)
 
     def separator_in(self, name: str) -> str:
         """The character between cells in a file of this name."""
@@ -132,7 +133,7 @@ class FileFormat(Reviewed):
     def told(self) -> str:
         """The entries that are not the default, in words; "" if all are."""
         fields = type(self).model_fields
-        entries = (*self.readable, "multiline", "sheet")
+        entries = (*self.readable, "sheet")
         return ", ".join(
             f"{key} {'true' if value is True else repr(value)}"
             for key in entries

@@ -34,7 +34,7 @@ class Reviewed(BaseModel):
         source: where the entries come from: a codebook, a law, a judgement; never the rows.
         reviewed: somebody has confirmed that they are public knowledge.
         confirmed: entry → the place (codebook and page, say) that confirms its values, though they
-            are those of the draft.
+            are those of the draft. It never leaves with a release: there it is a part of `source`.
         drafted: entry → fingerprints of the values that `schema draft` read from the rows,
             separated by spaces. They never leave with a release: in its schema, "unconfirmed"
             stands for those of an entry left as drafted, which its guarantee names anyway.
@@ -93,10 +93,13 @@ class Reviewed(BaseModel):
 
     @property
     def sources(self) -> str:
-        """The source, and what confirms single entries, in one text; "" if nobody said."""
-        places = ((key, self._confirmation(key)) for key in self.readable)
-        said = (f"{key} confirmed by {place}" for key, place in places if place)
-        return "; ".join(filter(None, (self.source.strip(), *said)))
+        """The source, and what confirms single entries, in one text; "" if nobody said.
+
+        Which entries needed a confirmation it does not tell: those stand as they were read from
+        the rows, and a bound that does is the smallest or largest value, or near it.
+        """
+        said = (self.source.strip(), *map(self._confirmation, self.readable))
+        return "; ".join(dict.fromkeys(filter(None, said)))
 
     @property
     def is_unsourced(self) -> bool:
@@ -109,9 +112,15 @@ class Reviewed(BaseModel):
         return dict.fromkeys(self.fingerprints(), _UNCONFIRMED)
 
     def without_fingerprints(self) -> Self:
-        """The same as it may leave with a release: what is left as drafted is still marked."""
+        """The same as it may leave with a release: what is left as drafted is still marked.
+
+        What confirms single entries becomes a part of the source, as `sources` has it.
+        """
         marks = dict.fromkeys(self.left_as_drafted, _UNCONFIRMED)
-        return self if marks == self.drafted else self.model_copy(update={"drafted": marks})
+        if marks == self.drafted and not self.confirmed:
+            return self
+        source = self.source if self.is_unsourced else self.sources
+        return self.model_copy(update={"drafted": marks, "confirmed": {}, "source": source})
 
     def _confirmation(self, key: str) -> str:
         return self.confirmed.get(key, "").strip()

@@ -208,8 +208,11 @@ class Schema(BaseModel):
             )
 
     def released(self) -> Schema:
-        """The schema as it leaves with a release: without the fingerprints of the draft."""
-        if not any(part.drafted for _, part in self.vouched):
+        """The schema as it leaves with a release: without the fingerprints of the draft.
+
+        Nor does it say which entries were confirmed though they stand as drafted.
+        """
+        if not any(part.drafted or part.confirmed for _, part in self.vouched):
             return self
         fields = {name: getattr(self, name) for name in type(self).model_fields}
         parts = {n: p.without_fingerprints() for n, p in fields.items() if isinstance(p, Reviewed)}

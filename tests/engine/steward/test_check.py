@@ -1,6 +1,8 @@
 """Checking data against a schema: every fault named once, no value shown."""
 
+import json
 import math
+import re
 
 import pandas as pd
 import polars as pl
@@ -8,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from understudy.engine.reading.column_types import require_columns
+from understudy.engine.reading.readers import open_rows
 from understudy.engine.steward.check import CheckReport, Finding, check
 from understudy.errors import DataError
 from understudy.schema import Schema
@@ -233,3 +237,90 @@ def test_no_value_stops_the_check_or_shows_up(values):
     assert {one.column for one in report.findings} == set(SCHEMA.names)
     text = "\n".join(report.lines(counts=True)) + repr(report)
     assert not any(value in text for value in values)
+
+
+def test_values_are_shown_only_where_they_were_asked_for_twice():
+    frame = data(sex=["w", "w", "f"], age=["1", "Aurelia", "Aurelia"])
+    silent, told = check(frame, SCHEMA), check(frame, SCHEMA, examples=True)
+    assert silent == told
+    assert "Aurelia" not in "".join(silent.lines(counts=True, examples=True))
+    assert "Aurelia" not in "".join(told.lines(counts=True)) + repr(told)
+    assert told.lines(counts=True, examples=True)[1].endswith("(2 rows; such as 'Aurelia').")
+    many = check(
+        data(
+            sex=[f"level {k}" for k in range(3)] * 9,
+            age=[1] * 27,
+            income=[1.0] * 27,
+            born=["1950-01-01"] * 27,
+            voted=[False] * 27,
+        ),
+        SCHEMA,
+        examples=True,
+    )
+    assert len(many.findings[0].examples) == 3
+
+
+@pytest.mark.parametrize("word", ["NA", "NaN", "n/a", "NULL", "?", "."])
+def test_words_for_no_value_are_told_with_the_code_to_declare(word):
+    (line,) = check(data(income=["1", word, "3"]), SCHEMA).lines()
+    assert f"holds the word {word!r}, which will be counted as out of domain" in line
+    assert f'declare missing = ["{word}"] if it says that there is no value' in line
+    declared = SCHEMA.columns["income"].model_copy(update={"missing": ("", word)})
+    columns = {**SCHEMA.columns, "income": declared}
+    assert check(data(income=["1", word, "3"]), SCHEMA.model_copy(update={"columns": columns})).ok
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+@pytest.mark.parametrize("quoting", [0, 1])
+def test_another_separator_is_one_finding_that_names_it(mark, quoting, tmp_path):
+    path = tmp_path / "a.csv"
+    data().to_pandas().to_csv(path, sep=mark, index=False, quoting=quoting)
+    said = f"separator = {json.dumps(mark)}"
+    if quoting:
+        with pytest.raises(DataError, match=re.escape(f"(separator = {mark!r})")):
+            check(path, SCHEMA)
+    else:
+        (line,) = check(path, SCHEMA).lines()
+        assert said in line
+        with pytest.raises(DataError, match=re.escape(said)):
+            require_columns(open_rows(path, SCHEMA).columns, SCHEMA, "The file")
+    form = {"file": FileFormat(separator=mark)}
+    assert check(path, SCHEMA.model_copy(update=form)).ok
+
+
+def test_columns_that_are_missing_are_no_matter_of_the_separator():
+    report = check(data().drop("sex", "age"), SCHEMA)
+    assert [one.column for one in report.findings] == ["sex", "age"]
+
+
+HEADERS = {
+    "texts of questions and names of fields": (
+        'Your sex?,Your age?,"Your\nincome?",Born on?,Voted?\n{a},{b},{c},{d},{e}\n',
+        "first 2 lines",
+    ),
+    "units": ("-,years,euro,day,-\n", "first line"),
+    "a record": ("f,5,3,1950-01-01,false\n", None),
+    "a record with a fault": ("f,five,3,1950-01-01,false\n", None),
+    "no answer at all": (",,,,\n", None),
+}
+
+
+@pytest.mark.parametrize("case", HEADERS)
+def test_lines_of_a_header_that_stand_among_the_rows_are_found(case, tmp_path):
+    lines, told = HEADERS[case]
+    head, _, rest = data().write_csv().partition("\n")
+    (tmp_path / "a.csv").write_text(f"{head}\n{lines}{rest}", encoding="utf-8")
+    schema = SCHEMA.model_copy(update={"file": FileFormat(multiline=True)})
+    found = [one for one in check(tmp_path / "a.csv", schema).lines() if "behind the names" in one]
+    assert len(found) == (told is not None)
+    assert told is None or f"The {told} behind the names" in found[0]
+
+
+def test_line_breaks_in_cells_are_told_with_the_entry_that_reads_them(tmp_path):
+    (tmp_path / "a.csv").write_text(data().write_csv() + 'f,1,"1\n",1950-01-01,false\n')
+    report = check(tmp_path / "a.csv", SCHEMA)
+    assert "write multiline = true in the table [file]" in report.lines()[0]
+    form = {"file": FileFormat(multiline=True)}
+    assert "multiline" not in "".join(
+        check(tmp_path / "a.csv", SCHEMA.model_copy(update=form)).lines()
+    )

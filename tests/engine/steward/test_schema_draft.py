@@ -72,6 +72,22 @@ CASES = {
         ["1", "2", "inf", "-Infinity"],
         {"kind": "integer", "lower": 1, "upper": 2, "bins": 2},
     ),
+    "whole numbers of a wide range": (
+        [103, 98_765, 7],
+        {"kind": "integer", "lower": 0, "upper": 99_000, "bins": 20},
+    ),
+    "the widest range": (
+        [-(2**53), 3, 2**53],
+        {"kind": "integer", "lower": -(2**53), "upper": 2**53, "bins": 20},
+    ),
+    "days of years": (
+        [DAY(1999, 2, 3), DAY(2004, 2, 3)],
+        {"kind": "date", "lower": DAY(1999, 2, 1), "upper": DAY(2004, 2, 29), "bins": 20},
+    ),
+    "the last day": (
+        [DAY(1, 1, 2), DAY(9999, 12, 30)],
+        {"kind": "date", "lower": DAY(1, 1, 1), "upper": DAY(9999, 12, 31), "bins": 20},
+    ),
     "one whole number": ([5, 5], {"kind": "integer", "lower": 5, "upper": 5, "bins": 1}),
     "negative zero": ([-0.0, 0.0], {"kind": "integer", "lower": 0, "upper": 0, "bins": 1}),
     "grades": ([0.5, 2.5, 6.0] * 5, {"kind": "ordinal", "levels": (0.5, 2.5, 6.0)}),
@@ -83,7 +99,7 @@ CASES = {
     ),
     "real numbers": (
         [1000.1321, 1000.8741, 1000.5],
-        {"kind": "continuous", "lower": 1000.13, "upper": 1000.88, "bins": 20},
+        {"kind": "continuous", "lower": 1000.13, "upper": 1000.88, "bins": 20, "decimals": 4},
     ),
     "days": (
         [DAY(2020, 1, 5), DAY(2020, 1, 1), None],
@@ -92,7 +108,7 @@ CASES = {
     ),
     "midnights": (
         [datetime.datetime(2020, 1, 1), datetime.datetime(2021, 1, 1)],
-        {"kind": "date", "lower": DAY(2020, 1, 1), "upper": DAY(2021, 1, 1), "bins": 20},
+        {"kind": "date", "lower": DAY(2020, 1, 1), "upper": DAY(2021, 1, 31), "bins": 20},
     ),
     "days as text": (
         ["2020-01-01", "2020-03-01T00:00", "NA"],
@@ -323,7 +339,7 @@ def test_a_changed_entry_is_no_longer_as_drafted():
     text = draft(FRAME).replace("upper = 89", "upper = 99")
     columns = Schema.loads(text).columns
     assert columns["*"].left_as_drafted == ("lower",)
-    assert columns["real"].left_as_drafted == ("lower", "upper")
+    assert columns["real"].left_as_drafted == ("decimals", "lower", "upper")
 
 
 cells = st.one_of(
@@ -361,6 +377,84 @@ def test_large_tables_are_drafted_in_few_passes():
     assert schema.columns["b"].upper == 6
 
 
+DECIMALS = {
+    "as people write them": (["2.50", "3", "10.00", "7.25"], 2),
+    "of real numbers": ([2.5, 3.0, 10.0, 7.125], 3),
+    "of 32 bits": (pl.Series([2.5, 3.0, 10.1, 7.25], dtype=pl.Float32), 2),
+    "as computers make them": (["0.1", "0.30000000000000004"], None),
+    "powers of ten": (["1e-7", "0.25"], None),
+    "infinite ones beside": (["inf", "0.25", "7.5"], 2),
+}
+
+
+@pytest.mark.parametrize("case", DECIMALS)
+def test_decimals_are_kept_where_people_have_written_them(case):
+    values, decimals = DECIMALS[case]
+    assert drafted(values).decimals == decimals
+
+
+def test_negative_zero_is_zero():
+    for values in ([-0.0, 0.0, 1.5] * 50, ["-0.0", "1.5"] * 50, [*MANY, *[-0.0] * 200]):
+        column = drafted(values)
+        named = getattr(column, "levels", None) or column.spikes
+        assert 0.0 in named
+        assert all(math.copysign(1, value) == 1 for value in named)
+
+
+CATEGORIES = {
+    "unused": (pd.Categorical(["a", "b"] * 30, ["b", "a", "zz"]), "categorical", ("b", "a", "zz")),
+    "ordered": (
+        pd.Categorical(["low", "high"] * 30, ["low", "mid", "high"], ordered=True),
+        *("ordinal", ("low", "mid", "high")),
+    ),
+    "numbers": (pd.Categorical([3, 1] * 30, [3, 1, 2]), "categorical", (3, 1, 2)),
+    "gaps": (pd.Categorical(["a", None] * 30, ["b", "a"]), "categorical", ("b", "a")),
+    "nothing": (pd.Categorical([None] * 60, ["b", "a"]), "categorical", ("b", "a")),
+    "intervals": (
+        pd.cut(pd.Series([5, 15] * 30), [0, 10, 20, 40]).array,
+        *("ordinal", ("(0, 10]", "(10, 20]", "(20, 40]")),
+    ),
+    "truth values": (pd.Categorical([True, False] * 30), "boolean", (False, True)),
+    "an Enum": (
+        pl.Series(["x", "y"] * 30, dtype=pl.Enum(["y", "z", "x"])),
+        "categorical",
+        ("y", "z", "x"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CATEGORIES)
+def test_categories_that_a_type_declares_are_levels_used_or_not_in_their_order(case):
+    values, kind, levels = CATEGORIES[case]
+    make = pl.DataFrame if isinstance(values, pl.Series) else pd.DataFrame
+    frame = make({"x": values})
+    column = Schema.loads(draft(frame)).columns["x"]
+    assert (column.kind, column.levels) == (kind, levels)
+    assert column.missing == (("",) if case in ("gaps", "nothing") else ())
+    assert check(frame, Schema(columns={"x": column})).ok
+    assert "levels" in column.left_as_drafted or kind == "boolean"
+
+
+def test_categories_that_name_the_rows_are_left_out_like_any_texts():
+    frame = pd.DataFrame({"x": pd.Categorical([f"name {k}" for k in range(60)]), "y": [1, 2] * 30})
+    assert list(Schema.loads(draft(frame)).columns) == ["y"]
+
+
+@pytest.mark.parametrize("cell", [[1], {"a": 1}, (1, 2), {3}, np.arange(2)])
+def test_cells_that_hold_several_values_are_no_levels(cell):
+    """Claim: what is written of a list is no value, in a draft as in a release."""
+    cells = np.empty(60, dtype=object)
+    cells[:] = [cell] * 60
+    frame = pd.DataFrame({"x": cells, "y": [1, 2] * 30})
+    text = draft(frame)
+    assert list(Schema.loads(text).columns) == ["y"]
+    assert "'x': its type cannot be read, as that of lists and dictionaries" in text
+    mixed = pd.DataFrame({"x": ["a", *cells[:9]]})
+    declared = Schema.loads(f"[columns.x]\nkind = 'categorical'\nlevels = ['a', {str(cell)!r}]")
+    (found,) = check(mixed, declared).findings
+    assert found.count == 9
+
+
 MOMENTS = [datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 2, 10)]
 TIMED = {
     "pandas": lambda moments, _: pd.DataFrame({"x": moments}),
@@ -387,3 +481,35 @@ def test_no_time_of_day_is_lost_in_silence(form, tmp_path):
     assert bool(timed.timezone) == (form == "pandas with a zone")
     midnights = TIMED[form]([MOMENTS[0], datetime.datetime(2020, 3, 1)], tmp_path)
     assert Schema.loads(draft(midnights)).columns["x"].kind == "date"
+
+
+SURVEY = "2024-01-02 10:30:00,3,yes\n2024-01-03 11:00:00,35,no\n" * 10
+MORE_LINES = {
+    "texts and names of fields": ('Begin,"How old\nare you?",Agree?\n{s},{q1},{q2}\n', 2),
+    "units": ("time,years,-\n", 1),
+    "a record with a fault": ("2024-01-02 10:30:00,old,yes\n", 0),
+    "records": ("", 0),
+}
+
+
+@pytest.mark.parametrize("case", MORE_LINES)
+def test_lines_of_words_behind_the_names_are_left_out_of_a_draft_and_told(case, tmp_path):
+    more, n_lines = MORE_LINES[case]
+    path = tmp_path / "a.csv"
+    path.write_text(f"Start,Q1,Q2\n{more}{SURVEY}", encoding="utf-8")
+    text = draft(path)
+    columns = Schema.loads(text).columns
+    assert columns["Start"].kind == "datetime"
+    assert columns["Q2"].levels == ("no", "yes")
+    assert ("old" in columns["Q1"].labels) == (case == "a record with a fault")
+    assert ("behind the names of the columns" in text) == bool(n_lines)
+    assert ("The first 2 lines" in text) == (n_lines == 2)
+
+
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_units_below_the_names_keep_no_column_from_being_numbers(decimal, tmp_path):
+    rows = pd.DataFrame({"a": [k / 7 for k in range(60)], "b": [k / 4 for k in range(60)]})
+    head, _, rest = rows.to_csv(sep=";", decimal=decimal, index=False).partition("\n")
+    (tmp_path / "a.csv").write_text(f"{head}\nkg;cm\n{rest}", encoding="utf-8")
+    columns = Schema.loads(draft(tmp_path / "a.csv")).columns
+    assert [column.kind for column in columns.values()] == ["continuous", "continuous"]

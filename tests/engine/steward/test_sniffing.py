@@ -29,6 +29,15 @@ CASES = {
     "single quotes": ("'a','b'\n'x,y','1'\n", {"quote": "'"}),
     "apostrophes": ("a,b\nO'Brien,1\nd'Arc,2\n", {}),
     "inches": ('a,b\n5" pipe,1\n7" pipe,2\n', {"quote": ""}),
+    "a name over two lines": ('"a\nyears",b\nx,1\ny,2\n', {"multiline": True}),
+    "levels over two lines": ('a,b\n"low\n(<5)",1\nhigh,2\n"low\n(<5)",3\n', {"multiline": True}),
+    "remarks over two lines": (
+        'a;b;c\nx;1;"one\n\ntwo, ""three""\n"\ny;2;"four\nfive"\n',
+        {"separator": ";", "multiline": True},
+    ),
+    "one remark over two lines": ("a,b\n" + "x,1\n" * 50 + '"y\nz",2\n', {"multiline": True}),
+    "a break far below": ("a,b\n" + "x,1\n" * 5000 + '"y\nz",2\n', {"multiline": True}),
+    "quotes that open and never close": ('a,b\n"x,1\n' + "y,2\n" * 9 + '"z,3\n', {"quote": ""}),
     "one stray quote": ('a,b\n"x",1\n"y",2\n5" pipe,3\n', {}),
     "one line that is longer": ("a,b\n" + "x,1\n" * 20 + "x,1;2;3;4,5\n", {}),
     "UTF-8": ("a,b\n\u00f6,1\n", {}),
@@ -120,6 +129,34 @@ def test_what_a_draft_read_off_the_file_needs_review(tmp_path):
     with pytest.raises(SchemaError, match=r"confirm that the entries of the table \[file\] come"):
         schema.require_reviewed()
     Schema.loads(text.replace("reviewed = false", "reviewed = true")).require_reviewed()
+
+
+def test_line_breaks_in_cells_are_proposed_and_need_review(tmp_path):
+    """Claim: no half of a cell becomes a level, and what one cell decides has a mark."""
+    path = tmp_path / "a.csv"
+    path.write_text('"x\nyears",g\n' + '"low\n(<5)",d\nhigh,e\n' * 40, encoding="utf-8")
+    text = draft(path)
+    schema = Schema.loads(text)
+    assert schema.columns["x\nyears"].levels == ("high", "low\n(<5)")
+    assert schema.columns["g"].levels == ("d", "e")
+    assert schema.file == FileFormat(multiline=True, drafted=schema.file.drafted)
+    assert schema.file.left_as_drafted == ("multiline",)
+    with pytest.raises(SchemaError, match=r"the table \[file\]"):
+        schema.require_reviewed()
+    assert check(path, schema).ok
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x,y,z\n" + ('1,2,"' + "word\n" * 150 + '"\n') * 20,  # cells of more lines than are read
+        "Survey of 2024\n\nx,y,z\n" + "1,2,3\n" * 20,  # a title above the names
+    ],
+)
+def test_a_file_most_of_whose_lines_fit_no_form_is_not_drafted(text, tmp_path):
+    (tmp_path / "a.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match="cannot be drafted: most of its lines"):
+        draft(tmp_path / "a.csv")
 
 
 def test_a_usual_file_has_nothing_to_review(tmp_path):

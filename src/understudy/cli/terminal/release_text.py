@@ -145,10 +145,26 @@ def from_codebook(path: Path, book: Codebook) -> None:
     )
 
 
-def checked(lines: list[str], *, ok: bool) -> None:
-    """The findings of a check, one line each."""
+def checked(lines: list[str], *, ok: bool, counts: bool, examples: bool) -> None:
+    """The findings of a check, one line each, and how to see more of them.
+
+    Args:
+        lines: the findings and notes.
+        ok: whether everything fits.
+        counts: whether they say how many rows are concerned.
+        examples: whether they show values.
+    """
+    told = [word for word, said in (("numbers of rows", counts), ("values", examples)) if said]
+    if lines and told:
+        out.print(f"CONFIDENTIAL: {' and '.join(told)} below were read from the rows.")
     for line in lines:
         out.print(escape(line), soft_wrap=True)
+    if lines and not (counts and examples):
+        more = [
+            *["--counts how many rows"] * (not counts),
+            *["--examples which values"] * (not examples),
+        ]
+        out.print(f"Add {' and '.join(more)}; both are CONFIDENTIAL.", soft_wrap=True)
     if ok:
         out.print("Every column fits the schema.")
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from understudy.cli.terminal import escape, out
 from understudy.errors import SchemaError
+from understudy.errors import line as on_one_line
 from understudy.schema.conventions import Form
 from understudy.schema.decisions import RULES, Part, Path_, Review, leak_of, left_as_drafted
 from understudy.schema.derived_columns import rule_text
@@ -104,8 +105,34 @@ def forms(found: Sequence[Form]) -> None:
         out.print(f"  {k}  {escape(form.title)}: {told}", soft_wrap=True)
 
 
-def accepted_at_once(review: Review, paths: Sequence[Path_]) -> None:
-    """Which columns were accepted in one decision, and where each comes from."""
+def as_in_rows(n_columns: int, source: str) -> str:
+    """What is asked where one source confirms many bounds that are as the rows have them.
+
+    Args:
+        n_columns: how many columns.
+        source: that of all of them.
+    """
+    return (
+        f"CONFIDENTIAL: {n_columns} columns have bounds as the rows have them, and one source, "
+        f"{on_one_line(source)}. Does it state these very bounds? Type yes if it does: "
+    )
+
+
+def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> None:
+    """Which columns were accepted in one decision, and where each comes from.
+
+    Args:
+        review: after it.
+        paths: what was accepted.
+        waiting: how many columns a name alone has proposed, with no rows to object.
+    """
+    if waiting:
+        columns = "1 column waits" if waiting == 1 else f"{waiting} columns wait"
+        out.print(
+            f"{columns} that names alone have proposed: conventions are accepted at once only with "
+            "--data, so that it is seen whether the rows fit them.",
+            soft_wrap=True,
+        )
     if not paths:
         out.print("Nothing is open that comes from public sources alone.")
         return

@@ -66,6 +66,11 @@ def flush() -> None:
                 silence(stream.fileno())
 
 
+def is_terminal() -> bool:
+    """Whether somebody looks at the output, and no file or pipe keeps it."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
 def holds(text: str) -> bool:
     """Whether the output can show a text as it is.
 

@@ -16,6 +16,7 @@ other rows:
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
 import polars as pl
@@ -82,10 +83,39 @@ def require_columns(names: Sequence[str], schema: Schema, place: str) -> None:
     if absent:
         quoted = ", ".join(repr(name) for name in absent[:5])
         more = f" and {len(absent) - 5} more" if len(absent) > 5 else ""
+        if mark := separator_meant(names, absent):
+            raise DataError(f"{place} has {told_separator(mark)}. {CHECK}")
         raise DataError(
             f"{place} lacks the column {quoted}{more} that the schema declares; "
             f"add it to the data, or take it out of the schema. {CHECK}"
         )
+
+
+def separator_meant(names: Sequence[str], absent: Sequence[str]) -> str:
+    """A separator that stands between names of columns which were read as one; "" for none.
+
+    Args:
+        names: those that the table has.
+        absent: those that the schema declares besides.
+
+    Example:
+        >>> separator_meant(['age;"sex"'], ["age", "sex"])
+        ';'
+    """
+    for mark in (";", "\t", "|", ","):
+        parts = {part.strip("\"' ") for name in names for part in name.split(mark)}
+        if len(parts) > len(names) and 2 * len(parts.intersection(absent)) > len(absent):
+            return mark
+    return ""
+
+
+def told_separator(mark: str) -> str:
+    """What is wrong with a header that has another separator, and what to do, as a predicate."""
+    return (
+        f"the names of its columns with {mark!r} between them, and the schema says that another "
+        f"character separates cells; write separator = {json.dumps(mark)} in the table [file] of "
+        'the schema, and decimal = "," if its numbers have decimal commas'
+    )
 
 
 def require_types(rows: Rows, coders: Iterable[ColumnCoder]) -> None:

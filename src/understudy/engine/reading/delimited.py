@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 import polars as pl
 
@@ -22,6 +22,9 @@ from understudy.errors import DataError
 from understudy.schema import NUMERIC, Calendar, Column, Schema
 from understudy.schema.cell_values import is_number
 from understudy.schema.file_format import LINE_BYTES, RECORD_LINES, FileFormat, without_compression
+
+SEPARATORS: Final = (",", ";", "\t", "|")
+"""Characters between cells that files mostly have."""
 
 _ENDINGS = (".csv", ".tsv", ".txt")
 _UTF8_MARK = b"\xef\xbb\xbf"
@@ -171,11 +174,12 @@ class Delimited:
                 "of line feeds (Unix) or of both (Windows)."
             )
         line = line if len(line) <= LINE_BYTES else LONG
-        cells = cells_of(decoded(line, self.form.encoding).decode(), self._separator, self.form)
+        text = decoded(line, self.form.encoding).decode()
+        cells = cells_of(text, self._separator, self.form)
         if isinstance(cells, str):
             raise DataError(
                 f"{self._place} cannot be read: its header {cells}; correct it, or the table "
-                "[file] of the schema, which says how the file is written."
+                f"[file] of the schema, which says how the file is written{self._meant(text)}."
             )
         for name in cells:
             if cells.count(name) > 1:
@@ -183,6 +187,14 @@ class Delimited:
                     f"{self._place} has two columns named {name!r}; rename one of them."
                 )
         return tuple(cells)
+
+    def _meant(self, header: str) -> str:
+        """Another separator by which a header that does not fit has several cells."""
+        for mark in SEPARATORS:
+            cells = cells_of(header, mark, self.form)
+            if mark not in (self._separator, self.form.quote) and isinstance(cells, list):
+                return f" (separator = {mark!r})" * (len(cells) > 1)
+        return ""
 
     # --- the records ----------------------------------------------------------------------------
 

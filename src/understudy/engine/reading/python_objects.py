@@ -150,6 +150,10 @@ def _other(value: object) -> str:
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
+def _unlike(_value: object) -> str:
+    return UNLIKE
+
+
 def _nothing(_value: object) -> None:
     return None
 
@@ -187,4 +191,6 @@ _BASES: list[tuple[type, Callable[[Any], str | None]]] = [
     (datetime.date, datetime.date.isoformat),
     (datetime.time, datetime.time.isoformat),
     (datetime.timedelta, _timedelta),
+    # What holds other values is none itself, as in a column of lists.
+    *((several, _unlike) for several in (list, tuple, dict, set, frozenset, np.ndarray)),
 ]

@@ -37,6 +37,9 @@ from understudy.schema.file_format import LINE_BYTES, RECORD_LINES, FileFormat
 MALFORMED: Final = "\0"
 """Every cell of a record that does not fit; no other cell holds a NUL."""
 
+UNCLOSED: Final = "has a quote that is not closed in it"
+"""Why a line makes no record whose last quoted cell goes on, as with line breaks inside cells."""
+
 LONG: Final = b"\0long"
 """What a line is replaced by that is too long."""
 
@@ -172,7 +175,7 @@ def _cells(line: str, separator: str, quote: str) -> list[str] | str:
             cells.append(match.group(1).replace(quote * 2, quote))
             at = match.end()
         elif quote and line.startswith(quote, at):
-            return "has a quote that is not closed in it"
+            return UNCLOSED
         else:
             end = line.find(separator, at)
             end = len(line) if end < 0 else end

@@ -62,7 +62,7 @@ def read_sheet(path: Path, sheet: str) -> pl.DataFrame:
         DataError: it cannot be read, has no such sheet, or no row of names.
         MethodError: the library for it is not installed.
     """
-    require_extra("files", "A workbook")
+    require_extra("files", "A workbook", library="fastexcel")
     import fastexcel
 
     place = f"The file {str(path)!r}"

@@ -1,13 +1,14 @@
 """What in the data does not fit the schema: for the steward, before any budget is spent.
 
 INTERNAL: that something does not fit is known from the rows. The report names columns and kinds of
-faults and never shows a value; how many rows are concerned it says only when asked. Of a text file
+faults. How many rows are concerned, and some of the values, it says only when asked. Of a text file
 it names the first lines that do not fit, and why.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import json
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,11 +18,15 @@ from numpy.typing import NDArray
 
 from understudy.domain.domain import box_contains
 from understudy.engine.coding import ColumnCoder, Reading
-from understudy.engine.reading.column_types import type_fault
+from understudy.engine.reading.column_types import separator_meant, told_separator, type_fault
+from understudy.engine.reading.parquet import column as named
+from understudy.engine.reading.plain_types import is_text
 from understudy.engine.reading.readers import open_rows
 from understudy.engine.reading.table_paths import text_file
 from understudy.engine.reading.table_rows import Rows
-from understudy.engine.reading.text_records import MALFORMED
+from understudy.engine.reading.text_records import MALFORMED, UNCLOSED
+from understudy.engine.steward.column_profile import ABSENT_WORDS
+from understudy.engine.steward.header_lines import may_have_more
 from understudy.engine.steward.rule_tally import RuleTally
 from understudy.schema import (
     NUMERIC,
@@ -41,6 +46,11 @@ _CLIPPED = (
     "correct the data"
 )
 _LINES_TOLD = 5
+_EXAMPLES = 3
+_HEADER_LINES = 3
+"""Most lines behind the names that tools for surveys fill with texts of questions and the like."""
+
+_LEAST_TYPED = 2  # columns of numbers or times, without which words say little about a row
 _REMEDY = "correct the data, or declare these values"
 
 
@@ -52,19 +62,24 @@ class Finding:
         column: the column's name; None if the whole table or several columns are concerned.
         problem: what does not fit, what will happen and what to do, without a value.
         count: rows concerned; 0 if it is not about single rows. CONFIDENTIAL.
+        examples: some of the values; none unless they were asked for. CONFIDENTIAL.
     """
 
     column: str | None
     problem: str
     count: int = field(default=0, repr=False)
+    examples: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
-    def line(self, *, counts: bool = False) -> str:
-        """The finding as a sentence; the number of rows is withheld unless asked for."""
+    def line(self, *, counts: bool = False, examples: bool = False) -> str:
+        """The finding as a sentence; numbers of rows and values are withheld unless asked for."""
         place = "" if self.column is None else f"Column {self.column!r} "
-        rows = (
-            f" ({self.count} row{'s' if self.count > 1 else ''})" if counts and self.count else ""
-        )
-        return f"{place}{self.problem}{rows}."
+        told = []
+        if counts and self.count:
+            told.append(f"{self.count} row{'s' if self.count > 1 else ''}")
+        if examples and self.examples:
+            told.append(f"such as {', '.join(map(repr, self.examples))}")
+        more = f" ({'; '.join(told)})" if told else ""
+        return f"{place}{self.problem}{more}."
 
 
 @dataclass(frozen=True)
@@ -84,32 +99,38 @@ class CheckReport:
         """Whether everything fits; notes do not count."""
         return not self.findings
 
-    def lines(self, counts: bool = False) -> list[str]:
+    def lines(self, counts: bool = False, examples: bool = False) -> list[str]:
         """One sentence per finding and note; no data value, and no count unless asked for.
 
         Args:
             counts: say how many rows are concerned. Such lines are confidential.
+            examples: show the values that were gathered. Such lines are confidential.
         """
         return [
-            *(finding.line(counts=counts) for finding in self.findings),
-            *(f"Note: {note.line(counts=counts)}" for note in self.notes),
+            *(one.line(counts=counts, examples=examples) for one in self.findings),
+            *(f"Note: {one.line(counts=counts, examples=examples)}" for one in self.notes),
         ]
 
 
-def check(data: object, schema: Schema) -> CheckReport:
+def check(data: object, schema: Schema, *, examples: bool = False) -> CheckReport:
     """Compare the data with the schema, column by column.
 
     Args:
         data: pandas, Polars or Arrow table, a path, or a `Query`.
         schema: what the data should look like.
+        examples: gather some values of each kind that does not fit. CONFIDENTIAL.
 
     Raises:
         DataError: the data cannot be read at all; single columns are reported as findings.
     """
     rows = open_rows(data, schema)
+    absent = [name for name in schema.names if name not in rows.columns]
+    if mark := separator_meant(rows.columns, absent):
+        return CheckReport((Finding(None, f"The table has {told_separator(mark)}"),))
     faulty, coders = _readable(rows, schema)
-    tally, off, n_rows = _Tally(schema, coders), RuleTally.of(rows, schema, coders), 0
-    lines = list(_malformed(data, schema))
+    tally, off = _Tally(schema, coders, examples=examples), RuleTally.of(rows, schema, coders)
+    n_rows, lines = 0, list(_malformed(data, schema))
+    lines += _more_header_lines(data, rows, coders)
     for batch in rows.batches([coder.name for coder in off.coders]) if coders else ():
         n_rows += batch.height
         # A malformed line is told as one fault, and not once more in every column.
@@ -158,7 +179,41 @@ def _malformed(data: object, schema: Schema) -> Iterator[Finding]:
             None,
             "The file has lines that are not written as its header and the table [file] of the "
             "schema say, each of which will be counted as one record out of domain: "
-            f"{which}; correct them, or the table [file]",
+            f"{which}; correct them, or the table [file]{_breaks(lines, schema)}",
+            count,
+        )
+
+
+def _breaks(causes: Sequence[str], schema: Schema) -> str:
+    """What to do where line breaks inside quotes may be why lines do not fit."""
+    if schema.file.multiline or not any(UNCLOSED in cause for cause in causes):
+        return ""
+    return (
+        ". If cells have line breaks inside their quotes, write multiline = true in the table "
+        "[file], which makes the guarantee conditional"
+    )
+
+
+def _more_header_lines(
+    data: object, rows: Rows, coders: Sequence[ColumnCoder]
+) -> Iterator[Finding]:
+    """Lines behind the names that are words in all columns of numbers and times."""
+    typed = [one for one in coders if isinstance(one.column, NUMERIC)]
+    if not may_have_more(data) or len(typed) < _LEAST_TYPED:
+        return
+    first = rows.ask(rows.lazy.head(_HEADER_LINES).select(named(one.name) for one in typed))
+    readings = [(one.column, one.read(first.get_column(one.name))) for one in typed]
+    words = [(r.states == c.size) & ~r.absent & np.isnan(r.number) for c, r in readings]
+    found = np.logical_and.reduce(words)
+    sound = first.to_series(0).ne_missing(MALFORMED).to_numpy()
+    count = int(np.argmin([*(found & sound), False]))
+    if count:
+        which = "line" if count == 1 else f"{count} lines"
+        yield Finding(
+            None,
+            f"The first {which} behind the names of the columns holds words in every column of "
+            "numbers and times, as the texts of questions that tools for surveys write there; take "
+            "out what is no record",
             count,
         )
 
@@ -183,10 +238,12 @@ def _row_findings(schema: Schema, n_rows: int) -> Iterator[Finding]:
 class _Tally:
     """Counts faults batch by batch."""
 
-    def __init__(self, schema: Schema, coders: Sequence[ColumnCoder]) -> None:
+    def __init__(self, schema: Schema, coders: Sequence[ColumnCoder], *, examples: bool) -> None:
         self._schema = schema
         self._coders = coders
+        self._most = _EXAMPLES if examples else 0
         self._faults: Counter[tuple[str, str]] = Counter()
+        self._examples: defaultdict[tuple[str, str], dict[str, None]] = defaultdict(dict)
         self._rules = [0] * len(schema.forbidden)
 
     def add(self, batch: pl.DataFrame) -> None:
@@ -194,17 +251,29 @@ class _Tally:
         sizes = self._schema.sizes
         columns = [np.full(batch.height, size) for size in sizes]  # a column not read fits no rule
         for coder in self._coders:
-            reading = coder.read(batch.get_column(coder.name))
+            values = batch.get_column(coder.name)
+            reading = coder.read(values)
             columns[self._schema.names.index(coder.name)] = reading.states
-            for problem, rows in _faults(coder.column, reading):
+            for problem, rows in _faults(coder.column, reading, values):
                 self._faults[coder.name, problem] += int(rows.sum())
+                self._show((coder.name, problem), values, rows)
         boxes = self._schema.domain.boxes[: len(self._rules)]  # those of relations follow
         for r, box in enumerate(boxes):
             self._rules[r] += int(box_contains(box, sizes, columns).sum())
 
+    def _show(self, key: tuple[str, str], values: pl.Series, rows: NDArray[np.bool_]) -> None:
+        """Gather examples of a fault, each once."""
+        known = self._examples[key]
+        if len(known) >= self._most or not rows.any():
+            return
+        different = values.filter(pl.Series(rows)).cast(pl.String).drop_nulls().unique()
+        for text in different.head(self._most):
+            if len(known) < self._most:
+                known[text] = None
+
     def findings(self) -> Iterator[Finding]:
         """Faults of columns in the order of the schema, then of rules."""
-        yield from (Finding(*key, count) for key, count in self._found() if not self._is_note(*key))
+        yield from (self._finding(key) for key in self._found() if not self._is_note(*key))
         for rule, count in zip(self._schema.forbidden, self._rules, strict=True):
             if count:
                 yield Finding(
@@ -216,16 +285,21 @@ class _Tally:
 
     def notes(self) -> Iterator[Finding]:
         """What is not in the domain but has a declared code under which it is released."""
-        yield from (Finding(*key, count) for key, count in self._found() if self._is_note(*key))
+        yield from (self._finding(key) for key in self._found() if self._is_note(*key))
 
-    def _found(self) -> Iterator[tuple[tuple[str, str], int]]:
-        return ((key, count) for key, count in self._faults.items() if count)
+    def _found(self) -> Iterator[tuple[str, str]]:
+        return (key for key, count in self._faults.items() if count)
+
+    def _finding(self, key: tuple[str, str]) -> Finding:
+        return Finding(*key, self._faults[key], tuple(self._examples[key]))
 
     def _is_note(self, name: str, problem: str) -> bool:
         return problem != _CLIPPED and self._schema.columns[name].out_of_domain is not None
 
 
-def _faults(column: Column, reading: Reading) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def _faults(
+    column: Column, reading: Reading, values: pl.Series
+) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """Each kind of fault that a column can have, and which rows have it; a row has at most one."""
     number = reading.number
     outside = reading.states == column.size
@@ -246,6 +320,11 @@ def _faults(column: Column, reading: Reading) -> Iterator[tuple[str, NDArray[np.
         remedy = "round them, or declare the column as continuous"
         yield _problem(column, "numbers that are not whole", remedy), fractional
         left &= ~fractional
+    for word in ABSENT_WORDS if is_text(values.dtype) and left.any() else ():
+        absent = left & values.cast(pl.String).is_in([word]).fill_null(False).to_numpy()
+        remedy = f"declare missing = [{json.dumps(word)}] if it says that there is no value"
+        yield _problem(column, f"the word {word!r}", remedy), absent
+        left &= ~absent
     yield _problem(column, f"values that are {_unlike(column)}", _REMEDY), left
 
 

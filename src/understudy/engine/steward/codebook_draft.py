@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from understudy.engine.reading.parquet import column as named
 from understudy.engine.reading.table_rows import Rows
-from understudy.engine.steward.check import check
+from understudy.engine.steward.check import Finding, check
 from understudy.engine.steward.column_profile import Profile, Profiler
 from understudy.engine.steward.drafted_column import LeftOutError, read_column
 from understudy.engine.steward.labelled_column import different_values
@@ -91,18 +91,19 @@ def completed(asked: Asked, profile: Profile, profiler: Profiler) -> Column:
     return cast(Column, column.model_copy(update={"drafted": prints}))
 
 
-def disagreements(data: object, columns: Mapping[str, Column], form: FileFormat) -> list[str]:
-    """What in the rows does not fit what a codebook says; no value, and no count.
+def disagreements(
+    data: object, columns: Mapping[str, Column], form: FileFormat
+) -> tuple[Finding, ...]:
+    """What in the rows does not fit what was not read from them.
 
     Args:
         data: the table.
-        columns: those of the codebook.
+        columns: those of a codebook, or of conventions.
         form: how a text file is written.
     """
     if not columns:
-        return []
-    report = check(data, Schema(columns=with_rules_that_hold(columns), file=form))
-    return [finding.line() for finding in report.findings]
+        return ()
+    return check(data, Schema(columns=with_rules_that_hold(columns), file=form)).findings
 
 
 def _codes(asked: Asked) -> Sequence[Code]:

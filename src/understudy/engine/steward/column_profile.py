@@ -33,12 +33,19 @@ Shape = Literal[
 
 # How people write "no value" in a column of numbers or dates, in lower case.
 _NO_VALUE = ["", "na", "n/a", "#n/a", "nan", "null", "none", ".", "?", "-"]
+ABSENT_WORDS: Final = tuple(
+    dict.fromkeys(
+        [*("NA", "NaN", "N/A", "None", "NULL"), *_NO_VALUE[1:], *map(str.upper, _NO_VALUE[1:])]
+    )
+)
+"""The same in the letters in which programs write them: a public list, whatever a table holds."""
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LEADING_ZERO = r"^[+-]?0[0-9]"  # "007" is a code, not the number 7
 _INFINITE = r"^[+-]?inf(inity)?$"
 _DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$"
 _ZONE = r"[T ].*(Z|[+-][0-9:]+)$"
 _FIRST = -719_162 * DAY_SECONDS  # of the year 1, since 1970-01-01
+_MOST_DECIMALS = 6
 _TIMES: Final = ("date", "datetime", "time", "duration")
 _TEXT_TYPES = (pl.String, pl.Categorical, pl.Enum)
 
@@ -59,6 +66,8 @@ class Profile:
         low: smallest value, on the number line; seconds for times of any kind.
         high: largest value, on the number line.
         whole: whether all numbers are whole.
+        decimals: most digits behind the point, as numbers are written; None if some are powers of
+            ten, or have too many digits to be written so by people.
         timezone: where moments that name a zone are taken to be local.
     """
 
@@ -73,6 +82,7 @@ class Profile:
     low: float = 0.0
     high: float = 0.0
     whole: bool = True
+    decimals: int | None = None
     timezone: str = ""
 
 
@@ -148,6 +158,7 @@ class Profiler:
             low=seen.get("low") or 0.0,
             high=seen.get("high") or 0.0,
             whole=bool(seen.get("whole", True)),
+            decimals=_decimals(seen),
             timezone=_zone(self._types[key], seen) if shape == "datetime" else "",
         )
 
@@ -191,6 +202,23 @@ def _typed_shape(dtype: pl.DataType) -> Shape:
     if isinstance(dtype, pl.Datetime):
         return "datetime"
     return "nothing" if dtype == pl.Null else "unreadable"
+
+
+def is_filled(text: pl.Expr) -> pl.Expr:
+    """Whether a text is a value: not empty, and no word that says so."""
+    return (
+        text.is_not_null() & ~text.str.strip_chars().str.to_lowercase().is_in(_NO_VALUE)
+    ).fill_null(False)
+
+
+def is_typed(text: pl.Expr) -> pl.Expr:
+    """Whether a text is a number, a time of any kind or a truth value."""
+    word = text.str.strip_chars()
+    times = [seconds_of_days(text), seconds_of_moments(text, "UTC"), seconds_of_times(text)]
+    found = word.str.contains(_NUMBER) | word.str.to_lowercase().is_in(["true", "false"])
+    for time in times:
+        found |= time.is_not_null()
+    return found
 
 
 def _text_questions(key: str) -> dict[str, pl.Expr]:
@@ -251,10 +279,30 @@ def _range_questions(key: str, dtype: pl.DataType, shape: Shape) -> dict[str, pl
     }
     if shape == "datetime":
         questions["whole_days"] = (number % DAY_SECONDS == 0).all()
+    if shape == "number":
+        questions |= _digit_questions(key, dtype)
     if dtype not in _TEXT_TYPES:
         absent = pl.col(key).is_null()
         questions["n_empty"] = (absent | pl.col(key).is_nan() if dtype.is_float() else absent).sum()
     return questions
+
+
+def _digit_questions(key: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
+    """How many digits numbers have behind the point, and whether some are powers of ten."""
+    if dtype.is_integer():
+        return {}
+    written = pl.col(key).cast(pl.String).str.strip_chars()
+    # A real number that is stored is written with a digit behind the point, whole ones with 0.
+    digits = r"\.([0-9]*)$" if dtype in _TEXT_TYPES else r"\.([0-9]*[1-9])0*$"
+    return {
+        "n_digits": written.str.extract(digits).str.len_chars().max(),
+        "has_powers": written.str.contains(r"^[^iI]*[eE]").any(),
+    }
+
+
+def _decimals(seen: dict[str, Any]) -> int | None:
+    n_digits = seen.get("n_digits") or 0
+    return None if seen.get("has_powers") or n_digits > _MOST_DECIMALS else n_digits
 
 
 def _boolean_questions(key: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
@@ -273,8 +321,9 @@ def _number(key: str, dtype: pl.DataType, shape: Shape) -> pl.Expr:
         column = column.cast(pl.String).str.strip_chars()
     elif dtype == pl.Float32:
         column = column.cast(pl.String)  # 0.1 stored in 32 bits is meant as 0.1
-    number = column.cast(pl.Float64, strict=False) + 0.0  # −0 becomes 0
-    return pl.when(number.is_finite()).then(number)
+    number = column.cast(pl.Float64, strict=False)
+    plain = pl.when(number == 0).then(0.0).otherwise(number)  # −0 is 0
+    return pl.when(number.is_finite()).then(plain)
 
 
 def _seconds(column: pl.Expr, dtype: pl.DataType, shape: Shape) -> pl.Expr:

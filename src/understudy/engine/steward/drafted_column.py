@@ -15,7 +15,13 @@ import polars as pl
 from pydantic import ValidationError
 
 from understudy.engine.steward.column_profile import Profile, Profiler
-from understudy.engine.steward.round_edges import is_crowded, round_edges, rounded_outward
+from understudy.engine.steward.declared_categories import Categories
+from understudy.engine.steward.round_edges import (
+    is_crowded,
+    months_around,
+    round_edges,
+    rounded_outward,
+)
 from understudy.schema import (
     Boolean,
     Categorical,
@@ -45,7 +51,10 @@ _START = datetime.datetime(1970, 1, 1)
 _UNITS = {"date": DAY_SECONDS, "datetime": 60, "time": 60, "duration": 1}
 
 _NOTHING = "it holds no value, so nothing can be said about it"
-_UNREADABLE = "its type cannot be read; convert it to numbers, text or dates"
+_UNREADABLE = (
+    "its type cannot be read, as that of lists and dictionaries; convert it to numbers, text or "
+    "dates"
+)
 _IDENTIFIER = (
     "it looks like an identifier or free text; leave it out, have fresh ones in the release "
     '(kind = "identifier"), or group its values and declare the groups as levels'
@@ -57,14 +66,23 @@ class LeftOutError(Exception):
     """A column that cannot be drafted; the message says why."""
 
 
-def drafted_column(profile: Profile, profiler: Profiler) -> Column:
+def drafted_column(
+    profile: Profile, profiler: Profiler, declared: Categories | None = None
+) -> Column:
     """The column that its name, or else its profile suggests, with fingerprints of what was read.
+
+    Args:
+        profile: of the column.
+        profiler: of its table.
+        declared: levels that its type declares.
 
     Raises:
         LeftOutError: none can be drafted.
     """
     if form := _convention(profile):
         column = form.column.model_copy(update={"missing": profile.codes})
+    elif declared is not None and len(declared.levels) <= MAX_LEVELS:
+        column = _of_categories(declared, profile, profiler)
     else:
         column = read_column(profile, profiler)
     return marked(column, profile)
@@ -106,9 +124,23 @@ def read_column(profile: Profile, profiler: Profiler) -> Column:
     return _number(profile, profiler, codes)
 
 
+def _of_categories(declared: Categories, profile: Profile, profiler: Profiler) -> Column:
+    """All levels that the type declares, used or not, in its order."""
+    codes: dict[str, Any] = {"missing": profile.codes}
+    if profile.shape == "nothing":  # each cell is empty
+        codes["missing"] = ("",)
+    elif profile.shape == "text":
+        _categorical(profile, profiler, codes)  # which leaves out what names the rows
+    if declared.ordered:
+        return Ordinal(kind="ordinal", levels=declared.levels, **codes)
+    return Categorical(kind="categorical", levels=declared.levels, **codes)
+
+
 def _calendar(profile: Profile, codes: dict[str, Any]) -> Column:
-    """The bounds are read; the resolution is not."""
+    """The bounds are read, days of a long time rounded outward; the resolution is not."""
     first, last = (_START + datetime.timedelta(seconds=end) for end in (profile.low, profile.high))
+    if profile.shape in ("date", "datetime"):
+        first, last = months_around(first, last)
     n_bins = min(DEFAULT_BINS, int(profile.high - profile.low) // _UNITS[profile.shape] + 1)
     if profile.shape == "date":
         ends: dict[str, Any] = {"lower": first.date(), "upper": last.date(), "bins": n_bins}
@@ -161,6 +193,7 @@ def _number(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Colu
     bounds = rounded_outward(profile.low, profile.high)
     spikes = _spikes(counts, profiler.n_rows)
     entries = {"kind": "continuous", "lower": bounds[0], "upper": bounds[1], **codes}
+    entries["decimals"] = profile.decimals
     edges = _edges(counts, spikes, bounds, whole=False)
     column = _fitting(Continuous, entries, (edges, spikes), (DEFAULT_BINS, spikes))
     if column is None:
@@ -184,6 +217,9 @@ def _whole(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Integ
     if counts.height == n_values == profile.n_values:  # each value once: the rows are numbered
         raise LeftOutError(_IDENTIFIER)
     spikes = tuple(int(value) for value in _spikes(counts, profiler.n_rows))
+    low, high = rounded_outward(lower, upper)
+    lower, upper = max(int(low), -EXACT_INTEGER), min(int(high), EXACT_INTEGER)
+    entries |= {"lower": lower, "upper": upper}
     edges = _edges(counts, spikes, (lower, upper), whole=True)
     # Neighbouring spikes may fill a whole bin.
     fitting = _fitting(

@@ -5,12 +5,34 @@ CONFIDENTIAL: they follow from the rows.
 
 from __future__ import annotations
 
+import calendar
+import datetime
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+
+_ROUNDED_DAYS = 100  # of a shorter time, a month would be much
+
+
+def months_around(
+    first: datetime.datetime, last: datetime.datetime
+) -> tuple[datetime.datetime, datetime.datetime]:
+    """The first second of one's month and the last one of the other's, of more than 100 days.
+
+    Args:
+        first: smallest moment.
+        last: largest moment.
+    """
+    if (last - first).days < _ROUNDED_DAYS:
+        return first, last
+    day = datetime.timedelta(days=1)
+    begin = first.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    n_days = calendar.monthrange(last.year, last.month)[1]
+    end = last.replace(day=n_days, hour=0, minute=0, second=0, microsecond=0)
+    return begin, end + (day - datetime.timedelta(seconds=1))
 
 
 def rounded_outward(low: float, high: float) -> tuple[float, float]:

@@ -15,14 +15,17 @@ What becomes what of the others:
   different ones, each on 5 rows on average, that look like codes: two of them; 1, 2, 3, … up to 6
   at most; or with a gap among the first five (1, 2, 9). Others, such as counts (0, 1, 2, …) and
   years, are integer, with one bin for each value if there are at most 50 between the bounds, else
-  20 bins. Text with leading zeros ("007") stays text;
+  20 bins between bounds rounded like those of other numbers. Text with leading zeros ("007") stays
+  text;
 - other numbers: continuous, 20 bins, bounds rounded outward to two digits of the range; with at
   most 12 different values, each on 5 rows on average, they are the grades of a scale: ordinal;
 - bins are of equal width, unless the numbers crowd together (incomes, durations): then their edges
   are round numbers near the quantiles;
 - a value that more than a tenth of the rows share, and at least 5, is a spike of a column with
   wide bins;
-- text: categorical;
+- text: categorical; categories that a type declares are the levels, used or not, in its order,
+  and ordinal if the type says that they are ordered;
+- numbers with a few digits behind the point keep as many as `decimals`;
 - in files of SPSS and Stata, labelled codes are levels, in the file's order; user-missing codes are
   missing codes; the level of measurement decides between levels in order, levels without one and
   numbers; what they are called becomes the description and the labels;
@@ -30,7 +33,8 @@ What becomes what of the others:
   truth values: missing codes. Infinite values stay out of the domain.
 
 How a text file is written is found out too (`understudy.engine.steward.sniffing`), and what is not
-the default goes to the table [file]. Lines that do not fit are left out of the draft.
+the default goes to the table [file]. Lines that do not fit are left out of the draft, and so are
+lines of words behind the names (`understudy.engine.steward.header_lines`).
 
 Columns that look like identifiers, hold nothing or have a type that cannot be read are left out,
 and the heading says so.
@@ -57,15 +61,19 @@ from understudy.engine.steward.codebook_draft import (
     disagreements,
     without_codes,
 )
-from understudy.engine.steward.column_profile import Profiler
+from understudy.engine.steward.column_profile import Profile, Profiler
+from understudy.engine.steward.declared_categories import declared_categories
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
+from understudy.engine.steward.header_lines import may_have_more, more_header_lines
 from understudy.engine.steward.labelled_column import labelled_column, without_missing
+from understudy.engine.steward.number_questions import questions
 from understudy.engine.steward.sniffing import sniffed
 from understudy.errors import DataError, line, name_fault
 from understudy.schema import Column, Schema, toml
 from understudy.schema.cell_values import text_of
 from understudy.schema.codebooks.codebook import Codebook, commented
 from understudy.schema.codebooks.derived_proposals import with_rules_that_hold
+from understudy.schema.conventions import is_proposed
 from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import Code, is_statistical, read_file_labels
 from understudy.schema.relations import Relation
@@ -103,7 +111,7 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
         DataError: the data cannot be read, no column can be drafted, or one has a name that no
             schema can declare.
     """
-    rows, form = _opened(data)
+    rows, form, n_headers = _opened(data)
     _require_names(rows.columns)
     labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
     rows, missing = without_missing(rows, labels) if labels else (rows, {})
@@ -113,8 +121,10 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     columns = {name: book.columns[name] for name in rows.columns if name in book.columns}
     sourced = dict(columns)
     left_out = {name: book.left_out[name] for name in rows.columns if name in book.left_out}
+    categories = declared_categories(data)
     unused: dict[str, Mapping[Code, str]] = {}
-    for profile in profiler.profiles():
+    profiles = profiler.profiles()
+    for profile in profiles:
         name = profile.name
         if name in columns or name in left_out:
             continue
@@ -130,7 +140,7 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
                 labelled = labelled_column(labels[name], told, profiler)
                 columns[name], unused[name] = labelled.column, labelled.unused
             else:
-                columns[name] = drafted_column(profile, profiler)
+                columns[name] = drafted_column(profile, profiler, categories.get(name))
         except LeftOutError as reason:
             left_out[name] = str(reason)
     if not columns:
@@ -141,8 +151,13 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     columns = with_rules_that_hold({n: columns[n] for n in rows.columns if n in columns})
     sourced = {name: columns[name] for name in sourced if name in columns}
     left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
-    notes = _left_out_text(left_out) + _unused_text(unused)
-    notes += _book_text(book, disagreements(data, sourced, form))
+    notes = _header_text(n_headers) + _left_out_text(left_out) + _unused_text(unused)
+    proposed = {n: c for n, c in columns.items() if n not in sourced and is_proposed(c)}
+    alike = rows.lazy if n_headers else data
+    found = disagreements(alike, {**sourced, **proposed}, form)
+    notes += _asked_text(columns, profiles, profiler)
+    notes += _book_text(book, [one.line() for one in found if one.column not in proposed])
+    notes += _proposed_text([name for name in proposed if any(o.column == name for o in found)])
     relations = [Relation(**one) for one in book.proposed_relations(columns)]
     relations = [one for one in relations if not [*one.faults(_measured(columns))]]
     return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form, relations)}"
@@ -162,28 +177,54 @@ def _require_names(names: Sequence[str]) -> None:
             )
 
 
-def _opened(data: object) -> tuple[Rows, FileFormat]:
-    """The rows to be drafted, and how they are written; lines that do not fit are left out."""
+def _opened(data: object) -> tuple[Rows, FileFormat, int]:
+    """The rows to be drafted, how they are written, and how many lines more than one are names.
+
+    Lines that do not fit are left out, and so are those of names.
+    """
     if is_json_lines(data) and Path(str(data)).is_file():
-        return _rows(JsonLines.drafted(Path(str(data)))), FileFormat()
+        return _rows(JsonLines.drafted(Path(str(data)))), FileFormat(), 0
     if not is_delimited(data) or not Path(str(data)).is_file():
-        return open_rows(data), FileFormat()
+        rows = open_rows(data)
+        n_headers = more_header_lines(rows) if may_have_more(data) else 0
+        return _below(rows, n_headers), FileFormat(), n_headers
     path = Path(str(data))
     form = sniffed(path)
     file = Delimited(path, form)
+    of_numbers = _rows(replace(file, numbers=file.columns))
+    n_headers = more_header_lines(of_numbers)
     if form.decimal == "," or form.thousands:
         # A cell such as 1,5 or 1.234 is a number only in a column that holds nothing else.
-        profiles = Profiler(_rows(replace(file, numbers=file.columns))).profiles()
+        profiles = Profiler(_below(of_numbers, n_headers)).profiles()
         file = replace(
             file, numbers=[profile.name for profile in profiles if profile.shape == "number"]
         )
-    return _rows(file), form
+    return _below(_rows(file), n_headers), form, n_headers
+
+
+def _below(rows: Rows, n_headers: int) -> Rows:
+    return replace(rows, lazy=rows.lazy.slice(n_headers)) if n_headers else rows
 
 
 def _rows(file: Delimited | JsonLines) -> Rows:
     fits = cs.by_name(file.columns[0]) != MALFORMED
     place = f"The file {str(file.path)!r}"
     return Rows(file.lazy().filter(fits.fill_null(True)), file.columns, "pandas", place)
+
+
+def _header_text(n_headers: int) -> str:
+    """Lines that stand among the rows and are none, for the heading."""
+    if not n_headers:
+        return ""
+    lines = (
+        "line behind the names of the columns holds"
+        if n_headers == 1
+        else (f"{n_headers} lines behind the names of the columns hold")
+    )
+    return (
+        f"#\n# The first {lines} words in all columns\n# of numbers and times. This draft leaves "
+        "them out: take them out of the file, too.\n"
+    )
 
 
 def _unused_text(unused: Mapping[str, Mapping[Code, str]]) -> str:
@@ -219,6 +260,33 @@ def _book_text(book: Codebook, findings: list[str]) -> str:
         told += "#\n# CONFIDENTIAL: rows and codebook do not agree here; no entry was changed:\n"
         told += "".join(f"#   {line(finding)}\n" for finding in findings)
     return told + commented("Worth knowing", book.notes)
+
+
+def _asked_text(
+    columns: Mapping[str, Column], profiles: Sequence[Profile], profiler: Profiler
+) -> str:
+    """What is to be asked about columns of numbers, for the heading."""
+    lines = [
+        f"#   {profile.name!r}: {question}?\n"
+        for profile in profiles
+        if profile.name in columns
+        for question in questions(columns[profile.name], profile, profiler)
+    ]
+    head = (
+        "#\n# CONFIDENTIAL: questions that the rows raise. Answer them by what is known of them:\n"
+    )
+    return head + "".join(lines) if lines else ""
+
+
+def _proposed_text(names: Sequence[str]) -> str:
+    """Columns whose rows do not fit what their names speak of, for the heading."""
+    if not names:
+        return ""
+    return (
+        "#\n# CONFIDENTIAL: the rows do not fit the convention that these names speak of. Choose "
+        "another\n# form (v in `understudy schema review`), or declare the column by hand:\n"
+        f"#   {', '.join(map(repr, names))}.\n"
+    )
 
 
 def _measured(columns: Mapping[str, Column]) -> dict[str, Column]:

@@ -168,9 +168,9 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
             fit the kind.
     """
     if kind not in KINDS:
-        close = nearest(kind, KINDS)
-        meant = f" Did you mean {close!r}?" if close else ""
-        raise InferenceError(f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{meant}")
+        raise InferenceError(
+            f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{_meant(str(kind))}"
+        )
     if not 0 < probability < 1:
         raise InferenceError(f"Expected a probability between 0 and 1, got {probability!r}.")
     read = _model if kind in MODELS else _of_two if kind in MEASURED_ONLY else _linear
@@ -178,6 +178,32 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
     if not estimand.columns:
         raise InferenceError(f"The formula {formula!r} names no column of the release.")
     return Estimand(**{**vars(estimand), "probability": probability})
+
+
+_SYNONYMS: Final = {
+    "quantile": "percentile percentiles quartile quartiles decile deciles",
+    "mean": "average avg",
+    "proportion": "share shares percentage percent fraction frequency prevalence rate",
+    "table": "crosstab crosstabs tabulate tabulation counts count contingency",
+    "total": "sum",
+    "correlation": "cor corr pearson",
+    "independence": "chisq chi2 chi-squared",
+    "odds-ratio": "or oddsratio",
+    "standardised-difference": "smd cohens-d cohen standardized-difference",
+    "ols": "lm linear regression linear-regression",
+    "logit": "logistic logistic-regression glm binomial",
+}
+"""Kinds, each with other words for it, whose spelling may be near another kind's."""
+
+
+def _meant(kind: str) -> str:
+    """What somebody has meant who asked for a kind that there is not, as a sentence; or ""."""
+    word = kind.strip().casefold().replace("_", "-").replace(" ", "-")
+    if word.startswith("median"):
+        return " Take 'quantile': its probability is 0.5 by default, which is the median."
+    close = next((one for one, words in _SYNONYMS.items() if word in words.split()), None)
+    close = close or nearest(kind, KINDS)
+    return f" Did you mean {close!r}?" if close else ""
 
 
 def _model(kind: str, formula: str, schema: Schema) -> Estimand:
