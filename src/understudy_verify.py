@@ -831,7 +831,8 @@ class Release:
             return
         require(len(bought) == 1, "no single step bought its private number of rows")
         ((entry, price),) = bought
-        require(price, "its number of rows was bought for nothing")
+        asked = (entry["query"], entry["cells"]) == ("number of rows", 1)
+        require(price and asked, "its number of rows was bought for nothing, or not asked for")
         assert price is not None
         told = f"bought once for {UNITS[self.unit]} = {_decimal_up(price)} ({entry['noise']})"
         require(words == told, "its number of rows was obtained in another way")
@@ -965,7 +966,8 @@ class Release:
             reinforced = said[1] is not None
             pure = pure_epsilon(price, self.unit)
             same = told["law"] == ("Dirichlet–multinomial" if reinforced else "fixed prior")
-            own = _near(Fraction(said[1] or said[2]), pure)
+            epsilon = said[1] or said[2]
+            own = _near(Fraction(epsilon), pure) and epsilon == str(Fraction(epsilon))
             least = n / _grown(pure) if reinforced else 1 / _grown(pure / max(n, 1))
             return same and own and (n == 0 or _is_weight(weight, least))
         if mechanism == "perturbed imputation":
@@ -1040,6 +1042,9 @@ class Release:
             heaped = "heaps" in self.entries[one["columns"][0]] if one["columns"] else False
             fits = fits and (one["kind"] != "heaps" or heaped) and self._has_totals(one)
             require(fits, f"what step {number} measured has other columns or cells")
+            first = self.amended[0]["entries"] if self.amended else len(self.steps)
+            later = one["name"].startswith("amendment-") == (number > first)
+            require(later or not one["name"], f"what step {number} measured has another's name")
             if price is None:
                 continue
             require(self._is_asked(entry, one), f"step {number} asks for other numbers")
