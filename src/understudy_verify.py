@@ -9,9 +9,10 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
+from functools import partial
 from html.parser import HTMLParser
 from itertools import pairwise, product
 from pathlib import Path
@@ -75,7 +76,7 @@ SHAPE: dict[str, dict[str, str]] = {
 MOST = 2.0**127
 DECIMAL, FRACTION = r"[0-9]+(\.[0-9]+)?", r"[0-9]+(/0*[1-9][0-9]*)?"
 SCALE = r"[0-9]+(/0*[1-9][0-9]*|(\.[0-9]+)?(e[+-]?[0-9]{1,3})?)"
-WORDS = {
+WORDS: dict[str, set[str | None]] = {
     "sets_kind": {"free", "split", "posterior"},
     "promise": {"pure", "approximate", "zcdp", "asymptotic", "conditional", "none"},
     "neighbours": {"add_remove", "replace"},
@@ -278,6 +279,10 @@ def _is_option(value: Any) -> bool:
     return value is None or type(value) in (str, bool, int, float)
 
 
+def _is_one_of(words: str, value: Any) -> bool:
+    return type(value) in (str, type(None)) and value in WORDS[words]
+
+
 COUNT = 2**63 - 1
 HOLDS: dict[str, Callable[[Any], bool]] = {
     "text": _is_text,
@@ -308,10 +313,7 @@ HOLDS: dict[str, Callable[[Any], bool]] = {
     ),
     "groups": lambda v: _all(v, lambda g: _all(g, lambda n: _is_whole(n, 0, COUNT)), dict),
     "ranks": lambda v: _all(v, lambda r: _all(r, lambda n: _is_whole(n, -(2**20), 2**20)), dict),
-    **{
-        name: lambda v, own=own: type(v) in (str, type(None)) and v in own
-        for name, own in WORDS.items()
-    },
+    **{name: partial(_is_one_of, name) for name in WORDS},
 }
 
 
@@ -326,11 +328,10 @@ def misfit(value: Any, kind: str = "manifest", path: str = "") -> str:
         return next(filter(None, each), "")
     if kind not in SHAPE:
         return "" if HOLDS[kind](value) else path
-    if type(value) is not dict:
-        return path or "."
     kinds = {name.rstrip("?"): own for name, own in SHAPE[kind].items()}
     needed = {name for name in SHAPE[kind] if name[-1] != "?"}
-    if odd := needed - {*value} | {*value} - {*kinds}:
+    named = {*value} if type(value) is dict else set()
+    if odd := needed - named | named - {*kinds}:
         return f"{path}.{min(odd)}"
     each = (misfit(own, kinds[name], f"{path}.{name}") for name, own in value.items())
     return next(filter(None, each), "")
@@ -442,7 +443,7 @@ class Noise:
                     require(plain, "a number of its noise is not in lowest terms")
                 unit = Fraction(step or 1)
                 limits = tuple(round(Fraction(end) / unit) for end in ends)
-                named = "discrete_laplace" if (law, unit) == ("lattice_laplace", 1) else law
+                named = "discrete_laplace" if law == "lattice_laplace" and unit == 1 else law
                 return cls(named, text, unit, limits)
         raise Fault("broken", "its noise is in words that no step has")
 
@@ -493,6 +494,20 @@ def _distinct(labels: list[str]) -> list[str]:
             own += "′"
         found[own] = None
     return [*found]
+
+
+def _key(text: str, names: list[str]) -> list[str]:
+    """A column and those that it is drawn given; names may hold an arrow or "&" themselves."""
+    one = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    found = re.fullmatch(f"({one})(?:<-((?:(?:{one}) & )*(?:{one}))?)?", text)
+    require(found, "a measurement is drawn given columns that its schema does not have")
+    assert found is not None
+    key, rest = [found[1]], found[2] or ""
+    while rest:
+        first = re.match(f"({one})(?: & (?=(?:(?:{one}) & )*(?:{one})$)|$)", rest)
+        assert first is not None
+        key, rest = [*key, first[1]], rest[first.end() :]
+    return key
 
 
 def _span(seconds: int) -> str:
@@ -582,6 +597,8 @@ class Column:
 
     def _end(self, value: Any) -> str:
         """A declared bound as a number line names it: not cut to whole units."""
+        if isinstance(value, datetime | time):
+            return str(value)
         if not self.unit:
             return f"{float(value):.12g}" if self.real else str(int(value))
         seconds = int(place_of(value, self.kind))
@@ -658,7 +675,8 @@ class Column:
     def named(self, chosen: Any) -> set[int]:
         """The states that a rule names; none where it cuts a bin or names what there is not."""
         if not isinstance(chosen, dict):
-            each = [self.states(one) for one in (chosen if isinstance(chosen, list) else [chosen])]
+            values = chosen if isinstance(chosen, list) else [chosen]
+            each = [self.states(None if value == "" else value) for value in values]
             single = {k for k, cell in enumerate(self.cells) if cell[0] < cell[1]}
             return set().union(*each) - single if all(one - single for one in each) else set()
         low, high = self._place(chosen["lower"]), self._place(chosen["upper"])
@@ -847,7 +865,8 @@ class Release:
             return
         require(len(bought) == 1, "no single step bought its private number of rows")
         ((entry, price),) = bought
-        require(price, "its number of rows was bought for nothing")
+        asked = (entry["query"], entry["cells"]) == ("number of rows", 1)
+        require(price and asked, "its number of rows was bought for nothing, or not asked for")
         assert price is not None
         told = f"bought once for {UNITS[self.unit]} = {_decimal_up(price)} ({entry['noise']})"
         require(words == told, "its number of rows was obtained in another way")
@@ -858,54 +877,58 @@ class Release:
         require(limit is None or self.n_rows <= limit, "it has more rows than its schema allows")
 
     def _buys(self, entry: dict[str, Any], price: Fraction, told: Any) -> bool:
-        mechanism, change, words = entry["mechanism"], entry["sensitivity"], entry["noise"]
-        pure = pure_epsilon(price, self.unit)
+        """Whether the noise of a step is what its price buys."""
+        mechanism = entry["mechanism"]
         if mechanism in DRAWS:
             return self._draws(entry, price, told)
         if mechanism == "exponential mechanism" and told["kind"] != "distribution":
-            scored = re.fullmatch(r"score: \S.*", change) and words == ""
-            return bool(scored) and not (self.public and change.endswith(", monotone"))
-        noise = Noise.of(words)
-        self.noises[entry["number"]], law = noise, noise.law
-        choice = pure if self.unit == "epsilon" else 2 * pure
-        if law == "exponential_mechanism":
-            return change == "distance: 1" and _near(noise.scale * choice, 2)
+            scored = re.fullmatch(r"score: \S.*", entry["sensitivity"]) and entry["noise"] == ""
+            return bool(scored) and not (
+                self.public and entry["sensitivity"].endswith(", monotone")
+            )
+        self.noises[entry["number"]] = noise = Noise.of(entry["noise"])
+        if noise.law == "exponential_mechanism":
+            choice = pure_epsilon(price, self.unit) * (1 if self.unit == "epsilon" else 2)
+            return entry["sensitivity"] == "distance: 1" and _near(noise.scale * choice, 2)
         if mechanism in COUNTED:
             return self._counts(entry, price, noise)
-        gauss, many = law == GAUSSIAN, entry["cells"]
-        sign = {"noisy score moments": "≤", "noisy rank products": "≤"}.get(mechanism, "=")
-        size = re.fullmatch(
-            rf"(L1|L2|L∞) {sign} (√?){EXACT_OR_DECIMAL}(/n_k, as published)?", change
-        )
-        if size is None or (size[1], size[2]) != (("L2", "√") if gauss else (size[1], "")):
-            return False
-        if (size[1] == "L∞") != (mechanism == "K-norm mechanism") or (size[1] == "L2") != gauss:
-            return False
+        return self._sums(entry, price, told, noise)
+
+    def _sums(self, entry: dict[str, Any], price: Fraction, told: Any, noise: Noise) -> bool:
+        """Noise of sums, by a sensitivity that is said in words."""
+        mechanism, gauss, many = entry["mechanism"], noise.law == GAUSSIAN, entry["cells"]
+        at_most, norm = mechanism in ("noisy score moments", "noisy rank products"), "L1"
+        norm = "L2" if gauss else "L∞" if mechanism == "K-norm mechanism" else norm
+        sign, root = "≤" if at_most else "=", "√" if gauss else ""
         means = told is not None and told["kind"] == "means"
-        if means != (size[4] is not None) or means != words.endswith(MEANS):
+        said = rf"{norm} {sign} {root}{EXACT_OR_DECIMAL}{'/n_k, as published' if means else ''}"
+        found = re.fullmatch(said, entry["sensitivity"])
+        if found is None or means != entry["noise"].endswith(MEANS):
             return False
-        amount = Fraction(size[3])
-        if mechanism == "noisy successes" and (amount != 1 or not self.public):
-            return False
-        if mechanism == "noisy moment" and not self._is_of_columns(told, amount):
-            return False
-        if mechanism == "noisy rank products":
-            return amount == self._ranked(told, gauss) and self._scaled(noise, price, amount)
-        if mechanism == "noisy score moments":  # rounded to a lattice, which moves each number
-            step = noise.step
-            root = math.isqrt(math.ceil(amount / step**2)) + math.isqrt(many) + 2
+        amount, moved, slack, fits = Fraction(found[1]), {1}, TINY, True
+        if mechanism == "noisy successes":
+            fits = amount == 1 and self.public
+            fits = fits and (noise.law != TRUNCATED or noise.ends == (0, self.n_rows))
+        elif mechanism == "noisy moment":
+            fits, moved = self._is_of_columns(told, amount), {1, 2 if self.public else 1}
+        elif mechanism == "noisy rank products":
+            fits = amount == self._ranked(told, gauss)
+        elif mechanism == "noisy score moments":  # rounded to a lattice, which moves each number
+            step, slack = noise.step, 2**-14
+            width = math.isqrt(math.ceil(amount / step**2)) + math.isqrt(many) + 2
             whole = many + (math.ceil(amount * 2**30) - many) // int(step * 2**30)
-            amount = root**2 * step**2 if gauss else whole * step
-            return self._scaled(noise, price, amount, 2**-14)
-        moved = 2 if mechanism == "noisy moment" and self.public else 1
-        return any(self._scaled(noise, price, amount, numbers=k) for k in {1, moved})
+            amount = width**2 * step**2 if gauss else whole * step
+        return fits and any(self._scaled(noise, price, amount, slack, k) for k in moved)
 
     def _counts(self, entry: dict[str, Any], price: Fraction, noise: Noise) -> bool:
         """Noise of counts: of one record that comes or goes, or of one in place of another."""
         twice, change = 2 if self.public else 1, entry["sensitivity"]
         if noise.law in PUBLISHED:
             leaks = " ".join(self.promise["leaks"])
-            worth = [1, *map(Fraction, re.findall(rf"the noise of {EXACT} times the ε", leaks))]
+            worth = [
+                Fraction(1),
+                *map(Fraction, re.findall(rf"the noise of {EXACT} times the ε", leaks)),
+            ]
             scales = (float(1 / (more * price)) for more in worth)
             ends = noise.law == "laplace" or noise.ends == (0, self.row_bound)
             return change == "L1 = 1" and ends and any(_same(noise.text, one) for one in scales)
@@ -977,7 +1000,8 @@ class Release:
             reinforced = said[1] is not None
             pure = pure_epsilon(price, self.unit)
             same = told["law"] == ("Dirichlet–multinomial" if reinforced else "fixed prior")
-            own = _near(Fraction(said[1] or said[2]), pure)
+            epsilon = said[1] or said[2]
+            own = _near(Fraction(epsilon), pure) and epsilon == str(Fraction(epsilon))
             least = n / _grown(pure) if reinforced else 1 / _grown(pure / max(n, 1))
             return same and own and (n == 0 or _is_weight(weight, least))
         if mechanism == "perturbed imputation":
@@ -1052,6 +1076,9 @@ class Release:
             heaped = "heaps" in self.entries[one["columns"][0]] if one["columns"] else False
             fits = fits and (one["kind"] != "heaps" or heaped) and self._has_totals(one)
             require(fits, f"what step {number} measured has other columns or cells")
+            first = self.amended[0]["entries"] if self.amended else len(self.steps)
+            later = one["name"].startswith("amendment-") == (number > first)
+            require(later or not one["name"], f"what step {number} measured has another's name")
             if price is None:
                 continue
             require(self._is_asked(entry, one), f"step {number} asks for other numbers")
@@ -1079,12 +1106,8 @@ class Release:
 
     def _is_asked(self, entry: dict[str, Any], one: dict[str, Any]) -> bool:
         """Whether query and number of cells of a step are those of what it measured."""
-        kind, query, cells, mechanism = (
-            one["kind"],
-            entry["query"],
-            entry["cells"],
-            entry["mechanism"],
-        )
+        kind, query, cells = str(one["kind"]), str(entry["query"]), int(entry["cells"])
+        mechanism = str(entry["mechanism"])
         joined = " × ".join(one["columns"])
         plain, score = re.escape(joined), r"by \S.*"
         counts = re.escape(f"counts by {joined}" if joined else "count")
@@ -1120,12 +1143,11 @@ class Release:
             return False
         d = len(one["columns"])
         if kind == "sweeps":
-            keys = [text.partition("<-") for text in one["of"]]
-            if [key[0] for key in keys] != self.names or one["columns"] != self.names:
+            tables = [_key(text, self.names) for text in one["of"]]
+            if [table[0] for table in tables] != self.names or one["columns"] != self.names:
                 return False
             if mechanism == "perturbed imputation":
                 return cells > 0 and cells % d == 0
-            tables = ([name, *filter(None, given.split(" & "))] for name, _, given in keys)
             sizes = {n: len(labels) for n, labels in self._grid(one)[0].items()}
             return cells == sum(math.prod(sizes[name] for name in table) for table in tables)
         single = {"parameters": 1, "successes": 1, "ranks": d * (d - 1) // 2}

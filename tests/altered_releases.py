@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
+import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -21,6 +23,8 @@ import polars as pl
 
 import understudy as us
 from understudy.privacy.accounting.budget import decimal_up
+from understudy.release.measurement_kind import Kind
+from understudy.release.mechanism_table import PURCHASES, purchase_of
 
 SCHEMA = """
 rows = "{rows}"
@@ -90,6 +94,69 @@ where = { arrived = { lower = 00:00:00, upper = 05:59:00 }, city = "Cc" }
 source = "law"
 reviewed = true
 """
+_EVERY = """
+rows = "private"
+row_limit = 500
+[columns.city]
+kind = "categorical"
+levels = ["Aa", "Bb", "Cc"]
+source = "codebook"
+reviewed = true
+[columns.age]
+kind = "integer"
+lower = 0
+upper = 89
+bins = 3
+missing = [""]
+source = "codebook"
+reviewed = true
+[columns.income]
+kind = "continuous"
+lower = 0
+upper = 100
+bins = 2
+spikes = [0]
+decimals = 1
+not_applicable = [-1]
+source = "codebook"
+reviewed = true
+[columns.smokes]
+kind = "boolean"
+source = "codebook"
+reviewed = true
+[columns.grade]
+kind = "ordinal"
+levels = [1, 2, 3]
+source = "codebook"
+reviewed = true
+[columns.born]
+kind = "date"
+lower = 1930-01-01
+upper = 2009-12-31
+bins = 4
+source = "codebook"
+reviewed = true
+[columns.admitted]
+kind = "datetime"
+lower = 2021-01-01T00:00:00
+upper = 2021-12-31T23:00:00
+resolution = "minute"
+bins = 6
+source = "codebook"
+reviewed = true
+[columns.weight]
+kind = "integer"
+lower = 0
+upper = 400
+bins = 4
+heaps = [10, 5]
+source = "codebook"
+reviewed = true
+[[forbidden]]
+where = { age = { lower = 0, upper = 29 }, income = { lower = 50, upper = 100 } }
+source = "law"
+reviewed = true
+"""
 BASES: dict[str, dict[str, Any]] = {
     "pure": {"epsilon": 3, "method": "independent"},
     "gaussian": {"epsilon": 3, "delta": "1e-6", "method": "independent", "lines_share": "0.2"},
@@ -99,6 +166,31 @@ BASES: dict[str, dict[str, Any]] = {
     "replaced": {"epsilon": 2, "method": "marginals", "rows": "public"},
     "times": {"epsilon": 3, "method": "independent", "schema": _TIMES},
     "ranks": {"epsilon": 3, "delta": "1e-6", "method": "marginals", "schema": _TIMES},
+    "every kind": {"epsilon": 3, "delta": "1e-6", "method": "marginals", "schema": _EVERY},
+    "lazy": {"epsilon": 3, "method": "laplace", "options": {"form": "lazy"}},
+    "on a lattice": {"epsilon": 3, "method": "independent", "options": {"noise": "laplace"}},
+    "published": {"epsilon": 3, "method": "laplace", "options": {"mode": "paper"}},
+    "layers": {"epsilon": 3, "method": "steps", "options": {"layers": 1, "noise": "geometric"}},
+    "ranges": {"epsilon": 3, "method": "universal-histogram", "options": {"form": "ranges"}},
+    "urn": {"epsilon": 3, "method": "dirichlet"},
+    "fixed urn": {"epsilon": 3, "method": "dp-prior", "rows": "public"},
+    "distributions": {"epsilon": 3, "method": "empirical-cdf"},
+    "sweeps": {"epsilon": 40, "method": "pegs"},
+    "noisy rows": {"epsilon": 40, "method": "pegs-tables", "options": {"form": "lazy"}},
+    "blocks": {"epsilon": 40, "method": "pegs-reset", "rows": "public"},
+    "imputed": {"epsilon": 40, "delta": "1e-6", "method": "perturbed-imputation"},
+    "moments": {"epsilon": 9, "method": "modips"},
+    "truncated": {
+        **{"epsilon": 9, "method": "modips", "rows": "public"},
+        "options": {"bounds": "truncate"},
+    },
+    "network": {"epsilon": 9, "method": "privbayes", "options": {"degree": 1}},
+    "split": {"epsilon": 9, "method": "independent", "sets": 2, "options": {"sets": "split"}},
+    "not private": {"epsilon": 1, "method": "contingency-table", "allow_nonprivate": True},
+    "diverse": {"epsilon": 1, "method": "pegs-diverse", "allow_nonprivate": True},
+    "seeded": {"epsilon": 3, "method": "independent", "insecure_noise_seed": 1},
+    "regression": {"epsilon": 3, "delta": "1e-6", "regression": "age ~ income"},
+    "amended": {"epsilon": 3, "delta": "1e-6", "method": "independent", "amended": True},
 }
 """What the releases that are altered were asked for."""
 
@@ -122,12 +214,15 @@ class Folder:
     manifest: dict[str, Any]
     after: Callable[[Path], None] | None = None
     text: Callable[[str], str] | None = None
+    described: dict[str, str] = field(default_factory=dict)
+    """Checksums that `croissant.json` has, as the release was published."""
 
     @classmethod
     def read(cls, place: Path) -> Folder:
         names = (one for one in place.rglob("*") if one.is_file())
         files = {one.relative_to(place).as_posix(): one.read_bytes() for one in names}
-        return cls(files, json.loads(files.pop("manifest.json")))
+        sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+        return cls(files, json.loads(files.pop("manifest.json")), described=sums)
 
     @property
     def has_times(self) -> bool:
@@ -135,10 +230,25 @@ class Folder:
         return b"[columns.stay]" in self.files["schema.toml"]
 
     def copy(self) -> Folder:
-        return Folder(dict(self.files), json.loads(json.dumps(self.manifest)))
+        manifest = json.loads(json.dumps(self.manifest))
+        return Folder(dict(self.files), manifest, described=self.described)
+
+    def describe_anew(self) -> None:
+        """Have `croissant.json` describe the rows that there are now."""
+        text = self.files.get("croissant.json", b"").decode()
+        for name, old in self.described.items():
+            if name in self.files and name != "croissant.json":
+                text = text.replace(old, hashlib.sha256(self.files[name]).hexdigest())
+        if text:
+            self.files["croissant.json"] = text.encode()
+
+    def cuts_rules(self) -> bool:
+        """Whether some measurement has bins of its own that cut the rule of the schema."""
+        return any(one["bins"].get("age") == 1 for one in self.manifest["measurements"])
 
     def lay(self, place: Path) -> Path:
         """Write it, with the checksums of what it holds now."""
+        self.describe_anew()
         for name, content in self.files.items():
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).write_bytes(content)
@@ -173,6 +283,7 @@ def base(name: str, place: Path) -> Folder:
     """A genuine release of few columns."""
     asked = dict(BASES[name])
     rows, text = asked.pop("rows", "private"), asked.pop("schema", SCHEMA)
+    amended, formula = asked.pop("amended", False), asked.pop("regression", "")
     rng, hour = np.random.default_rng(7), timedelta(hours=1)
     frame = pl.DataFrame(
         {
@@ -182,13 +293,26 @@ def base(name: str, place: Path) -> Folder:
             "admitted": [_YEAR + hour * int(k) for k in rng.integers(0, 8760, 200)],
             "arrived": [(_YEAR + hour / 60 * int(k)).time() for k in rng.integers(360, 1440, 200)],
             "stay": [hour * int(k) for k in rng.integers(0, 720, 200)],
+            "smokes": rng.random(200) < 0.3,
+            "grade": rng.integers(1, 4, 200),
+            "born": [_YEAR.date() - timedelta(days=int(k)) for k in rng.integers(9e3, 3e4, 200)],
+            "weight": rng.integers(0, 400, 200),
         }
     )
     frame = frame.select(name for name in frame.columns if f"[columns.{name}]" in text)
     n_rows = "n_rows = 200" if rows == "public" else ""
     filled = text.format(rows=rows, n_rows=n_rows) if text is SCHEMA else text
     schema = us.Schema.loads(filled)
-    return Folder.read(us.synthesize(frame, schema, **asked).save(place / name))
+    if formula:
+        return Folder.read(us.regress(frame, schema, formula, **asked).save(place / name))
+    made = us.synthesize(frame, schema, **asked).save(place / name)
+    if amended:
+        question = {"analyses": [{"kind": "mean", "formula": "income"}]}
+        made = us.answer(question, frame, made, epsilon=1).save(place / f"{name} release")
+        shutil.rmtree(place / name)
+        made.rename(place / name)
+        made = place / name
+    return Folder.read(made)
 
 
 _YEAR = datetime(2021, 1, 1)
@@ -253,7 +377,12 @@ def manifest_has_numbers_of_another_kind(folder: Folder, rng: Rng) -> None:
 @alteration
 def files_holds_one_that_is_not_listed(folder: Folder, rng: Rng) -> None:
     name = one_of(["internal.html", "noisy/more.parquet", "synthetic/set-9.parquet", "x"], rng)
-    folder.after = lambda place: (place / name).write_bytes(b"rows") and None
+
+    def add(place: Path) -> None:
+        (place / name).parent.mkdir(exist_ok=True)
+        (place / name).write_bytes(b"rows")
+
+    folder.after = add
 
 
 @alteration
@@ -314,6 +443,9 @@ def schema_is_none(folder: Folder, rng: Rng) -> None:
 
 @alteration
 def schema_has_other_states_than_were_measured(folder: Folder, rng: Rng) -> None:
+    tables = [one for one in folder.manifest["measurements"] if one["name"] and not one["bins"]]
+    if not {"city", "age"} <= {name for one in tables for name in one["columns"]}:
+        raise Absent
     wrong = [('"Bb"', '"Bbb"'), ("bins = 3", "bins = 6"), ("lower = 0\n", "lower = 1\n")]
     folder.replace("schema.toml", *one_of(wrong, rng))
 
@@ -369,12 +501,12 @@ def repriced(entry: dict[str, Any], unit: str, factor: Fraction) -> None:
 
 @alteration
 def ledger_costs_more_than_the_budget(folder: Folder, rng: Rng) -> None:
-    repriced(one_of(folder.manifest["ledger"], rng), unit_of(folder), Fraction(1000))
+    repriced(one_of(paid(folder), rng), unit_of(folder), Fraction(1000))
 
 
 @alteration
 def ledger_has_two_prices_of_a_step(folder: Folder, rng: Rng) -> None:
-    entry = one_of(folder.manifest["ledger"], rng)
+    entry = one_of(paid(folder), rng)
     entry[unit_of(folder)] = scaled(entry[unit_of(folder)], factor_of(rng))
 
 
@@ -388,17 +520,40 @@ def ledger_is_out_of_order(folder: Folder, rng: Rng) -> None:
 
 @alteration
 def ledger_has_no_price(folder: Folder, rng: Rng) -> None:
-    entry = one_of(folder.manifest["ledger"], rng)
+    entry = one_of(paid(folder), rng)
     free = one_of([(None, None), ("0", "0")], rng)
     entry[unit_of(folder)], entry[f"{unit_of(folder)}_exact"] = free
 
 
+def paid(folder: Folder) -> list[dict[str, Any]]:
+    """Steps with a finite price above 0."""
+    unit = f"{unit_of(folder)}_exact"
+    return [one for one in folder.manifest["ledger"] if one[unit] and Fraction(one[unit])]
+
+
 def with_noise(folder: Folder, rng: Rng) -> dict[str, Any]:
-    return dict_of(one for one in folder.manifest["ledger"] if one["noise"])(rng)
+    entry = one_of((one for one in paid(folder) if one["noise"]), rng)
+    assert isinstance(entry, dict)
+    return entry
 
 
-def dict_of(things: Any) -> Callable[[Rng], dict[str, Any]]:
-    return lambda rng: one_of(things, rng)
+def measured(folder: Folder, entry: dict[str, Any]) -> dict[str, Any] | None:
+    """What a step measured."""
+    told = folder.manifest["measurements"]
+    return next((one for one in told if one["ledger_entry"] == entry["number"]), None)
+
+
+def promised(folder: Folder) -> dict[str, Any]:
+    """The guarantee, where there is one."""
+    if folder.manifest["guarantee"]["epsilon"] is None:
+        raise Absent
+    return dict_in(folder.manifest, "guarantee")
+
+
+def dict_in(content: dict[str, Any], name: str) -> dict[str, Any]:
+    inner = content[name]
+    assert isinstance(inner, dict)
+    return inner
 
 
 @alteration
@@ -453,7 +608,7 @@ def noise_is_monotone_where_records_are_replaced(folder: Folder, rng: Rng) -> No
 
 @alteration
 def guarantee_has_another_number(folder: Folder, rng: Rng) -> None:
-    guarantee = folder.manifest["guarantee"]
+    guarantee = promised(folder)
     name = one_of(["epsilon", "delta", "rho", "mu"], rng)
     old = guarantee[name]
     guarantee[name] = "0.01" if old in (None, "0") else scaled(old, factor_of(rng))
@@ -461,13 +616,13 @@ def guarantee_has_another_number(folder: Folder, rng: Rng) -> None:
 
 @alteration
 def guarantee_is_of_another_kind(folder: Folder, rng: Rng) -> None:
-    kinds = {"pure", "approximate", "zcdp", "conditional"} - {folder.manifest["guarantee"]["kind"]}
-    folder.manifest["guarantee"]["kind"] = one_of(sorted(kinds), rng)
+    kinds = {"pure", "approximate", "zcdp", "conditional"} - {promised(folder)["kind"]}
+    promised(folder)["kind"] = one_of(sorted(kinds), rng)
 
 
 @alteration
 def guarantee_says_something_else(folder: Folder, rng: Rng) -> None:
-    guarantee = folder.manifest["guarantee"]
+    guarantee = promised(folder)
     words = [("probability", "likelihood"), ("at most", "about"), ("ε = ", "ε = 0."), (".", "!")]
     guarantee["statement"] = guarantee["statement"].replace(*one_of(words, rng), 1)
 
@@ -481,6 +636,7 @@ def guarantee_names_other_neighbours(folder: Folder, rng: Rng) -> None:
 
 @alteration
 def guarantee_has_a_leak_or_a_seed(folder: Folder, rng: Rng) -> None:
+    promised(folder)
     if rng.random() < 0.5:
         folder.manifest["secure"] = False
     else:
@@ -494,6 +650,290 @@ def ledger_has_amendments_that_bought_nothing(folder: Folder, rng: Rng) -> None:
     one = {"parent": "sha256:" + "0" * 64, "entries": entries, "budget": m["budget"]}
     more = {"title": "", "asked_by": "", "chosen": "", "analyses": []}
     m["amendments"] = [one | more]
+
+
+# --- what a step can have bought -----------------------------------------------------------------
+
+
+def mechanism_price(folder: Folder, entry: dict[str, Any]) -> Any:
+    exact = entry[f"{unit_of(folder)}_exact"]
+    return "none" if exact is None else "paid" if Fraction(exact) else "free"
+
+
+def relabelled(
+    folder: Folder, entry: dict[str, Any], told: dict[str, Any], row: tuple[str, str, str]
+) -> None:
+    """Another mechanism, kind and law, with all that goes with them as well as can be."""
+    mechanism, kind, law = row
+    entry["mechanism"], told["kind"], told["law"] = row
+    if law == "none":
+        entry["noise"], told["scale"], told["stddev"], told["outside"] = "", "0", 0, 0
+    if mechanism == "exponential mechanism" and kind != "distribution":
+        entry["sensitivity"], entry["noise"] = "score: 1", ""
+        entry["query"] = "one of 3 candidates by mutual information"
+        entry["cells"] = 1
+    if mechanism == "urn draws":
+        entry["sensitivity"] = "one record of weight 1"
+        price = entry[f"{unit_of(folder)}_exact"]
+        how = "Dirichlet–multinomial draws of n records, prior weight"
+        entry["noise"] = f"{how} n/(exp({price}) - 1)"
+        entry["query"] = f"records of {' × '.join(told['columns'])}"
+
+
+def of_rows(folder: Folder, rng: Rng) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A step with a finite price, and what it measured."""
+    both = [(one, measured(folder, one)) for one in paid(folder)]
+    entry, told = one_of([(one, told) for one, told in both if told is not None], rng)
+    return entry, told
+
+
+MECHANISM_NAMES = sorted({one.mechanism for one in PURCHASES})
+LAW_NAMES = sorted({law for one in PURCHASES for law in one.laws} | {"gaussian", ""})
+
+
+@alteration
+def noise_free_counts_pass_for_a_choice(folder: Folder, rng: Rng) -> None:
+    entry, told = of_rows(folder, rng)
+    if not told["name"]:
+        raise Absent
+    promised(folder)
+    relabelled(folder, entry, told, ("exponential mechanism", told["kind"], "none"))
+
+
+@alteration
+def noise_free_counts_pass_for_draws(folder: Folder, rng: Rng) -> None:
+    entry, told = of_rows(folder, rng)
+    if told["kind"] == "draws":
+        raise Absent
+    law = one_of(["none", "Dirichlet–multinomial", "fixed prior"], rng)
+    relabelled(folder, entry, told, ("urn draws", told["kind"], law))
+
+
+@alteration
+def noise_joins_what_does_not_belong_together(folder: Folder, rng: Rng) -> None:
+    """A mechanism, a kind and a law, of which no row of the table has all three."""
+    entry, told = of_rows(folder, rng)
+    row = entry["mechanism"], told["kind"], told["law"]
+    other = (one_of(MECHANISM_NAMES, rng), one_of([k.value for k in Kind], rng))
+    drawn = (*other, one_of(LAW_NAMES, rng))
+    kept = rng.random(3) < 0.5
+    new = tuple(old if keep else fresh for old, fresh, keep in zip(row, drawn, kept, strict=True))
+    if purchase_of(new[0], "paid", (new[1], new[2]), 2) is not None:
+        raise Absent
+    relabelled(folder, entry, told, (new[0], new[1], new[2]))
+
+
+@alteration
+def noise_is_of_a_mechanism_that_there_is_not(folder: Folder, rng: Rng) -> None:
+    wrong = ["noisy tables", "Noisy table", "exact count", "", "stated elsewhere", "exact table"]
+    one_of(paid(folder), rng)["mechanism"] = one_of(wrong, rng)
+
+
+@alteration
+def noise_is_left_out_of_a_table_for_nothing(folder: Folder, rng: Rng) -> None:
+    entry, told = of_rows(folder, rng)
+    unit = unit_of(folder)
+    entry |= {unit: "0", f"{unit}_exact": "0", "noise": "none: unpaid"}
+    told |= {"law": "none", "scale": "0", "stddev": 0}
+
+
+@alteration
+def noise_of_another_system_is_promised(folder: Folder, rng: Rng) -> None:
+    entry, _ = of_rows(folder, rng)
+    promised(folder)
+    unit = unit_of(folder)
+    entry |= {"mechanism": "stated elsewhere", unit: None, f"{unit}_exact": None}
+
+
+@alteration
+def noise_is_lost_and_measured(folder: Folder, rng: Rng) -> None:
+    entry, _ = of_rows(folder, rng)
+    entry["noise"] = "none known: the run ended before it had a result"
+
+
+@alteration
+def noise_in_floating_point_is_not_named(folder: Folder, rng: Rng) -> None:
+    if not any(told["law"] == "laplace" for told in folder.manifest["measurements"]):
+        raise Absent
+    old, new = "drawn as floating-point numbers", "drawn as numbers"
+    guarantee = folder.manifest["guarantee"]
+    guarantee["leaks"] = [one.replace(old, new) for one in guarantee["leaks"]]
+    guarantee["statement"] = guarantee["statement"].replace(old, new)
+    for name in ("README.md", "report.html"):
+        if name in folder.files:
+            folder.replace(name, old, new)
+
+
+@alteration
+def noise_was_bought_of_no_number_of_rows(folder: Folder, rng: Rng) -> None:
+    m = folder.manifest
+    gone = next((one for one in m["ledger"] if one["mechanism"] == "noisy count"), None)
+    if gone is None:
+        raise Absent
+    if rng.random() < 0.2:
+        gone["mechanism"] = "noisy table"
+        return
+    m["ledger"].remove(gone)
+    for one in m["ledger"]:
+        one["number"] -= one["number"] > gone["number"]
+    for one in m["measurements"]:
+        one["ledger_entry"] -= one["ledger_entry"] > gone["number"]
+    for one in m.get("amendments", ()):
+        one["entries"] -= 1
+
+
+@alteration
+def noise_of_the_number_of_rows_is_said_to_be_another(folder: Folder, rng: Rng) -> None:
+    m = folder.manifest
+    if rng.random() < 0.5:
+        wrong = ["counted", "", m["rows_obtained"] + ".", "declared as public in the schema."]
+        wrong += ["bought once for ε = 0.01 (discrete Laplace (geometric), scale 100)"]
+        m["rows_obtained"] = one_of(wrong, rng)
+    else:
+        spread = m["inference"]["rows_stddev"]
+        m["inference"]["rows_stddev"] = spread * float(factor_of(rng, 1e-3)) if spread else 2.5
+
+
+@alteration
+def measurements_were_asked_for_in_another_way(folder: Folder, rng: Rng) -> None:
+    entry = one_of(paid(folder), rng)
+    query = entry["query"]
+    others = [one["query"] for one in folder.manifest["ledger"] if one["query"] != query]
+    wrong = ["", query + " ", f"all {query}", query.replace(" ", "", 1), "counts by nobody"]
+    wrong = [one for one in [*wrong, *others] if one.partition(" ")[0] != query.partition(" ")[0]]
+    entry["query"] = one_of(wrong, rng)
+
+
+@alteration
+def cells_of_a_step_are_others(folder: Folder, rng: Rng) -> None:
+    entry, told = of_rows(folder, rng)
+    if told["kind"] == "choice" and not entry["query"].startswith("one of "):
+        raise Absent  # how many nodes or groups there were is its own word
+    entry["cells"] += one_of([1, -1], rng) if told["kind"] != "products" else 1
+
+
+@alteration
+def measurements_have_other_totals(folder: Folder, rng: Rng) -> None:
+    told = one_of((one for one in folder.manifest["measurements"]), rng)
+    if told["kind"] in ("parameters", "sweeps"):
+        raise Absent
+    totals = dict(told["totals"] or {})
+    told["totals"] = totals | {"rows": 200} if rng.random() < 0.5 or not totals else {}
+
+
+@alteration
+def noise_of_draws_is_of_another_weight(folder: Folder, rng: Rng) -> None:
+    entry, told = of_rows(folder, rng)
+    if told["kind"] not in ("draws", "sweeps") or entry["mechanism"] == "noisy rows":
+        raise Absent
+    if rng.random() < 0.5:
+        told["scale"] = str(Fraction(told["scale"]) * factor_of(rng, 1e-2))
+    else:
+        entry["sensitivity"] = one_of(["", "one record", entry["sensitivity"] + "."], rng)
+
+
+@alteration
+def manifest_asks_for_other_sets(folder: Folder, rng: Rng) -> None:
+    m = folder.manifest
+    if "sets" not in m["options"]:
+        raise Absent
+    m["options"]["sets"] = one_of(sorted({"free", "split", "posterior"} - {m["sets_kind"]}), rng)
+
+
+@alteration
+def manifest_has_entries_of_another_type(folder: Folder, rng: Rng) -> None:
+    m = folder.manifest
+    wrong: list[tuple[dict[str, Any], str, Any]] = [
+        *((m, "reason", 5), (m, "method", None), (m, "software", {"python": 3})),
+        *((m, "sampling_seed", -1), (m, "ended_early", "no"), (m, "rows_obtained", ["x"])),
+        *((m, "rows_share", "0.5"), (m, "priority", [1]), (m, "options", {"a": [[1]]})),
+        *((m, "sets", 10**7), (m, "n_rows", 2**63), (m, "sets_kind", "Split"), (m, "sets", True)),
+        *((m["inference"], "swept", 1), (m["inference"], "prior_weight", -1)),
+        *((m["inference"], "modelled", "x"), (m["inference"], "network", {})),
+        *((m["guarantee"], "leaks", "x"), (m["guarantee"], "public_inputs", [{"what": ""}])),
+        *((m["guarantee"], "kind", "Pure"), (m["budget"], "unit", "eps")),
+    ]
+    if m["ledger"]:
+        step = one_of(m["ledger"], rng)
+        wrong += [(step, "cells", -1), (step, "cells", 1.5), (step, "query", None)]
+    if m["measurements"]:
+        told = one_of(m["measurements"], rng)
+        wrong += [(told, "columns", "x"), (told, "outside", "0"), (told, "stddev", -1)]
+        wrong += [(told, "totals", [1]), (told, "bins", []), (told, "groups", {"x": [-1]})]
+        wrong += [(told, "stddev", 1e-300), (told, "threshold", "1"), (told, "ledger_entry", 1.0)]
+        wrong += [(told, "name", "../x"), (told, "outside", 2.0**128), (told, "kind", "Table")]
+    part, name, value = one_of(wrong, rng)
+    part[name] = value
+
+
+def in_other_digits(text: str, rng: Rng) -> str:
+    """A number as nobody writes it, which some programs would read all the same."""
+    arabic = text.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩"))
+    return str(one_of([f"{text} ", f" {text}", f"+{text}", f"0_{text}", arabic, f"{text}\n"], rng))
+
+
+@alteration
+def ledger_has_numbers_in_other_digits(folder: Folder, rng: Rng) -> None:
+    m, unit = folder.manifest, unit_of(folder)
+    entry = one_of(paid(folder), rng)
+    places: list[tuple[dict[str, Any], str]] = [(entry, unit), (entry, f"{unit}_exact")]
+    places += [(m["budget"], name) for name in ("epsilon", "delta", "amount")]
+    places += [(one, "scale") for one in m["measurements"] if one["law"] != "none"]
+    part, name = one_of(places, rng)
+    part[name] = in_other_digits(part[name], rng)
+
+
+@alteration
+def noise_has_numbers_in_other_digits(folder: Folder, rng: Rng) -> None:
+    entry = with_noise(folder, rng)
+    numbers = re.findall(r"(?<![0-9.])[0-9]+(?:/[0-9]+)?(?![0-9.])", entry["noise"])
+    old = one_of(numbers, rng)
+    twice = f"{2 * Fraction(old).numerator}/{2 * Fraction(old).denominator}"
+    new = one_of([in_other_digits(old, rng), twice], rng)
+    entry["noise"] = new.join(entry["noise"].split(old, 1))
+    told = measured(folder, entry)
+    if told is not None and told["scale"] == old:
+        told["scale"] = new
+
+
+@alteration
+def files_are_hidden(folder: Folder, rng: Rng) -> None:
+    store, double = b"\0\0\0\1Bud1", b"\0\5\x16\7"
+    name, content = one_of(
+        [
+            *((".rows.csv", b"rows"), (".DS_Store", b"rows"), (".git/config", b"[core]")),
+            *((".DS_Store", store * 10_000), ("._nothing", double), ("noisy/.hidden", b"")),
+            *(("._README.md", b"rows"), (".directory", b"rows"), ("synthetic/.x/a", b"rows")),
+            *((".manifest.sig", b"{}"), (".ds_store", store), ("x.DS_Store", store)),
+        ],
+        rng,
+    )
+
+    def hide(place: Path) -> None:
+        (place / name).parent.mkdir(exist_ok=True, parents=True)
+        (place / name).write_bytes(content)
+
+    folder.after = hide
+
+
+@alteration
+def schema_allows_fewer_rows(folder: Folder, rng: Rng) -> None:
+    if folder.manifest["n_rows"] < 2:
+        raise Absent
+    folder.replace("schema.toml", "row_limit = 500", f"row_limit = {int(rng.integers(1, 3))}")
+
+
+@alteration
+def ledger_has_amendments_that_measured_what_was_there(folder: Folder, rng: Rng) -> None:
+    m = folder.manifest
+    if not m.get("amendments"):
+        raise Absent
+    first = m["amendments"][0]["entries"]
+    told = one_of((one for one in m["measurements"] if one["name"]), rng)
+    old = f"noisy/{told['name']}.parquet"
+    later = told["ledger_entry"] > first
+    told["name"] = "table-99" if later else "amendment-1-table-99"
+    folder.files[f"noisy/{told['name']}.parquet"] = folder.files.pop(old)
 
 
 # --- measurements and cells ----------------------------------------------------------------------
@@ -601,7 +1041,7 @@ def cells_are_below_their_threshold(folder: Folder, rng: Rng) -> None:
 @alteration
 def cells_that_cannot_occur_hold_records(folder: Folder, rng: Rng) -> None:
     told, name = stored(folder, rng, "table")
-    if not {"age", "income"} <= set(told["columns"]):
+    if not {"age", "income"} <= set(told["columns"]) or told["bins"]:
         raise Absent
     young, rich = pl.col("age") == "0 to 29", pl.col("income") == "[50, 100]"
     folder.table(
@@ -660,6 +1100,8 @@ def sets_have_values_that_no_column_has(folder: Folder, rng: Rng) -> None:
 
 @alteration
 def sets_have_rows_that_cannot_be(folder: Folder, rng: Rng) -> None:
+    if folder.cuts_rules():
+        raise Absent
     at = int(rng.integers(100))
 
     def change(table: pl.DataFrame) -> pl.DataFrame:
@@ -719,6 +1161,6 @@ def altered(bases: list[Folder], rng: Rng) -> tuple[str, Folder]:
         folder = one_of(bases, rng).copy()
         try:
             ALTERATIONS[name](folder, rng)
-        except (Absent, KeyError):
+        except (Absent, KeyError, pl.exceptions.PolarsError):
             continue
         return name, folder

@@ -21,6 +21,7 @@ from understudy.domain.domain import Domain
 from understudy.features.heap_cells import HeapCells
 from understudy.features.line_cells import LineCells
 from understudy.release.decoding import dtype_of
+from understudy.release.drawing_keys import key_of
 from understudy.release.measurement import Measurement, stored_columns
 from understudy.release.measurement_kind import Kind
 from understudy.release.places_of_values import place_of
@@ -136,9 +137,7 @@ def _require_totals(totals: Mapping[str, Any] | None, kind: Kind) -> None:
 
 def _is_key(text: str, schema: Schema) -> bool:
     """Whether a text reads "column" or "column<-column & column"."""
-    name, _, parents = text.partition("<-")
-    named_ones = (name, *(parents.split(" & ") if parents else ()))
-    return text in schema.names or set(named_ones) <= set(schema.names)
+    return key_of(text, schema.names) is not None
 
 
 def _is_whole(table: Measurement, domain: Domain) -> bool:

@@ -220,28 +220,37 @@ def _regression(step: StatedStep) -> Iterator[Priced]:
 
 def _draws(step: StatedStep) -> Iterator[Priced]:
     """Records from rows and a prior, whose weight follows from the price of all of them."""
-    from understudy.privacy.mechanisms.records.imputation_draws import step_prior
-    from understudy.privacy.mechanisms.records.perturbed_gibbs import step_epsilon
-    from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import row_epsilon
-    from understudy.privacy.mechanisms.records.state_weights import state_weight
+    from understudy.privacy.mechanisms.records.gibbs_chain import cost_words
+    from understudy.privacy.mechanisms.records.imputation_draws import PROBABILITIES, step_prior
+    from understudy.privacy.mechanisms.records.perturbed_gibbs import SEEN, step_epsilon
+    from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import CHANGED, row_epsilon
+    from understudy.privacy.mechanisms.records.state_weights import WEIGHT_WORDS, state_weight
 
-    name, words = str(step.entry["mechanism"]), step.noise
+    name, d, n = str(step.entry["mechanism"]), len(step.schema.names), step.n_rows
     relation = step.accounting, step.schema.neighbours
     if name == "perturbed imputation":
         steps = step.entry["cells"]
-        told = f"e-DP at a cost of {step.price}/(n·{steps})"
-        prior = step_prior(step.price / max(1, step.n_rows * steps), step.accounting)
+        prior = step_prior(step.price / max(1, n * steps), step.accounting)
+        words = f"prior weight 1/(exp(e) - 1), e-DP at a cost of {step.price}/(n·{steps})"
+        yield PROBABILITIES, f"draws by fitted probabilities, {words}", Noise(name, str(prior), 0.0)
+        return
+    many, block = found_in(_SHARE, step.noise).groups()
+    if name == "perturbed sweeps":
+        sensitivity, cost, ends = SEEN[relation[1]], cost_words(*relation), f"({many} n)"
+        prior = state_weight(step_epsilon(step.price, int(many) * n, *relation))
+        if int(many) % d:
+            return
     else:
-        told = f" = {step.price}/("
-        many, block = found_in(_SHARE, words).groups()
-        n = step.n_rows
-        if name == "perturbed sweeps":
-            prior = state_weight(step_epsilon(step.price, int(many) * n, *relation))
-        else:
-            blocks = -(-n // (min(int(block), n) or 1)) if block else -(-n // (n or 1))
-            prior = state_weight(row_epsilon(step.price, int(many) * blocks, *relation))
-    if told in words:
-        yield step.entry["sensitivity"], words, Noise(name, str(prior), 0.0)
+        sensitivity, twice = CHANGED[relation[1]], relation == ("pure", "replace")
+        cost = "2 e" if twice else cost_words(*relation)
+        blocks = -(-n // (min(int(block), n) or 1)) if block else -(-n // (n or 1))
+        prior = state_weight(row_epsilon(step.price, d * blocks, *relation))
+        ends = f"({d} ceil(n/{block}))" if block else f"({d})"
+        ends += "; rows uniform once drawn from"
+    for form, weight in WEIGHT_WORDS.items():
+        if form != "paper" or step.leaks:
+            words = f"perturbed draws of n records, {weight}, where {cost} = {step.price}/{ends}"
+            yield sensitivity, words, Noise(name, str(prior), 0.0)
 
 
 def _urn(step: StatedStep) -> Iterator[Priced]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 import numpy as np
 import polars as pl
@@ -30,7 +30,7 @@ from understudy.release.noise_check import require_noise
 from understudy.release.page_check import is_of_this_version, require_pages, require_rendered
 from understudy.release.places_of_values import places_of
 from understudy.release.promise_check import require_promise
-from understudy.release.shape import Fault, named, require_shape
+from understudy.release.shape import Fault, SetsKind, named, require_shape
 from understudy.release.synthetic_sets import PART_ROWS, part_names, part_sizes, read_sets
 from understudy.schema import NUMERIC, Column, Schema
 from understudy.schema.cell_values import Code, number_of, text_of
@@ -179,7 +179,10 @@ def _require_files(
 
 
 def _require_declared(content: dict[str, Any]) -> None:
-    """Refuse answers that were expected to other analyses than were declared."""
+    """Refuse answers that were expected to other analyses than were declared, and other sets."""
+    sets = content["options"].get("sets")
+    if isinstance(sets, str) and sets in get_args(SetsKind) and sets != content["sets_kind"]:
+        raise Fault("its options ask for another kind of sets than it has")
     declared = {f"{one['kind']} {one['formula']}" for one in content.get("analyses", ())}
     expected = content.get("expected") or {"answers": ()}
     if any(one["analysis"] not in declared for one in expected["answers"]):

@@ -43,6 +43,7 @@ _Spread = Annotated[_Number, Field(ge=0), AfterValidator(_of_size)]
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 _Option = str | bool | int | FiniteFloat | None
 _Neighbours = Literal["add_remove", "replace"]
+SetsKind = Literal["free", "split", "posterior"]
 _Unit = Literal["epsilon", "rho", "half_mu_squared"]
 
 
@@ -135,7 +136,7 @@ class _Format1(_Plain):
     options: dict[str, Any]
     reason: str
     sets: Annotated[int, Field(ge=1, le=10**6)]
-    sets_kind: Literal["free", "split", "posterior"]
+    sets_kind: SetsKind
     n_rows: _Count
     rows_obtained: str
     guarantee: _Guarantee

@@ -17,6 +17,7 @@ from typing import Any, Final
 from understudy.privacy.mechanisms.counts.hierarchy_layer import range_query
 from understudy.privacy.mechanisms.counts.noisy_table import query_of
 from understudy.privacy.mechanisms.sums.scatter import holding_cells
+from understudy.release.drawing_keys import key_of
 from understudy.release.measurement import binned_schema
 from understudy.release.measurement_kind import Kind
 from understudy.schema import NUMERIC, Column, Schema
@@ -164,12 +165,11 @@ def _sweeps(told: Told) -> Asked:
     """Records drawn column by column, by a table of each column and its key."""
     sizes = dict(zip(told.schema.names, told.binned.sizes, strict=True))
     query = _SWEPT[told.entry["mechanism"]].format(told.joined)
-    keys = dict(text.partition("<-")[::2] for text in told.data["of"])
-    if told.columns != told.schema.names or [*keys] != [*sizes]:
+    tables = [key_of(text, told.schema.names) or ("",) for text in told.data["of"]]
+    if told.columns != told.schema.names or [table[0] for table in tables] != [*sizes]:
         return query, ()
     if told.entry["mechanism"] == "perturbed imputation":  # a draw of each column in each sweep
         return query, range(len(sizes), 2**63, len(sizes))
-    tables = ((name, *filter(None, key.split(" & "))) for name, key in keys.items())
     return query, (sum(math.prod(sizes[name] for name in table) for table in tables),)
 
 

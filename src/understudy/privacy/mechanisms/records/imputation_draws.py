@@ -82,6 +82,10 @@ _CHUNK: Final = 2**21
 """Probabilities that are held at once."""
 
 
+PROBABILITIES: Final = "any probabilities in place of any others"
+"""What one record changes, in the words of the ledger."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ImputedRecords(Mechanism[Released[Records], Fraction]):
     """Synthetic records of all columns, each state drawn from a perturbed regression.
@@ -115,7 +119,7 @@ class ImputedRecords(Mechanism[Released[Records], Fraction]):
             spent=spend,
             mechanism=self.name,
             query="records imputed over " + " × ".join(names),
-            sensitivity="any probabilities in place of any others",
+            sensitivity=PROBABILITIES,
             noise="draws by fitted probabilities, prior weight 1/(exp(e) - 1), e-DP at a cost of "
             f"{spend}/(n·{steps})",
             cells=steps,

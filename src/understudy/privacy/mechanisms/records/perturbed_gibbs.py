@@ -78,7 +78,7 @@ from understudy.privacy.selection.exponential_mechanism import selection_epsilon
 from understudy.privacy.terms import Terms
 from understudy.schema import GibbsSweep
 
-__all__ = ["PerturbedGibbs", "gibbs_records", "step_epsilon"]
+__all__ = ["SEEN", "PerturbedGibbs", "gibbs_records", "step_epsilon"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +132,7 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
             spend,
             mechanism=self.name,
             query=_sweeps_of(self.sweeps, self.sweep),
-            sensitivity=_SEEN[terms.neighbours],
+            sensitivity=SEEN[terms.neighbours],
             noise=f"perturbed draws of n records, {self.shares.words}, where "
             f"{cost_words(*relation)} = {spend}/({of_record} n)",
             shares=self.shares,
@@ -157,10 +157,11 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
         return answer(drawn, [public], leaks=self.shares.leaks)
 
 
-_SEEN = {
+SEEN = {
     "add_remove": "one record: weight 1 in one row of each table",
     "replace": "one record: weight 1 in up to two rows of each table, of which a step sees one",
 }
+"""What one record changes, in the words of the ledger."""
 
 
 def _sweeps_of(sweeps: int, sweep: GibbsSweep) -> str:

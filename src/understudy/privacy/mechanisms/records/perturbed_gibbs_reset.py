@@ -90,7 +90,7 @@ from understudy.privacy.selection.exponential_mechanism import selection_epsilon
 from understudy.privacy.terms import Terms
 from understudy.schema import GibbsSweep
 
-__all__ = ["ResetBlocks", "block_records", "row_epsilon", "usual_block"]
+__all__ = ["CHANGED", "ResetBlocks", "block_records", "row_epsilon", "usual_block"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,7 +152,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
             spend,
             mechanism=self.name,
             query=f"records in {length} with reset of {' × '.join(self.sweep.names)}",
-            sensitivity=_CHANGED[terms.neighbours],
+            sensitivity=CHANGED[terms.neighbours],
             noise=self._described(spend, terms),
             shares=self.shares,
         )
@@ -186,10 +186,11 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         )
 
 
-_CHANGED = {
+CHANGED = {
     "add_remove": "one record: weight 1 in one row of each table, drawn from once a block",
     "replace": "one record: weight 1 in two rows of each table, drawn from once a block",
 }
+"""What one record changes, in the words of the ledger."""
 
 
 def row_epsilon(

@@ -35,7 +35,7 @@ synthetic data", §3.3, who give even weights a proof and name the others. Proof
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
@@ -51,6 +51,7 @@ from understudy.privacy.mechanisms.records.urn import prior_weight
 __all__ = [
     "EVEN",
     "FINEST",
+    "WEIGHT_WORDS",
     "UNPAID",
     "StateShares",
     "shares_of_rows",
@@ -60,6 +61,12 @@ __all__ = [
 
 FINEST: Final = 2**20
 """Weights of states are multiples of 1/FINEST."""
+WEIGHT_WORDS: Final[Mapping[str, str]] = {
+    "even": "weight of each state 1/(exp(e) - 1)",
+    "bought": "weight of each state 1/(exp(e) - 1) or more, by released marginals",
+    "paper": "weights of states 1/(exp(e) - 1) on average, by the marginals of the rows",
+}
+"""The weight of a state for the ledger, by how weights are divided among states."""
 LEAST: Final = 10
 """A share is raised to that of an even spread over so many times as many states."""
 UNPAID = (
@@ -103,11 +110,7 @@ class StateShares:
     @property
     def words(self) -> str:
         """The weight of a state, for the ledger."""
-        return {
-            "even": "weight of each state 1/(exp(e) - 1)",
-            "bought": "weight of each state 1/(exp(e) - 1) or more, by released marginals",
-            "paper": "weights of states 1/(exp(e) - 1) on average, by the marginals of the rows",
-        }[self.form]
+        return WEIGHT_WORDS[self.form]
 
     @property
     def leaks(self) -> tuple[str, ...]:
