@@ -64,7 +64,8 @@ AUDITED = """## Audits
 Releases of two neighbouring tables, {range} of each; an event learned on one half of them and
 counted on the other bounds ε or μ from below (95 %). An alarm is a bound above what is stated at a
 confidence of 1 − 10⁻⁶. *Reach* is what as many releases would show of the hardest mechanism that
-keeps the promise. In a worst case no other pair of tables is easier to tell apart; elsewhere a
+keeps the promise. A line that was not run, and a claim that no line goes through, is *no evidence*;
+it has not passed. A claim has the reach of the line that came closest. In a worst case no other pair of tables is easier to tell apart; elsewhere a
 budget is split, and its parts hide each other, so a smaller share is no sign of a loose promise,
 nor of none.
 
@@ -139,7 +140,7 @@ def page() -> str:
 def _audited(line: Line, result: dict[str, Any] | None) -> str:
     name = f"{line}{' (worst case)' * line.worst}"
     if result is None:
-        return f"| {name} | | | | | not run | | |"
+        return f"| {name} | | | | | not run | no evidence | |"
     unit = {"mu": "μ", "epsilon": "ε"}[result["unit"]]
     stated = f"{unit} = {result['stated']:.3g}" + f", δ = {result['delta']:g}" * bool(
         result["delta"]
@@ -173,18 +174,32 @@ def _claim(
     lines += [f"- `{kind.__name__}`: {(kind.__doc__ or '').splitlines()[0]}" for kind in asked]
     lines += [""] * bool(asked) + [f"Proof: {files}.\n", f"Test: {checked}."]
     mine = [name for name, its in through.items() if its & {*proofs}]
-    if mine:
-        done = [found[name] for name in mine if name in found]
-        alarms = sum(result["alarm"] for result in done)
-        most = max((result["shown"] / result["stated"] for result in done), default=0)
-        days = max((result["day"] for result in done), default="")
-        lines.append(
-            f"\nAudit: {len(done)} of {len(mine)} lines through it run, {alarms} alarms, at most "
-            f"{most:.2f} of the promise seen; last on {days}."
-            if done
-            else f"\nAudit: {len(mine)} lines through it, none run."
-        )
+    lines.append(f"\nAudit: {_evidence(mine, found)}")
     return "\n".join(lines) + "\n"
+
+
+def _evidence(mine: list[str], found: dict[str, dict[str, Any]]) -> str:
+    """What audits say of a claim: nothing, that they passed and how far they could see, or alarms.
+
+    Args:
+        mine: lines that went through its mechanisms.
+        found: line → its result.
+    """
+    done = [found[name] for name in mine if name in found]
+    if not mine:
+        return "**no evidence**: no line goes through it."
+    if not done:
+        return f"**no evidence**: of {len(mine)} lines through it none was run."
+    alarms = sum(result["alarm"] for result in done)
+    said = f"**ALARM** in {alarms} of" if alarms else "**passed** by"
+    best = max(done, key=lambda result: float(result["shown"] / result["stated"]))
+    seen, reach = best["shown"] / best["stated"], best["reach"] / best["stated"]
+    days = max(result["day"] for result in done)
+    left = f" ({len(mine) - len(done)} more were not run)" * (len(done) < len(mine))
+    return (
+        f"{said} {len(done)} lines{left}. The closest saw {seen:.2f} of the promise, where its "
+        f"reach was {reach:.2f}; last on {days}."
+    )
 
 
 def _short(proof: str) -> str:

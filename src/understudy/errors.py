@@ -37,7 +37,25 @@ def suggestion(word: object, known: Iterable[str]) -> str:
 
 
 class UnderstudyError(Exception):
-    """Base of everything that Understudy raises on purpose; the command line exits with code 2."""
+    """Base of everything that Understudy raises on purpose; the command line exits with code 2.
+
+    It stands alone. Python keeps with an error whichever one was being handled as it was raised,
+    and what a library says of a cell that it cannot read holds that cell; programs that report
+    errors print both. So an error of this package never has another one behind it.
+    """
+
+    @property
+    def __context__(self) -> BaseException | None:
+        """None; whatever Python put there is dropped."""
+        _CONTEXT.__set__(self, None)
+        return None
+
+    @__context__.setter
+    def __context__(self, error: BaseException | None) -> None:
+        _CONTEXT.__set__(self, None)
+
+
+_CONTEXT = BaseException.__dict__["__context__"]
 
 
 class SchemaError(UnderstudyError):

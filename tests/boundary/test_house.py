@@ -302,7 +302,7 @@ def unguarded_verbs(modules: Sources) -> list[str]:
 PRIVACY = [
     ["process"],
     ["accounting"],
-    ["internal", "noise_record", "released_draws"],
+    ["internal", "noise_record", "read_only", "released_draws"],
     ["released_moments"],
     ["released"],
     ["noise"],

@@ -21,8 +21,11 @@ from understudy.features.rank_scores import RankScores
 from understudy.methods import METHODS
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
+from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
 from understudy.privacy.mechanisms.sums.rank_products import RankProducts
+from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
 from understudy.privacy.selection.scores import DistanceFromModel
+from understudy.schema import GibbsSweep
 
 _LEVELS = """
 [columns.{name}]
@@ -83,6 +86,9 @@ _ONE_RECORD: Final = _replaced(_ONE, ({"a": "x"},), {"a": "y"})
 _SMALL_DELTA: Final[dict[str, Any]] = {"epsilon": "4", "delta": "0.000001"}
 """μ = 0.84: far enough from nothing to be seen, and not so large that all is plain."""
 
+_SWEPT = 20
+"""Records that show which counts are above 0: a state of half the weight is absent from 10⁻⁶."""
+
 MANY = 100_000
 """Releases of methods of one measurement, which take a millisecond each."""
 
@@ -123,6 +129,29 @@ def far_ranks(gate: Gate) -> Observation:
     return {f"products of pair {k}": float(value) for k, value in enumerate(found)}
 
 
+def all_moments(gate: Gate) -> Observation:
+    """Sums of scores and of products, where a record more has scores as long as there are.
+
+    Two states have scores of one size, so that every record is the longest, and moves every number
+    of a pair of columns by as much as is stated.
+    """
+    found = gate.ask(ScoreMoments(gate.schema.names), spend=gate.budget.amount).value.values
+    return {f"moment {k}": float(value) for k, value in enumerate(found)}
+
+
+def swept_records(gate: Gate) -> Observation:
+    """Records of one column, swept through a noisy table of it that is never written out.
+
+    One record is replaced by one of the other state. If the noise leaves a count above 0 for the
+    first state alone, all records have it: that is more probable by e^ε, where one record has it.
+    """
+    names, domain = gate.schema.names, gate.schema.domain
+    sweep = GibbsSweep.of(names, domain, {})
+    asked = LazyRows(sweep=sweep, sweeps=1, n_rows=_SWEPT)
+    states = gate.ask(asked, spend=gate.budget.amount).value.columns[0]
+    return {f"records of state {k}": float(np.count_nonzero(states == k)) for k in range(2)}
+
+
 def _one_measurement() -> Iterator[Line]:
     """At their worst: one table, in which one cell differs (two, where a record is replaced)."""
     for tables in (_ONE_TABLE, _ONE_TABLE_REPLACED):
@@ -139,6 +168,11 @@ def _one_measurement() -> Iterator[Line]:
         yield Line("a choice between two", probe=opposite_scores, **budget, **_PAIR)
     for tables in (_TRIPLE, _TRIPLE_TURNED):
         yield Line("products of ranks", probe=far_ranks, **_SMALL_DELTA, **tables)
+    for budget in budgets:
+        yield Line("second moments", probe=all_moments, **budget, **_ONE_TABLE)
+        yield Line("second moments", probe=all_moments, **budget, **_ONE_TABLE_REPLACED)
+    yield Line("second moments", probe=all_moments, **_SMALL_DELTA, **_PAIR)
+    yield Line("records from rows drawn as visited", probe=swept_records, **_ONE_RECORD)
 
 
 def _others() -> Iterator[Line]:

@@ -42,6 +42,7 @@ from understudy.privacy.mechanism import (
     require_permission,
 )
 from understudy.privacy.noise.randomness import Randomness
+from understudy.privacy.read_only import read_only
 from understudy.privacy.released import NO_NOISE, Bins, Groups, Published, Released
 from understudy.privacy.secret_rows import SecretRows
 from understudy.privacy.terms import Terms, View
@@ -172,10 +173,14 @@ class Gate:
     def _publish(self, outcome: Outcome[A], charges: tuple[Charge[Any], ...]) -> A:
         """What a mechanism returned, as it leaves."""
         self._promise.add(outcome)
-        given = _released(outcome.answers, charges[: 1 if outcome.single else None])
+        paid_by = charges[: 1 if outcome.single else None]
         published = outcome.measurements
-        self._measured.extend(given if published is None else _released(published, charges))
-        if outcome.counts_rows:  # a copy: what was given out can be altered
+        # Nobody may alter what is published, knowingly or not. Records are not published here.
+        answers = read_only(outcome.answers, copied=published is None)
+        given = _released(answers, paid_by)
+        measured = outcome.answers if published is None else published
+        self._measured.extend(_released(measured, paid_by if published is None else charges))
+        if outcome.counts_rows:
             self._counted.extend(_released(outcome.answers, charges))
         return cast(A, given[0] if outcome.single else given)
 
@@ -189,7 +194,10 @@ class Gate:
     @property
     def measured(self) -> tuple[Measured, ...]:
         """What a release publishes of everything given out so far, in `noisy/`."""
-        return tuple(self._measured)
+        return tuple(
+            replace(one, value=read_only(one.value), noise=replace(one.noise))
+            for one in self._measured
+        )
 
     @property
     def remaining(self) -> Fraction:
