@@ -12,6 +12,7 @@ from understudy.engine.reading.frame_columns import is_spark
 from understudy.engine.spark.part_files import PartFiles
 from understudy.engine.spark.session import opened
 from understudy.engine.spark.spark_rows import SparkRows
+from understudy.engine.spark.texts import SparkTexts
 from understudy.errors import DataError, MethodError
 from understudy.pipeline.interruption import Progress
 from understudy.privacy.accounting.budget import Budget
@@ -96,8 +97,8 @@ def coded_rows(
     return rows
 
 
-def in_spark(place: str, schema: Schema) -> DataFrame:
-    """A Spark data frame by path or name, for commands.
+def in_spark(place: str, schema: Schema) -> DataFrame | SparkTexts:
+    """A Spark data frame, or texts that Spark reads, by path or name, for commands.
 
     Args:
         place: path of Parquet or of a delimited text, or the name of a table.
@@ -135,7 +136,7 @@ def summed_rows(
         DataError: a structural fault of the data.
         MethodError: whole records are needed, and the data are a Spark data frame.
     """
-    if not is_spark(data):
+    if not (is_spark(data) or isinstance(data, SparkTexts)):
         return coded_rows(data, schema, tell, spill)
     if records_for:
         raise MethodError(
@@ -144,7 +145,7 @@ def summed_rows(
         )
     stage = f"Reading and coding rows in Spark, pass 1 of at least {passes}"
     tell(stage, 0, 1)
-    rows = SparkRows(cast("DataFrame", data), schema, trusted_cluster=trusted_cluster)
+    rows = SparkRows(cast("DataFrame | SparkTexts", data), schema, trusted_cluster=trusted_cluster)
     tell(stage, 1, 1)
     return rows
 

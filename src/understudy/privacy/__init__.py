@@ -43,9 +43,65 @@ claim: noise that is kept inside bounds, or put on a lattice, is calibrated for 
     proof: noise/truncated_laplace.py noise/lattice_rounding.py noise/perturbation.py
     test: privacy/noise/test_truncated_laplace.py privacy/noise/test_lattice_rounding.py
         lemmas/test_truncation.py
-claim: rows become states record by record
+claim: rows become states record by record, once a reader gives each cell by itself
     proof: ../engine/coding.py
     test: oracles/test_counting.py contract/test_reading.py
+
+READERS: rows become states record by record, each with what it rests on beside this package
+
+claim: CSV and TSV: lines are split by our own kernels; this rests on the library that unpacks
+    a packed file
+    proof: ../engine/reading/delimited.py ../engine/reading/text_records.py
+        ../engine/reading/cell_kernels.py ../engine/reading/text_lines.py
+    test: contract/test_one_odd_cell.py attacks/test_text_files.py
+claim: JSON lines: each line by itself; this rests on Python's decoder, of one line
+    proof: ../engine/reading/json_lines.py
+    test: contract/test_one_odd_cell.py contract/test_reading.py engine/reading/test_json_lines.py
+claim: Arrow files and tables: by the types in their heading; this rests on PyArrow giving each
+    value of a type as it is written
+    proof: ../engine/reading/arrow_file.py ../engine/reading/frame_columns.py
+    test: contract/test_one_odd_cell.py contract/test_reading.py attacks/test_readers.py
+claim: Parquet: each file by its own types; this rests on PyArrow and Polars decoding each value
+    by itself
+    proof: ../engine/reading/parquet.py ../engine/reading/plain_types.py
+    test: contract/test_one_odd_cell.py engine/reading/test_parquet.py attacks/test_readers.py
+claim: workbooks: a cell beside the columns costs its row; this rests on fastexcel (calamine)
+    writing each cell as text by itself
+    proof: ../engine/reading/workbook.py ../engine/reading/sheet_width.py
+    test: contract/test_one_odd_cell.py engine/reading/test_workbook.py
+claim: SPSS, Stata and SAS: by the format of each variable; this rests on pyreadstat (ReadStat)
+    taking the file apart, and on none of its conversions
+    proof: ../engine/reading/statistical.py
+    test: contract/test_one_odd_cell.py attacks/test_statistical_files.py
+claim: SQLite: each value as text; a query of one form alone is unconditional; this rests on SQLite
+    comparing values of all types without a fault, and on its schema's table
+    proof: ../engine/reading/databases/connections.py ../engine/reading/databases/query_plan.py
+    test: contract/test_one_odd_cell.py engine/reading/databases/test_connections.py
+        engine/reading/databases/test_query_plan.py
+claim: DuckDB: by the type of each column; a query of that form, whose bound plan has no conversion
+    but of constants; this rests on the plan that DuckDB tells, and on its Arrow batches
+    proof: ../engine/reading/databases/connections.py ../engine/reading/databases/query_plan.py
+    test: contract/test_one_odd_cell.py engine/reading/databases/test_connections.py
+claim: PostgreSQL: by the type of each column; a query of that form, of a stored table without
+    policies; this rests on the server's catalogue, its own operators, and the ADBC driver
+    proof: ../engine/reading/databases/connections.py ../engine/reading/databases/query_plan.py
+    test: contract/test_one_odd_cell.py engine/reading/databases/test_connections.py
+claim: pandas: a column's type decides how fast a value is read, and never as what; this rests on
+    pandas having left its values as they were
+    proof: ../engine/reading/readers.py ../engine/reading/frame_columns.py
+    test: contract/test_one_odd_cell.py contract/test_reading.py attacks/test_readers.py
+claim: Polars: by the type of each column; this rests on Polars, and for a lazy frame on its own
+    steps not failing at a row
+    proof: ../engine/reading/readers.py ../engine/reading/plain_types.py
+    test: contract/test_one_odd_cell.py contract/test_reading.py
+claim: Python objects: each is written by its own type, and none can stop the reading
+    proof: ../engine/reading/python_objects.py
+    test: contract/test_one_odd_cell.py contract/test_reading.py attacks/test_readers.py
+claim: Spark: a plan of plain columns and comparisons alone is unconditional, texts are split by our
+    own reader; this rests on the plan that Spark tells, and on each row or line being given once
+    proof: ../engine/spark/plan.py ../engine/spark/connect_plan.py ../engine/spark/texts.py
+        ../engine/spark/jobs.py
+    test: engine/spark/test_one_odd_line.py engine/spark/test_plan.py engine/spark/test_session.py
 
 WHERE SOMETHING IS CHOSEN
 

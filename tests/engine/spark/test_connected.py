@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession, functions as F
 import understudy as us
 from understudy.engine import Table
 from understudy.engine.spark.connect_plan import premises_of_relation
+from understudy.engine.spark.session import opened
 from understudy.engine.spark.spark_rows import SparkRows
 from understudy.errors import DataError
 
@@ -59,8 +60,22 @@ for odd in (
     frame.withColumn("t", F.now()), frame.select(F.udf(lambda x: x, "long")("a")),
 ):
     assert "each pass over the rows could see others" in refusal(lambda: premises_of_relation(odd))
-simple = frame.filter((F.col("a") > 1) & F.col("b").isNotNull()).withColumn("c", F.col("a") + 1)
-assert premises_of_relation(simple.drop("c").union(frame)).unproved == ()
+simple = frame.filter(F.col("b").isNotNull()).withColumn("c", F.col("a")).drop("c")
+assert premises_of_relation(simple).unproved == premises_of_relation(simple).conditions == ()
+assert "set_op" in premises_of_relation(simple.union(frame)).conditions[0]
+for odd, what in (
+    (frame.filter(F.col("a") > 1), "the function >"),
+    (frame.withColumn("c", F.col("a") + 1), "the function +"),
+    (frame.withColumn("c", F.col("a").cast("int")), "a conversion of types"),
+    (spark.read.csv(place + "/rows"), "a table or source by its name"),
+):
+    assert what in premises_of_relation(odd).unproved[0], what
+(frame.toPandas().astype(int)).to_csv(place + "/rows.csv", index=False)
+texts = opened(place + "/rows.csv", schema)
+there, here = SparkRows(texts, schema, trusted_cluster=True), Table(place + "/rows.csv", schema)
+assert not there.premises.unproved
+for one, other in zip(there.count([(0, 1)]).expose(), here.count([(0, 1)]).expose()):
+    assert np.array_equal(one.inside, other.inside) and one.outside == other.outside
 frame.createOrReplaceTempView("people")
 assert "by its name" in premises_of_relation(spark.table("people")).unproved[0]
 print("all of it holds")

@@ -1,5 +1,7 @@
 """Plans that may give other rows in each pass, and clusters that are open."""
 
+import tempfile
+
 import pytest
 
 import understudy as us
@@ -62,16 +64,17 @@ ROW_WISE = {
     "files": lambda f: f,
     "a view": lambda f: f.sparkSession.table("people"),
     "a query with a name": lambda f: f.sparkSession.sql(
-        "WITH some AS (SELECT * FROM people WHERE a > 1) SELECT * FROM some UNION ALL TABLE some"
+        "WITH some AS (SELECT * FROM people WHERE a > 1) SELECT * FROM some"
     ),
-    "columns and rows": lambda f: f.filter("b > 3").withColumn("c", f["a"] + 1).drop("b"),
-    "twice": lambda f: f.union(f).repartition(3).sort("b"),
+    "columns and rows": lambda f: f.filter("b > 3 AND a IN (1, 2)").withColumn("c", f["a"]),
+    "another order": lambda f: f.repartition(3).sort("b"),
     "memory": lambda f: f.sparkSession.range(5).withColumnRenamed("id", "a"),
 }
 RELATED = {
     "Join": lambda f: f.join(f.sparkSession.table("people"), "b"),
     "Generate": lambda f: f.selectExpr("explode(array(a, b)) AS a"),
     "Filter": lambda f: f.filter("a IN (SELECT a FROM people)"),
+    "Union": lambda f: f.union(f),
 }
 UNKNOWN = {
     "Aggregate": lambda f: f.groupBy("a").count(),
@@ -80,7 +83,19 @@ UNKNOWN = {
     "LogicalRDD": lambda f: f.localCheckpoint(),
     "MapInArrow": lambda f: f.mapInArrow(same, "a long, b long"),
     "functions of its own": lambda f: f.select(ours()("a").alias("a")),
+    "the expression Add": lambda f: f.withColumn("c", f["a"] + 1),
+    "the expression UnaryMinus": lambda f: f.filter("-a < 100"),
+    "a conversion of types": lambda f: f.selectExpr("a", "CAST(CAST(b AS STRING) AS INT) AS b"),
+    "CSVFileFormat": lambda f: written(f, "csv"),
+    "JsonFileFormat": lambda f: written(f, "json"),
 }
+
+
+def written(frame, form):
+    """The same rows, as Spark's own readers of texts give them."""
+    place = tempfile.mkdtemp()
+    frame.write.mode("overwrite").format(form).save(place)
+    return frame.sparkSession.read.format(form).schema("a long, b long").load(place)
 
 
 def ours():

@@ -58,9 +58,74 @@ def test_what_spark_cannot_read_is_refused(places, monkeypatch):
     for place in ("nowhere", "no/where", str(places / "none.parquet")):
         with pytest.raises(DataError, match="Spark cannot read"):
             opened(place, SCHEMA)
-    comma = us.Schema.loads('[file]\nseparator = ";"\ndecimal = ","\nreviewed = true\n' + TEXT)
-    with pytest.raises(DataError, match=r"convert .* to Parquet"):
-        opened(str(places / "rows.csv"), comma)
+    several = us.Schema.loads("[file]\nmultiline = true\nreviewed = true\n" + TEXT)
+    for place, schema in (("rows.csv", several), ("rows.csv.zip", SCHEMA)):
+        with pytest.raises(DataError, match=r"convert .* to Parquet"):
+            opened(str(places / place), schema)
+    (places / "none.csv").write_bytes(b"")
+    with pytest.raises(DataError, match="is empty: it has no header line"):
+        opened(str(places / "none.csv"), SCHEMA)
+
+
+LINES = [
+    *(
+        b"a,1",
+        b"3,9\r",
+        b"",
+        b"a",
+        b"a,1,2",
+        b",".join([b"a"] * 21_000),
+        b'"a,1',
+        b"\xff,1",
+        b"a,\0",
+    ),
+    *(
+        b"a\rb,2",
+        b'"say ""so"", twice",3',
+        b"word,size",
+        b" a,3.0",
+        b"x" * 2_000_000,
+        b"\xef\xbb\xbfa,1",
+    ),
+]
+
+
+def test_lines_of_a_text_are_split_as_in_process(spark, tmp_path):
+    """Whatever a line holds, and wherever Spark divides the file."""
+    name, size = (
+        "spark.sql.files.maxPartitionBytes",
+        spark.conf.get("spark.sql.files.maxPartitionBytes"),
+    )
+    spark.conf.set(name, "65536")
+    try:
+        for k, line in enumerate([b"a,1", *LINES, b"\n".join(LINES * 3)]):
+            path = tmp_path / f"{k}.csv"
+            path.write_bytes(
+                b"word,size\r\n" + b"3,4\n" * 20_000 + line + b"\n" + b"a,7\n" * 20_000
+            )
+            there, here = SparkRows(opened(str(path), SCHEMA), SCHEMA), Table(path, SCHEMA)
+            (one,), (other,) = (rows.count([(0, 1)]).expose() for rows in (there, here))
+            assert (one.inside.tolist(), one.outside) == (other.inside.tolist(), other.outside), k
+            assert there.premises.unproved == there.premises.conditions == ()
+    finally:
+        spark.conf.set(name, size)
+
+
+def test_decimal_commas_and_folders_of_texts_are_read_as_well(spark, tmp_path):
+    form = '[file]\nseparator = ";"\ndecimal = ","\nthousands = "."\nreviewed = true\n'
+    schema = us.Schema.loads(form + TEXT)
+    (tmp_path / "all").mkdir()
+    for k in range(3):
+        (tmp_path / "all" / f"{k}.csv").write_bytes(b"word;size\na;1,0\n3;9,0\n" * 1)
+    there = SparkRows(opened(str(tmp_path / "all" / "*.csv"), schema), schema)
+    assert there.total().expose() == 6
+    assert there.count([(0,)]).expose()[0].inside.tolist() == [3, 3, 0, 0]
+    (tmp_path / "all" / "3.csv").write_bytes(b"size;word\n1;a\n")
+    with pytest.raises(DataError, match="job that reads the Spark data frame failed"):
+        SparkRows(opened(str(tmp_path / "all" / "*.csv"), schema), schema)
+
+
+def test_without_spark_there_is_no_table(places, monkeypatch):
     monkeypatch.setattr("understudy.engine.spark.session.find_spec", lambda _name: None)
     with pytest.raises(MethodError, match=r"install understudy\[spark\]"):
         opened("words", SCHEMA)

@@ -62,7 +62,11 @@ class Delimited:
 
     def __post_init__(self) -> None:
         with opened(self.path) as stream:
-            object.__setattr__(self, "columns", self._names(self._header(stream)))
+            object.__setattr__(
+                self,
+                "columns",
+                names_in(self._header(stream), self.form, self._separator, self._place),
+            )
 
     @classmethod
     def declared(cls, path: Path, schema: Schema | None) -> Delimited:
@@ -73,8 +77,7 @@ class Delimited:
         """
         if schema is None:
             return cls(path, FileFormat())
-        numbers = [name for name, column in schema.columns.items() if _holds_numbers(column)]
-        return cls(path, schema.file, numbers)
+        return cls(path, schema.file, numbers_of_schema(schema))
 
     def lazy(self) -> pl.LazyFrame:
         """All records; every cell is text, an empty one without quotes is null. CONFIDENTIAL.
@@ -85,7 +88,7 @@ class Delimited:
 
         def batches(names: list[str]) -> Iterator[pl.DataFrame]:
             for _, batch in self._batches(names or self.columns):
-                yield self._plainly(batch.cells)
+                yield plainly(batch.cells, self.form, self.numbers)
 
         return streamed(batches, dict.fromkeys(self.columns, pl.String()))
 
@@ -154,48 +157,6 @@ class Delimited:
             raise broken(self.path) from None
         return header
 
-    def _names(self, header: bytes) -> tuple[str, ...]:
-        """Names of the columns.
-
-        Raises:
-            DataError: there is no header, or it does not fit the form.
-        """
-        if header.startswith(_UTF16_MARKS):
-            raise DataError(f"{self._place} is UTF-16 text, which is not read; save it as UTF-8.")
-        bare = header.removeprefix(_UTF8_MARK) if self.form.encoding == "utf-8" else header
-        line = bare.removesuffix(b"\n").removesuffix(b"\r")
-        if not line:
-            raise DataError(
-                f"{self._place} is empty: it has no header line that names the columns."
-            )
-        if b"\r" in line and not self.form.multiline:
-            raise DataError(
-                f"{self._place} has a carriage return inside its header; save it with line breaks "
-                "of line feeds (Unix) or of both (Windows)."
-            )
-        line = line if len(line) <= LINE_BYTES else LONG
-        text = decoded(line, self.form.encoding).decode()
-        cells = cells_of(text, self._separator, self.form)
-        if isinstance(cells, str):
-            raise DataError(
-                f"{self._place} cannot be read: its header {cells}; correct it, or the table "
-                f"[file] of the schema, which says how the file is written{self._meant(text)}."
-            )
-        for name in cells:
-            if cells.count(name) > 1:
-                raise DataError(
-                    f"{self._place} has two columns named {name!r}; rename one of them."
-                )
-        return tuple(cells)
-
-    def _meant(self, header: str) -> str:
-        """Another separator by which a header that does not fit has several cells."""
-        for mark in SEPARATORS:
-            cells = cells_of(header, mark, self.form)
-            if mark not in (self._separator, self.form.quote) and isinstance(cells, list):
-                return f" (separator = {mark!r})" * (len(cells) > 1)
-        return ""
-
     # --- the records ----------------------------------------------------------------------------
 
     def _batches(self, names: Sequence[str]) -> Iterator[tuple[_Block, Batch]]:
@@ -215,17 +176,6 @@ class Delimited:
                 line += text.count(b"\n", 0, after)
                 rest = text[after:]
 
-    def _plainly(self, cells: pl.DataFrame) -> pl.DataFrame:
-        """Numbers as a computer writes them, in place of how people do."""
-        names = [name for name in cells.columns if name in self.numbers]
-        if names and self.form.thousands:
-            cells = cells.with_columns(
-                ungrouped(cells.get_column(name), self.form) for name in names
-            )
-        if self.form.decimal == "." or not names:
-            return cells
-        return cells.with_columns(_swapped(cells.get_column(name)) for name in names)
-
 
 @dataclass(frozen=True)
 class _Block:
@@ -238,6 +188,73 @@ class _Block:
 
     text: bytes
     line: int
+
+
+def names_in(header: bytes, form: FileFormat, separator: str, place: str) -> tuple[str, ...]:
+    """Names of the columns.
+
+    Args:
+        header: the first line.
+        form: how the file is written.
+        separator: the character between cells.
+        place: what has the header, in words, for errors.
+
+    Raises:
+        DataError: there is no header, or it does not fit the form.
+    """
+    if header.startswith(_UTF16_MARKS):
+        raise DataError(f"{place} is UTF-16 text, which is not read; save it as UTF-8.")
+    bare = header.removeprefix(_UTF8_MARK) if form.encoding == "utf-8" else header
+    line = bare.removesuffix(b"\n").removesuffix(b"\r")
+    if not line:
+        raise DataError(f"{place} is empty: it has no header line that names the columns.")
+    if b"\r" in line and not form.multiline:
+        raise DataError(
+            f"{place} has a carriage return inside its header; save it with line breaks "
+            "of line feeds (Unix) or of both (Windows)."
+        )
+    line = line if len(line) <= LINE_BYTES else LONG
+    text = decoded(line, form.encoding).decode()
+    cells = cells_of(text, separator, form)
+    if isinstance(cells, str):
+        raise DataError(
+            f"{place} cannot be read: its header {cells}; correct it, or the table [file] of the "
+            f"schema, which says how the file is written{_meant(text, form, separator)}."
+        )
+    for name in cells:
+        if cells.count(name) > 1:
+            raise DataError(f"{place} has two columns named {name!r}; rename one of them.")
+    return tuple(cells)
+
+
+def _meant(header: str, form: FileFormat, separator: str) -> str:
+    """Another separator by which a header that does not fit has several cells."""
+    for mark in SEPARATORS:
+        cells = cells_of(header, mark, form)
+        if mark not in (separator, form.quote) and isinstance(cells, list):
+            return f" (separator = {mark!r})" * (len(cells) > 1)
+    return ""
+
+
+def plainly(cells: pl.DataFrame, form: FileFormat, numbers: Collection[str]) -> pl.DataFrame:
+    """Numbers as a computer writes them, in place of how people do.
+
+    Args:
+        cells: as they stand in the file.
+        form: how it is written.
+        numbers: columns that hold numbers.
+    """
+    names = [name for name in cells.columns if name in numbers]
+    if names and form.thousands:
+        cells = cells.with_columns(ungrouped(cells.get_column(name), form) for name in names)
+    if form.decimal == "." or not names:
+        return cells
+    return cells.with_columns(_swapped(cells.get_column(name)) for name in names)
+
+
+def numbers_of_schema(schema: Schema) -> list[str]:
+    """Columns that are declared to hold numbers."""
+    return [name for name, column in schema.columns.items() if _holds_numbers(column)]
 
 
 def _holds_numbers(column: Column) -> bool:

@@ -134,7 +134,7 @@ def _plain(part: ET.Element) -> ET.Element:
 
 
 def _rows(stream: IO[bytes]) -> Iterator[ET.Element]:
-    """Rows of a sheet, one held at a time; the parser fetches no entity, and bounds their growth."""
+    """Rows of a sheet, one held at a time; the parser fetches no entity and bounds their growth."""
     held: list[ET.Element] = []
     for event, one in ET.iterparse(stream, events=("start", "end")):  # noqa: S314
         name = one.tag.rpartition("}")[2]

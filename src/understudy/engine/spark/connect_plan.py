@@ -1,7 +1,8 @@
 """The same for a data frame of Spark Connect, whose plan its client knows only as it was written.
 
-Views and functions are resolved by the server alone. So what is not known to work row by row is
-refused, and a table that is named makes the guarantee conditional: it may be a view of anything.
+Views, functions and types are resolved by the server alone. So what is not known to work row by row
+is refused, and a table that is named makes the guarantee conditional: it may be a view of anything.
+So does every function: a comparison may convert a column, and fail at a value of it.
 """
 
 from __future__ import annotations
@@ -32,7 +33,12 @@ FUNCTIONS: Final = frozenset(
 )
 """Functions of a row's own values that give the same whenever they are asked."""
 
-FILES: Final = frozenset({"parquet", "csv", "json", "orc", "text"})
+SURE: Final = frozenset({"and", "or", "not", "!", "isnull", "isnotnull"})
+"""Functions that convert nothing, and fail at no value."""
+
+ALTERED: Final = frozenset({"fill_na", "replace", "to_schema"})
+FILES: Final = frozenset({"parquet", "orc"})
+"""Files whose types stand in them. Readers of CSV and JSON fail at some lines, and lose parts."""
 
 
 def premises_of_relation(frame: Any) -> Premises:
@@ -51,15 +57,21 @@ def premises_of_relation(frame: Any) -> Premises:
             name = message.WhichOneof("rel_type")
             if name not in ROW_WISE:
                 raise refused(f"{name}, which a client of Spark Connect cannot look into")
-            if name == "set_op" and message.set_op.set_op_type != message.set_op.SET_OP_TYPE_UNION:
+            if name == "set_op":
                 related.add(name)
+            if name in ALTERED:  # these look for what type a column has
+                unknown.add(name)
             if name == "read":
                 unknown |= _unsure(message.read)
         elif kind == "Expression":
             name = message.WhichOneof("expr_type")
             called = name == "unresolved_function"
             if called and message.unresolved_function.function_name.lower() in FUNCTIONS:
+                if message.unresolved_function.function_name.lower() not in SURE:
+                    unknown.add(f"the function {message.unresolved_function.function_name}")
                 continue
+            if name == "cast":
+                unknown.add("a conversion of types")
             if name not in SIMPLE:
                 words = (
                     f"the function {message.unresolved_function.function_name}" if called else name

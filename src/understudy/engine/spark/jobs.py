@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from understudy.engine.passes import RowPass, T
 from understudy.engine.reading.frame_columns import arrow_column
+from understudy.engine.spark.texts import SparkTexts
 from understudy.errors import DataError
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 
 BATCH_ROWS: Final = 100_000
 """Rows that are coded at once. Spark sends ten thousand, and each batch has a cost of its own."""
+
+Reader = Callable[[Iterator[pa.RecordBatch]], Iterator[pl.DataFrame]]
 
 Task = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -54,11 +57,11 @@ class Limits:
     room: int = ROOM
 
 
-def passed(frame: DataFrame, begun: Callable[[], RowPass[T]], limits: Limits) -> T:
+def passed(frame: DataFrame | SparkTexts, begun: Callable[[], RowPass[T]], limits: Limits) -> T:
     """What a pass answers, once it has seen all rows of a data frame.
 
     Args:
-        frame: classic, or of Spark Connect.
+        frame: classic, or of Spark Connect; or texts.
         begun: the pass, before the first row; it goes to every task.
         limits: how many tasks there may be.
 
@@ -68,10 +71,14 @@ def passed(frame: DataFrame, begun: Callable[[], RowPass[T]], limits: Limits) ->
     over = begun()
     size = sum(array.nbytes for array in over.sums())
     tasks = max(1, min(limits.tasks, limits.room // max(1, size)))
-    # By plain names, since Spark looks the others up again without their quotes.
-    named = (f"{quoted(name)} AS c{k}" for k, name in enumerate(over.names))
-    chosen = frame.selectExpr(*named).coalesce(tasks)
-    task = partial(summed, begun, over.names, version("understudy"))
+    if isinstance(frame, SparkTexts):
+        chosen, reading = frame.lines, frame.reading(over.names)
+    else:
+        # By plain names, since Spark looks the others up again without their quotes.
+        named = (f"{quoted(name)} AS c{k}" for k, name in enumerate(over.names))
+        chosen, reading = frame.selectExpr(*named), partial(typed, tuple(over.names))
+    chosen = chosen.coalesce(tasks)
+    task = partial(summed, begun, reading, version("understudy"))
     try:
         messages = collected(chosen, task, "sums binary")
     except Exception:  # of Spark, of the virtual machine or of the network: it may quote the data
@@ -106,7 +113,7 @@ def quoted(name: str) -> str:
 
 def summed(
     begun: Callable[[], RowPass[T]],
-    names: Sequence[str],
+    reading: Reader,
     released: str,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
@@ -116,7 +123,7 @@ def summed(
 
     Args:
         begun: the pass, before the first row.
-        names: columns of the batches.
+        reading: what makes rows of the batches.
         released: version of this package in the driver.
         batches: of the task's rows.
     """
@@ -124,8 +131,8 @@ def summed(
         if version("understudy") != released:
             raise DataError("another version of Understudy")
         over = begun()
-        for batch in _gathered(batches):
-            over.add(_frame(batch, names))
+        for rows in reading(batches):
+            over.add(rows)
         message = packed(over.sums())
     except Exception as error:
         raise RuntimeError(
@@ -160,6 +167,17 @@ def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
             held = []
     if held:
         yield pa.Table.from_batches(held)
+
+
+def typed(names: Sequence[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
+    """Rows of a data frame with columns of their own types.
+
+    Args:
+        names: of its columns.
+        batches: of a task.
+    """
+    for table in _gathered(batches):
+        yield _frame(table, names)
 
 
 def _frame(table: pa.Table, names: Sequence[str]) -> pl.DataFrame:

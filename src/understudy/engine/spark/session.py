@@ -8,7 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.engine.reading.delimited import is_delimited
+from understudy.engine.reading.delimited import is_delimited, numbers_of_schema
+from understudy.engine.spark.texts import SparkTexts
 from understudy.errors import DataError, MethodError
 from understudy.schema import Schema
 
@@ -27,8 +28,14 @@ CLOSED: Final = {
 rows are handed over in batches that are coded at once."""
 
 
-def opened(place: str, schema: Schema) -> DataFrame:
-    """A data frame of the session that runs, or of a new one.
+_UNPACKED: Final = tuple(
+    ending + packed for ending in (".csv", ".tsv", ".txt") for packed in ("", ".gz", ".bz2")
+)
+"""Endings of texts that Spark gives lines of."""
+
+
+def opened(place: str, schema: Schema) -> DataFrame | SparkTexts:
+    """A data frame, or texts, of the session that runs, or of a new one.
 
     Args:
         place: path of Parquet (file or folder) or of a delimited text, or the name of a table.
@@ -73,23 +80,12 @@ def _session() -> Any:
         ) from None
 
 
-def _texts(session: Any, place: str, schema: Schema) -> DataFrame:
-    """Cells as texts; what they mean is public, and never guessed from the rows."""
+def _texts(session: Any, place: str, schema: Schema) -> SparkTexts:
+    """Lines, which tasks split; what cells mean is public, and never guessed from the rows."""
     form = schema.file
-    if form.multiline or form.decimal != ".":
+    if form.multiline or not place.endswith(_UNPACKED):
         raise DataError(
-            "Spark reads texts with one record a line and decimal points; convert "
+            "Spark reads texts with one record a line, packed by gzip or bzip2 if at all; convert "
             f"{place!r} to Parquet with all columns as texts, or leave the engine out."
         )
-    frame: DataFrame = session.read.csv(
-        place,
-        header=True,
-        inferSchema=False,
-        enforceSchema=False,
-        sep=form.separator_in(Path(place).name),
-        quote=form.quote,
-        escape=form.quote,
-        encoding=form.encoding,
-        mode="PERMISSIVE",
-    )
-    return frame
+    return SparkTexts.opened(session, place, form, numbers_of_schema(schema))

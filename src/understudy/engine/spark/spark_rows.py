@@ -26,7 +26,8 @@ from understudy.engine.spark.cluster import premises_of_cluster
 from understudy.engine.spark.connect_plan import premises_of_relation
 from understudy.engine.spark.jobs import ROOM, Limits, passed
 from understudy.engine.spark.part_files import PartFiles
-from understudy.engine.spark.plan import premises_of_plan
+from understudy.engine.spark.plan import premises_of_files, premises_of_plan
+from understudy.engine.spark.texts import SparkTexts
 from understudy.engine.summed_rows import SummedRows
 from understudy.errors import DataError
 from understudy.schema import Schema, private_copy
@@ -58,7 +59,7 @@ class SparkRows(SummedRows):
     with it all pairs of columns, if they are few.
 
     Args:
-        frame: classic, or of Spark Connect.
+        frame: classic, or of Spark Connect; or texts, which tasks split into cells.
         schema: what the rows are coded against.
         trusted_cluster: whether the steward vouches for what the settings do not close.
 
@@ -71,15 +72,21 @@ class SparkRows(SummedRows):
     has_records = False
     frame_kind: FrameKind = "pandas"
 
-    def __init__(self, frame: DataFrame, schema: Schema, *, trusted_cluster: bool = False) -> None:
+    def __init__(
+        self, frame: DataFrame | SparkTexts, schema: Schema, *, trusted_cluster: bool = False
+    ) -> None:
         super().__init__(schema, private_copy(schema.released()))
-        connected = is_connected(frame)
-        plan = premises_of_relation(frame) if connected else premises_of_plan(frame)
-        cluster = premises_of_cluster(frame, connected=connected, trusted=trusted_cluster)
+        within = frame.lines if isinstance(frame, SparkTexts) else frame
+        connected = is_connected(within)
+        if isinstance(frame, SparkTexts):
+            plan = premises_of_files(within)
+        else:
+            plan = premises_of_relation(within) if connected else premises_of_plan(within)
+        cluster = premises_of_cluster(within, connected=connected, trusted=trusted_cluster)
         self.premises = cluster + plan
         self._frame, self._coded_by = frame, self._schema
         self._groups: Groups = {}
-        self._limits = Limits(CONNECTED_TASKS) if connected else _limits(frame)
+        self._limits = Limits(CONNECTED_TASKS) if connected else _limits(within)
         _require_readable(frame, self._schema)
         self._known: dict[tuple[int, ...], ExactTable] = {}
         self._behind = self._known
@@ -94,7 +101,9 @@ class SparkRows(SummedRows):
     @property
     def part_files(self) -> PartFiles:
         """What writes synthetic tables in the tasks of the same session."""
-        return PartFiles(self._frame.sparkSession, self._limits)
+        frame = self._frame
+        within = frame.lines if isinstance(frame, SparkTexts) else frame
+        return PartFiles(within.sparkSession, self._limits)
 
     def recoded(self, schema: Schema) -> SparkRows:
         """The same rows, coded against another schema of the same columns."""
@@ -201,10 +210,13 @@ def _limits(frame: DataFrame) -> Limits:
     return Limits(max(1, 2 * int(context.defaultParallelism)), room)
 
 
-def _require_readable(frame: DataFrame, schema: Schema) -> None:
+def _require_readable(frame: DataFrame | SparkTexts, schema: Schema) -> None:
     """Refuse what could not be read, by names and types alone."""
     from pyspark.sql.pandas.types import to_arrow_type
 
+    if isinstance(frame, SparkTexts):
+        require_columns(frame.columns, schema, "The text that Spark reads")
+        return
     place, names = "The Spark data frame", [name.lower() for name in frame.columns]
     require_columns(frame.columns, schema, place)
     twice = [name for name in schema.names if names.count(name.lower()) > 1]
