@@ -46,8 +46,8 @@ WANTED, LEAST = 40.0, 9.0
 """The same, in deviations of the noise of its parts: as many as are worth their cost, and at
 least."""
 DEAREST = Fraction(1, 16)
-"""What all stages may cost, in parts of what is left for rounds; twice that without δ, where half of
-the cost is twice the noise."""
+"""What all stages may cost, in parts of what is left for rounds; twice that without δ, where half
+of the cost is twice the noise."""
 STAGES = 3
 PARTS, ROUND = 2048, 64
 """Parts of a bin, and its round numbers; a bin of as many values as parts is divided into these."""

@@ -1,7 +1,7 @@
 """How records of divided bins lie in their parts, by noisy counts of these.
 
-A bin that was counted more finely (`understudy.families.crowded_bins`) has up to two thousand parts,
-most of them with far fewer records than noise. So
+A bin that was counted more finely (`understudy.families.crowded_bins`) has up to two thousand
+parts, most of them with far fewer records than noise. So
 
 1. *peaks* are parts whose counts are clearly more than noise, and far more than the rest of the bin
    would put there. They keep their counts: noise alone makes none but in one of hundreds of divided
