@@ -34,19 +34,22 @@ from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.released import NoisyTable
-from understudy.schema import NUMERIC, Continuous, Schema
+from understudy.schema import NUMERIC, Calendar, Continuous, Schema
 
 CROWDED = 1 / 3
 """Records of a bin that its neighbours do not explain, in parts of all of them."""
+HEAVY = 0.01
+"""The same, in parts of the records of the column."""
 CLEAR = 5.0
 """The same, in deviations of the noise of the bin."""
-WANTED, LEAST = 40.0, 8.0
+WANTED, LEAST = 40.0, 9.0
 """The same, in deviations of the noise of its parts: as many as are worth their cost, and at
 least."""
 DEAREST = Fraction(1, 16)
-"""What all stages may cost, in parts of what is left for rounds."""
+"""What all stages may cost, in parts of what is left for rounds; twice that without δ, where half
+of the cost is twice the noise."""
 STAGES = 3
-PARTS, ROUND = 1024, 64
+PARTS, ROUND = 2048, 64
 """Parts of a bin, and its round numbers; a bin of as many values as parts is divided into these."""
 MOST = 8
 """Bins of a column that are divided, the fullest ones."""
@@ -90,7 +93,7 @@ def divided(
         for name, own in masses.items()
         if not gate.schema.columns[name].heaps  # type: ignore[union-attr]
     }
-    spent = Fraction(0)
+    spent, most = Fraction(0), left * DEAREST * (2 if gate.budget.accounting == "pure" else 1)
     for stage in range(STAGES):
         edges = {
             name: bins
@@ -98,7 +101,7 @@ def divided(
             if own and (bins := _bins(gate.schema, name, own))
         }
         edges, spend = _affordable(
-            gate, noise, edges, crowds, left * DEAREST / 2 ** min(stage + 1, STAGES - 1)
+            gate, noise, edges, crowds, most / 2 ** min(stage + 1, STAGES - 1)
         )
         if not edges:
             break
@@ -143,6 +146,7 @@ def crowded(column: Numeric, masses: Floats, stddev: float) -> list[Crowd]:
     beside = np.maximum(around[2 * _APART :], around[: -2 * _APART])
     excess = own - widths * beside
     found = ~single & (excess > CROWDED * own) & (excess > CLEAR * stddev)
+    found &= excess > HEAVY * masses.sum()
     lows = np.array([one.low for one in column.intervals], dtype=np.float64)[states]
     ends = np.append(lows[1:], column.bounds[1])
     fullest = sorted(np.flatnonzero(found).tolist(), key=lambda k: -excess[k])[:MOST]
@@ -161,6 +165,8 @@ def _bins(schema: Schema, name: str, crowds: Sequence[Crowd]) -> tuple[object, .
     starts = sorted(place for place in {low, *ends, *inner} if low <= place < high)
     if any(one.spike for one in column.intervals):
         starts = merged_starts(column, starts, set())
+    if isinstance(column, Calendar):  # as text, which a manifest can hold
+        return tuple(column.text_at(int(place)) for place in (*starts, high))
     bins = declared_bins(column, starts)
     return bins if isinstance(bins, tuple) else ()
 

@@ -13,6 +13,9 @@
    lighter ones beside a heavy value. Tables of several columns are measured over groups. With δ,
    half of what the one-way table of a column of numbers may cost buys one over finer runs, of which
    those are made: noise does not add up in it.
+   Bins of numbers that hold far more than their neighbours are divided and counted once more, for a
+   sixteenth of the rest at most (an eighth where δ = 0): a heap on one value is kept
+   (`families.crowded_bins`).
 3. A table of each pair that a declared relation ties, at the cost of a round but without a choice;
    half of what rounds may cost buys these at most. With δ, how far ranks of ordered columns go
    together, of all pairs at once, by the number of rows (`families.rank_agreement`).

@@ -1,14 +1,14 @@
 """How records of divided bins lie in their parts, by noisy counts of these.
 
-A bin that was counted more finely (`understudy.families.crowded_bins`) has up to a thousand parts,
-most of them with far fewer records than noise. So
+A bin that was counted more finely (`understudy.families.crowded_bins`) has up to two thousand
+parts, most of them with far fewer records than noise. So
 
 1. *peaks* are parts whose counts are clearly more than noise, and far more than the rest of the bin
    would put there. They keep their counts: noise alone makes none but in one of hundreds of divided
    bins, and a bin that is merely dense has none;
 2. what is left of the bin lies where a scan of stretches finds records at all
-   (`understudy.models.held_states`), in the whole bin where it does not tell, and is smooth there
-   (`understudy.models.share_tree`).
+   (`understudy.models.held_states`), and is smooth there (`understudy.models.share_tree`); evenly
+   in the whole bin where the scan does not tell.
 
 Post-processing of released counts.
 """
@@ -18,11 +18,13 @@ from __future__ import annotations
 import numpy as np
 
 from understudy.arrays import Flags, Floats
-from understudy.models.held_states import HEAVIER, open_states
+from understudy.models.held_states import open_states
 from understudy.models.share_tree import denoised
 
-PEAK = 4.5
+PEAK = 4.6
 """Deviations of the noise of a part above which its count is no noise."""
+HEAVIER = 1.7
+"""By how much that is higher for noise of Laplace."""
 TIMES = 4.0
 """Records of a peak, in those that the rest of its bin would put there."""
 
@@ -53,12 +55,13 @@ def shares_of_parts(
     if rest <= 2 * stddev * np.sqrt(peaks.sum()) or peaks.all():
         return np.where(peaks, counts, 0.0) / held if held else None
     others, deviations = np.flatnonzero(~peaks), np.full(int((~peaks).sum()), stddev)
-    found = open_states(counts[others], deviations, rest, normal=normal, lowered=False)
+    found = open_states(counts[others], deviations, rest, normal=normal, certain=True)
     if found.all() and not held:
         return None
-    shares = np.where(peaks, counts, 0.0)
+    shares, even = np.where(peaks, counts, 0.0), rest * widths[others] / widths[others].sum()
     inside = np.where(found, widths[others], 0.0)
-    shares[others] = denoised(counts[others], deviations, total=rest, widths=inside)
+    smooth = denoised(counts[others], deviations, total=rest, widths=inside)
+    shares[others] = even if found.all() else smooth
     return np.asarray(shares / shares.sum())
 
 

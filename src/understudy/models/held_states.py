@@ -37,6 +37,8 @@ _LOWER = (
 )
 """Parts of `FIRM` and `NEAR` that are tried in turn: what open states lack is likelier beside them
 than far out, where one false stretch decides a mean."""
+_CERTAIN = ((1.25, 1.25),)
+"""The same where thousands of states are scanned and no stretch may open by chance."""
 _BESIDE = (1, 2, 4)
 _LACK = 3.0
 
@@ -65,7 +67,7 @@ def held_states(
 
 
 def open_states(
-    noisy: Floats, stddev: Floats, total: float, *, normal: bool = True, lowered: bool = True
+    noisy: Floats, stddev: Floats, total: float, *, normal: bool = True, certain: bool = False
 ) -> Flags:
     """Which states hold records, as far as noise does not explain their counts.
 
@@ -74,7 +76,8 @@ def open_states(
         stddev: of the noise in each, same shape.
         total: records in all of them.
         normal: whether noise is; that of Laplace has heavier tails.
-        lowered: whether thresholds fall until noise explains what open states lack.
+        certain: whether thresholds are higher, those at the bounds as well, and do not fall where
+            open states lack records.
 
     Returns:
         Shape (K,); all True if the counts do not tell.
@@ -86,8 +89,10 @@ def open_states(
     """
     if not stddev.all():
         return noisy > 0 if (noisy > 0).any() else np.ones(len(noisy), dtype=np.bool_)
-    for parts in _LOWER if lowered else _LOWER[:1]:
-        found = _scanned(noisy / stddev, *(part * (1.0 if normal else HEAVIER) for part in parts))
+    at_bounds = FIRM if certain else AT_BOUNDS
+    for parts in _CERTAIN if certain else _LOWER:
+        firm, near = (part * (1.0 if normal else HEAVIER) for part in parts)
+        found = _scanned(noisy / stddev, firm, near, at_bounds)
         lack = total - noisy[found].sum()
         if found.any() and lack <= _LACK * np.linalg.norm(stddev[found]):
             return _filled(found)
@@ -103,10 +108,10 @@ def _filled(found: Flags) -> Flags:
     return filled
 
 
-def _scanned(scaled: Floats, part: float, beside: float) -> Flags:
+def _scanned(scaled: Floats, part: float, beside: float, at_bounds: float) -> Flags:
     """Open states at these parts of the thresholds; counts in units of the noise."""
     found = np.zeros(len(scaled), dtype=np.bool_)
-    found[[0, -1]] = scaled[[0, -1]] > AT_BOUNDS * part
+    found[[0, -1]] = scaled[[0, -1]] > at_bounds * part
     length = 1
     while length <= len(scaled):
         for start in _stretches(scaled, found, length, FIRM * part):
