@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+import understudy_verify
 from schemas import column
 from understudy.cli.terminal import plan_text
 from understudy.cli.terminal.plan_text import plan_json
@@ -159,3 +160,13 @@ def test_it_is_written_and_read_and_needs_a_source():
     assert "typical" in schema.dumps()
     alone = us.Schema.loads(column("x", "integer", lower=0, upper=100, typical=[5, 30]))
     assert alone.columns["x"].is_unsourced
+
+
+def test_a_release_with_it_loads_and_verifies(tmp_path):
+    rows = pl.DataFrame({"pay": [3_000] * 40, "age": [40] * 40})
+    made = us.synthesize(rows, lost(9_000), epsilon=1, insecure_noise_seed=1)
+    made.save(tmp_path / "release")
+    loaded = us.Release.load(tmp_path / "release")
+    assert loaded.schema.columns["pay"].typical == (0, 2_000)
+    told = understudy_verify.verify(tmp_path / "release")
+    assert not [rule for rule in told if "broken" in rule]

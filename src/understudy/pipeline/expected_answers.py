@@ -155,9 +155,8 @@ class ExpectedRange:
     Attributes:
         analysis: that it belongs to.
         name: of the estimate.
-        least: the least half-width of a 95 % interval; NaN where none is expected, infinite where
-            it has an end on one side at most.
-        largest: the largest.
+        least: the least half-width of a 95 % interval; NaN where none is expected.
+        largest: the largest; infinite where there may be none, or one without an end.
         refusal: the largest chance that noise hides what the analysis rests on.
     """
 
@@ -202,17 +201,18 @@ def expected_ranges(
     about = float(even.height), rows_stddev
     found: list[ExpectedRange] = []
     for analysis in analyses:
-        each, chance = dict[str, list[float]](), 0.0
+        each, chance, lost = dict[str, list[float]](), 0.0, False
         for skewed in _ways(analysis, schema):
             rows = with_skewed_numbers(even, schema, skewed)
             sources = _sources([analysis], schema, steps, rows, pure=pure)
             matrix = _matrix_for(analysis, sources, schema, about)
             widths, refusal = _half_widths(analysis, matrix, schema, rows)
-            chance = max(chance, refusal)
+            chance, lost = max(chance, refusal), lost or not widths
             for name, width in widths.items():
                 each.setdefault(name, []).append(width)
         for name, known in (each or {"": [math.nan]}).items():
-            found.append(ExpectedRange(str(analysis), name, min(known), max(known), chance))
+            largest = math.inf if lost and name else max(known)
+            found.append(ExpectedRange(str(analysis), name, min(known), largest, chance))
     return tuple(found)
 
 
@@ -232,7 +232,7 @@ def _ways(analysis: DeclaredAnalysis, schema: Schema) -> list[frozenset[str]]:
 def _half_widths(
     analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
 ) -> tuple[dict[str, float], float]:
-    """Half-widths of the estimates of such records, and how likely noise hides what they rest on."""
+    """Half-widths of estimates of such records, and how likely noise hides what they rest on."""
     try:
         found = _answer(analysis, matrix, schema, rows)
     except LostInNoiseError as error:

@@ -99,10 +99,16 @@ def _expected_table(plan: Plan) -> Table:
         shown = (row.refused, "–", "–", "–") if row.refused else (row.name, *widths)
         other = ranges.get((row.analysis, row.name))
         known = other is not None and math.isfinite(other.least)
-        ends = f"± {other.least:,.3g} to {other.largest:,.3g}" if other and known else "–"
+        ends = _ends(other.least, other.largest) if other and known else "–"
         more = (ends, _percent(chances.get(row.analysis, 0.0))) * bool(ranges)
         table.add_row(escape(row.analysis), *map(escape, (*shown, *more)))
     return table
+
+
+def _ends(least: float, largest: float) -> str:
+    """Between which half-widths an interval may be."""
+    more = f"to {largest:,.3g}" if math.isfinite(largest) else "or more"
+    return f"± {least:,.3g}" if least == largest else f"± {least:,.3g} {more}"
 
 
 def _percent(chance: float) -> str:
