@@ -19,10 +19,15 @@ from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.settled_request import remarks as settled_remarks
 from understudy.pipeline.settled_request import settled
 from understudy.privacy.accounting.budget import Budget, Number, decimal_up
-from understudy.schema import Schema
+from understudy.schema import Continuous, Integer, Schema
 
 if TYPE_CHECKING:
+    from understudy.pipeline.expected_answers import ExpectedRange
     from understudy.release import Release
+
+
+FAR_WIDER = 10
+"""Times the typical range from which on a plan warns of the bounds."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,8 @@ class Plan:
         fits: how many fits there are.
         remarks: what else there is to know, in sentences.
         expected: how exact answers to declared analyses will be, for `assumed_rows` records.
+        ranges: the same for numbers that are spread in other ways, with the chance of a refusal
+            (`pipeline.expected_answers`); none where an earlier release stands for the records.
         priority: columns of which second moments are bought by themselves as well.
         memory_mb: memory beyond the rows, in megabytes; an estimate (`understudy.families.effort`).
         seconds: time beyond reading the rows, in seconds; an estimate.
@@ -65,6 +72,7 @@ class Plan:
     expected: tuple[Expected, ...] = ()
     assumed_rows: int = 0
     priority: tuple[str, ...] = ()
+    ranges: tuple[ExpectedRange, ...] = ()
 
     def __repr__(self) -> str:
         """One line."""
@@ -144,6 +152,7 @@ def plan(
         request = settled(request, request.schema.n_rows or 0)
     tables, setup = request.tables(), request.setup()
     expected = expected_of(request, assume_rows, like)
+    ranges = _ranges(request, assume_rows) if expected and like is None else ()
     effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,
@@ -162,12 +171,34 @@ def plan(
             *request.remarks,
             *settled_remarks(request),
             *_with_private_rows(request, tables, asked),
+            *_wide_bounds(request.schema),
         ),
         memory_mb=round(effort.memory_mb, 1),
         seconds=round(effort.shared + request.fits * effort.seconds, 2),
         expected=expected.answers if expected else (),
         assumed_rows=expected.records if expected else 0,
         priority=request.priority,
+        ranges=ranges,
+    )
+
+
+def _wide_bounds(schema: Schema) -> tuple[str, ...]:
+    """What a plan says of bounds that are far wider than what is typical."""
+    found = []
+    for name, column in schema.columns.items():
+        typical = getattr(column, "typical", None)
+        if typical is None or not isinstance(column, Integer | Continuous):
+            continue
+        low, high = column.bounds
+        times = (high - low) / (typical[1] - typical[0])
+        if times >= FAR_WIDER:
+            found.append(f"{name} ({times:,.0f} times)")
+    if not found:
+        return ()
+    return (
+        f"Bounds are far wider than what is typical: {', '.join(found)}. The noise in sums grows "
+        "with the bounds, so narrower ones, where numbers beyond them are few, give narrower "
+        "intervals.",
     )
 
 
@@ -249,17 +280,27 @@ def expected_of(
         return None
     from understudy.pipeline.expected_answers import expected_answers  # loads statistics
 
-    records = assume_rows or schema.n_rows or ASSUMED_ROWS
+    stated = _stated(request, assume_rows)
+    drawn = None if like is None else like.tables[0]
+    answers = expected_answers(request.analyses, schema, like=drawn, **stated)
+    title = "" if like is None else like.schema.title or "an earlier release"
+    return ExpectedAnswers(stated["n_rows"], title, answers)
+
+
+def _ranges(request: Request, assume_rows: int | None) -> tuple[ExpectedRange, ...]:
+    """What is expected whatever the spread of numbers that nobody declared."""
+    from understudy.pipeline.expected_answers import expected_ranges  # loads statistics
+
+    return expected_ranges(request.analyses, request.schema, **_stated(request, assume_rows))
+
+
+def _stated(request: Request, assume_rows: int | None) -> dict[str, Any]:
+    """Noise of the moments that answer declared analyses, and how many records are assumed."""
     deviations = [step.stddev for step in request.answer_steps()]
     bought = (moments for moments, _ in request.answers)
-    answers = expected_answers(
-        request.analyses,
-        schema,
-        list(zip(bought, deviations, strict=True)),
-        pure=request.budget.accounting == "pure",
-        n_rows=records,
-        like=None if like is None else like.tables[0],
-        rows_stddev=request.rows_stddev,
-    )
-    title = "" if like is None else like.schema.title or "an earlier release"
-    return ExpectedAnswers(records, title, answers)
+    return {
+        "steps": list(zip(bought, deviations, strict=True)),
+        "pure": request.budget.accounting == "pure",
+        "n_rows": assume_rows or request.schema.n_rows or ASSUMED_ROWS,
+        "rows_stddev": request.rows_stddev,
+    }

@@ -42,6 +42,7 @@ _LEAKS = {
     "upper": "the largest value is one person's",
     "bins": "edges follow the values of the rows",
     "spikes": "that many rows share a value is told",
+    "typical": "the values follow those of the rows",
     "decimals": "one value with more decimals than the others decides it",
     "missing": "that a value is absent, or how, may be one person's doing",
     "not_applicable": "that the question did not arise may be one person's doing",

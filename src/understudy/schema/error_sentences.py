@@ -44,6 +44,7 @@ _EXPECTED = {
     "timezone": "the name of a time zone, such as Europe/Zurich",
     "bins": "a whole number of bins, or the list of edges from lower to upper",
     "spikes": "a list of numbers (whole ones if the column is)",
+    "typical": "a list of two numbers, such as [0, 80000]",
     "heaps": "a list of distances, coarsest first, such as [1000, { every = 1, at = 0.99 }]",
     "decimals": "a whole number of decimals",
     "where": "a table of columns, each with one value, a list of values, or "

@@ -56,6 +56,15 @@ class Numeric(Declaration):
             raise ValueError(f"`heaps`: {fault}")
         return self
 
+    @model_validator(mode="after")
+    def _typical_fits(self) -> Numeric:
+        typical, (low, high) = getattr(self, "typical", None), self.bounds
+        if typical is not None and not low <= typical[0] < typical[1] <= high:
+            raise ValueError(
+                "`typical` needs two numbers, the lower one first, that lie within the bounds"
+            )
+        return self
+
     @property
     def roundings(self) -> Roundings:
         """The heaps, on the number line.
@@ -136,15 +145,22 @@ class Numeric(Declaration):
 
 
 class Integer(Numeric):
-    """Whole numbers from `lower` to `upper`, both included."""
+    """Whole numbers from `lower` to `upper`, both included.
 
-    readable: ClassVar[tuple[str, ...]] = ("spikes", *Numeric.readable)
+    Attributes:
+        typical: between which two numbers some nine in ten of the values lie, by the source; plans
+            expect the widths of intervals for it. Nothing else goes by it, and no draft proposes
+            it.
+    """
+
+    readable: ClassVar[tuple[str, ...]] = ("spikes", "typical", *Numeric.readable)
 
     kind: Literal["integer"]
     lower: int
     upper: int
     bins: int | tuple[int, ...] | None = None
     spikes: tuple[int, ...] = ()
+    typical: tuple[int, int] | None = None
 
     @field_validator("lower", "upper")
     @classmethod
@@ -179,15 +195,19 @@ class Continuous(Numeric):
 
     Attributes:
         decimals: number of decimals that released values are rounded to.
+        typical: between which two numbers some nine in ten of the values lie, by the source; plans
+            expect the widths of intervals for it. Nothing else goes by it, and no draft proposes
+            it.
     """
 
-    readable: ClassVar[tuple[str, ...]] = ("spikes", "decimals", *Numeric.readable)
+    readable: ClassVar[tuple[str, ...]] = ("spikes", "decimals", "typical", *Numeric.readable)
 
     kind: Literal["continuous"]
     lower: float = Field(allow_inf_nan=False)
     upper: float = Field(allow_inf_nan=False)
     bins: int | tuple[float, ...] = DEFAULT_BINS
     spikes: tuple[float, ...] = ()
+    typical: tuple[float, float] | None = None
     decimals: int | None = Field(default=None, ge=0, le=12)
 
     @property

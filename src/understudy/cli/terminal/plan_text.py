@@ -25,7 +25,9 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     )
     budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
     expected = [row.to_json() for row in plan.expected]
-    parts = {"budget": budget, "setup": setup, "tables": tables, "expected": expected}
+    ranges = [row.to_json() for row in plan.ranges]
+    parts = {"budget": budget, "setup": setup, "tables": tables}
+    parts |= {"expected": expected, "ranges": ranges}
     return {**vars(plan), **parts}
 
 
@@ -71,18 +73,47 @@ def planned(plan: Plan) -> None:
     )
 
 
+SPREADS = (
+    "Widths are for numbers spread evenly between their bounds. Beside them is what they may be: "
+    "numbers are nine in ten within what the schema calls typical; where it says nothing, they are "
+    "even, or all, or only the outcome, or all but it, in the lowest tenth of their range. "
+    "Refused: the largest chance that noise hides what the analysis rests on."
+)
+
+
 def _expected_table(plan: Plan) -> Table:
     """How exact the answers to declared analyses will be."""
     table = Table(title=f"Expected 95 % half-widths, for {plan.assumed_rows:,} records")
     table.add_column("analysis", overflow="fold")
     for heading in ("estimate", "by noise", "by sampling", "together"):
         table.add_column(heading, justify="right" if heading != "estimate" else "left")
+    ranges = {(row.analysis, row.name): row for row in plan.ranges}
+    chances = {row.analysis: row.refusal for row in plan.ranges}
+    if ranges:
+        table.add_column("may be", justify="right")
+        table.add_column("refused", justify="right")
+        table.caption, table.caption_justify = SPREADS, "left"
     for row in plan.expected:
         parts = row.noise, row.sampling, row.half_width
         widths = [f"± {width:,.3g}" for width in parts]
         shown = (row.refused, "–", "–", "–") if row.refused else (row.name, *widths)
-        table.add_row(escape(row.analysis), *map(escape, shown))
+        other = ranges.get((row.analysis, row.name))
+        known = other is not None and math.isfinite(other.least)
+        ends = _ends(other.least, other.largest) if other and known else "–"
+        more = (ends, _percent(chances.get(row.analysis, 0.0))) * bool(ranges)
+        table.add_row(escape(row.analysis), *map(escape, (*shown, *more)))
     return table
+
+
+def _ends(least: float, largest: float) -> str:
+    """Between which half-widths an interval may be."""
+    more = f"to {largest:,.3g}" if math.isfinite(largest) else "or more"
+    return f"± {least:,.3g}" if least == largest else f"± {least:,.3g} {more}"
+
+
+def _percent(chance: float) -> str:
+    """A chance, which is only as exact as what it assumes."""
+    return "< 1 %" if chance < 0.01 else "> 99 %" if chance > 0.99 else f"{100 * chance:.0f} %"
 
 
 def _planned_table(rows: list[tuple[str, ...]], fits: str) -> Table:

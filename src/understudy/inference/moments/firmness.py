@@ -15,7 +15,14 @@ _FURTHEST = 20.0  # times the noise, beyond which no factor is named
 
 
 class LostInNoiseError(InferenceError):
-    """A question that second moments have an answer to, which is lost in their noise."""
+    """A question that second moments have an answer to, which is lost in their noise.
+
+    Attributes:
+        short: how far what has to stand out from its noise falls short, in standard deviations of
+            it; infinite where that is not known.
+    """
+
+    short: float = float("inf")
 
 
 def lost(what: str, firmness: float, needed: float = FIRM) -> LostInNoiseError:
@@ -35,7 +42,9 @@ def lost(what: str, firmness: float, needed: float = FIRM) -> LostInNoiseError:
     """
     factor = needed / firmness if firmness > 0 else float("inf")
     more = f", or about {factor:.1f} times the ε or the number of records" * (factor <= _FURTHEST)
-    return LostInNoiseError(
+    error = LostInNoiseError(
         f"{what} (about {max(firmness, 0.0):.1f} standard deviations of noise above 0; "
         f"{needed:g} are needed): coarser levels, fewer columns{more} would do."
     )
+    error.short = needed - firmness
+    return error

@@ -1,0 +1,172 @@
+"""Plans for skewed numbers: widths of real releases lie in the range that a plan prints.
+
+Ten made shapes of numbers, each within what the schema calls typical, and the same without it.
+Realised widths hardly depend on the noise, so one release of each tells them; seeds are fixed.
+"""
+
+from functools import cache
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+import understudy_verify
+from schemas import column
+from understudy.cli.terminal import plan_text
+from understudy.cli.terminal.plan_text import plan_json
+from understudy.errors import InferenceError, SchemaError
+
+N, TOP = 6_000, 10_000.0
+ANALYSES = ["ols pay ~ age", "mean pay ~ sex", "ols age ~ pay"]
+ASKED = {"epsilon": 4, "delta": "1e-6", "analyses": ANALYSES}
+
+
+def shapes(rng):
+    """Ten shapes of a number between 0 and 10,000."""
+    share = rng.random(N)
+    return {
+        "even": rng.uniform(0, TOP, N),
+        "normal": rng.normal(4_000, 800, N),
+        "log-normal": np.exp(rng.normal(6.5, 0.7, N)),
+        "wide log-normal": np.exp(rng.normal(6, 1.1, N)),
+        "exponential": rng.exponential(900, N),
+        "gamma": rng.gamma(4, 300, N),
+        "left": TOP - rng.gamma(3, 500, N),
+        "two heaps": np.where(share < 0.5, rng.normal(1_500, 300, N), rng.normal(5_000, 600, N)),
+        "zeros": np.where(share < 0.4, 0, rng.gamma(3, 700, N)),
+        "narrow": rng.normal(5_000, 350, N),
+    }
+
+
+SHAPES = sorted(shapes(np.random.default_rng(0)))
+
+
+@cache
+def rows(shape):
+    rng = np.random.default_rng(3)
+    pay = np.clip(shapes(rng)[shape], 0, TOP).round()
+    return pl.DataFrame(
+        {
+            "pay": pay,
+            "age": rng.integers(18, 81, N),
+            "sex": rng.choice(["f", "m"], N),
+        }
+    )
+
+
+def schema_of(shape, typical):
+    low, high = np.quantile(rows(shape)["pay"].to_numpy(), [0.05, 0.95]).round(-1).tolist()
+    more = {"typical": [low, high]} if typical else {}
+    aged = {"typical": [21, 77]} if typical else {}
+    return us.Schema.loads(
+        column("pay", "continuous", lower=0.0, upper=TOP, decimals=0, source="law", **more)
+        + column("age", "integer", lower=18, upper=80, source="law", **aged)
+        + column("sex", "categorical", levels=["f", "m"], source="law")
+    )
+
+
+@cache
+def realised(shape):
+    """Half-widths by analysis and estimate."""
+    made = us.synthesize(rows(shape), schema_of(shape, True), insecure_noise_seed=5, **ASKED)
+    found = {}
+    for analysis in ANALYSES:
+        kind, formula = analysis.split(" ", 1)
+        answer = us.analyze(made, kind, formula)
+        lower, upper = answer.pooled.interval(0.95)
+        halves = ((upper - lower) / 2).tolist()
+        found |= {(analysis, name): w for name, w in zip(answer.pooled.names, halves, strict=True)}
+    return found
+
+
+@cache
+def planned(shape, typical):
+    return us.plan(schema_of(shape, typical), assume_rows=N, **ASKED)
+
+
+def ranges(plan):
+    return {(one.analysis, one.name): (one.least, one.largest) for one in plan.ranges}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_with_what_is_typical_widths_are_within_a_factor_of_two(shape):
+    """Those of intercepts depend on where the mean lies, which is not declared."""
+    expected = ranges(planned(shape, True))
+    for key, half in realised(shape).items():
+        if key[1] != "Intercept":
+            least, largest = expected[key]
+            assert least == largest
+            assert half / 2 <= least <= 2 * half, key
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_without_it_they_lie_in_the_range_that_is_printed(shape):
+    expected = ranges(planned(shape, False))
+    for key, half in realised(shape).items():
+        if key[1] != "Intercept":
+            least, largest = expected[key]
+            assert least / 2 <= half <= 2 * largest, key
+
+
+def lost(upper):
+    """A number that lies in a small part of its bounds."""
+    return us.Schema.loads(
+        column("pay", "integer", lower=0, upper=upper, typical=[0, 2_000], source="law")
+        + column("age", "integer", lower=18, upper=80, typical=[21, 77], source="law")
+    )
+
+
+def test_a_slope_on_a_number_in_a_small_part_of_its_bounds_is_said_to_be_refused():
+    """And it is, in each of four releases, where the even plan promises an answer."""
+    asked = {"epsilon": 1, "delta": "1e-6", "analyses": ["ols age ~ pay"]}
+    plan = us.plan(lost(1_000_000), assume_rows=2_000, **asked)
+    assert not any(one.refused for one in plan.expected)
+    assert plan.ranges[0].refusal > 0.99
+    assert any("far wider than what is typical: pay (500 times)" in one for one in plan.remarks)
+    rng = np.random.default_rng(1)
+    table = {"pay": rng.exponential(700, 2_000).astype(int), "age": rng.integers(18, 81, 2_000)}
+    for seed in range(4):
+        made = us.synthesize(
+            pl.DataFrame(table), lost(1_000_000), insecure_noise_seed=seed, **asked
+        )
+        with pytest.raises(InferenceError):
+            us.analyze(made, "ols", "age ~ pay")
+    better = us.plan(lost(4_000), assume_rows=2_000, **asked)
+    assert better.ranges[0].refusal < 0.01
+    assert not any("far wider" in one for one in better.remarks)
+
+
+def test_plan_shows_both_and_the_chance(capsys):
+    plan = planned("gamma", True)
+    plan_text.planned(plan)
+    shown = capsys.readouterr().out
+    assert "may be" in shown
+    assert "refused" in shown
+    told = plan_json(plan)
+    assert [one["name"] for one in told["ranges"]] == [one["name"] for one in told["expected"]]
+    assert all(one["refusal"] < 0.01 for one in told["ranges"])
+
+
+@pytest.mark.parametrize("typical", [[5, 5], [60, 20], [-1, 50], [10, 200]])
+def test_what_is_typical_lies_within_the_bounds(typical):
+    with pytest.raises(SchemaError, match="typical"):
+        us.Schema.loads(column("x", "integer", lower=0, upper=100, typical=typical))
+
+
+def test_it_is_written_and_read_and_needs_a_source():
+    schema = schema_of("gamma", True)
+    assert us.Schema.loads(schema.dumps()) == schema
+    assert "typical" in schema.dumps()
+    alone = us.Schema.loads(column("x", "integer", lower=0, upper=100, typical=[5, 30]))
+    assert alone.columns["x"].is_unsourced
+
+
+def test_a_release_with_it_loads_and_verifies(tmp_path):
+    rows = pl.DataFrame({"pay": [3_000] * 40, "age": [40] * 40})
+    made = us.synthesize(rows, lost(9_000), epsilon=1, insecure_noise_seed=1)
+    made.save(tmp_path / "release")
+    loaded = us.Release.load(tmp_path / "release")
+    assert loaded.schema.columns["pay"].typical == (0, 2_000)
+    told = understudy_verify.verify(tmp_path / "release")
+    assert not [rule for rule in told if "broken" in rule]
