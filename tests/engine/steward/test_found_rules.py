@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import understudy as us
 from understudy.engine.steward.check import check
 from understudy.engine.steward.schema_draft import draft
 from understudy.schema import Schema
@@ -123,3 +124,25 @@ def test_near_rules_of_few_rows_get_no_rule():
     """One row in fifty breaks the rule; here 200 rows happen to keep it."""
     kept = np.where(TOWN[:200] == "p", "yes", "no")
     assert found(q1=TOWN[:200], q2=kept)[0]["q2"].derived is None
+
+
+def test_a_found_rule_that_no_source_confirms_makes_the_guarantee_conditional(tmp_path):
+    rows = pl.DataFrame({"q1": A, "q2": TOWN, "q3": np.where(A < 200, "low", "high")})
+    text = draft(rows).replace("reviewed = false", "reviewed = true")
+    schema = Schema.loads(text.replace('source = ""', 'source = "codebook"'))
+    columns = {
+        name: one.model_copy(
+            update={"confirmed": {k: "codebook" for k in one.left_as_drafted if k != "derived"}}
+        )
+        for name, one in schema.declared.items()
+    }
+    kept = schema.model_copy(update={"columns": columns})
+    made = us.synthesize(rows, kept, epsilon=1, method="independent")
+    assert made.guarantee.kind == "conditional"
+    assert "q3 (derived)" in made.guarantee.statement + "".join(made.guarantee.leaks)
+    made.save(tmp_path / "release")
+    loaded = us.Release.load(tmp_path / "release")
+    assert loaded.schema.declared["q3"].derived == "cut(q1, 200)"
+    known = columns["q3"].model_copy(update={"confirmed": {"derived": "law", "levels": "law"}})
+    sure = kept.model_copy(update={"columns": {**columns, "q3": known}})
+    assert us.synthesize(rows, sure, epsilon=1, method="independent").guarantee.kind == "pure"
