@@ -74,7 +74,7 @@ class Declaration(Reviewed):
     """
 
     readable: ClassVar[tuple[str, ...]] = (
-        *("missing", "not_applicable", "out_of_domain", "value_labels"),
+        *("missing", "not_applicable", "out_of_domain", "value_labels", "derived"),
     )
 
     derived: str | LevelMap | None = None
@@ -122,6 +122,10 @@ class Declaration(Reviewed):
         raise NotImplementedError
 
     def _readings(self, key: str) -> list[tuple[str, Any]]:
+        if key == "derived":  # a rule as a whole: what it names is no value
+            rule = self.derived
+            text = rule if rule is None or isinstance(rule, str) else rule.model_dump_json()
+            return [] if text is None else [(key, text)]
         if key == "value_labels":
             return [("label", f"{text}: {label}") for text, label in self.value_labels.items()]
         # One name for all: a bound that became a level, or a level that became a code of absence,

@@ -41,6 +41,7 @@ _LEAKS = {
     "lower": "the smallest value is one person's",
     "upper": "the largest value is one person's",
     "bins": "edges follow the values of the rows",
+    "derived": "that a rule holds in every row was read from the rows",
     "spikes": "that many rows share a value is told",
     "typical": "the values follow those of the rows",
     "decimals": "one value with more decimals than the others decides it",

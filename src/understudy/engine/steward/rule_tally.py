@@ -68,7 +68,7 @@ class RuleTally:
         """Count the rows of a batch that do not keep to a rule or relation."""
         if not (self.rules or self.related):
             return
-        cells = {coder.name: _cells(coder, batch) for coder in self.coders}
+        cells = {coder.name: cells_of(coder, batch) for coder in self.coders}
         for name in self.rules:
             held = follows(name, self.schema.stated, cells, slack=_SLACK)
             self._counts[name] += int((~held).sum())
@@ -97,8 +97,13 @@ class RuleTally:
                 )
 
 
-def _cells(coder: ColumnCoder, batch: pl.DataFrame) -> Cells:
-    """A column as it is coded; a value that fits no state is absent."""
+def cells_of(coder: ColumnCoder, batch: pl.DataFrame) -> Cells:
+    """A column as it is coded; a value that fits no state is absent.
+
+    Args:
+        coder: of the column.
+        batch: n rows that have it.
+    """
     reading = coder.read(batch.get_column(coder.name))
     if not isinstance(coder.column, NUMERIC):
         return Cells(reading.states, np.empty(0))

@@ -36,6 +36,9 @@ How a text file is written is found out too (`understudy.engine.steward.sniffing
 the default goes to the table [file]. Lines that do not fit are left out of the draft, and so are
 lines of words behind the names (`understudy.engine.steward.header_lines`).
 
+Columns that are functions of others in every row are proposed as derived
+(`understudy.engine.steward.found_rules`).
+
 Columns that look like identifiers, hold nothing or have a type that cannot be read are left out,
 and the heading says so.
 """
@@ -43,7 +46,7 @@ and the heading says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +67,7 @@ from understudy.engine.steward.codebook_draft import (
 from understudy.engine.steward.column_profile import Profile, Profiler
 from understudy.engine.steward.declared_categories import declared_categories
 from understudy.engine.steward.drafted_column import LeftOutError, drafted_column
+from understudy.engine.steward.found_rules import with_found_rules
 from understudy.engine.steward.header_lines import may_have_more, more_header_lines
 from understudy.engine.steward.labelled_column import labelled_column, without_missing
 from understudy.engine.steward.number_questions import questions
@@ -111,10 +115,10 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
         DataError: the data cannot be read, no column can be drafted, or one has a name that no
             schema can declare.
     """
-    rows, form, n_headers = _opened(data)
-    _require_names(rows.columns)
+    whole, form, n_headers = _opened(data)
+    _require_names(whole.columns)
     labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
-    rows, missing = without_missing(rows, labels) if labels else (rows, {})
+    rows, missing = without_missing(whole, labels) if labels else (whole, {})
     book = codebook or Codebook.nothing()
     rows, empty = without_codes(rows, book)
     profiler = Profiler(rows)
@@ -149,6 +153,7 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
             "identifier, or has a type that cannot be read; write the schema by hand."
         )
     columns = with_rules_that_hold({n: columns[n] for n in rows.columns if n in columns})
+    columns = _with_rules(whole, columns, known=sourced)
     sourced = {name: columns[name] for name in sourced if name in columns}
     left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
     notes = _header_text(n_headers) + _left_out_text(left_out) + _unused_text(unused)
@@ -175,6 +180,22 @@ def _require_names(names: Sequence[str]) -> None:
             raise DataError(
                 f"Column {place} of the table {fault}{of_r}; rename it, or leave it out."
             )
+
+
+def _with_rules(
+    rows: Rows, columns: dict[str, Column], known: Collection[str]
+) -> dict[str, Column]:
+    """The columns, with rules that the rows keep to, where nothing else is known of a column."""
+    free = [name for name, one in columns.items() if name not in known and one.derived is None]
+    found = with_found_rules(rows, columns, free)
+    for name in free:
+        column = found[name]
+        if column.derived is not None:
+            own = column.fingerprints()
+            read = {"derived": own["derived"], **{k: own[k] for k in column.drafted if k in own}}
+            read |= {"levels": own["levels"]} if "levels" in own else {}
+            found[name] = column.model_copy(update={"drafted": read})
+    return found
 
 
 def _opened(data: object) -> tuple[Rows, FileFormat, int]:
