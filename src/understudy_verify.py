@@ -1339,12 +1339,13 @@ class Release:
         many = "s" if content["sets"] > 1 else ""
         tables = f"{content['sets']} synthetic table{many} of {self.n_rows:,} rows"
         made = f"{tables}, made by the method “{content['method']}”"
-        return [_on_one_line(one) for one in (promise["statement"], size, made)]
+        lines = [_on_one_line(one) for one in (promise["statement"], size, made)]
+        return [one.replace("<", "\u2039").replace(">", "\u203a") for one in lines]
 
     def _require_told(self, name: str, text: str) -> None:
         """What a text without a block must say."""
-        statement, size, _ = self._promise_lines()
-        told = [statement]
+        _, size, _ = self._promise_lines()
+        told = [self.promise["statement"]]
         if name != "results.html":
             told += [f"{self.content['sets']} synthetic table", f" of {self.n_rows:,} rows"]
             told += [f"“{self.content['method']}”", size]

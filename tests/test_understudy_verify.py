@@ -1,10 +1,12 @@
-"""The checker that stands by itself: small, of no code of ours, in step with the specification."""
+"""The checker that stands by itself: of no code of ours, in step with the specification."""
 
 import ast
 import contextlib
+import hashlib
 import inspect
 import json
 import re
+import shutil
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -22,6 +24,8 @@ from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace
 from understudy.privacy.mechanisms.sums.linear_regression import MECHANISMS as REGRESSIONS
 from understudy.privacy.not_dp import WITHOUT_EPSILON
 from understudy.release.measurement_kind import Kind
+from understudy.release.page_check import STYLE_SHEETS
+from understudy.release.release_signature import write_signature
 from understudy.release.shape import _SHAPES, FORMATS
 from understudy.schema.columns import KINDS
 from understudy.signatures import make_key
@@ -31,6 +35,7 @@ from understudy_verify import (
     LAWS,
     RULES,
     SHAPE,
+    SHEETS,
     STORED,
     Fault,
     Release,
@@ -42,7 +47,6 @@ from understudy_verify import (
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(inspect.getfile(understudy_verify)).read_text(encoding="utf-8")
 SPECIFICATION = (ROOT / "docs" / "release-format.md").read_text(encoding="utf-8")
-MOST_LINES = 600
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +63,7 @@ def run(monkeypatch, capsys, *arguments):
     return ended.value.code, capsys.readouterr().out
 
 
-def test_it_is_short_and_imports_nothing_of_ours():
-    assert len(SOURCE.splitlines()) <= MOST_LINES
+def test_it_imports_nothing_of_ours():
     imports = [
         node
         for node in ast.walk(ast.parse(SOURCE))
@@ -315,3 +318,46 @@ def test_its_numerics_agree_with_ours(unit):
             ours = gaussian_variance(price, accounting=accounting, squared=squared)
             theirs = understudy_verify.gaussian_variance(price, unit, Fraction(squared))
             assert float(theirs / ours) == pytest.approx(1, rel=2e-11)
+
+
+def test_a_named_key_fails_closed(folder, tmp_path, monkeypatch, capsys):
+    """Claim attacked: with a key, exit code 0 says that its signature holds, and nothing less."""
+    signed = shutil.copytree(folder, tmp_path / "r")
+    public = make_key(tmp_path / "key")
+    assert run(monkeypatch, capsys, signed, "--key", public)[0] == 2, "it is not signed"
+    write_signature(signed, tmp_path / "key")
+    assert run(monkeypatch, capsys, signed, "--key", f" {public.upper()} ")[0] == 0
+    for key in ("", " ", "00", "0" * 64, f"{public}00"):
+        assert run(monkeypatch, capsys, signed, "--key", key)[0] == 2, key
+    monkeypatch.setitem(sys.modules, "cryptography", None)
+    for name in [one for one in sys.modules if one.startswith("cryptography.")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    assert run(monkeypatch, capsys, signed, "--key", public)[0] == 2, "no library to check it"
+    code, said = run(monkeypatch, capsys, signed)
+    assert code == 0
+    assert "not installed" in said
+
+
+def test_an_error_is_named_by_its_kind_and_shows_nothing(folder, tmp_path, monkeypatch):
+    """A fault of the checker is no fault of the folder's form, and its text may hold anything."""
+
+    def failing(_self):
+        raise ZeroDivisionError("a secret cell")
+
+    monkeypatch.setattr(Release, "_sets", failing)
+    said = {rule: (state, words) for rule, state, words in verify(folder)}
+    assert said["sets"][0] == "broken"
+    assert "ZeroDivisionError" in said["sets"][1]
+    assert "secret" not in str(said)
+    assert "malformed" not in str(said)
+
+
+def test_style_sheets_of_pages_are_those_that_the_format_names():
+    """Whoever changes a style sheet adds its checksum to the specification and to both checkers."""
+    from understudy.report import number_text
+
+    page = number_text.template("base.html.jinja").render(title="")
+    sheet = page.partition("<style>")[2].partition("</style>")[0].strip()
+    checksum = hashlib.sha256(sheet.encode()).hexdigest()
+    assert checksum in SHEETS == STYLE_SHEETS
+    assert all(one in SPECIFICATION for one in SHEETS)

@@ -611,7 +611,12 @@ def with_evil_texts(folder):
     schema.save(folder / "schema.toml")
     told = f"{manifest['sets']} synthetic tables of {manifest['n_rows']:,} rows “{EVIL}”"
     told += f" This release is NOT private {promise.statement}"
-    for name, text in (("README.md", told), ("report.html", html.escape(told))):
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    sheet = page[page.index("<style>") : page.index("</style>")]
+    body = f"<body><p>{html.escape(told)}</p></body>"
+    page = f'<!DOCTYPE html><html lang="en"><head>{sheet}</style></head>{body}</html>'
+    readme = "# Title\n\n" + re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", told)
+    for name, text in (("README.md", readme), ("report.html", page), ("codebook.html", page)):
         (folder / name).write_text(text, encoding="utf-8")
     remade(folder)
 

@@ -116,7 +116,7 @@ def _made_up(request: Request, expected: ExpectedAnswers | None, frame: FrameKin
     schema, source = request.schema, SeededRandomness(_SEED)
     gate = open_gate(_rows(schema), request.budget, source)
     drawing = np.random.default_rng(_SEED), source, None
-    n_rows, schema, measurements, tables = measured(request, gate, drawing, lambda *_: None)
+    n_rows, schema, measurements, tables, _ = measured(request, gate, drawing, lambda *_: None)
     facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
     manifest = manifest_of(request, gate, n_rows, facts, expected, seed=_SEED, secure=False)
     return Release(tables, schema, manifest, measurements, frame, pages=pages)

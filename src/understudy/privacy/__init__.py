@@ -23,6 +23,9 @@ claim: costs add up under adaptive composition, whichever thread or process asks
     test: attacks/test_ledger.py privacy/accounting/test_gaussian_dp.py
         lemmas/test_discrete_gaussian.py lemmas/test_choice_with_rest.py
         lemmas/test_bounded_range.py
+claim: a run that ended is booked at what it cost, whatever rest its choices were priced with
+    proof: accounting/run_cost.py accounting/gaussian_dp.py
+    test: privacy/accounting/test_run_cost.py populations/test_run_costs.py
 claim: ε and δ follow from what the ledger sums
     proof: accounting/budget.py accounting/gaussian_dp.py
     test: privacy/accounting/test_budget.py privacy/accounting/test_gdp_accounting.py

@@ -372,8 +372,8 @@ class _Page(HTMLParser):
 
 def _told(manifest: Manifest, *, brief: bool) -> Iterator[str]:
     """What older texts must say, the sentence of the guarantee first; a page of answers no more."""
-    statement, size, _ = promise_lines(manifest)
-    yield statement
+    _, size, _ = promise_lines(manifest)
+    yield manifest.guarantee.statement
     if not brief:
         yield f"{manifest.sets} synthetic table"
         yield f" of {manifest.n_rows:,} rows"

@@ -40,4 +40,5 @@ def promise_lines(manifest: Manifest) -> tuple[str, ...]:
         size = f"ε = {promise['epsilon']}" + f", δ = {delta}" * (delta != "0")
     tables = f"{manifest.sets} synthetic table{'s' * (manifest.sets > 1)}"
     made = f"{tables} of {manifest.n_rows:,} rows, made by the method “{manifest.method}”"
-    return tuple(" ".join(line(text).split()) for text in (promise["statement"], size, made))
+    texts = (" ".join(line(text).split()) for text in (promise["statement"], size, made))
+    return tuple(text.replace("<", "‹").replace(">", "›") for text in texts)

@@ -133,9 +133,10 @@ def test_a_folder_from_before_has_no_plan_and_is_read(folder, tmp_path):
     expected = content.pop("expected")
     assert "expected" not in content
     manifest.write_text(json.dumps(content), encoding="utf-8")
-    results = declared_results(us.Release.load(place))
+    older = us.Release.load(place, compare_pages=False)  # its pages were of its own version
+    results = declared_results(older)
     assert [(one.plans, one.planned_for) for one in results] == [({}, "")] * 4
-    assert "planned" not in us.results_page(us.Release.load(place)).lower()
+    assert "planned" not in us.results_page(older).lower()
     expected["answers"][0]["analysis"] = "mean of all"
     manifest.write_text(json.dumps(content | {"expected": expected}), encoding="utf-8")
     with pytest.raises(us.UnderstudyError, match="was not declared"):
