@@ -181,7 +181,7 @@ def test_a_broken_fit_is_noted_in_manifest_pages_and_terminal(
     bad.save(tmp_path / "release")
     loaded = us.Release.load(tmp_path / "release")
     assert loaded.manifest.contradictions == bad.manifest.contradictions
-    assert all(verdict != "FAILED" for _, verdict, _ in verify(tmp_path / "release"))
+    assert all(verdict != "broken" for _, verdict, _ in verify(tmp_path / "release"))
     for page in ("README.md", "report.html"):
         text = (tmp_path / "release" / page).read_text(encoding="utf-8")
         assert "The records contradict what was measured of" in text
