@@ -51,8 +51,8 @@ from understudy.privacy.mechanisms.records.urn import prior_weight
 __all__ = [
     "EVEN",
     "FINEST",
-    "WEIGHT_WORDS",
     "UNPAID",
+    "WEIGHT_WORDS",
     "StateShares",
     "shares_of_rows",
     "state_weight",
