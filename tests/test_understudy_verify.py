@@ -1,7 +1,6 @@
 """The checker that stands by itself: of no code of ours, in step with the specification."""
 
 import ast
-import contextlib
 import hashlib
 import inspect
 import json
@@ -24,20 +23,20 @@ from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace
 from understudy.privacy.mechanisms.sums.linear_regression import MECHANISMS as REGRESSIONS
 from understudy.privacy.not_dp import WITHOUT_EPSILON
 from understudy.release.measurement_kind import Kind
+from understudy.release.mechanism_table import PURCHASES
 from understudy.release.page_check import STYLE_SHEETS
 from understudy.release.release_signature import write_signature
 from understudy.release.shape import _SHAPES, FORMATS
 from understudy.schema.columns import KINDS
 from understudy.signatures import make_key
 from understudy_verify import (
-    COUNTS,
     DRAWS,
+    HOLDS,
     LAWS,
     RULES,
     SHAPE,
     SHEETS,
     STORED,
-    Fault,
     Release,
     main,
     misfit,
@@ -79,44 +78,87 @@ def test_it_imports_nothing_of_ours():
     assert names <= set(sys.stdlib_module_names) | {"pyarrow", "cryptography"}
 
 
-def entries(model, path=""):
-    """Entries of the shape of a manifest by path, those that may lack with a sign behind."""
+NAMED = {
+    "": "manifest",
+    **{name: name for name in ("guarantee", "budget", "inference", "expected")},
+    **{"ledger": "step", "measurements": "measurement", "analyses": "analysis"},
+    **{"amendments": "amendment", "network": "edge", "answers": "answer"},
+    "public_inputs": "public input",
+}
+"""How the checker calls an entry of a manifest by its name."""
+
+
+def entries(model, name=""):
+    """Entries of the shape of a manifest by their table, those that may lack with a mark behind."""
     found = {}
-    names = {name + "!" * field.is_required() for name, field in model.model_fields.items()}
-    found[path] = names
-    for name, field in model.model_fields.items():
-        inner = [
-            one
-            for one in re.findall(r"shape\.(_\w+)", str(field.annotation))
-            if hasattr(sys.modules[model.__module__], one)
-        ]
-        for one in inner:
-            found |= entries(getattr(sys.modules[model.__module__], one), f"{path}.{name}")
+    fields = model.model_fields.items()
+    found[NAMED[name]] = {key + "?" * (not field.is_required()) for key, field in fields}
+    for key, field in fields:
+        for one in re.findall(r"shape\.(_\w+)", str(field.annotation)):
+            inner = getattr(sys.modules[model.__module__], one, None)
+            if hasattr(inner, "model_fields"):
+                found |= entries(inner, key)
     return found
 
 
 def listed_entries():
-    """What the checker lists, by path."""
-    lines = SHAPE.strip().replace("\n ", " ").split("\n")
-    return {line.split(":")[0]: set(line.split(":")[1].split()) for line in lines}
+    """What the checker lists, by table."""
+    return {name: set(own) for name, own in SHAPE.items()}
 
 
 def test_its_entries_are_those_of_the_manifest():
     """A manifest that gets another entry gets it there and in the specification."""
-    ours, theirs = entries(_SHAPES[FORMATS[-1]]), listed_entries()
-    theirs[""] -= {"format!", "files!"}
-    assert {path: ours[path] for path in theirs} == theirs
+    theirs = listed_entries()
+    theirs["manifest"] -= {"format", "files"}
+    assert entries(_SHAPES[FORMATS[-1]]) == theirs
+    kinds = {
+        one.strip("[]").split(" or ")[0].strip("[]")
+        for own in SHAPE.values()
+        for one in own.values()
+    }
+    assert kinds <= set(SHAPE) | set(HOLDS)
 
 
 def test_an_entry_too_many_is_seen_on_every_level():
-    assert misfit({"more": 1}, ".budget")
-    assert misfit({"epsilon": 1, "delta": 0, "unit": 1, "amount": 1}, ".budget") == ""
+    assert misfit({"more": 1}, "budget")
+    budget = {"epsilon": "1", "delta": "0", "unit": "epsilon", "amount": "1"}
+    assert misfit(budget, "budget") == ""
+    assert misfit(budget | {"amount": "1 "}, "budget") == ".amount"
+    assert misfit([budget, budget | {"unit": "eps"}], "[budget]") == ".1.unit"
+    assert misfit(None, "expected or null") == ""
+
+
+NUMBERS = [
+    "",
+    " 1",
+    "1 ",
+    "1\n",
+    "+1",
+    "-1",
+    "1_0",
+    "1e1",
+    "٣",
+    "1/0",
+    "1 /2",
+    "0x1",
+    "½",
+    "1.",
+    ".5",
+]
+
+
+@pytest.mark.parametrize("text", NUMBERS)
+def test_a_number_in_other_digits_is_none(text):
+    """As strict as the shape of a manifest: what Python would read as a number is refused."""
+    assert not HOLDS["decimal"](text)
+    assert not HOLDS["part"](text)
+    assert text == "1e1" or not HOLDS["scale"](text)
 
 
 @pytest.mark.parametrize("path", listed_entries())
 def test_the_specification_names_every_entry(path):
     assert [
-        name for name in listed_entries()[path] if f"`{name.rstrip('!')}`" not in SPECIFICATION
+        name for name in listed_entries()[path] if f"`{name.rstrip('?')}`" not in SPECIFICATION
     ] == []
 
 
@@ -135,18 +177,14 @@ def test_the_specification_names_every_word_that_a_folder_may_use():
     assert [word for word in sorted(words) if f"`{word}`" not in SPECIFICATION] == []
 
 
-def test_what_has_a_price_is_known_to_it():
-    """A mechanism that joins has a rule there, or the contract tests refuse its releases."""
-    known = {"noisy score moments", "noisy moment", "noisy successes", "exponential mechanism"}
-    known |= {"noisy rank products"}
-    priced = {kind.name for kind in MECHANISMS} - {
-        "random order",
-        "votes on a claim",
-        "linear regression",
-    }
-    assert {name for name in priced if not re.fullmatch(COUNTS, name)} <= DRAWS | known
+def test_it_knows_every_draw_kind_and_law():
+    """The table of mechanisms is compared in `tests/attacks/test_relabelled_steps.py`."""
+    swept = {one.mechanism for one in PURCHASES if set(one.kinds) & {"draws", "sweeps"}}
+    assert set(DRAWS) == swept - {"noisy rows"}
     assert {kind.value for kind in Kind if kind.has_cells} == STORED
-    assert set(LAWS.values()) >= {"discrete_gaussian", "discrete_laplace", "lattice_laplace"}
+    laws = {law for one in PURCHASES for law in one.laws if law not in DRAWS}
+    laws -= {"none", "diverse rows", "Dirichlet–multinomial", "fixed prior"}
+    assert {law for _, law in LAWS} == laws | {"discrete_cube_laplace"}
 
 
 def test_the_command_says_a_line_for_each_rule(folder, monkeypatch, capsys):
@@ -189,27 +227,21 @@ def test_without_a_library_it_says_what_it_did_not_check(
 # --- noise that no folder of the contract tests has ----------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("noise", "stddev", "state"),
-    [(1, 1, "ok"), (Fraction(99, 100), 1, "broken"), (1, 1.01, "broken")],
-)
-def test_noise_of_a_cube_follows_from_its_price(noise, stddev, state):
-    """As the mechanism itself states it, and with a scale or a deviation that is another."""
+@pytest.mark.parametrize(("noise", "bought"), [(1, True), (Fraction(99, 100), False)])
+def test_noise_of_a_cube_follows_from_its_price(noise, bought):
+    """As the mechanism itself states it, and with a scale that is another; no release has it."""
     release, step, dimension = Release(Path()), Fraction(1, 64), 5
-    cube = CubeLaplace(scale=128 * Fraction(noise), dimension=dimension)
+    cube = CubeLaplace(scale=Fraction(128 * Fraction(noise)), dimension=dimension)
     release.promise, release.unit, release.public = {"leaks": []}, "epsilon", False
+    release.noises = {}
     words = f"density ∝ exp(−‖v‖∞/s), s = {cube.scale * step}, in {dimension} dimensions"
     words += f", on the lattice of step {step}"
     entry = {"number": 1, "mechanism": "K-norm mechanism", "query": "", "cells": dimension}
     entry |= {"sensitivity": "L∞ = 2", "noise": words}
-    release.steps, release.names = [(entry, Fraction(1))], ["x"]
-    told = {"scale": str(cube.scale * step), "stddev": cube.stddev * float(step) * stddev}
-    told |= {"name": "", "kind": "scatter", "columns": ["x"], "bins": {}, "ledger_entry": 1}
-    release.measured = [told | {"law": cube.name}]
-    refused = pytest.raises(Fault) if state == "broken" else contextlib.nullcontext()
-    with refused:
-        release._noise()
-        release._measurements()
+    assert release._buys(entry, Fraction(1), None) == bought
+    spread = release.noises[1].spread(dimension)
+    assert spread == pytest.approx(cube.stddev * float(step), rel=1e-9)
+    assert spread != pytest.approx(cube.stddev * float(step) * 1.01, rel=1e-4)
 
 
 # --- signatures ----------------------------------------------------------------------------------

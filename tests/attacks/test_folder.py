@@ -27,6 +27,8 @@ from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.bundle import digest
 from understudy.release.decoding import without_formulas
 from understudy.release.measurement import Measurement
+from understudy.release.release_signature import clear_unfinished
+from understudy_verify import verify
 
 SCHEMA = us.Schema.loads("""
 title = "Small"
@@ -196,8 +198,36 @@ def test_what_nobody_listed_is_neither_loaded_nor_passed_on(folder):
     assert "no part of a release" in sentence(folder)
 
 
-def test_hidden_files_of_a_file_manager_do_no_harm(folder):
-    (folder / ".DS_Store").write_bytes(b"\0")
+LEFT = {
+    ".DS_Store": b"\0\0\0\1Bud1\0",
+    "synthetic/.DS_Store": b"\0\0\0\1Bud1",
+    "._README.md": b"\0\5\x16\7\0",
+    ".directory": b"[Dolphin]\nTimestamp=2024",
+}
+
+
+def test_what_file_managers_leave_does_no_harm(folder):
+    """Somebody looked into the folder, and nothing else: both programs accept it as before."""
+    for name, content in LEFT.items():
+        (folder / name).write_bytes(content)
+    us.Release.load(folder)
+    assert {rule: state for rule, state, _ in verify(folder)}["files"] == "ok"
+
+
+@pytest.mark.parametrize("name", [*LEFT, "._nobody", ".rows.csv", ".git/config", ".x/.DS_Store"])
+def test_hidden_files_are_files_like_others(folder, name):
+    """Claim attacked: nothing that its publisher did not list travels with a release."""
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_bytes(b"the rows")
+    assert "did not list" in sentence(folder)
+    assert {rule: state for rule, state, _ in verify(folder)}["files"] == "broken"
+
+
+def test_a_signature_that_was_not_finished_is_cleared_by_the_next(folder):
+    """A process that died while it signed leaves a hidden file, which signing removes."""
+    (folder / ".manifest.sig").write_text("{", encoding="utf-8")
+    assert "did not list" in sentence(folder)
+    clear_unfinished(folder)
     us.Release.load(folder)
 
 

@@ -116,8 +116,7 @@ def coarse_again(schema: Schema) -> Schema:
         try:
             former = alone.model_copy(update={"columns": {name: coarse}, "forbidden": ()})
         except ValidationError:
-            # It has too few values for the default bins, or spikes fill one: its bins were declared.
-            continue
+            continue  # too few values for the default bins, or spikes fill one: bins were declared
         ways = (fine_bins(former, k, points=points) for k in LEVELS for points in (True, False))
         if any(former.with_bins(bins).columns[name] == own for bins in ways):
             columns[name] = coarse
