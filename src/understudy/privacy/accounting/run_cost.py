@@ -24,26 +24,26 @@ _BY_SCORE: Final = "score: "
 """How the sensitivity of a choice begins whose ε may rest on what is left after it."""
 
 _FINEST: Final = 10**60
-"""Costs are rounded up to this denominator: their own would grow with the square at each choice."""
+"""Costs are added up in whole units of this part: fractions would double at each choice."""
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A paid step.
+    """A paid step, in units of 1/`_FINEST`.
 
     Attributes:
-        price: that was charged.
-        left: what its budget still allowed after it; None if that is not known.
-        ideal: r = ε²/8 of a choice whose price rests on `left`; 0 for any other step.
-        alone: what that choice costs if nothing follows it.
+        price: that was charged, rounded up.
+        left: what its budget still allowed after it, rounded up; None if that is not known.
+        ideal: r = ε²/8 of a choice whose price rests on `left`, rounded up; 0 for any other step.
+        alone: what that choice costs if nothing follows it, rounded up.
     """
 
-    price: Fraction
-    left: Fraction | None = None
-    ideal: Fraction = Fraction(0)
-    alone: Fraction = Fraction(0)
+    price: int
+    left: int | None = None
+    ideal: int = 0
+    alone: int = 0
 
-    def before(self, rest: Fraction) -> Fraction:
+    def before(self, rest: int) -> int:
         """Cost of this step and of all that follows it.
 
         Args:
@@ -53,10 +53,8 @@ class _Step:
             return rest + self.price
         cost = self.alone
         if rest > self.ideal:
-            cost = min(cost, self.ideal / (1 - self.ideal / rest))
-        whole = rest + max(cost, self.price)
-        whole = Fraction(math.ceil(whole * _FINEST), _FINEST)
-        return whole if self.left is None else min(whole, self.left + self.price)
+            cost = min(cost, -(-self.ideal * rest // (rest - self.ideal)))
+        return rest + max(cost, self.price)
 
 
 class RunCost:
@@ -111,10 +109,13 @@ class RunCost:
     @property
     def total(self) -> Fraction:
         """What the run cost if nothing more is asked: at least the prices, at most the budget."""
-        rest = self._after_choice
+        if not self._steps:
+            return self._prices
+        rest = _up(self._after_choice)
         for step in reversed(self._steps):
             rest = step.before(rest)
-        return rest
+        whole = max(Fraction(rest, _FINEST), self._prices)
+        return whole if self._budget is None else min(whole, self._budget)
 
     def _add_choice(self, price: Fraction) -> None:
         """Count a choice: whether its ε rests on what is left follows from the larger of both."""
@@ -127,6 +128,11 @@ class RunCost:
         half_range = math.sqrt(2 * float(ideal)) * (1 + 1e-15)  # ε/2, ε = √(8r)
         alone = Fraction(gaussian_dp.amount_of_pure(half_range))
         # The steps since the choice before are one that costs what they cost together.
-        self._steps += [_Step(self._after_choice)] if self._after_choice else []
-        self._steps.append(_Step(price, left, ideal, alone))
+        self._steps += [_Step(_up(self._after_choice))] if self._after_choice else []
+        known = None if left is None else _up(left)
+        self._steps.append(_Step(_up(price), known, _up(ideal), _up(alone)))
         self._after_choice = Fraction(0)
+
+
+def _up(amount: Fraction) -> int:
+    return math.ceil(amount * _FINEST)
