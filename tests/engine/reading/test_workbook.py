@@ -14,7 +14,10 @@ from understudy.engine.reading.readers import open_rows
 from understudy.engine.reading.sheet_width import narrowed
 from understudy.engine.reading.text_records import MALFORMED
 from understudy.engine.reading.workbook import premises_of_sheet
+from understudy.engine.steward.check import check
+from understudy.engine.steward.schema_draft import draft
 from understudy.errors import DataError
+from understudy.schema import Schema
 
 pytest.importorskip("fastexcel", reason="the extra files is not installed")
 
@@ -182,3 +185,17 @@ def test_columns_beyond_a_letter_are_found(last):
 def test_wide_formats_are_said_to_be():
     assert "whole rectangle" in premises_of_sheet(Path("a.ODS")).unproved[0]
     assert premises_of_sheet(Path("a.xlsx")).unproved == ()
+
+
+def test_a_draft_and_a_check_tell_of_rows_with_a_cell_beside_the_columns(tmp_path):
+    """Once, and not as a value of every column."""
+    path = tmp_path / "a.xlsx"
+    beside = [number(1), text("u"), text("beside")]
+    write_workbook(path, [HEAD, *ROWS * 50, beside, beside])
+    text_of_draft = draft(str(path))
+    assert "\\u0000" not in text_of_draft
+    schema = Schema.loads(text_of_draft)
+    assert schema.columns["y"].levels == ("u", "v")
+    (finding,) = check(str(path), schema).findings
+    assert (finding.column, finding.count) == (None, 2)
+    assert "beside its columns" in finding.problem

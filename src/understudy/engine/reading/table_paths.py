@@ -44,6 +44,11 @@ def is_parquet(path: str | Path) -> bool:
     return Path(path).is_dir() or Path(path).name.lower().endswith((".parquet", ".pq"))
 
 
+def is_workbook(data: object) -> bool:
+    """Whether data are the path of a workbook."""
+    return isinstance(data, str | Path) and Path(data).suffix.lower() in workbook.ENDINGS
+
+
 def open_path(path: Path, schema: Schema | None) -> Rows:
     """Open a file, or a folder of Parquet files.
 

@@ -22,7 +22,7 @@ from understudy.engine.reading.column_types import separator_meant, told_separat
 from understudy.engine.reading.parquet import column as named
 from understudy.engine.reading.plain_types import is_text
 from understudy.engine.reading.readers import open_rows
-from understudy.engine.reading.table_paths import text_file
+from understudy.engine.reading.table_paths import is_workbook, text_file
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED, UNCLOSED
 from understudy.engine.steward.column_profile import ABSENT_WORDS
@@ -129,7 +129,7 @@ def check(data: object, schema: Schema, *, examples: bool = False) -> CheckRepor
         return CheckReport((Finding(None, f"The table has {told_separator(mark)}"),))
     faulty, coders = _readable(rows, schema)
     tally, off = _Tally(schema, coders, examples=examples), RuleTally.of(rows, schema, coders)
-    n_rows, lines = 0, list(_malformed(data, schema))
+    n_rows, lines = 0, [*_malformed(data, schema), *_beside(data, rows)]
     lines += _more_header_lines(data, rows, coders)
     for batch in rows.batches([coder.name for coder in off.coders]) if coders else ():
         n_rows += batch.height
@@ -180,6 +180,21 @@ def _malformed(data: object, schema: Schema) -> Iterator[Finding]:
             "The file has lines that are not written as its header and the table [file] of the "
             "schema say, each of which will be counted as one record out of domain: "
             f"{which}; correct them, or the table [file]{_breaks(lines, schema)}",
+            count,
+        )
+
+
+def _beside(data: object, rows: Rows) -> Iterator[Finding]:
+    """Rows of a workbook with a cell beside the columns."""
+    if not is_workbook(data):
+        return
+    first = named(rows.columns[0])
+    count = rows.lazy.select((first == MALFORMED).sum()).collect().item()
+    if count:
+        yield Finding(
+            None,
+            "The sheet has rows with a cell beside its columns, each of which will be counted as "
+            "one record out of domain; empty these cells, or name their columns in the first row",
             count,
         )
 

@@ -51,11 +51,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import polars.selectors as cs
 
 from understudy.engine.reading.delimited import Delimited, is_delimited
 from understudy.engine.reading.json_lines import JsonLines, is_json_lines
 from understudy.engine.reading.readers import open_rows
+from understudy.engine.reading.table_paths import is_workbook
 from understudy.engine.reading.table_rows import Rows
 from understudy.engine.reading.text_records import MALFORMED
 from understudy.engine.steward.codebook_draft import (
@@ -207,6 +209,7 @@ def _opened(data: object) -> tuple[Rows, FileFormat, int]:
         return _rows(JsonLines.drafted(Path(str(data)))), FileFormat(), 0
     if not is_delimited(data) or not Path(str(data)).is_file():
         rows = open_rows(data)
+        rows = replace(rows, lazy=_fitting(rows.lazy, rows.columns)) if is_workbook(data) else rows
         n_headers = more_header_lines(rows) if may_have_more(data) else 0
         return _below(rows, n_headers), FileFormat(), n_headers
     path = Path(str(data))
@@ -228,9 +231,13 @@ def _below(rows: Rows, n_headers: int) -> Rows:
 
 
 def _rows(file: Delimited | JsonLines) -> Rows:
-    fits = cs.by_name(file.columns[0]) != MALFORMED
     place = f"The file {str(file.path)!r}"
-    return Rows(file.lazy().filter(fits.fill_null(True)), file.columns, "pandas", place)
+    return Rows(_fitting(file.lazy(), file.columns), file.columns, "pandas", place)
+
+
+def _fitting(lazy: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
+    """Without the records that do not fit the header."""
+    return lazy.filter((cs.by_name(columns[0]) != MALFORMED).fill_null(True))
 
 
 def _header_text(n_headers: int) -> str:
