@@ -158,9 +158,10 @@ TOTALS = {
     "draws": ["prior", "cells", "reinforced"],
 }
 STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products", "ranks", "heaps"}
+END = r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)"
 EXACT_OR_DECIMAL = r"([0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?)"
 EXACT, REAL = r"([0-9]+(?:/[1-9][0-9]*)?)", r"([0-9.]+(?:e[+-][0-9]+)?)"
-LATTICE, INSIDE = rf"on the lattice of step {EXACT}", r"redrawn until inside \[(\S+), (\S+)\]"
+LATTICE, INSIDE = rf"on the lattice of step {EXACT}", rf"redrawn until inside \[{END}, {END}\]"
 # Noise in words, and its law: the parameter, then the lattice and the limits where there are such.
 LAWS = [
     (rf"discrete Gaussian, variance {EXACT}(?:, {LATTICE})?", GAUSSIAN),
@@ -200,20 +201,20 @@ DRAWS = {
         f"records after (?:1 sweep|{NUMBER} sweeps) of {{}}",
         "one record: weight 1 in one row of each table",
         "one record: weight 1 in up to two rows of each table, of which a step sees one",
-        rf"perturbed draws of n records, {WEIGHTS}, where (.+) = {EXACT}/\((\d+) n\)",
+        rf"perturbed draws of n records, {WEIGHTS}, where (.+) = {EXACT}/\(([1-9][0-9]*) n\)",
     ),
     "blocks with reset": (
         f"records in (?:one block|blocks of {NUMBER}) with reset of {{}}",
         "one record: weight 1 in one row of each table, drawn from once a block",
         "one record: weight 1 in two rows of each table, drawn from once a block",
         rf"perturbed draws of n records, {WEIGHTS}, where (.+) = {EXACT}/"
-        r"\((\d+)(?: ceil\(n/(\d+)\))?\); rows uniform once drawn from",
+        r"\(([1-9][0-9]*)(?: ceil\(n/([1-9][0-9]*)\))?\); rows uniform once drawn from",
     ),
     "perturbed imputation": (
         "records imputed over {}",
         *("any probabilities in place of any others",) * 2,
         r"draws by fitted probabilities, prior weight 1/\(exp\(e\) - 1\), "
-        rf"e-DP at a cost of {EXACT}/\(n·(\d+)\)",
+        rf"e-DP at a cost of {EXACT}/\(n·([1-9][0-9]*)\)",
     ),
 }
 # What file managers leave by themselves in a folder that somebody looked into.
@@ -441,6 +442,8 @@ class Noise:
                         step or "1"
                     )
                     require(plain, "a number of its noise is not in lowest terms")
+                digits = all(end == f"{float(end):.12g}" for end in ends)
+                require(digits, "a limit of its noise is written in other digits")
                 unit = Fraction(step or 1)
                 limits = tuple(round(Fraction(end) / unit) for end in ends)
                 named = "discrete_laplace" if law == "lattice_laplace" and unit == 1 else law
