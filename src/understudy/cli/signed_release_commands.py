@@ -23,8 +23,11 @@ def show_release(
     as_json: Json = False,
 ) -> None:
     """Show what a release promises and holds, after checking its files and its signature."""
-    from understudy import Release  # which knows what renders its pages
+    from understudy.pipeline.page_set import pages
+    from understudy.release import Release
+    from understudy.release.release import render_pages_by
 
+    render_pages_by(pages)
     loaded = Release.load(release, signer=signer)
     if as_json:
         print_json(
@@ -47,10 +50,13 @@ def sign_release(
     quiet: Quiet = False,
 ) -> None:
     """Sign a release: manifest.sig says who vouches for it. What signed it before is replaced."""
-    from understudy import Release
+    from understudy.pipeline.page_set import pages
+    from understudy.release import Release
+    from understudy.release.release import render_pages_by
     from understudy.release.release_signature import require_key, write_signature
 
     require_key(key)
+    render_pages_by(pages)
     Release.load(release)  # nobody signs what does not fit itself
     public = write_signature(release, key)
     if not quiet:
