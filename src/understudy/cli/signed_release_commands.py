@@ -23,8 +23,11 @@ def show_release(
     as_json: Json = False,
 ) -> None:
     """Show what a release promises and holds, after checking its files and its signature."""
-    from understudy import Release  # which knows what renders its pages
+    from understudy.pipeline.page_set import pages
+    from understudy.release import Release
+    from understudy.release.release import render_pages_by
 
+    render_pages_by(pages)
     loaded = Release.load(release, signer=signer)
     if as_json:
         print_json(
@@ -47,7 +50,9 @@ def sign_release(
     quiet: Quiet = False,
 ) -> None:
     """Sign a release: manifest.sig says who vouches for it. What signed it before is replaced."""
-    from understudy import Release
+    from understudy.pipeline.page_set import pages
+    from understudy.release import Release
+    from understudy.release.release import render_pages_by
     from understudy.release.release_signature import (
         clear_unfinished,
         require_key,
@@ -56,6 +61,7 @@ def sign_release(
 
     require_key(key)
     clear_unfinished(release)
+    render_pages_by(pages)
     Release.load(release)  # nobody signs what does not fit itself
     public = write_signature(release, key)
     if not quiet:

@@ -271,6 +271,8 @@ class _Page(HTMLParser):
     Attributes:
         promise: text of its block; None where it has none.
         text: of elements that show it.
+        stack: elements that are open, and whether each has no attribute that could hide it.
+        sheet: text of its style sheet; None where none came yet.
     """
 
     def __init__(self, name: str) -> None:
@@ -278,8 +280,8 @@ class _Page(HTMLParser):
         self.promise: str | None = None
         self.text = ""
         self._name = name
-        self._stack: list[tuple[str, bool]] = []
-        self._sheet: str | None = None
+        self.stack: list[tuple[str, bool]] = []
+        self.sheet: str | None = None
         self._depth = _DEEPEST
 
     @classmethod
@@ -292,53 +294,53 @@ class _Page(HTMLParser):
         page = cls(name)
         body = text.lstrip()
         if not body.startswith("<!DOCTYPE html>") or re.search(r"<[!?]|</[^a-zA-Z]", body[1:]):
-            raise page._odd("markup that browsers read in several ways")
+            raise page.odd("markup that browsers read in several ways")
         page.feed(body)
         page.close()
-        if page._stack or page.rawdata:
-            raise page._odd("an element that is not closed")
-        sheet = hashlib.sha256((page._sheet or "").strip().encode()).hexdigest()
+        if page.stack or page.rawdata:
+            raise page.odd("an element that is not closed")
+        sheet = hashlib.sha256((page.sheet or "").strip().encode()).hexdigest()
         if sheet not in STYLE_SHEETS:
-            raise page._odd("another style sheet than its versions had")
+            raise page.odd("another style sheet than its versions had")
         return page
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Open an element."""
         self._require(tag, attrs)
         names = {name for name, _ in attrs}
-        if tag == "style" and (self._sheet is not None or self._tags != ["html", "head"]):
-            raise self._odd("several style sheets")
+        if tag == "style" and (self.sheet is not None or self._tags != ["html", "head"]):
+            raise self.odd("several style sheets")
         if ("id", "promise") in attrs:
-            plain = all(shows for _, shows in self._stack) and {*self._tags} <= _SHOWING
+            plain = all(shows for _, shows in self.stack) and {*self._tags} <= _SHOWING
             if self.promise is not None or tag != "blockquote" or names != {"id"} or not plain:
-                raise self._odd("a promise twice, or where it may not be seen")
-            self.promise, self._depth = "", len(self._stack)
+                raise self.odd("a promise twice, or where it may not be seen")
+            self.promise, self._depth = "", len(self.stack)
         elif self._is_in_block and (tag, names) != ("p", set()):
-            raise self._odd("other elements in its promise than paragraphs")
-        self._stack.append((tag, names <= _PLAIN_ATTRIBUTES))
+            raise self.odd("other elements in its promise than paragraphs")
+        self.stack.append((tag, names <= _PLAIN_ATTRIBUTES))
         if tag in _ALONE:
-            self._stack.pop()
+            self.stack.pop()
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """An element that closes itself, as some of a picture do; browsers know no other."""
         if tag not in _ALONE:
-            raise self._odd("an element that is not closed")
+            raise self.odd("an element that is not closed")
         self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
         """Close an element, the one that was opened last."""
         if self._is_in_block and tag == "p":
             self.promise = f"{self.promise}\n"
-        if not self._stack or self._stack.pop()[0] != tag:
-            raise self._odd("an element that is not closed")
-        if len(self._stack) <= self._depth:
+        if not self.stack or self.stack.pop()[0] != tag:
+            raise self.odd("an element that is not closed")
+        if len(self.stack) <= self._depth:
             self._depth = _DEEPEST
 
     def handle_data(self, data: str) -> None:
         """Text."""
         tags = self._tags
         if tags[-1:] == ["style"]:
-            self._sheet = (self._sheet or "") + data
+            self.sheet = (self.sheet or "") + data
         elif self._is_in_block:
             self.promise = f"{self.promise}{data}"
         elif {*tags} <= _OPEN:
@@ -346,17 +348,17 @@ class _Page(HTMLParser):
 
     @property
     def _tags(self) -> list[str]:
-        return [tag for tag, _ in self._stack]
+        return [tag for tag, _ in self.stack]
 
     @property
     def _is_in_block(self) -> bool:
-        return len(self._stack) > self._depth
+        return len(self.stack) > self._depth
 
     def _require(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Refuse an element or attribute that no page has."""
         given = dict(attrs)
         if tag not in _ELEMENTS or not {*given} <= _ATTRIBUTES or len(given) < len(attrs):
-            raise self._odd(f"the element {named(tag)}, or an attribute of it")
+            raise self.odd(f"the element {named(tag)}, or an attribute of it")
         fits = (
             _STYLE.fullmatch(given.get("style") or ""),
             _LINK.fullmatch(given.get("href") or ""),
@@ -364,9 +366,10 @@ class _Page(HTMLParser):
             "skip" not in (given.get("class") or "").split() or tag == "a",
         )
         if not all(fits):
-            raise self._odd(f"an attribute of {named(tag)} that no page has")
+            raise self.odd(f"an attribute of {named(tag)} that no page has")
 
-    def _odd(self, what: str) -> Fault:
+    def odd(self, what: str) -> Fault:
+        """What is said of a page that holds something that may hide what it says."""
         return Fault(f"{self._name} holds {what}, which may hide what it says")
 
 
