@@ -118,7 +118,7 @@ ATTACKS = {
         {"lower": "1960-05-01", "upper": "2010-12-31", "missing": ()},
         {"lower"},
     ),
-    "spikes": ("income", {"upper": 1e6, "lower": -1.0, "bins": 3}, {"spikes"}),
+    "spikes": ("income", {"upper": 1e6, "lower": -1.0, "bins": 3}, {"spikes", "decimals"}),
     "a confirmation of something else": (
         "age",
         {"confirmed": {"lower": "law", "bins": "judgement"}},
