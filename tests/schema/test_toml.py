@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from understudy.errors import SchemaError
-from understudy.errors import name_fault
+from understudy.errors import SchemaError, name_fault
 from understudy.schema import (
     Boolean,
     Categorical,

@@ -52,7 +52,10 @@ class Decoder:
         own = pl.Series(order.astype(np.uint32))
         # Polars takes some names for patterns ("^a$"), so a column has its own in the end alone.
         mixed = pl.DataFrame(
-            [values.drop_in_place(name).alias("").gather(own).alias(name) for name in values.columns]
+            [
+                values.drop_in_place(name).alias("").gather(own).alias(name)
+                for name in values.columns
+            ]
         )
         return identified(mixed, self.schema, start)
 

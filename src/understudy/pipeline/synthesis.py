@@ -22,13 +22,13 @@ from understudy.pipeline.late_needs import require_late_needs, telling_what_was_
 from understudy.pipeline.measuring import measured
 from understudy.pipeline.outlay import Outlay, outlay_of
 from understudy.pipeline.page_set import pages
+from understudy.pipeline.rehearsal import rehearse
 from understudy.pipeline.release_checks import (
     expected_in,
     require_arguments,
     require_possible,
     resumable_place,
 )
-from understudy.pipeline.rehearsal import rehearse
 from understudy.pipeline.request import Request, request_of
 from understudy.pipeline.run_spending import spending
 from understudy.privacy.accounting.budget import Number

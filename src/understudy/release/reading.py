@@ -223,7 +223,9 @@ def require_relations(table: pl.DataFrame, schema: Schema) -> None:
     used = {n for c in schema.derived.values() for n in sources_of(c)} | set(schema.derived)
     used |= {name for one in schema.relations for name in one.columns}
     columns = {name: column for name, column in schema.stated.items() if name in used}
-    cells = {name: _cells(table.get_column(name).alias(""), column) for name, column in columns.items()}
+    cells = {
+        name: _cells(table.get_column(name).alias(""), column) for name, column in columns.items()
+    }
     for name in schema.derived:
         if not follows(name, schema.stated, cells).all():
             raise Fault(f"the column {named(name)} does not follow from others by its rule")

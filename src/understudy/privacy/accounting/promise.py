@@ -125,10 +125,12 @@ class Promise:
             ),
         )
         unknown = {Unpaid.EXACT for number in infinite if number not in self._unpaid}
-        promise = _without(promise, {*self._unpaid.values(), *unknown})
+        left = _without(promise, {*self._unpaid.values(), *unknown})
+        # Where not even an asymptotic promise holds, δ is again that of the budget.
+        promise = promise if left.kind == "asymptotic" and not (genuine and secure) else left
         if not genuine:
-            promise = promise.not_private(FOREIGN, budget.delta)
-        return promise if secure else promise.not_private(SEEDED, budget.delta)
+            promise = promise.not_private(FOREIGN)
+        return promise if secure else promise.not_private(SEEDED)
 
 
 def _without(promise: Guarantee, unpaid: set[Unpaid]) -> Guarantee:
