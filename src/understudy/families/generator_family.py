@@ -247,8 +247,12 @@ class GeneratingMethod(Method):
     steps: Annotated[int, Field(ge=1)] = 2_000
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
-        """All numeric columns."""
-        return tuple(name for name, column in schema.columns.items() if isinstance(column, NUMERIC))
+        """All numeric columns but those of one value, which leaves nothing to draw."""
+        return tuple(
+            name
+            for name, column in schema.columns.items()
+            if isinstance(column, NUMERIC) and column.bounds[0] < column.bounds[1]
+        )
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """How few candidates there are for the parameters."""

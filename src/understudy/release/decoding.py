@@ -90,7 +90,7 @@ def dtype_of(column: Column) -> pl.DataType:
     if isinstance(column, NUMERIC):
         return _numeric_dtype(column, codes)
     values = [*(level for level in column.levels if level != ""), *codes]
-    if all(isinstance(value, bool) for value in values):
+    if values and all(isinstance(value, bool) for value in values):
         return pl.Boolean()
     if all(is_number(value) for value in values):
         return pl.Int64() if all(isinstance(value, int) for value in values) else pl.Float64()

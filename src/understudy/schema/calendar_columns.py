@@ -48,7 +48,7 @@ class Calendar(Numeric):
     def bounds(self) -> tuple[float, float]:
         """Lower and upper bound in units of the line."""
         ends: Any = self
-        low, high = _places(type(self), self.unit_seconds, (ends.lower, ends.upper))
+        low, high = _places(self._seconds, self.unit_seconds, (ends.lower, ends.upper))
         return float(low), float(high)
 
     @property
@@ -56,7 +56,7 @@ class Calendar(Numeric):
         """Bins of whole units."""
         declared: Any = self
         bins = declared.bins
-        edges = bins if isinstance(bins, int) else _places(type(self), self.unit_seconds, bins)
+        edges = bins if isinstance(bins, int) else _places(self._seconds, self.unit_seconds, bins)
         low, high = (int(bound) for bound in self.bounds)
         return integer_intervals(low, high, edges, (), self._show)
 
@@ -107,9 +107,11 @@ class Calendar(Numeric):
 
 
 @lru_cache(maxsize=4096)  # asked for again whenever a column's bins are
-def _places(kind: type[Calendar], unit: int, values: tuple[Any, ...]) -> tuple[int, ...]:
+def _places(
+    seconds: Callable[[Any], int | None], unit: int, values: tuple[Any, ...]
+) -> tuple[int, ...]:
     """Places of bounds or edges, in units of so many seconds."""
-    return tuple(int(kind._seconds(value) or 0) // unit for value in values)
+    return tuple(int(seconds(value) or 0) // unit for value in values)
 
 
 @cache

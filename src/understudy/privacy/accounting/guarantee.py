@@ -136,16 +136,10 @@ class Guarantee:
         """Whether the proof behind ε leaves out an unpaid leak."""
         return self.kind == "conditional" and bool(self.leaks)
 
-    def not_private(self, reason: str, delta: Fraction | None = None) -> Guarantee:
-        """The guarantee `none`, with the reason among the leaks.
-
-        Args:
-            reason: in a sentence.
-            delta: that was asked for; None for the one that stands here already.
-        """
-        told = self if delta is None else replace(self, delta=delta)
+    def not_private(self, reason: str) -> Guarantee:
+        """The guarantee `none`, with the reason among the leaks."""
         return replace(
-            told, kind="none", epsilon=None, rho=None, mu=None, leaks=(*self.leaks, reason)
+            self, kind="none", epsilon=None, rho=None, mu=None, leaks=(*self.leaks, reason)
         )
 
     def asymptotic(self) -> Guarantee:

@@ -129,8 +129,8 @@ class Promise:
         # Where not even an asymptotic promise holds, δ is again that of the budget.
         promise = promise if left.kind == "asymptotic" and not (genuine and secure) else left
         if not genuine:
-            promise = promise.not_private(FOREIGN, budget.delta)
-        return promise if secure else promise.not_private(SEEDED, budget.delta)
+            promise = promise.not_private(FOREIGN)
+        return promise if secure else promise.not_private(SEEDED)
 
 
 def _without(promise: Guarantee, unpaid: set[Unpaid]) -> Guarantee:

@@ -1,0 +1,288 @@
+"""What a schema may declare ends in a whole release, or in a refusal before anything is paid.
+
+`ODD_TABLES=2000 pytest tests/end_to_end/test_odd_tables.py` tries as many, and every method.
+"""
+
+import json
+import os
+import sqlite3
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyreadstat
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import understudy as us
+from odd_names import NAMES, NO_NAMES
+from odd_tables import go_the_way, odd_tables
+from schemas import PEOPLE
+from understudy.errors import DataError, MethodError, SchemaError
+from understudy.methods import METHODS
+from understudy.pipeline import rehearsal
+from understudy.pipeline.request import request_of
+from understudy.release import Release
+from understudy.report.public import public_page
+
+FORMATS = ("csv", "sav", "dta")
+MANY = int(os.environ.get("ODD_TABLES", "0"))
+METHOD = st.sampled_from(["auto", *METHODS] if MANY else ["auto", "auto", "independent", "mst"])
+REQUESTS = st.fixed_dictionaries(
+    {"delta": st.sampled_from([0, "1e-6"]), "epsilon": st.sampled_from(["0.01", "1", "20"])}
+)
+
+
+@settings(
+    max_examples=MANY or 40,
+    derandomize=not MANY,
+    database=None,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+)
+@given(odd_tables(), REQUESTS, METHOD)
+def test_odd_tables_end_in_a_whole_release_or_cost_nothing(odd, request, method):
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / "release"
+        go_the_way(odd.schema, odd.rows, place, formats=FORMATS, method=method, **request)
+
+
+ONE = {
+    "category": 'kind = "categorical"\nlevels = ["u"]',
+    "empty category": 'kind = "categorical"\nlevels = [""]',
+    "ordinal": 'kind = "ordinal"\nlevels = [3]',
+    "integer": 'kind = "integer"\nlower = 3\nupper = 3',
+    "real in one bin": 'kind = "continuous"\nlower = 2\nupper = 2.5\nbins = 1',
+    "text beside a number": 'kind = "integer"\nlower = 3\nupper = 3\nmissing = ["n/a"]',
+    "date": 'kind = "date"\nlower = 2020-02-29\nupper = 2020-02-29\nbins = 1',
+    "time": 'kind = "time"\nlower = 10:00:01\nupper = 10:00:01',
+    "duration": 'kind = "duration"\nlower = "PT5H"\nupper = "PT5H"\nbins = 1',
+}
+VALUES = {"real in one bin": "2.5", "date": "2020-02-29", "time": "10:00:01", "duration": "PT5H"}
+VALUES |= {"category": "u", "empty category": None}
+BESIDE = """
+[columns.g]
+kind = "categorical"
+levels = ["a", "b"]
+source = "made up"
+reviewed = true
+[columns.x]
+kind = "continuous"
+lower = -5
+upper = 5
+bins = 8
+source = "made up"
+reviewed = true
+"""
+
+
+@pytest.mark.parametrize("kind", ONE)
+@pytest.mark.parametrize("method", ["auto", "pmse"])
+def test_a_column_of_one_value_is_released_and_answered_like_others(kind, method, tmp_path):
+    """Of many rows, so that second moments are bought, in which it has no width."""
+    n, rng = 2_000 if method == "auto" else 40, np.random.default_rng(1)
+    text = f'[columns.one]\n{ONE[kind]}\nsource = "made up"\nreviewed = true\n'
+    rows = pl.DataFrame(
+        {
+            "one": pl.Series([VALUES.get(kind, "3")] * n, dtype=pl.String),
+            "g": rng.choice(["a", "b"], n),
+            "x": rng.normal(size=n).clip(-5, 5),
+        }
+    )
+    for k, schema in enumerate((text + BESIDE, text)):
+        request = {"epsilon": 20, "delta": "1e-6", "method": method, "formats": FORMATS}
+        go_the_way(us.Schema.loads(schema), rows, tmp_path / f"release-{k}", **request)
+
+
+def test_a_group_of_everybody_has_the_mean_of_all():
+    column = ONE["category"] + '\nsource = "made up"\nreviewed = true\n'
+    schema = us.Schema.loads(f"[columns.one]\n{column}{BESIDE}")
+    rng, n = np.random.default_rng(2), 3_000
+    rows = pl.DataFrame({"one": ["u"] * n, "g": ["a"] * n, "x": rng.normal(size=n).clip(-5, 5)})
+    release = us.synthesize(rows, schema, epsilon=20, delta="1e-6", insecure_noise_seed=1, seed=1)
+    alone = us.analyze(release, "mean", "x").table["estimate"].to_numpy()
+    group = us.analyze(release, "mean", "x ~ one").table["estimate"].to_numpy()
+    assert abs(alone[0] - group[0]) < 0.02
+
+
+# --- names ------------------------------------------------------------------------------------
+
+
+def named(names, n=40):
+    """A table with columns of these names, levels and whole numbers in turn."""
+    rng = np.random.default_rng(3)
+    kinds = ["u", "v"], list(range(40))
+    return pl.DataFrame({name: rng.choice(kinds[k % 2], n) for k, name in enumerate(names)})
+
+
+def accepted(draft):
+    """A draft as a hurried steward accepts it."""
+    return us.Schema.loads(
+        draft.replace("reviewed = false", "reviewed = true").replace('source = ""', 'source = "x"')
+    )
+
+
+def test_columns_of_any_names_stand_in_one_release(tmp_path):
+    rows = named(NAMES)
+    schema = accepted(us.draft(rows))
+    assert schema.names == NAMES
+    place = tmp_path / "release"
+    request = {"epsilon": 100, "method": "independent", "formats": FORMATS}
+    assert not go_the_way(schema, rows.head(40), place, **request).refused
+    release = us.Release.load(place, frame="polars")
+    assert tuple(release.sets[0].columns) == NAMES
+    sav, _ = pyreadstat.read_sav(str(place / "synthetic/set-1.sav"))
+    dta, _ = pyreadstat.read_dta(str(place / "synthetic/set-1.dta"))
+    assert sav.shape[1] == dta.shape[1] == len(NAMES)
+
+
+@pytest.mark.parametrize(
+    "name", ["count", "len", "literal", "index", "*", "^a$", "^.*$", "a\nb", "=1+1", "é" * 32]
+)
+def test_a_name_that_libraries_use_themselves_is_as_good_as_any(name, tmp_path):
+    for k, values in enumerate((["u", "v"], [0, 7], [True, False])):
+        rows = pl.DataFrame({name: values * 200, "a": ["x", "y", "y", "x"] * 100})
+        request = {"epsilon": 50, "delta": "1e-6", "formats": FORMATS}
+        way = go_the_way(accepted(us.draft(rows)), rows, tmp_path / f"{k}", **request)
+        assert not way.refused
+
+
+def in_sqlite(rows, folder):
+    place = folder / "t.db"
+    quoted = ['"{}"'.format(name.replace('"', '""')) for name in rows.columns]
+    with sqlite3.connect(place) as base:
+        base.execute(f"CREATE TABLE t ({', '.join(quoted)})")
+        marks = ", ".join("?" * len(quoted))
+        base.executemany(f"INSERT INTO t VALUES ({marks})", rows.rows())
+    return us.Query(f"sqlite:///{place}", "SELECT * FROM t")
+
+
+def in_workbook(rows, folder):
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for line in (rows.columns, *rows.rows()):
+        book.active.append(list(line))
+    for cell in book.active[1]:
+        cell.data_type = "s"  # "=1+1" is a name, too
+    book.save(folder / "t.xlsx")
+    return folder / "t.xlsx"
+
+
+def written(rows, folder, ending, how):
+    getattr(rows, how)(folder / f"t.{ending}")
+    return folder / f"t.{ending}"
+
+
+def in_lines(rows, folder):
+    place = folder / "t.jsonl"
+    place.write_text("".join(json.dumps(one) + "\n" for one in rows.to_dicts()), encoding="utf-8")
+    return place
+
+
+READERS = {
+    "pandas": lambda rows, _: rows.to_pandas(),
+    "arrow": lambda rows, _: rows.to_arrow(),
+    "csv": lambda rows, folder: written(rows, folder, "csv", "write_csv"),
+    "parquet": lambda rows, folder: written(rows, folder, "parquet", "write_parquet"),
+    "arrow file": lambda rows, folder: written(rows, folder, "arrow", "write_ipc"),
+    "json lines": in_lines,
+    "sqlite": in_sqlite,
+    "workbook": in_workbook,
+}
+ALIKE = {"sqlite": str.lower}
+"""Where names that differ by their case alone are one."""
+LONG = {"workbook": 256}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_every_reader_takes_any_names(reader, tmp_path):
+    alike, longest = ALIKE.get(reader, str), LONG.get(reader, 10_000)
+    names = tuple({alike(name): name for name in NAMES if len(name) <= longest}.values())
+    data = READERS[reader](named(names, 6), tmp_path)
+    schema = accepted(us.draft(data))
+    assert set(schema.names) == set(names)
+    assert us.check(data, schema).findings == ()
+
+
+@pytest.mark.parametrize("name", NO_NAMES)
+def test_what_is_no_name_is_refused_in_draft_and_schema(name):
+    rows = pl.DataFrame({"a": ["x", "y"], name: ["u", "v"]})
+    for data in (rows, rows.to_pandas()) if "\x00" not in name else (rows,):
+        with pytest.raises(DataError, match=r"^Column 2 of the table has .*; rename it, or leave"):
+            us.draft(data)
+    declared = f"[columns.{json.dumps(name)}]\n{ONE['category']}"
+    with pytest.raises(SchemaError, match=r"column 1 has .*; give it another name, in the table"):
+        us.Schema.loads(declared)
+
+
+def test_an_unnamed_column_of_a_file_can_be_left_out(tmp_path):
+    """As R writes row names: the others are read, and no other column is taken for it."""
+    place = tmp_path / "t.csv"
+    place.write_text(",column_0\n1,x\n2,y\n", encoding="utf-8")
+    schema = us.Schema.loads(
+        '[columns.column_0]\nkind = "categorical"\nlevels = ["x", "y"]\nreviewed = true\n'
+    )
+    for data in (place, pl.read_csv(place, has_header=True).to_pandas()):
+        assert us.check(data, schema).findings == ()
+
+
+# --- the rehearsal ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    monkeypatch.setattr(rehearsal, "_PASSED", set())
+    return us.Schema.loads(PEOPLE)
+
+
+ROWS = pl.DataFrame({"city": ["Aa", "Bb"] * 20, "age": [*range(40)]})
+
+
+def broken(*_, **__):
+    raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+
+BROKEN = {
+    "a page": (public_page, "_context"),
+    "a file": (Release, "_fill_noisy"),
+    "loading": (Release, "load"),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_what_breaks_a_release_breaks_one_of_made_up_records_first(what, asked, monkeypatch):
+    monkeypatch.setattr(*BROKEN[what], broken)
+    with pytest.raises(MethodError, match=r"made-up records .*nothing was spent") as refusal:
+        us.synthesize(ROWS, asked, epsilon=1)
+    assert not getattr(refusal.value, "__notes__", ())
+
+
+def test_formats_are_tried_beforehand(asked, monkeypatch):
+    monkeypatch.setitem(row_exports._WRITERS, "dta", broken)
+    us.synthesize(ROWS, asked, epsilon=1)
+    with pytest.raises(MethodError, match="nothing was spent"):
+        us.synthesize(ROWS, asked, epsilon=1, also="sav,dta")
+
+
+def test_a_request_is_rehearsed_once_and_by_its_public_facts_alone(asked, monkeypatch):
+    """Of few records, whatever the schema says of their number; by no row."""
+    made = []
+    monkeypatch.setattr(Release, "write", lambda release, *_: made.append(release))
+    monkeypatch.setattr(Release, "load", lambda *_, **__: None)
+    public = asked.model_copy(update={"rows": "public", "n_rows": 10**9, "row_limit": None})
+    open_ = asked.model_copy(update={"row_limit": None})
+    for schema in (asked, asked, public, open_):
+        us_request = {"method": "mst", "epsilon": "0.001", "delta": 0, "sets": 3}
+        shares = {"options": None, "rows_share": "0.05"}
+        rehearsal.rehearse(request_of(schema, **us_request, **shares))
+    assert len(made) == 3
+    assert all(one.manifest.n_rows <= rehearsal.RECORDS for one in made)
+    assert not any(one.manifest.secure for one in made)
+
+
+def test_nothing_of_a_rehearsal_stays_on_the_disk(asked, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    us.synthesize(ROWS, asked, epsilon=1)
+    assert list(tmp_path.iterdir()) == []
