@@ -16,6 +16,9 @@ from schemas import column
 from understudy.cli.terminal import plan_text
 from understudy.cli.terminal.plan_text import plan_json
 from understudy.errors import InferenceError, SchemaError
+from understudy.inference.estimates.analysis_records import Records
+from understudy.pipeline.expected_answers import with_skewed_numbers
+from understudy.release.decoding import decode
 
 N, TOP = 6_000, 10_000.0
 ANALYSES = ["ols pay ~ age", "mean pay ~ sex", "ols age ~ pay"]
@@ -170,3 +173,21 @@ def test_a_release_with_it_loads_and_verifies(tmp_path):
     assert loaded.schema.columns["pay"].typical == (0, 2_000)
     told = understudy_verify.verify(tmp_path / "release")
     assert not [rule for rule in told if "broken" in rule]
+
+
+@pytest.mark.parametrize("codes", [{}, {"missing": [-1]}, {"missing": ["", "none"]}])
+def test_codes_stay_as_they_are(codes):
+    schema = us.Schema.loads(
+        column("pay", "integer", lower=0, upper=1_000, typical=[0, 50], **codes)
+        + column("sex", "categorical", levels=["f", "m"])
+    )
+    rng = np.random.default_rng(5)
+    even = decode(schema.domain.draw(4_000, rng.random), schema, rng)
+    found = with_skewed_numbers(even, schema, ())
+    before, after = (Records.of(each, schema, ("pay",)) for each in (even, found))
+    assert (before.complete() == after.complete()).all()
+    assert before.complete().all() != bool(codes)
+    within = after.numbers["pay"][after.complete()] <= 50
+    assert 0.93 < within.mean() < 0.97
+    plan = us.plan(schema, epsilon=1, delta="1e-6", analyses=["mean pay ~ sex"], assume_rows=2_000)
+    assert plan.ranges

@@ -285,9 +285,9 @@ def with_skewed_numbers(
         elif column.decimals is not None:
             values = values.round(column.decimals)
         own = rows[name]
-        is_code = own.is_null() | own.is_in(list(column.codes)) if column.codes else own.is_null()
+        has_number = pl.Series(Records.of(rows, schema, (name,)).complete())
         drawn = pl.Series(name, np.clip(values, low, high)).cast(own.dtype)
-        changed[name] = rows.select(pl.when(is_code).then(own).otherwise(drawn)).to_series()
+        changed[name] = drawn.zip_with(has_number, own)
     return rows.with_columns(**changed)
 
 
