@@ -513,3 +513,33 @@ def test_units_below_the_names_keep_no_column_from_being_numbers(decimal, tmp_pa
     (tmp_path / "a.csv").write_text(f"{head}\nkg;cm\n{rest}", encoding="utf-8")
     columns = Schema.loads(draft(tmp_path / "a.csv")).columns
     assert [column.kind for column in columns.values()] == ["continuous", "continuous"]
+
+
+LOOKS = {
+    "euro": ([f"€ {k}" for k in range(60)], "numbers"),
+    "percent": ([f"{k}%" for k in range(60)], "numbers"),
+    "another minus": ([f"\u2212{k}" for k in range(60)], "numbers"),
+    "brackets": ([f"({k})" for k in range(1, 60)], "numbers"),
+    "other digits": (["\uff11\uff12", "\uff13\uff14"] * 30, "numbers"),
+    "underscores": ([f"{k}_000" for k in range(1, 60)], "numbers"),
+    "days by points": ([f"{k}.12.2020" for k in range(1, 31)] * 2, "days"),
+    "codes": (["00501", "01234"] * 30, ""),
+    "words": (["a", "b"] * 30, ""),
+    "months": (["Mar-2018", "2018-04"] * 30, ""),
+    "plain numbers and words": (["1", "2", "unknown"] * 20, ""),
+}
+
+
+@pytest.mark.parametrize("case", LOOKS)
+def test_texts_that_look_like_something_else_are_told(case):
+    values, meant = LOOKS[case]
+    text = draft(
+        pl.DataFrame(
+            {"x": values, "y": ["a", "b"] * (len(values) // 2) + ["a"] * (len(values) % 2)}
+        )
+    )
+    told = [
+        line for line in text.splitlines() if line.startswith("#   'x': ") and "are read as" in line
+    ]
+    assert len(told) == bool(meant)
+    assert not meant or told[0].startswith(f"#   'x': {meant}, which")

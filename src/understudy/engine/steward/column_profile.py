@@ -41,6 +41,10 @@ ABSENT_WORDS: Final = tuple(
 """The same in the letters in which programs write them: a public list, whatever a table holds."""
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _LEADING_ZERO = r"^[+-]?0[0-9]"  # "007" is a code, not the number 7
+# As people write numbers and days that are read as text: € 5, 12%, −3, (4), 1_000, 24.12.2020.
+_MARKED_NUMBER = r"^[\s\p{Sc}(+\u2212-]*\p{Nd}[\p{Nd}.,_'\s\u00a0\u202f]*[\s)%\p{Sc}]*$"
+_OTHER_DAY = r"^[0-9]{1,4}[./-][0-9]{1,2}[./-][0-9]{1,4}$"
+_NEARLY_ALL = 0.9
 _INFINITE = r"^[+-]?inf(inity)?$"
 _DAY = r"^([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?$"
 _ZONE = r"[T ].*(Z|[+-][0-9:]+)$"
@@ -68,6 +72,8 @@ class Profile:
         whole: whether all numbers are whole.
         decimals: most digits behind the point, as numbers are written; None if some are powers of
             ten, or have too many digits to be written so by people.
+        meant: what texts rather are, in words, though they are not written so that they are read as
+            it; "" for none.
         timezone: where moments that name a zone are taken to be local.
     """
 
@@ -83,6 +89,7 @@ class Profile:
     high: float = 0.0
     whole: bool = True
     decimals: int | None = None
+    meant: str = ""
     timezone: str = ""
 
 
@@ -159,6 +166,7 @@ class Profiler:
             high=seen.get("high") or 0.0,
             whole=bool(seen.get("whole", True)),
             decimals=_decimals(seen),
+            meant=_meant(seen) if shape == "text" else "",
             timezone=_zone(self._types[key], seen) if shape == "datetime" else "",
         )
 
@@ -233,6 +241,8 @@ def _text_questions(key: str) -> dict[str, pl.Expr]:
         "n_unlike": (text == UNLIKE).sum(),
         "n_values": (filled & ~absent).sum(),
         "n_numbers": word.str.contains(_NUMBER).sum(),
+        "n_marked": word.str.contains(_MARKED_NUMBER).sum(),
+        "n_other_days": (word.str.contains(_OTHER_DAY) & seconds_of_days(text).is_null()).sum(),
         "n_codes": word.str.contains(_LEADING_ZERO).sum(),
         "n_infinite": lower.str.contains(_INFINITE).sum(),
         "n_days": seconds_of_days(text).is_not_null().sum(),
@@ -244,6 +254,17 @@ def _text_questions(key: str) -> dict[str, pl.Expr]:
         "n_texts": text.approx_n_unique(),
         "words": text.filter(absent).unique().implode(),
     }
+
+
+def _meant(seen: dict[str, Any]) -> str:
+    """What texts rather are; codes with leading zeros are texts."""
+    least = _NEARLY_ALL * seen["n_values"]
+    if seen["n_other_days"] > least:
+        return "days, which are read as YYYY-MM-DD"
+    written = seen["n_marked"] - seen["n_numbers"]
+    if written and seen["n_marked"] > least and not seen["n_codes"]:
+        return "numbers, which are read as plain digits with a minus and a point"
+    return ""
 
 
 _SHAPES: Final[dict[Shape, str]] = {

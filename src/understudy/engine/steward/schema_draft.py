@@ -162,6 +162,7 @@ def draft(data: object, *, title: str = "", codebook: Codebook | None = None) ->
     proposed = {n: c for n, c in columns.items() if n not in sourced and is_proposed(c)}
     alike = rows.lazy if n_headers else data
     found = disagreements(alike, {**sourced, **proposed}, form)
+    notes += _meant_text(profiles)
     notes += _asked_text(columns, profiles, profiler)
     notes += _book_text(book, [one.line() for one in found if one.column not in proposed])
     notes += _proposed_text([name for name in proposed if any(o.column == name for o in found)])
@@ -288,6 +289,13 @@ def _book_text(book: Codebook, findings: list[str]) -> str:
         told += "#\n# CONFIDENTIAL: rows and codebook do not agree here; no entry was changed:\n"
         told += "".join(f"#   {line(finding)}\n" for finding in findings)
     return told + commented("Worth knowing", book.notes)
+
+
+def _meant_text(profiles: Sequence[Profile]) -> str:
+    """Columns of texts that rather are something else, for the heading."""
+    lines = [f"#   {one.name!r}: {one.meant}.\n" for one in profiles if one.meant]
+    head = "#\n# CONFIDENTIAL: read as text, but nearly all of it looks like something else. Write it\n"
+    return f"{head}# so in the file, to have it read:\n" + "".join(lines) if lines else ""
 
 
 def _asked_text(
