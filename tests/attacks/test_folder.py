@@ -27,6 +27,7 @@ from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.release.bundle import digest
 from understudy.release.decoding import without_formulas
 from understudy.release.measurement import Measurement
+from understudy.release.mechanism_table import STATED_ELSEWHERE
 from understudy.release.release_signature import clear_unfinished
 from understudy_verify import verify
 
@@ -367,7 +368,7 @@ ALTERED = {
     "more cells stated": (set_at("measurements", 1, "cells", value=9), "number of cells"),
     "columns of nobody": (set_at("measurements", 1, "columns", value=["town"]), "not have"),
     "bins of levels": (set_at("measurements", 1, "bins", value={"city": 3}), "not numeric"),
-    "kind without cells": (set_at("measurements", 1, "kind", value="exact"), "has cells, or"),
+    "kind without cells": (set_at("measurements", 1, "kind", value="exact"), "have bought"),
     "unknown kind": (set_at("measurements", 1, "kind", value="rows"), "measurements.1.kind"),
     "endless scale": (set_at("measurements", 1, "scale", value="1/0"), "measurements.1.scale"),
     "negative spread": (set_at("measurements", 1, "stddev", value=-1), "measurements.1.stddev"),
@@ -377,7 +378,7 @@ ALTERED = {
             set_at("measurements", 1, "law", value="truncated_laplace")(folder),
             in_cells(lambda t: t.with_columns(count=pl.lit(-1, pl.Int64)))(folder),
         ),
-        "not what its price buys",
+        "cannot have bought",
     ),
     "step more than the budget": (
         lambda folder: (
@@ -516,6 +517,8 @@ def test_a_noisy_table_of_any_kind_cannot_be_cut_short(published, tmp_path, kind
         altered = cut if how == "last" else pl.concat([cut, table.head(1)])
     altered.write_parquet(file)
     entry["cells"] = altered.height
+    if lines:  # of which the ledger says as well how many cells there are
+        manifest["ledger"][entry["ledger_entry"] - 1]["cells"] = altered.height + 1
     put(folder, manifest)
     remade(folder)
     assert "other cells" in sentence(folder)
@@ -528,10 +531,10 @@ LINES = {
     "no edges": ({"bins": {}}, "other states"),
     "edges of levels": ({"bins": {"city": 2}}, "not numeric"),
     "a column that is not there": ({"columns": ["wealth"], "bins": {}}, "does not have"),
-    "a column of levels": ({"columns": ["city"], "bins": {}}, "malformed"),
+    "a column of levels": ({"columns": ["city"], "bins": {}}, "asks for other numbers"),
     "two columns": ({"columns": ["income", "age"]}, "one column"),
     "no column": ({"columns": []}, "one column"),
-    "another kind": ({"kind": "table"}, "other states"),
+    "another kind": ({"kind": "table"}, "cannot have bought"),
 }
 
 
@@ -623,19 +626,19 @@ EVIL = "\x1b]0;pwned\x07\x1b[31m[link=http://evil.example]x[/link]\u202egnp\n\x9
 
 def with_evil_texts(folder):
     manifest = manifest_of(folder)
-    manifest["method"] = manifest["reason"] = manifest["rows_obtained"] = EVIL
-    for entry in manifest["ledger"]:
-        entry.update(mechanism=EVIL, query=EVIL, noise=EVIL, sensitivity=EVIL)
+    manifest["method"] = manifest["reason"] = EVIL
+    words = {"mechanism": STATED_ELSEWHERE, "epsilon": None, "epsilon_exact": None}
+    words |= {"query": EVIL, "noise": EVIL, "sensitivity": EVIL}  # of another system, any words
+    for one in manifest["measurements"]:
+        manifest["ledger"][one["ledger_entry"] - 1].update(words)
     guarantee = manifest["guarantee"]
     guarantee["conditions"] = guarantee["leaks"] = [EVIL]
-    guarantee |= {"kind": "none", "epsilon": None, "rho": None, "mu": None}  # it knows no mechanism
+    guarantee |= {"kind": "none", "epsilon": None, "rho": None, "mu": None}
     for public in manifest["guarantee"]["public_inputs"]:
         public.update(what=EVIL, source=EVIL, note=EVIL)
     promise = Guarantee.from_json(manifest["guarantee"])
     manifest["guarantee"]["statement"] = promise.statement
     manifest["software"] = {EVIL: EVIL}
-    for one in manifest["measurements"]:
-        one["law"] = EVIL
     put(folder, manifest)
     schema = us.Schema.load(folder / "schema.toml").model_copy(update={"title": EVIL})
     schema.save(folder / "schema.toml")
