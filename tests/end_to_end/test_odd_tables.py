@@ -25,6 +25,7 @@ from understudy.methods import METHODS
 from understudy.pipeline import rehearsal
 from understudy.pipeline.request import request_of
 from understudy.release import Release
+from understudy.release.exports import row_exports
 from understudy.report.public import public_page
 
 FORMATS = ("csv", "sav", "dta")
