@@ -9,7 +9,7 @@ import understudy
 TESTS = Path(__file__).parents[1]
 PACKAGE = Path(understudy.__file__).parent
 ACROSS = {
-    *("attacks", "benchmarks", "boundary", "contract", "end_to_end", "faults"),
+    *("attacks", "benchmarks", "boundary", "contract", "end_to_end", "faults", "golden"),
     *("lemmas", "oracles", "r", "studies"),
 }
 """Rooms of tests of the whole, or of what stands beside the package."""
