@@ -849,7 +849,9 @@ class Release:
         for mechanism, cost, kinds, laws in PURCHASES:
             fits = not kinds if told is None else told["kind"] in kinds and told["law"] in laws
             if mechanism == named and cost in possible and fits:
-                if (cost == "as published" and FLOATING not in leaks) or (cost == "free" > leaks):
+                if cost == "as published" and FLOATING not in leaks:
+                    return ""
+                if cost == "free" and not leaks:  # a leak must name what was left in
                     return ""
                 return "" if named == ELSEWHERE and self.promise["kind"] != "none" else cost
         return ""

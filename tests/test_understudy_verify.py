@@ -84,6 +84,7 @@ NAMED = {
     **{"ledger": "step", "measurements": "measurement", "analyses": "analysis"},
     **{"amendments": "amendment", "network": "edge", "answers": "answer"},
     "public_inputs": "public input",
+    "contradictions": "contradiction",
 }
 """How the checker calls an entry of a manifest by its name."""
 

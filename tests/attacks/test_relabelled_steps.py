@@ -34,6 +34,7 @@ from understudy.release.measurement_kind import Kind
 from understudy.release.mechanism_table import PURCHASES, STATED_ELSEWHERE, TABLES, purchase_of
 from understudy.release.noise_check import _purchase
 from understudy.release.priced_noise import RULES
+from understudy.release.promise_block import RENDERED
 from understudy.release.shape import FORMATS, Fault
 from understudy_verify import PURCHASES as CHECKED
 from understudy_verify import Release, verify
@@ -176,8 +177,9 @@ def test_what_another_system_states_is_never_promised(bases, tmp_path):
         copy = folder.copy()
         none = {"kind": kind, "epsilon": None, "rho": None, "mu": None, "statement": words}
         copy.manifest["guarantee"] |= none
-        for page in ("README.md", "report.html"):
+        for page in ("README.md", "report.html", "codebook.html"):
             copy.replace(page, old, words)
             copy.replace(page, size, "This release is NOT private")
+            copy.replace(page, f"{RENDERED}{us.__version__}", f"{RENDERED}0.0.1")
         believed = refused_by(copy.lay(tmp_path / kind)) == (False, False)
         assert believed == (kind == "none"), kind

@@ -165,6 +165,8 @@ def run(folder, command, said, *, kill=None, power=False, delay=0, ledger="", mo
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     for name in CALLS:
         machine.watch(name)
+    # A release of made-up records spends nothing: what comes to the disk before it has no say.
+    synthesis.rehearse = lambda *_given, **_more: None
     append = Ledger._append
 
     def appended(self, entry):

@@ -238,15 +238,13 @@ reviewed = true
 
 
 def test_columns_in_a_rule_over_columns_measured_apart_are_refused(small, population):
-    """Drawing again what the rule forbids moves the share of "f" by three standard errors."""
+    """Their product is scaled to hold what was measured, which no combining rule takes in."""
     ruled = us.Schema.loads(SMALL + RULED)
     possible = population.copy()
     possible[0, 0] = 0
     counts = np.random.default_rng(1).multinomial(N, possible.reshape(-1) / possible.sum())
     arguments = {"epsilon": 30, "sets": 3, "options": {"sets": "split"}, "insecure_noise_seed": 1}
     made = us.synthesize(rows_of(counts), ruled, method="empirical-cdf", **arguments)
-    share = counts.reshape(SIZES)[0].sum() / N
-    assert abs((made.tables[0]["sex"] == "f").mean() - share) > 0.03
     assert "forbids combinations of columns that were measured apart" in refusal(
         made, "proportion", "sex"
     )
@@ -370,7 +368,7 @@ def test_what_is_shown_and_what_is_kept(small, measured, released):
 def test_bins_absence_and_outsiders_are_mentioned(schema, measured, released, people):
     rng = np.random.default_rng(1)
     table = measured(("age", "income"), rng.integers(20, 90, (4, 4)), 1.0, outside=40.0)
-    made = released(people(100, 1), measurements=(table,))
+    made = released(people(2_000, 1), measurements=(table,))
     notes = " ".join(us.analyze(made, "mean", "income ~ age").notes)
     assert "of the half-width is for where numbers of age, income lie within their bins" in notes
     assert "count as the bounds: income (beyond 100)." in notes

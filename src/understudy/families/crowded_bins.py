@@ -134,7 +134,7 @@ def crowded(column: Numeric, masses: Floats, stddev: float) -> list[Crowd]:
         >>> from understudy.schema import Integer
         >>> pay = Integer(kind="integer", lower=0, upper=99, bins=10)
         >>> crowded(pay, np.array([9.0, 11, 10, 90, 9, 10, 9, 4, 2, 1]), 2.0)
-        [Crowd(low=30.0, high=40.0, excess=80.0)]
+        [Crowd(low=30.0, high=40.0, excess=79.0)]
     """
     states, edges, single = bins_on_line(column)
     own = np.maximum(masses[states], 0.0)

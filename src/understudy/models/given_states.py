@@ -52,12 +52,13 @@ def given(model: Model, evidence: Evidence) -> Model | None:
 
 def _product(model: ProductModel, evidence: Evidence) -> ProductModel | None:
     """Its weights without those of other states; what has no weight counts as even, as there."""
-    weights = [np.maximum(own, 0).astype(np.float64) for own in model.weights]
-    weights = [own if own.any() else np.ones_like(own) for own in weights]
+    weights = [own if own.any() else np.ones_like(own) for own in model.factors]
     if not model.domain.has_weight(weights):
         weights = [np.ones_like(own) for own in weights]
     fitting = [own * evidence.get(j, True) for j, own in enumerate(weights)]
-    return replace(model, weights=tuple(fitting)) if model.domain.has_weight(fitting) else None
+    if not model.domain.has_weight(fitting):
+        return None
+    return replace(model, weights=tuple(fitting), are_factors=True)
 
 
 def _table(model: TableModel, evidence: Evidence) -> TableModel | None:

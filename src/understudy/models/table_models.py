@@ -88,7 +88,7 @@ def unravel(codes: NDArray[np.int64], sizes: tuple[int, ...]) -> States:
 class ProductModel:
     """Columns with given one-way distributions, independent but for the structural zeros.
 
-    Weights of the product are such that records have these distributions given the rules, as far as
+    Factors of the product are such that records have these distributions given the rules, as far as
     that can be (`Domain.raked`).
 
     Attributes:
@@ -97,24 +97,29 @@ class ProductModel:
             is uniform; if no allowed cell has weight, records are uniform over the allowed cells.
         numbers: by name of a column of numbers, its place and how its bins become numbers; others
             are spread over their bins.
+        are_factors: whether the weights are those of the product itself, which records are drawn
+            by as they are.
     """
 
     domain: Domain
     weights: tuple[NDArray[Any], ...]
     numbers: Mapping[str, tuple[int, WithinBins]] = field(default_factory=dict)
+    are_factors: bool = False
 
     in_parts: ClassVar[bool] = True
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw independent records."""
-        states: States = [*self.domain.draw(n_rows, rng.random, self._product)]
+        states: States = [*self.domain.draw(n_rows, rng.random, self.factors)]
         values = {name: within.draw(states[j], rng) for name, (j, within) in self.numbers.items()}
         return Sample(states, values)
 
     @cached_property
-    def _product(self) -> list[NDArray[np.float64]]:
+    def factors(self) -> list[NDArray[np.float64]]:
+        """Weight of each state in the product, one array per column."""
         weights = [np.maximum(w, 0).astype(np.float64) for w in self.weights]
-        return self.domain.raked(weights) if self.domain.boxes else weights
+        as_they_are = self.are_factors or not self.domain.boxes
+        return weights if as_they_are else self.domain.raked(weights)
 
 
 def projected(counts: ArrayLike, total: ArrayLike) -> Floats:

@@ -175,7 +175,7 @@ def contradictions(
         told = [
             _told(one, own.counts[column], (n_rows, rows_stddev), 1 + _FIT + own_noise, tail)
             for own in sets
-            if own.n_records
+            if own.counts[column].any()
         ]
         distance, noise = max((own for own in told if own is not None), default=(0.0, 0.0))
         if distance:

@@ -1,5 +1,6 @@
 """DDI, Frictionless and Croissant say what the schema says, and no figure of the rows."""
 
+import hashlib
 import json
 import xml.etree.ElementTree as ET
 
@@ -21,6 +22,7 @@ from understudy.release.exports.data_package_export import (
 from understudy.release.exports.ddi_export import codebook_xml, require_codebook
 from understudy.release.exports.metadata_files import METADATA, require_metadata, row_files
 from understudy.release.exports.variable_facts import variables
+from understudy.release.promise_block import RENDERED
 from understudy.release.shape import Fault
 
 DDI = "{ddi:codebook:2_5}"
@@ -157,6 +159,11 @@ def test_a_release_without_descriptions_is_read(made, folder, tmp_path):
     for name in (*METADATA, "codebook.html"):
         (place / name).unlink()
         del manifest["files"][name]
+    for name in ("README.md", "report.html"):
+        page = (place / name).read_text(encoding="utf-8")
+        earlier = page.replace(f"{RENDERED}{us.__version__}", f"{RENDERED}0.0.1").encode()
+        (place / name).write_bytes(earlier)
+        manifest["files"][name] = f"sha256:{hashlib.sha256(earlier).hexdigest()}"
     (place / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     assert us.Release.load(place).manifest == made.manifest
     manifest["files"]["synthetic/set-3.sav"] = manifest["files"]["schema.toml"]
