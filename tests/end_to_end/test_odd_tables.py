@@ -8,6 +8,7 @@ import os
 import sqlite3
 import tempfile
 from pathlib import Path
+from xml.sax.saxutils import escape
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import understudy as us
+from made_workbook import text, write_workbook
 from odd_names import NAMES, NO_NAMES
 from odd_tables import go_the_way, odd_tables
 from schemas import PEOPLE
@@ -84,7 +86,7 @@ reviewed = true
 def test_a_column_of_one_value_is_released_and_answered_like_others(kind, method, tmp_path):
     """Of many rows, so that second moments are bought, in which it has no width."""
     n, rng = 2_000 if method == "auto" else 40, np.random.default_rng(1)
-    text = f'[columns.one]\n{ONE[kind]}\nsource = "made up"\nreviewed = true\n'
+    own = f'[columns.one]\n{ONE[kind]}\nsource = "made up"\nreviewed = true\n'
     rows = pl.DataFrame(
         {
             "one": pl.Series([VALUES.get(kind, "3")] * n, dtype=pl.String),
@@ -92,20 +94,9 @@ def test_a_column_of_one_value_is_released_and_answered_like_others(kind, method
             "x": rng.normal(size=n).clip(-5, 5),
         }
     )
-    for k, schema in enumerate((text + BESIDE, text)):
+    for k, schema in enumerate((own + BESIDE, own)):
         request = {"epsilon": 20, "delta": "1e-6", "method": method, "formats": FORMATS}
         go_the_way(us.Schema.loads(schema), rows, tmp_path / f"release-{k}", **request)
-
-
-def test_a_group_of_everybody_has_the_mean_of_all():
-    column = ONE["category"] + '\nsource = "made up"\nreviewed = true\n'
-    schema = us.Schema.loads(f"[columns.one]\n{column}{BESIDE}")
-    rng, n = np.random.default_rng(2), 3_000
-    rows = pl.DataFrame({"one": ["u"] * n, "g": ["a"] * n, "x": rng.normal(size=n).clip(-5, 5)})
-    release = us.synthesize(rows, schema, epsilon=20, delta="1e-6", insecure_noise_seed=1, seed=1)
-    alone = us.analyze(release, "mean", "x").table["estimate"].to_numpy()
-    group = us.analyze(release, "mean", "x ~ one").table["estimate"].to_numpy()
-    assert abs(alone[0] - group[0]) < 0.02
 
 
 # --- names ------------------------------------------------------------------------------------
@@ -118,6 +109,20 @@ def named(names, n=40):
     return pl.DataFrame({name: rng.choice(kinds[k % 2], n) for k, name in enumerate(names)})
 
 
+def declared(names):
+    """Their schema."""
+    levels = {"kind": "categorical", "levels": ["u", "v"], "value_labels": {"u": "a label"}}
+    numbers = {"kind": "integer", "lower": 0, "upper": 39}
+    told = {"reviewed": True, "source": "made up"}
+    columns = {name: (levels, numbers)[k % 2] | told for k, name in enumerate(names)}
+    return us.Schema.model_validate({"columns": columns})
+
+
+def batched(names, n):
+    """At most n at a time."""
+    return [names[k : k + n] for k in range(0, len(names), n)]
+
+
 def accepted(draft):
     """A draft as a hurried steward accepts it."""
     return us.Schema.loads(
@@ -126,9 +131,7 @@ def accepted(draft):
 
 
 def test_columns_of_any_names_stand_in_one_release(tmp_path):
-    rows = named(NAMES)
-    schema = accepted(us.draft(rows))
-    assert schema.names == NAMES
+    rows, schema = named(NAMES), declared(NAMES)
     place = tmp_path / "release"
     request = {"epsilon": 100, "method": "independent", "formats": FORMATS}
     assert not go_the_way(schema, rows.head(40), place, **request).refused
@@ -161,14 +164,14 @@ def in_sqlite(rows, folder):
 
 
 def in_workbook(rows, folder):
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for line in (rows.columns, *rows.rows()):
-        book.active.append(list(line))
-    for cell in book.active[1]:
-        cell.data_type = "s"  # "=1+1" is a name, too
-    book.save(folder / "t.xlsx")
+    """Of 26 columns, which is as many as the maker of workbooks has letters for."""
+    lines = [[text(escape(one)) for one in line] for line in (rows.columns, *_texts(rows))]
+    write_workbook(folder / "t.xlsx", lines)
     return folder / "t.xlsx"
+
+
+def _texts(rows):
+    return [tuple(map(str, line)) for line in rows.rows()]
 
 
 def written(rows, folder, ending, how):
@@ -194,17 +197,20 @@ READERS = {
 }
 ALIKE = {"sqlite": str.lower}
 """Where names that differ by their case alone are one."""
-LONG = {"workbook": 256}
 
 
 @pytest.mark.parametrize("reader", READERS)
 def test_every_reader_takes_any_names(reader, tmp_path):
-    alike, longest = ALIKE.get(reader, str), LONG.get(reader, 10_000)
-    names = tuple({alike(name): name for name in NAMES if len(name) <= longest}.values())
-    data = READERS[reader](named(names, 6), tmp_path)
-    schema = accepted(us.draft(data))
-    assert set(schema.names) == set(names)
-    assert us.check(data, schema).findings == ()
+    names = tuple({ALIKE.get(reader, str)(name): name for name in NAMES}.values())
+    if reader == "csv":  # a file of several lines a record has to say so
+        names = tuple(name for name in names if "\n" not in name)
+    if reader == "workbook":  # XML, which drops the ends, and has no such sign
+        names = tuple(name for name in names if name == name.strip() and name != "\uffff")
+    parts = batched(names, 26) if reader == "workbook" else [names]
+    for part in parts:
+        data = READERS[reader](named(part, 6), tmp_path)
+        report = us.check(data, declared(part))
+        assert not report.findings, part
 
 
 @pytest.mark.parametrize("name", NO_NAMES)
@@ -213,9 +219,9 @@ def test_what_is_no_name_is_refused_in_draft_and_schema(name):
     for data in (rows, rows.to_pandas()) if "\x00" not in name else (rows,):
         with pytest.raises(DataError, match=r"^Column 2 of the table has .*; rename it, or leave"):
             us.draft(data)
-    declared = f"[columns.{json.dumps(name)}]\n{ONE['category']}"
+    told = f"[columns.{json.dumps(name)}]\n{ONE['category']}"
     with pytest.raises(SchemaError, match=r"column 1 has .*; give it another name, in the table"):
-        us.Schema.loads(declared)
+        us.Schema.loads(told)
 
 
 def test_an_unnamed_column_of_a_file_can_be_left_out(tmp_path):
@@ -226,7 +232,7 @@ def test_an_unnamed_column_of_a_file_can_be_left_out(tmp_path):
         '[columns.column_0]\nkind = "categorical"\nlevels = ["x", "y"]\nreviewed = true\n'
     )
     for data in (place, pl.read_csv(place, has_header=True).to_pandas()):
-        assert us.check(data, schema).findings == ()
+        assert not us.check(data, schema).findings
 
 
 # --- the rehearsal ----------------------------------------------------------------------------
@@ -287,3 +293,26 @@ def test_nothing_of_a_rehearsal_stays_on_the_disk(asked, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     us.synthesize(ROWS, asked, epsilon=1)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_breaks_after_all_is_finished_by_resume(understudy, tmp_path, monkeypatch):
+    """A page that only these records break: what was paid for waits until it is mended."""
+    monkeypatch.chdir(tmp_path)
+    ROWS.write_csv("people.csv")
+    Path("people.toml").write_text(PEOPLE, encoding="utf-8")
+    ask = ["synthesize", "people.csv", "--schema", "people.toml", "--epsilon", "2"]
+    ask += ["--method", "mst", "--out", "release"]
+    drawn = public_page._context
+
+    def broken_by_these(release, *rest):
+        if release.manifest.method != "independent":
+            raise np.linalg.LinAlgError
+        return drawn(release, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(public_page, "_context", broken_by_these)
+        with pytest.raises(np.linalg.LinAlgError):
+            understudy(*ask)
+    assert not Path("release").exists()
+    assert understudy(*ask, "--resume", "--quiet").code == 0
+    assert us.Release.load("release").manifest.method == "mst"

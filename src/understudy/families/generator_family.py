@@ -247,11 +247,11 @@ class GeneratingMethod(Method):
     steps: Annotated[int, Field(ge=1)] = 2_000
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
-        """All numeric columns but those of one value, which leaves nothing to draw."""
+        """All numeric columns but those of one state, of which nothing can be compared."""
         return tuple(
             name
             for name, column in schema.columns.items()
-            if isinstance(column, NUMERIC) and column.bounds[0] < column.bounds[1]
+            if isinstance(column, NUMERIC) and column.size > 1
         )
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:

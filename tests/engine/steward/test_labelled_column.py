@@ -96,6 +96,20 @@ def test_texts_have_labels_and_missing_codes_too(tmp_path):
     assert (column.levels, column.missing) == (("a", "d", "b"), ("", "zz"))
 
 
+def test_texts_that_are_numbers_have_labels_beside_missing_codes_without(tmp_path):
+    """Levels are the texts that have labels, whatever number a value reads as."""
+    labels = {"1": "a", "2": "b", "66": "refused"}
+    told, _ = drafted(
+        tmp_path,
+        ["1", "2", "66", "6"] * 20,
+        missing_ranges={"c": ["6", "66"]},
+        variable_value_labels={"c": labels},
+    )
+    assert told.levels == ("1", "2")
+    assert sorted(told.missing) == ["6", "66"]
+    assert told.value_labels == labels
+
+
 def test_tags_of_stata_are_missing_codes(tmp_path):
     values = pd.Series([*range(N), *range(N), "a", "b", None], dtype=object)
     path = tmp_path / "a.dta"

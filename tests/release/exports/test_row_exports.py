@@ -125,6 +125,32 @@ def test_letters_of_stata_come_back_as_the_same_letters(tmp_path):
     assert told.variable_value_labels == {"age": {"b": "refused"}}
 
 
+def test_letters_before_any_number_are_no_texts(tmp_path):
+    """Of a column that nearly nobody has a value of; what comes first does not set its type."""
+    schema = us.Schema.loads(column("age", "integer", lower=0, upper=9, missing=["refused", ""]))
+    for rows in (["refused"] * 200 + [None, "7"], ["refused"] * 3 + [None], [None] * 3):
+        table = pl.DataFrame({"age": rows}, schema={"age": pl.String})
+        write_rows([table], schema, tmp_path, ("dta",))
+        frame, told = pyreadstat.read_dta(tmp_path / "set-1.dta", user_missing=True)
+        expected = [{"refused": "a", "7": 7.0}.get(value) for value in rows]
+        assert [None if one != one else one for one in frame["age"]] == expected
+        assert told.readstat_variable_types == {"age": "double"}
+
+
+@pytest.mark.parametrize("n_labelled", [1, 10, 11, 101])
+def test_the_longest_names_of_stata_have_labels(tmp_path, n_labelled):
+    """A set of labels is named like its variable, and numbered."""
+    names = [f"{'x' * 40}{k}" for k in range(n_labelled)]
+    entries = {"kind": "categorical", "levels": ["u", "v"], "reviewed": True}
+    schema = us.Schema.model_validate({"columns": dict.fromkeys(names, entries)})
+    table = pl.DataFrame({name: pl.Series(["u"], dtype=pl.Enum(["u", "v"])) for name in names})
+    write_rows([table], schema, tmp_path, ("dta",))
+    frame, told = pyreadstat.read_dta(tmp_path / "set-1.dta")
+    assert frame.shape == (1, len(names))
+    assert len(told.variable_value_labels) == n_labelled
+    assert told.column_labels == names
+
+
 LEVELS = {
     "plain": ([3, 1, 2], [9], [3, 1, 2, 9]),
     "a code in words": ([3, 1, 20], ["refused"], [3, 1, 20, 99]),

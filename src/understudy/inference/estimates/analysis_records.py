@@ -48,7 +48,7 @@ class Records:
         """The records of a released set, for some columns."""
         states, numbers = {}, {}
         for name in columns:
-            column, series = schema.columns[name], table.get_column(name)
+            column, series = schema.columns[name], table.get_column(name).alias("")
             if isinstance(column, NUMERIC):
                 numbers[name] = _numbers(series, column)
                 states[name] = _bins(numbers[name], column)
@@ -291,7 +291,7 @@ def _levels(series: pl.Series, column: Column) -> Integers:
     named = {
         _as_released(level, series.dtype): k for k, level in enumerate(column.levels) if level != ""
     }
-    codes = series.alias("").replace_strict(
+    codes = series.replace_strict(
         pl.Series(list(named), dtype=series.dtype),
         pl.Series(list(named.values()), dtype=pl.Int64),
         default=ABSENT,

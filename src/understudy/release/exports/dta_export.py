@@ -7,7 +7,7 @@ as label; a code that is written `.a` already stays what it is. An empty cell is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import ascii_lowercase
@@ -22,8 +22,8 @@ from understudy.release.exports.variable_facts import Variable, variables
 from understudy.schema import Identifier, Schema
 
 _WORDS: Final = ("byte", "double", "float", "if", "in", "int", "long", "strl", "using", "with")
-# Stata has 32; a set of labels is named like its variable, and pyreadstat gives that 31.
-_NAMES: Final = NameRules(31, frozenset([*_WORDS, *(f"str{n}" for n in range(2046))]))
+_RESERVED: Final = frozenset([*_WORDS, *(f"str{n}" for n in range(2046))])
+_LONGEST_NAME: Final = 32
 _LONGEST_LABEL, _LONGEST_TITLE = 80, 80
 _LARGEST = 2_147_483_620  # of a number with a label
 _DAY = 86_400.0
@@ -104,16 +104,16 @@ def write_dta(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> No
         file: to be written.
         title: of the file, for people.
     """
-    import pandas as pd
     import pyreadstat
 
     columns = [
         _Variable(variable, _numbered(variable), _letters(variable))
         for variable in variables(schema)
     ]
-    names = adapted((one.variable.name for one in columns), _NAMES)
+    names = adapted((one.variable.name for one in columns), _rules(columns))
     by_name = {names[one.variable.name]: one for one in columns}
-    frame = pd.DataFrame({name: _pandas(one.series(table)) for name, one in by_name.items()})
+    # Of Polars: of pandas, pyreadstat takes letters and numbers for texts if letters come first.
+    frame = pl.DataFrame([one.series(table).alias(name) for name, one in by_name.items()])
     pyreadstat.write_dta(
         frame,
         file,
@@ -131,6 +131,13 @@ def write_dta(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> No
     )
 
 
+def _rules(columns: Sequence[_Variable]) -> NameRules:
+    """What names may be: pyreadstat calls a set of labels by its variable and its own number."""
+    n_sets = sum(bool(one.labels) for one in columns)
+    number = len(str(n_sets - 1)) if n_sets else 0
+    return NameRules(_LONGEST_NAME - number, _RESERVED)
+
+
 def _counted(seconds: pl.Series, variable: Variable) -> pl.Series:
     """Days and milliseconds of times, as Stata counts them; of durations seconds."""
     kind = variable.column.kind
@@ -139,14 +146,6 @@ def _counted(seconds: pl.Series, variable: Variable) -> pl.Series:
     if kind == "datetime":
         return (seconds + _EPOCH) * 1_000
     return seconds * 1_000 if kind == "time" else seconds
-
-
-def _pandas(values: pl.Series) -> Any:
-    import pandas as pd
-
-    if values.dtype == pl.Object:
-        return pd.Series(values.to_list(), dtype=object)
-    return values.to_pandas()
 
 
 def _label(variable: Variable, name: str) -> str | None:
