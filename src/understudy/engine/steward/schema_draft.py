@@ -271,8 +271,11 @@ def _book_text(book: Codebook, findings: list[str]) -> str:
 def _meant_text(profiles: Sequence[Profile]) -> str:
     """Columns of texts that rather are something else, for the heading."""
     lines = [f"#   {one.name!r}: {one.meant}.\n" for one in profiles if one.meant]
-    head = "#\n# CONFIDENTIAL: read as text, but nearly all of it looks like something else. Write it\n"
-    return f"{head}# so in the file, to have it read:\n" + "".join(lines) if lines else ""
+    head = (
+        "#\n# CONFIDENTIAL: texts that look like something else, which they are read as only if "
+        "the file\n# writes them so:\n"
+    )
+    return head + "".join(lines) if lines else ""
 
 
 def _asked_text(
