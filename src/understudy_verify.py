@@ -876,7 +876,7 @@ class Release:
         told = f"bought once for {UNITS[self.unit]} = {_decimal_up(price)} ({entry['noise']})"
         require(words == told, "its number of rows was obtained in another way")
         wide = self.noises[entry["number"]].spread(1)
-        near = not spread or abs(max(spread, 1 / MOST) / wide - 1) < 1e-6
+        near = not spread or abs(max(spread, 1 / MOST) / max(wide, 1 / MOST) - 1) < 1e-6
         require(near, "its number of rows has other noise than was paid for")
         limit = self.row_limit
         require(limit is None or self.n_rows <= limit, "it has more rows than its schema allows")

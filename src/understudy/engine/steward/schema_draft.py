@@ -295,8 +295,8 @@ def _meant_text(profiles: Sequence[Profile]) -> str:
     """Columns of texts that rather are something else, for the heading."""
     lines = [f"#   {one.name!r}: {one.meant}.\n" for one in profiles if one.meant]
     head = (
-        "#\n# CONFIDENTIAL: read as text, but nearly all of it looks like something else. Write it\n"
-        "# so in the file, to have it read:\n"
+        "#\n# CONFIDENTIAL: texts that look like something else, which they are read as only if "
+        "the file\n# writes them so:\n"
     )
     return head + "".join(lines) if lines else ""
 

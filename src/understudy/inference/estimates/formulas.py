@@ -84,7 +84,7 @@ def unknown(name: str, table: Iterable[str]) -> str:
     """The sentence that says that a name is no column, with the nearest one that is."""
     names = list(table)
     # A column is meant sooner than a function, and no name that is short is near another one.
-    close = nearest(name, names) or nearest(name, [one for one in _FUNCTIONS if len(one) > 2])
+    close = nearest(name, names) or nearest(name, sorted(one for one in _FUNCTIONS if len(one) > 2))
     meant = f"; did you mean {close!r}?" if close else ""
     shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
     return (
