@@ -368,8 +368,9 @@ def test_what_is_shown_and_what_is_kept(small, measured, released):
 def test_bins_absence_and_outsiders_are_mentioned(schema, measured, released, people):
     rng = np.random.default_rng(1)
     table = measured(("age", "income"), rng.integers(20, 90, (4, 4)), 1.0, outside=40.0)
-    made = released(people(2_000, 1), measurements=(table,))
-    notes = " ".join(us.analyze(made, "mean", "income ~ age").notes)
+    made = released(people(100, 1), measurements=(table,))
+    # So many are out of domain that nothing is answered unless one insists.
+    notes = " ".join(us.analyze(made, "mean", "income ~ age", anyway=True).notes)
     assert "of the half-width is for where numbers of age, income lie within their bins" in notes
     assert "count as the bounds: income (beyond 100)." in notes
     assert "have an absent value" in notes
