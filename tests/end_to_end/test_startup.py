@@ -76,7 +76,7 @@ def test_a_command_loads_what_it_needs(small):
     folder = str(small.folder / "release")
     # No method either: the manifest says what a method would. Questions are put to the release,
     # and its pages are rendered anew, by the code that answers and reports.
-    asked = {"pandas", "formulaic", "scipy.stats", "understudy.report"}
+    asked = {"pandas", "formulaic", "understudy.report", "understudy.evaluation"}
     assert not after(["show", folder], ["show", "--json", folder]) & ((RARE | LATER) - asked)
     checked = after(["schema", "check", str(csv_file), str(toml_file)])
     assert not checked & (RARE | {"understudy.methods", "understudy.models", "understudy.release"})
