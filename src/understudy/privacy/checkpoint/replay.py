@@ -236,7 +236,7 @@ class Replay(Unrecorded):
             self._number += 1
             step = self._ahead.popleft()
             self._take_over(step)
-            # Of a choice whose table was lost nothing is released, so its step has no result either.
+            # Of a choice whose table was lost nothing is released: its step has no result either.
             for entry in step.paid if step.answer else ():
                 self._rebuild(replace(entry, noise=LOST))
         return True
