@@ -57,7 +57,7 @@ def small_trees(monkeypatch):
     """Trees in which tables and rules do not both have room without an order of precedence."""
     monkeypatch.setattr(marginal_family, "MOST_CELLS", 1.0)
     monkeypatch.setattr(clique_layout, "FIRST_SHARE", 0.5)
-    return {"model_mb": 0.2}
+    return {"model_mb": 0.05}
 
 
 def without_precedence(monkeypatch):
@@ -83,7 +83,7 @@ def test_rules_come_before_tables(rows, small_trees, monkeypatch):
 def test_records_drawn_again_hold_what_was_measured(rows, monkeypatch):
     """Without precedence and without weights, the fault: it is noted of many columns."""
     schema = household_schema(slots=SLOTS, traits=SOME)
-    smaller = {"options": {"model_mb": 0.1}, "insecure_noise_seed": 2}
+    smaller = {"options": {"model_mb": 0.02}, "insecure_noise_seed": 2}
     asked = {**ASKED, "method": "marginals", **smaller}
     without_precedence(monkeypatch)
     left = unenforced(monkeypatch)

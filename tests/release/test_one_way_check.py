@@ -148,6 +148,14 @@ def test_tables_without_noise_that_is_known_are_left_aside():
     assert contradictions([DrawnOneWays((), 0)], [], SCHEMA, **asked) == ()
 
 
+@pytest.mark.parametrize("n_rows", [0.0, -3.0])
+def test_where_noise_leaves_no_records_nothing_is_compared(n_rows):
+    drawn = DrawnOneWays((np.array([8, 0, 0]), np.r_[8, np.zeros(59, dtype=int)]), 8)
+    one = measurement("few", np.array([1.0, 0, 0]), 2.0, "discrete_gaussian", outside=-5.0)
+    asked = {"n_rows": n_rows, "rows_stddev": 4.0, "own_noise": 0.0}
+    assert contradictions([drawn], [one], SCHEMA, **asked) == ()
+
+
 @pytest.fixture
 def rows():
     rng = np.random.default_rng(3)

@@ -170,8 +170,8 @@ def contradictions(
     tail = math.log(4 * max(asked, 1) / ALARM)
     found = []
     for column, one in enumerate(measured):
-        if one is None or n_rows <= one.outside:
-            continue
+        if one is None or n_rows <= max(one.outside, 0.0):
+            continue  # Noise says that there are no records: nothing can be compared with them.
         told = [
             _told(one, own.counts[column], (n_rows, rows_stddev), 1 + _FIT + own_noise, tail)
             for own in sets
