@@ -7,7 +7,7 @@ from scipy import stats
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError, NotPrivateError
-from understudy.models.table_models import ImputedModel
+from understudy.models.imputed_model import ImputedModel
 from understudy.privacy.mechanisms.records.imputers import Imputation
 from understudy.schema import Domain, Schema
 

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from understudy.domain.network import Edge
 from understudy.errors import MethodError, suggestion
 from understudy.families.network_options import edge, require_order
 from understudy.features.design import Features, indicated
-from understudy.functions.sequential_generator import Edge
 from understudy.privacy.samplers.categorical_logit import StateLogit
 from understudy.privacy.samplers.categorical_table import LARGEST, StateTable
 from understudy.privacy.samplers.column_sequence import AnyColumnModel, SequentialModel

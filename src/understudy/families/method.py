@@ -18,10 +18,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator
 
+from understudy.domain.network import Edge
 from understudy.errors import MethodError
 from understudy.families.effort import Effort, dense_effort
 from understudy.families.measurement_plan import Form, PlannedTable
-from understudy.functions.sequential_generator import Edge
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Approximate, Budget
 from understudy.privacy.gate import Gate

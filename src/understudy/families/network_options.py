@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
+from understudy.domain.network import Edge
 from understudy.errors import MethodError
-from understudy.functions.sequential_generator import Edge
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.mechanisms.counts.noisy_table import MAX_CELLS
 from understudy.privacy.noise.calibration import NoiseName, calibrate

@@ -37,6 +37,7 @@ from itertools import accumulate, pairwise
 from typing import Literal
 
 from understudy.arrays import Floats
+from understudy.domain.network import Edge, require_network
 from understudy.errors import MethodError
 from understudy.features.design import Features
 from understudy.features.number_line import Drawn
@@ -48,29 +49,6 @@ from understudy.functions.logistic_normal import (
 )
 from understudy.functions.parameter_prior import LOGIT, NORMAL, LogitWidths, NormalWidths, Prior
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
-
-Edge = tuple[str, tuple[str, ...]]
-"""A column and its parents."""
-
-
-def require_network(edges: Sequence[Edge], names: Sequence[str]) -> None:
-    """Refuse edges that are no network of these columns.
-
-    Args:
-        edges: each column with its parents.
-        names: of all columns.
-
-    Raises:
-        ValueError: a column that is absent, stands twice, or stands before one of its parents.
-    """
-    seen: set[str] = set()
-    for column, parents in edges:
-        if column in seen or not set(parents) <= seen or len(set(parents)) < len(parents):
-            raise ValueError("each column stands once in a network, after its parents")
-        seen.add(column)
-    if seen != set(names):
-        raise ValueError("a network has all columns of the schema")
-
 
 ColumnGenerator = LogisticNormal | MultinomialLogit | NormalRegression
 """The model of one column given its parents."""

@@ -32,11 +32,11 @@ from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
+from understudy.families.imputing_method import ImputingMethod
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts
-from understudy.families.paid_records import ImputingMethod
 from understudy.models import Model
-from understudy.models.table_models import ImputedModel
+from understudy.models.imputed_model import ImputedModel
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate
 from understudy.privacy.mechanisms.records.imputers import require_imputable

@@ -35,9 +35,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, final
 
+from understudy.families.imputing_method import ImputingMethod
 from understudy.families.measurement_plan import Form, PlannedTable, announced
 from understudy.families.method import Facts
-from understudy.families.paid_records import ImputingMethod, PaidRecords
+from understudy.families.paid_records import PaidRecords
 from understudy.models import Model
 from understudy.privacy.accounting.budget import Budget
 from understudy.privacy.gate import Gate

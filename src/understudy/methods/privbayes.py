@@ -50,6 +50,7 @@ from typing import Annotated, ClassVar, Literal, final
 
 from pydantic import Field
 
+from understudy.domain.network import Edge
 from understudy.errors import MethodError
 from understudy.families.effort import known_rows
 from understudy.families.measurement_plan import (
@@ -73,7 +74,6 @@ from understudy.families.network_options import (
     usual_degree,
 )
 from understudy.families.published_sets import PublishedSets
-from understudy.functions.sequential_generator import Edge
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
 from understudy.privacy.accounting.budget import Budget, exact, split

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.arrays import Floats, compiled
-from understudy.functions.sequential_generator import Edge, require_network
+from understudy.domain.network import Edge, require_network
 from understudy.models.model import REDRAWS, Sample, conditioned
 from understudy.privacy.released import NoisyTable
 from understudy.schema import Domain, Schema

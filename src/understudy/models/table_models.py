@@ -1,8 +1,4 @@
-"""Contingency tables as models, of all columns or of each; the nearest without negative counts.
-
-From an exact table records may be imputed, too: by regressions of each column on the others, with
-parameters drawn again for each set.
-"""
+"""Contingency tables as models, of all columns or of each; the nearest without negative counts."""
 
 from __future__ import annotations
 
@@ -17,9 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from understudy.arrays import Floats
 from understudy.models.model import Sample, States
 from understudy.models.within_bins import WithinBins
-from understudy.privacy.mechanisms.records.imputation_draws import imputed_records
-from understudy.privacy.mechanisms.records.imputers import Imputation, fit_imputers
-from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.privacy.released import NoisyCells, NoisyTable
 from understudy.schema import Domain
 
@@ -150,41 +143,3 @@ def projected(counts: ArrayLike, total: ArrayLike) -> Floats:
     tau = ((sums - totals) / np.arange(1, x.shape[-1] + 1)).max(axis=-1, keepdims=True)
     nearest: Floats = np.maximum(x - tau, 0)
     return nearest
-
-
-@dataclass(frozen=True)
-class ImputedModel:
-    """Imputation without perturbation, from an exact table: not private.
-
-    Attributes:
-        domain: sizes and structural zeros of all columns.
-        codes: mixed-radix numbers of the occupied cells, shape (cells,).
-        counts: records in them, shape (cells,).
-        imputation: how columns are regressed, and how often each is drawn.
-    """
-
-    domain: Domain
-    codes: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    imputation: Imputation
-
-    def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
-        """Draw weights of the rows, fit to the weighted rows, and draw records.
-
-        Weights are those of the Bayesian bootstrap (Rubin 1981): independent exponential numbers.
-        """
-        states = unravel(np.repeat(self.codes, self.counts), self.domain.sizes)
-        weights = rng.standard_exponential(len(states[0]))
-        randomness = SeededRandomness(int(rng.integers(2**63)))
-        imputers = fit_imputers(
-            states, self.domain.sizes, self.imputation, randomness, weights=weights
-        )
-        records = imputed_records(
-            imputers,
-            self.domain,
-            None,
-            n_rows,
-            sweeps=self.imputation.sweeps,
-            randomness=randomness,
-        )
-        return Sample([*records.columns])

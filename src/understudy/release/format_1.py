@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from understudy.functions.sequential_generator import Edge
+from understudy.domain.network import Edge
 from understudy.release.manifest import InferenceFacts, PosteriorRule
 from understudy.release.shape import MOST, Fault
 from understudy.schema import NUMERIC, Column, Continuous, Schema

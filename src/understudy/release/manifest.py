@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from understudy.functions.sequential_generator import Edge, require_network
+from understudy.domain.network import Edge, require_network
 from understudy.privacy.accounting.guarantee import Guarantee
 from understudy.release.amendment import Amendment
 from understudy.release.measurement import Measurement, kept_columns

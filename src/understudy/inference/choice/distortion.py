@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
-from understudy.functions.sequential_generator import Edge
+from understudy.domain.network import Edge
 from understudy.release import Measurement
 from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
