@@ -19,6 +19,7 @@ from understudy.release.measurement_kind import Kind
 from understudy.release.shape import NAME
 from understudy.release.stored_axes import count_name, stored_axes
 from understudy.schema import Schema
+from understudy.schema.coarsening import in_these_bins
 
 
 def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:
@@ -137,7 +138,7 @@ class Measurement:
             threshold=content.threshold,
             totals=None if content.totals is None else dict(content.totals),
             of=content.of,
-            bins={n: b for n, b in content.bins.items() if getattr(declared[n], "bins", None) != b},
+            bins={n: b for n, b in content.bins.items() if not in_these_bins(declared[n], b)},
             groups=dict(content.groups),
             ranks=dict(content.ranks),
         )
