@@ -163,6 +163,17 @@ def in_sqlite(rows, folder):
     return us.Query(f"sqlite:///{place}", "SELECT * FROM t")
 
 
+def in_duckdb(rows, folder):
+    import duckdb
+
+    place = folder / "t.duckdb"
+    place.unlink(missing_ok=True)
+    with duckdb.connect(place) as base:
+        base.register("given", rows.to_arrow())
+        base.execute("CREATE TABLE t AS SELECT * FROM given")
+    return us.Query(f"duckdb:///{place}", "SELECT * FROM t")
+
+
 def in_workbook(rows, folder):
     """Of 26 columns, which is as many as the maker of workbooks has letters for."""
     lines = [[text(escape(one)) for one in line] for line in (rows.columns, *_texts(rows))]
@@ -193,9 +204,10 @@ READERS = {
     "arrow file": lambda rows, folder: written(rows, folder, "arrow", "write_ipc"),
     "json lines": in_lines,
     "sqlite": in_sqlite,
+    "duckdb": in_duckdb,
     "workbook": in_workbook,
 }
-ALIKE = {"sqlite": str.lower}
+ALIKE = {"sqlite": str.lower, "duckdb": str.lower}
 """Where names that differ by their case alone are one."""
 
 
