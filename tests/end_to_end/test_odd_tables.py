@@ -301,6 +301,13 @@ def test_a_request_is_rehearsed_once_and_by_its_public_facts_alone(asked, monkey
     assert not any(one.manifest.secure for one in made)
 
 
+def test_numbers_far_from_zero_are_released_without_a_warning(asked):
+    """Days as a workbook counts them; a warning would be an error here."""
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame({"x": 43831 + rng.integers(0, 301, 300), "g": rng.choice(["a", "b"], 300)})
+    us.synthesize(rows, accepted(us.draft(rows)), epsilon=100, delta="1e-6")
+
+
 def test_nothing_of_a_rehearsal_stays_on_the_disk(asked, monkeypatch, tmp_path):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     us.synthesize(ROWS, asked, epsilon=1)
