@@ -163,14 +163,19 @@ def is_of_this_version(manifest: Manifest, name: str, text: str) -> bool:
         name: of the file.
         text: its content.
     """
-    here = importlib.metadata.version
-    if rendered_by(name, text) != here("understudy"):
+    if rendered_by(name, text) != _version_here("understudy"):
         return False
     named = {k: v for k, v in manifest.software.items() if k != "python"}
+    return all(_version_here(library) == told for library, told in named.items())
+
+
+@lru_cache(maxsize=64)  # of few libraries; finding one takes longer than reading a small page
+def _version_here(library: str) -> str | None:
+    """The version of a library that is installed; None where it is not."""
     try:
-        return all(here(library) == told for library, told in named.items())
+        return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:
-        return False
+        return None
 
 
 def require_rendered(name: str, text: str, anew: Iterable[str]) -> None:
