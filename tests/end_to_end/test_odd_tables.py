@@ -289,7 +289,7 @@ def test_a_request_is_rehearsed_once_and_by_its_public_facts_alone(asked, monkey
     """Of few records, whatever the schema says of their number; by no row."""
     made = []
     monkeypatch.setattr(Release, "write", lambda release, *_: made.append(release))
-    monkeypatch.setattr(Release, "load", lambda *_, **__: None)
+    monkeypatch.setattr(Release, "load", lambda *_, **__: made[-1])
     public = asked.model_copy(update={"rows": "public", "n_rows": 10**9, "row_limit": None})
     open_ = asked.model_copy(update={"row_limit": None})
     for schema in (asked, asked, public, open_):
@@ -306,6 +306,24 @@ def test_numbers_far_from_zero_are_released_without_a_warning(asked):
     rng = np.random.default_rng(0)
     rows = pl.DataFrame({"x": 43831 + rng.integers(0, 301, 300), "g": rng.choice(["a", "b"], 300)})
     us.synthesize(rows, accepted(us.draft(rows)), epsilon=100, delta="1e-6")
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_rehearsal_renders_a_page_again_only_where_something_came_back_otherwise(
+    same, asked, monkeypatch
+):
+    rendered, drawn = [], public_page._context
+
+    def counted(release, *rest):
+        rendered.append(release)
+        return drawn(release, *rest)
+
+    assert us.Release.load  # which says what renders pages
+    monkeypatch.setattr(public_page, "_context", counted)
+    if not same:
+        monkeypatch.setattr(rehearsal, "_is_same_measurement", lambda *_: False)
+    us.synthesize(ROWS, asked, epsilon=1)
+    assert len(rendered) == (1 if same else 2)
 
 
 def test_nothing_of_a_rehearsal_stays_on_the_disk(asked, monkeypatch, tmp_path):
