@@ -545,6 +545,8 @@ def allowed(sizes: dict[str, int], boxes: list[dict[str, set[int]]]) -> int:
 
 def _text_of(value: Any) -> str:
     value = int(value) if isinstance(value, float) and value == int(value) else value
+    if isinstance(value, datetime) and not value.tzinfo and value.time() == time():
+        value = value.date()  # as schemas of moments have it
     text = value.isoformat() if isinstance(value, date) else str(value)
     return text.lower() if isinstance(value, bool) else text
 
@@ -678,10 +680,10 @@ class Column:
     def named(self, chosen: Any) -> set[int]:
         """The states that a rule names; none where it cuts a bin or names what there is not."""
         if not isinstance(chosen, dict):
-            values = chosen if isinstance(chosen, list) else [chosen]
-            each = [self.states(None if value == "" else value) for value in values]
-            single = {k for k, cell in enumerate(self.cells) if cell[0] < cell[1]}
-            return set().union(*each) - single if all(one - single for one in each) else set()
+            each = {
+                self._named_by(one) for one in (chosen if isinstance(chosen, list) else [chosen])
+            }
+            return set() if None in each else {k for k in each if k is not None}
         low, high = self._place(chosen["lower"]), self._place(chosen["upper"])
         inside, touched = set(), set()
         for k, (a, b, _, spike) in enumerate(self.cells):
@@ -690,6 +692,19 @@ class Column:
             part = a < high and b > low and not spike if self.real else a <= high and b >= low
             touched |= {k} if part else set()
         return inside if touched <= inside else set()
+
+    def _named_by(self, value: Any) -> int | None:
+        """The state that a value in a rule names: by its text, as a number, as a bin of its own."""
+        texts = [_text_of(code) for code in self.values]
+        if (text := _text_of(value)) in texts:
+            return len(self.cells) + texts.index(text)
+        number = place_of(value)
+        for k, code in enumerate(self.values, len(self.cells)):
+            if number == place_of(code) and not (isinstance(value, str) and isinstance(code, str)):
+                return k
+        place = self._place(value) if self.numeric else math.nan
+        single = (k for k, (low, high, *_) in enumerate(self.cells) if low == high == place)
+        return next(single, None)
 
 
 class Release:

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 import sys
+import tomllib
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import pytest
 import understudy as us
 import understudy_verify
 from altered_releases import base
-from understudy.errors import ReleaseError, SignatureError
+from understudy.errors import ReleaseError, SchemaError, SignatureError
 from understudy.privacy.mechanisms import MECHANISMS
 from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace
 from understudy.privacy.mechanisms.sums.linear_regression import MECHANISMS as REGRESSIONS
@@ -394,3 +395,49 @@ def test_style_sheets_of_pages_are_those_that_the_format_names():
     checksum = hashlib.sha256(sheet.encode()).hexdigest()
     assert checksum in SHEETS == STYLE_SHEETS
     assert all(one in SPECIFICATION for one in SHEETS)
+
+
+NAMED_BY_RULES = {
+    "levels": 'kind = "categorical"\nlevels = ["true", "false", "1", "01", "2020-01-01"]\n'
+    'missing = ["", 9]',
+    "an empty level": 'kind = "ordinal"\nlevels = ["", "low", "(blank)"]\nmissing = ["1.0"]',
+    "numbers": 'kind = "ordinal"\nlevels = [1, 2.5, 3]\nmissing = ["", -1.5]',
+    "truth values": 'kind = "boolean"\nmissing = ["", "x", 9]',
+    "whole numbers": 'kind = "integer"\nlower = 0\nupper = 5\nmissing = ["", 99, "x"]',
+    "real numbers": 'kind = "continuous"\nlower = 0\nupper = 5\nspikes = [0, 2.5]\nmissing = [""]',
+    "days": 'kind = "date"\nlower = 2020-01-01\nupper = 2020-03-01\nbins = 61\n'
+    'missing = ["", 9999-12-31]',
+    "moments": 'kind = "datetime"\nlower = 2020-01-01T00:00:00\nupper = 2020-01-01T23:00:00\n'
+    'resolution = "hour"\nbins = 24\nmissing = ["", 2999-01-01T00:00:00]',
+    "hours": 'kind = "time"\nresolution = "hour"\nmissing = ["", "x"]',
+}
+VALUES_IN_RULES = (
+    *('""', "true", "false", '"true"', '"True"', "0", "0.0", "-0.0", '"0"', "1", "1.0", '"1"'),
+    *('"01"', '"1.0"', "2.5", '"2.5"', '"2.50"', "3", "9", '"9"', "99", '"99"', "-1.5", '"x"'),
+    *("2020-01-01", '"2020-01-01"', "2020-01-01T00:00:00", "2020-01-01T05:00:00", "2999-01-01"),
+    *("9999-12-31", "2999-01-01T00:00:00", '"2999-01-01T00:00:00"', "10:00:00", '"10:00:00"'),
+    *("10:59:59", "4", "5"),
+    *('"low"', '"(blank)"', '"(empty)"', "23:59:59", "2020-01-01T23:59:59"),
+)
+
+
+@pytest.mark.parametrize("kind", NAMED_BY_RULES)
+def test_a_value_in_a_rule_names_the_same_state_here_as_when_loading(kind):
+    """In whatever way it is written; as a hand wrote it, and as a release has it."""
+    beside = 'reviewed = true\n[columns.g]\nkind = "categorical"\nlevels = ["u", "v"]\n'
+    named = set()
+    for value in VALUES_IN_RULES:
+        for chosen in (value, f'["", {value}]'):
+            text = f"[columns.x]\n{NAMED_BY_RULES[kind]}\n{beside}[[forbidden]]\n"
+            text += f'where = {{ x = {chosen}, g = "v" }}\n'
+            try:
+                schema = us.Schema.loads(text)
+            except SchemaError:
+                continue
+            ours = schema.forbidden[0].states(schema.columns)["x"]
+            for written in (text, schema.dumps()):
+                content = tomllib.loads(written)
+                column = understudy_verify.Column(content["columns"]["x"])
+                assert column.named(content["forbidden"][0]["where"]["x"]) == ours, chosen
+            named |= ours
+    assert len(named) > 2

@@ -163,6 +163,17 @@ def in_sqlite(rows, folder):
     return us.Query(f"sqlite:///{place}", "SELECT * FROM t")
 
 
+def in_duckdb(rows, folder):
+    import duckdb
+
+    place = folder / "t.duckdb"
+    place.unlink(missing_ok=True)
+    with duckdb.connect(place) as base:
+        base.register("given", rows.to_arrow())
+        base.execute("CREATE TABLE t AS SELECT * FROM given")
+    return us.Query(f"duckdb:///{place}", "SELECT * FROM t")
+
+
 def in_workbook(rows, folder):
     """Of 26 columns, which is as many as the maker of workbooks has letters for."""
     lines = [[text(escape(one)) for one in line] for line in (rows.columns, *_texts(rows))]
@@ -193,9 +204,10 @@ READERS = {
     "arrow file": lambda rows, folder: written(rows, folder, "arrow", "write_ipc"),
     "json lines": in_lines,
     "sqlite": in_sqlite,
+    "duckdb": in_duckdb,
     "workbook": in_workbook,
 }
-ALIKE = {"sqlite": str.lower}
+ALIKE = {"sqlite": str.lower, "duckdb": str.lower}
 """Where names that differ by their case alone are one."""
 
 
@@ -277,7 +289,7 @@ def test_a_request_is_rehearsed_once_and_by_its_public_facts_alone(asked, monkey
     """Of few records, whatever the schema says of their number; by no row."""
     made = []
     monkeypatch.setattr(Release, "write", lambda release, *_: made.append(release))
-    monkeypatch.setattr(Release, "load", lambda *_, **__: None)
+    monkeypatch.setattr(Release, "load", lambda *_, **__: made[-1])
     public = asked.model_copy(update={"rows": "public", "n_rows": 10**9, "row_limit": None})
     open_ = asked.model_copy(update={"row_limit": None})
     for schema in (asked, asked, public, open_):
@@ -287,6 +299,31 @@ def test_a_request_is_rehearsed_once_and_by_its_public_facts_alone(asked, monkey
     assert len(made) == 3
     assert all(one.manifest.n_rows <= rehearsal.RECORDS for one in made)
     assert not any(one.manifest.secure for one in made)
+
+
+def test_numbers_far_from_zero_are_released_without_a_warning(asked):
+    """Days as a workbook counts them; a warning would be an error here."""
+    rng = np.random.default_rng(0)
+    rows = pl.DataFrame({"x": 43831 + rng.integers(0, 301, 300), "g": rng.choice(["a", "b"], 300)})
+    us.synthesize(rows, accepted(us.draft(rows)), epsilon=100, delta="1e-6")
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_a_rehearsal_renders_a_page_again_only_where_something_came_back_otherwise(
+    same, asked, monkeypatch
+):
+    rendered, drawn = [], public_page._context
+
+    def counted(release, *rest):
+        rendered.append(release)
+        return drawn(release, *rest)
+
+    assert us.Release.load  # which says what renders pages
+    monkeypatch.setattr(public_page, "_context", counted)
+    if not same:
+        monkeypatch.setattr(rehearsal, "_is_same_measurement", lambda *_: False)
+    us.synthesize(ROWS, asked, epsilon=1)
+    assert len(rendered) == (1 if same else 2)
 
 
 def test_nothing_of_a_rehearsal_stays_on_the_disk(asked, monkeypatch, tmp_path):

@@ -56,3 +56,30 @@ def test_what_cannot_be_ends_in_a_sentence_and_leaves_no_file(
     assert (code, out) == (2, "")
     assert said in " ".join(err.split())
     assert sorted(small.folder.iterdir()) == before
+
+
+MOMENTS = pl.datetime_range(
+    pl.datetime(2020, 1, 1), pl.datetime(2020, 12, 30), "1h", eager=True
+).sample(400, seed=1)
+TIMES = {
+    "datetime": (MOMENTS, "lower = 2020-01-01T00:00:00\nupper = 2020-12-31T23:59:59"),
+    "date": (MOMENTS.dt.date(), "lower = 2020-01-01\nupper = 2020-12-31"),
+    "duration": (MOMENTS - MOMENTS.min(), 'lower = "PT0S"\nupper = "P366D"'),
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+def test_records_of_any_numbers_in_fine_bins_are_drawn_again(kind, tmp_path):
+    """The bins of a table are those of its column, in whatever form a release has them."""
+    values, bounds = TIMES[kind]
+    told = 'source = "s"\nreviewed = true\n'
+    schema = us.Schema.loads(
+        f'[columns.x]\nkind = "{kind}"\n{bounds}\n{told}'
+        f'[columns.g]\nkind = "categorical"\nlevels = ["a", "b"]\n{told}'
+    )
+    rows = pl.DataFrame({"x": values, "g": ["a", "b"] * 200})
+    release = us.synthesize(rows, schema, epsilon=9, delta="1e-6", insecure_noise_seed=1, seed=1)
+    release.save(tmp_path / "release")
+    drawn = us.sample(tmp_path / "release", 50, seed=1, frame="polars")
+    assert drawn.height == 50
+    assert drawn.schema == us.Release.load(tmp_path / "release", frame="polars").sets[0].schema

@@ -131,3 +131,13 @@ def test_a_changed_copy_of_a_schema_is_a_schema_of_its_own():
     assert smaller.domain.n_cells == 5
     with pytest.raises(ValidationError, match="needs n_rows"):
         schema.model_copy(update={"rows": "public"})
+
+
+def test_a_copy_takes_over_nothing_that_was_computed():
+    column = integer(bins=5)
+    assert len(column.intervals) == 5
+    assert len(column.labels) == 5
+    finer = column.model_copy(update={"bins": 10})
+    assert len(finer.intervals) == len(finer.labels) == finer.n_ordinary == 10
+    assert len(column.intervals) == 5
+    assert column.model_copy() == column

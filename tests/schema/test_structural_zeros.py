@@ -124,3 +124,12 @@ def test_rules_must_be_reviewed_too():
     schema = Schema.loads(text + "[[forbidden]]\nwhere = { voted = true, job = 1 }\n")
     with pytest.raises(SchemaError, match="rule “voted = true and job = 1”"):
         schema.require_reviewed()
+
+
+def test_a_value_names_the_state_of_its_text_before_one_of_an_equal_number():
+    schema = Schema.loads(
+        '[columns.x]\nkind = "categorical"\nlevels = ["01", "1", "2.0"]\nmissing = ["1.0", ""]\n'
+    )
+    told = {1: 1, "01": 0, "1": 1, "1.0": 3, 2: 2, "": 4}
+    for value, state in told.items():
+        assert Rule(where={"x": value}).states(schema.columns)["x"] == {state}, value

@@ -35,6 +35,7 @@ from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
 from understudy.privacy.noise.calibration import NoiseName
 from understudy.privacy.released import NoisyTable
 from understudy.schema import NUMERIC, Calendar, Continuous, Schema
+from understudy.schema.coarsening import in_these_bins
 
 CROWDED = 1 / 3
 """Records of a bin that its neighbours do not explain, in parts of all of them."""
@@ -117,9 +118,7 @@ def divided(
 
 def divides(schema: Schema, table: NoisyTable) -> bool:
     """Whether a table divides crowded bins: it is in other bins than those of its schema."""
-    return any(
-        getattr(schema.columns[name], "bins", bins) != bins for name, bins in table.bins.items()
-    )
+    return any(not in_these_bins(schema.columns[name], bins) for name, bins in table.bins.items())
 
 
 def crowded(column: Numeric, masses: Floats, stddev: float) -> list[Crowd]:

@@ -144,10 +144,11 @@ def coarse_states(fine: Numeric, coarse: Numeric) -> Integers:
     """State of a coarse column that each state of a finer one lies in; shape (`fine.size`,)."""
     spikes = {one.low: k for k, one in enumerate(coarse.intervals) if one.spike}
     bins = [(one.low, k) for k, one in enumerate(coarse.intervals) if not one.spike]
-    lows, states = [low for low, _ in bins], [k for _, k in bins]
+    lows, states = np.array([low for low, _ in bins]), np.array([k for _, k in bins])
+    within = np.searchsorted(lows, [one.low for one in fine.intervals], "right") - 1
     found = [
-        spikes[one.low] if one.spike else states[int(np.searchsorted(lows, one.low, "right")) - 1]
-        for one in fine.intervals
+        spikes[one.low] if one.spike else states[place]
+        for one, place in zip(fine.intervals, within, strict=True)
     ]
     return np.array([*found, *range(coarse.n_ordinary, coarse.size)], dtype=np.int64)
 

@@ -90,7 +90,8 @@ def is_answered(release: Release, kind: str, formula: str) -> bool:
     """
     try:
         question = Question.of(kind, formula, release.schema)
-        return _within_bounds(release, question, level=0.95, anyway=False).valid
+        analysis = _answered(release, question, anyway=False, level=0.95)
+        return _counted(analysis, release, question, anyway=False).valid
     except InferenceError:
         return False
 
@@ -122,17 +123,23 @@ def within_bounds(
     Raises:
         RefusedError: it rests on them, and is not given `anyway`.
     """
+    analysis = _counted(analysis, release, question, anyway=anyway)
+    limits = _limits(question, release.schema)
+    cut = caveats.cut_notes(question.kind, analysis.pooled, analysis.level, limits)
+    return replace(analysis, notes=(*analysis.notes, *cut), limits=limits)
+
+
+def _counted(analysis: Analysis, release: Release, question: Question, *, anyway: bool) -> Analysis:
+    """The same, before anybody asks for the ends of its intervals, which may take long to find."""
     doubt, notes = beyond_bounds.doubts(release, question, analysis.pooled, analysis.level)
     pooled, lacking, said = out_of_domain.require_counted(release, question, analysis.pooled)
     doubt = lacking or doubt
     if doubt is not None and not anyway:
         raise doubt
-    analysis = replace(analysis, pooled=pooled)
+    analysis = replace(analysis, pooled=pooled, notes=(*analysis.notes, *notes, *said))
     if doubt is not None and analysis.valid:
         analysis = replace(analysis, valid=False, reason=f"{STAMP}: {doubt.reason}")
-    limits = _limits(question, release.schema)
-    cut = caveats.cut_notes(question.kind, analysis.pooled, analysis.level, limits)
-    return replace(analysis, notes=(*analysis.notes, *notes, *said, *cut), limits=limits)
+    return analysis
 
 
 def _limits(question: Question, schema: Schema) -> tuple[float, float]:

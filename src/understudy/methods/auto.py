@@ -23,7 +23,8 @@ def choose(schema: Schema, epsilon: Fraction, delta: Fraction = Fraction(0)) -> 
     of all its cells is small beside the records, of which a thousand are assumed where their number
     is private. Beyond, marginals are closer to the rows than any other method here at ε = 1, pure
     or not (`benchmarks/utility.py`); of very many columns a tree of pairs is chosen in less time.
-    So are they where numbers have the default bins: a full table would keep these few.
+    Marginals are chosen where numbers have the default bins, too: they count these in fine bins,
+    where a full table would keep the few.
 
     Args:
         schema: the public schema.

@@ -7,6 +7,10 @@ the records of the release will go through: the number of rows, number lines, he
 moments are bought of them at the same price, pages and all formats are written, and the folder is
 loaded again. The method alone is another one, `independent`, which is fast and takes any schema;
 methods are tried by tests. Nothing here sees a row, and noise comes from a seed.
+
+Only `synthesize` rehearses. `regress`, and answers bought after a release, do not: what breaks them
+after a charge is finished by `--resume`. The independent checker is left to tests, since it would
+take half as long again as loading (30 to 40 ms).
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from understudy.pipeline.measuring import measured
 from understudy.pipeline.page_set import pages
 from understudy.pipeline.request import Request
 from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.release import Release
+from understudy.release import Measurement, Release
 from understudy.release.decoding import FrameKind, decode
 from understudy.schema import Schema
 
@@ -75,7 +79,9 @@ def rehearse(
         release = _made_up(few, expected, frame or "pandas")
         with tempfile.TemporaryDirectory(prefix="understudy-rehearsal-") as folder:
             release.write(Path(folder), formats)
-            Release.load(folder, frame=release.frame)
+            loaded = Release.load(folder, frame=release.frame, compare_pages=False)
+            if not _is_same(release, loaded):  # its pages may be others than were written
+                Release.load(folder, frame=release.frame)
         release.sets  # noqa: B018  # data frames are made when they are asked for
     except UnderstudyError:
         raise
@@ -120,6 +126,26 @@ def _made_up(request: Request, expected: ExpectedAnswers | None, frame: FrameKin
     facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
     manifest = manifest_of(request, gate, n_rows, facts, expected, seed=_SEED, secure=False)
     return Release(tables, schema, manifest, measurements, frame, pages=pages)
+
+
+def _is_same(release: Release, loaded: Release) -> bool:
+    """Whether all that pages are rendered from came back as it was, so that they would be too."""
+    return (
+        (release.schema, release.manifest) == (loaded.schema, loaded.manifest)
+        and len(release.measurements) == len(loaded.measurements)
+        and all(map(_is_same_measurement, release.measurements, loaded.measurements))
+        and all(
+            one.schema == other.schema and one.equals(other)
+            for one, other in zip(release.tables, loaded.tables, strict=True)
+        )
+    )
+
+
+def _is_same_measurement(one: Measurement, other: Measurement) -> bool:
+    return one.to_json() == other.to_json() and all(
+        mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
+        for mine, theirs in ((one.codes, other.codes), (one.counts, other.counts))
+    )
 
 
 def _rows(schema: Schema) -> Table:

@@ -103,23 +103,25 @@ def require_cells(table: Measurement, schema: Schema) -> None:
         return
     if not np.isfinite(table.counts).all():
         raise Fault(f"the table {named(table.name)} has cells without a number")
-    binned = table.binned(schema)
     if table.kind.has_every_cell:
-        fits = _is_whole(table, binned.table(table.columns))
+        fits = _is_whole(table, table.domain(schema))
     elif table.kind is Kind.CELLS:
-        fits = _reaches_threshold(table, binned.table(table.columns))
+        fits = _reaches_threshold(table, table.domain(schema))
     elif table.kind is Kind.RANGES:
-        fits = _covers_line(table.codes, binned.columns[table.columns[0]].size)
+        fits = _covers_line(table.codes, table.binned(schema).columns[table.columns[0]].size)
     elif table.kind in (Kind.LINE, Kind.HEAPS):
         line = LineCells if table.kind is Kind.LINE else HeapCells
-        fits = np.array_equal(table.codes, np.arange(line.of(binned, *table.columns).size))
+        fits = np.array_equal(
+            table.codes, np.arange(line.of(table.binned(schema), *table.columns).size)
+        )
     elif table.kind is Kind.RANKS:
+        binned = table.binned(schema)
         sized = all(binned.columns[k].size == len(own) for k, own in table.ranks.items())
         fits = sized and np.array_equal(table.codes, pair_codes(len(table.columns)))
     elif table.kind is Kind.PRODUCTS:
         fits = np.array_equal(table.codes, product_codes(table.scores(schema)))
     else:
-        fits = _covers_all(table, binned)
+        fits = _covers_all(table, table.binned(schema))
     if not fits:
         raise Fault(f"the table {named(table.name)} has other cells than its schema")
     bounded = table.family.is_truncated and table.kind is Kind.TABLE

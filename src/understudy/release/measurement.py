@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy.domain.domain import Domain
 from understudy.errors import ReleaseError
 from understudy.features.column_scores import Scores
 from understudy.privacy.noise_record import NoiseFamily
@@ -19,6 +21,7 @@ from understudy.release.measurement_kind import Kind
 from understudy.release.shape import NAME
 from understudy.release.stored_axes import count_name, stored_axes
 from understudy.schema import Schema
+from understudy.schema.coarsening import in_these_bins
 
 
 def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:
@@ -137,7 +140,7 @@ class Measurement:
             threshold=content.threshold,
             totals=None if content.totals is None else dict(content.totals),
             of=content.of,
-            bins={n: b for n, b in content.bins.items() if getattr(declared[n], "bins", None) != b},
+            bins={n: b for n, b in content.bins.items() if not in_these_bins(declared[n], b)},
             groups=dict(content.groups),
             ranks=dict(content.ranks),
         )
@@ -164,6 +167,23 @@ class Measurement:
         """
         return _coarse(schema, self.bins, self.groups)
 
+    def domain(self, schema: Schema) -> Domain:
+        """Its cells in its bins and groups, with the rules over its columns alone.
+
+        Args:
+            schema: the public schema of the release; what the last one gave is kept.
+        """
+        for known, domain in self._last_domain:
+            if known is schema:
+                return domain
+        found = self.binned(schema).table(self.columns)
+        self._last_domain[:] = [(schema, found)]
+        return found
+
+    @cached_property
+    def _last_domain(self) -> list[tuple[Schema, Domain]]:
+        return []
+
     def noisy(self, schema: Schema) -> tuple[NoisyTable, Noise]:
         """The noisy table and its noise, as the gate gave them out.
 
@@ -175,7 +195,7 @@ class Measurement:
         """
         if self.kind is not Kind.TABLE:
             raise ValueError(f"a measurement of the kind {self.kind} is no table of every cell")
-        sizes = self.binned(schema).table(self.columns).sizes
+        sizes = self.domain(schema).sizes
         table = NoisyTable(
             self.columns, self.counts.reshape(sizes), self.outside, self.bins, self.groups
         )

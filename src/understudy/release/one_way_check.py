@@ -262,7 +262,7 @@ def _counts(one: Measurement) -> bool:
 
 def _summed(one: Measurement, name: str, schema: Schema) -> _OneWay:
     """A table summed over all columns but one."""
-    sizes = one.binned(schema).table(one.columns).sizes
+    sizes = one.domain(schema).sizes
     axis = one.columns.index(name)
     others = tuple(k for k in range(len(sizes)) if k != axis)
     groups = np.array(one.groups.get(name, range(sizes[axis])))

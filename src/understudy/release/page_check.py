@@ -163,21 +163,27 @@ def is_of_this_version(manifest: Manifest, name: str, text: str) -> bool:
         name: of the file.
         text: its content.
     """
-    here = importlib.metadata.version
-    if rendered_by(name, text) != here("understudy"):
+    if rendered_by(name, text) != _version_here("understudy"):
         return False
     named = {k: v for k, v in manifest.software.items() if k != "python"}
+    return all(_version_here(library) == told for library, told in named.items())
+
+
+@lru_cache(maxsize=64)  # of few libraries; finding one takes longer than reading a small page
+def _version_here(library: str) -> str | None:
+    """The version of a library that is installed; None where it is not."""
     try:
-        return all(here(library) == told for library, told in named.items())
+        return importlib.metadata.version(library)
     except importlib.metadata.PackageNotFoundError:
-        return False
+        return None
 
 
 def require_rendered(name: str, text: str, anew: Iterable[str]) -> None:
     """Refuse a text that is none of those that this version renders.
 
     Numbers on a page are computed, and may differ in their last digits from one processor to
-    another: there they need to agree to a thousandth. Those of the promise were compared exactly.
+    another: there they need to agree to a thousandth, or to one in the last decimal that is
+    written. Those of the promise were compared exactly.
 
     Args:
         name: of the file.
@@ -197,9 +203,15 @@ def _is_rendered(text: str, anew: str) -> bool:
     told, computed = _NUMBER.split(text), _NUMBER.split(anew)
     if not text.startswith("<") or len(told) != len(computed) or told[::2] != computed[::2]:
         return False
-    pairs = zip(told[1::2], computed[1::2], strict=True)
-    numbers = ((float(one.replace(",", "")), float(other.replace(",", ""))) for one, other in pairs)
-    return all(abs(one - other) <= 1e-3 * max(one, other) for one, other in numbers)
+    return all(map(_agree, told[1::2], computed[1::2]))
+
+
+def _agree(told: str, computed: str) -> bool:
+    """Whether two numbers are one, but for how it was rounded."""
+    first, second = float(told.replace(",", "")), float(computed.replace(",", ""))
+    decimals = {len(text.partition(".")[2]) for text in (told, computed)}
+    unit = 10.0 ** -min(decimals) if 0 not in decimals else 0.0
+    return abs(first - second) <= max(1e-3 * max(abs(first), abs(second)), 1.001 * unit)
 
 
 @lru_cache(maxsize=8)

@@ -49,6 +49,9 @@ def place_of(values: pl.Expr, dtype: pl.DataType, column: Column) -> pl.Expr:
 
 def places_of(values: pl.Series, column: Column) -> NDArray[np.float64]:
     """Place of each released value, NaN for what has none; shape (n,), an array of its own."""
+    if not isinstance(column, Calendar):  # as `place_of` has it
+        numbers = values.cast(pl.Float64, strict=values.dtype != pl.String)
+        return np.array(numbers.to_numpy())
     place = place_of(pl.col("value"), values.dtype, column)
     found = values.to_frame("value").select(place.alias("place")).to_series()
     return found.fill_null(np.nan).to_numpy().copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -112,6 +112,11 @@ class Release:
     def guarantee(self) -> Guarantee:
         """What is promised about the people in the table."""
         return self.manifest.guarantee
+
+    @cached_property
+    def worked_out(self) -> dict[Hashable, Any]:
+        """What was worked out from it and will be asked for again (`once`)."""
+        return {}
 
     @cached_property
     def behind_sets(self) -> tuple[Measurement, ...]:

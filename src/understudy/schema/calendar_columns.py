@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema, field_validator
@@ -51,7 +51,7 @@ class Calendar(Numeric):
         low, high = _places(self._seconds, self.unit_seconds, (ends.lower, ends.upper))
         return float(low), float(high)
 
-    @property
+    @cached_property
     def intervals(self) -> tuple[Interval, ...]:
         """Bins of whole units."""
         declared: Any = self
@@ -249,7 +249,7 @@ class Time(Calendar):
     resolution: Resolution = "second"
     bins: int | tuple[TimeOfDay, ...] | None = None
 
-    @property
+    @cached_property
     def intervals(self) -> tuple[Interval, ...]:
         """Bins of whole units."""
         if self.bins is not None:

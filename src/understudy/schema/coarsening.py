@@ -142,6 +142,18 @@ def column_in_bins(name: str, column: Column | None, bins: int | tuple[Any, ...]
         raise SchemaError(f"These bins do not fit the column {name!r}: {message}.") from None
 
 
+def in_these_bins(column: Column, bins: int | tuple[Any, ...]) -> bool:
+    """Whether a column has these bins, in whatever form its edges are written.
+
+    Args:
+        column: as declared.
+        bins: number of bins of equal width, or all edges, of moments as texts too.
+    """
+    return isinstance(column, NUMERIC) and (
+        column.bins == bins or column_in_bins("", column, bins) == column
+    )
+
+
 def fits(rule: Rule, columns: dict[str, Column]) -> bool:
     """Whether a rule names whole bins."""
     try:

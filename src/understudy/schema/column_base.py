@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
@@ -112,6 +113,18 @@ class Declaration(Reviewed):
     def size(self) -> int:
         """Number of states; also the code of the undeclared out-of-domain state."""
         return self.n_ordinary + len(self.codes)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with changes; what was computed once is not taken over.
+
+        Args:
+            update: entries to change; they are not checked.
+            deep: whether entries are copied as well.
+        """
+        copied = super().model_copy(update=update, deep=deep)
+        for name in copied.__dict__.keys() - type(self).model_fields.keys():
+            del copied.__dict__[name]
+        return copied
 
     @cached_property
     def labels(self) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -176,7 +177,7 @@ class Integer(Numeric):
         """Lower and upper bound."""
         return float(self.lower), float(self.upper)
 
-    @property
+    @cached_property
     def intervals(self) -> tuple[Interval, ...]:
         """Bins of whole numbers, and spikes."""
         return integer_intervals(self.lower, self.upper, self._bins(), self.spikes, str)
@@ -219,7 +220,7 @@ class Continuous(Numeric):
     def _scale(self) -> float:
         return 0.0 if self.decimals is None else 10.0**self.decimals
 
-    @property
+    @cached_property
     def intervals(self) -> tuple[Interval, ...]:
         """Half-open bins (the last one closed), and spikes."""
         return real_intervals(self.lower, self.upper, self.bins, self.spikes)

@@ -139,9 +139,16 @@ def _selector_text(selector: Selector) -> str:
 
 
 def _state_of(name: str, column: Column, value: Code) -> int:
-    for k, code in enumerate(column.codes):
-        if same_value(code, value):
-            return column.n_ordinary + k
+    """The state that a value names: by its text, else as a number, else as a bin of its own."""
+    levels = () if isinstance(column, NUMERIC) else column.levels
+    stated = (*levels, *column.codes)
+    first = column.n_ordinary - len(levels)
+    texts = [text_of(one) for one in stated]
+    if (text := text_of(value)) in texts:
+        return first + texts.index(text)
+    for k, one in enumerate(stated):
+        if same_value(one, value):
+            return first + k
     if isinstance(column, NUMERIC):
         place = column.position(value)
         for k, interval in enumerate(column.intervals):
@@ -152,9 +159,6 @@ def _state_of(name: str, column: Column, value: Code) -> int:
             "its own; give a range over whole bins, {lower = …, upper = …}, or "
             "declare the value among the spikes."
         )
-    for k, level in enumerate(column.levels):
-        if same_value(level, value):
-            return k
     raise SchemaError(
         f"A forbidden combination names the value {text_of(value)!r} of {name!r}, which is neither "
         f"among its levels nor among its codes{suggestion(text_of(value), column.labels)}; add it "

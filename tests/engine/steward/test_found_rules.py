@@ -7,9 +7,11 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy.engine.reading.table_rows import Rows
+from understudy.engine.steward import found_rules
 from understudy.engine.steward.check import check
 from understudy.engine.steward.schema_draft import draft
-from understudy.schema import Schema
+from understudy.schema import Continuous, Integer, Schema
 from understudy.schema.column_base import LevelMap
 
 RNG = np.random.default_rng(23)
@@ -146,3 +148,34 @@ def test_a_found_rule_that_no_source_confirms_makes_the_guarantee_conditional(tm
     known = columns["q3"].model_copy(update={"confirmed": {"derived": "law", "levels": "law"}})
     sure = kept.model_copy(update={"columns": {**columns, "q3": known}})
     assert us.synthesize(rows, sure, epsilon=1, method="independent").guarantee.kind == "pure"
+
+
+def test_what_may_be_a_sum_is_told_from_what_is_none():
+    """Sums with rounding, of columns of very different sizes, stay; independent columns go."""
+    parts = {f"x{k}": RNG.normal(0, 10.0**k, N).round(2) for k in range(6)}
+    rounded = Integer(kind="integer", lower=-(10**7), upper=10**7)
+    total = sum(parts.values())
+    numbers = {**parts, "total": np.rint(total), "far": np.rint(total) + RNG.integers(-9, 9, N)}
+    kinds = {
+        name: Continuous(kind="continuous", lower=-1e7, upper=1e7, decimals=2) for name in parts
+    }
+    kinds |= dict.fromkeys(("total", "far"), rounded)
+    seen = [found_rules._Seen.of(name, kinds[name], numbers[name]) for name in numbers]
+    assert found_rules._may_be_sums(seen) == {"total"}
+    few = [found_rules._Seen.of(one.name, one.column, one.numbers[:5]) for one in seen]
+    assert found_rules._may_be_sums(few) == {*numbers}
+
+
+def test_wide_tables_are_asked_about_few_columns_at_a_time(monkeypatch):
+    """A plan of all questions about all columns takes the square of them to make."""
+    widths, ask = [], Rows.ask
+
+    def counted(rows, query):
+        widths.append(len(query.collect_schema()))
+        return ask(rows, query)
+
+    monkeypatch.setattr(Rows, "ask", counted)
+    words = {f"w{k}": RNG.choice(["Aa", "Bb", "Cc"], 60) for k in range(40)}
+    declared, _ = found(**words)
+    assert [one.kind for one in declared.values()] == ["categorical"] * 40
+    assert max(widths) <= 16 * 8

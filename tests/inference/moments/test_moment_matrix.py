@@ -1,5 +1,6 @@
 """The matrix of second moments: entries, complete cases and derivatives against the rows."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from made_matrices import matrix_of
 from schemas import column
 from understudy.engine import Table
 from understudy.features.column_scores import Scores
+from understudy.inference.moments import moment_matrix
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.moments.moment_sources import MomentSource
 from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
@@ -248,3 +250,38 @@ def test_noise_in_the_matrix_has_the_stated_covariance():
     ratio = np.var(seen, axis=0) / np.diag(stated)
     assert ((ratio > 0.7) & (ratio < 1.3)).all()
     assert ((ratio / 2 < 0.7) | (ratio / 2 > 1.3)).all()
+
+
+@pytest.mark.parametrize("coded", [(), ("pay", "job")])
+def test_derivatives_of_products_are_the_same_in_parts(coded, monkeypatch):
+    matrix = matrix_of(made(400, 6), SCHEMA, ("x", "pay", "sex", "job", "age"))
+    matrix = matrix.among(coded, SCHEMA)
+    rng = np.random.default_rng(5)
+    left, right = rng.normal(size=(2, 7, len(matrix.whole)))
+    left[2:], right[3:] = left[2:].round(), right[3:].round()  # some weights are 0
+    whole = matrix._gradient(left[:, :, None] * right[:, None, :])
+    monkeypatch.setattr(moment_matrix, "_AT_ONCE", 3 * matrix.whole.size)
+    parts = matrix.gradient_of_products(left, right)
+    np.testing.assert_allclose(parts, whole, rtol=1e-12, atol=1e-12)
+    products = left[:, :, None] * right[:, None, :]
+    covariance = matrix.noise_covariance(products)
+    np.testing.assert_allclose(matrix.noise_between(parts, parts), covariance, rtol=1e-9)
+    np.testing.assert_allclose(matrix.noise_of_pairs(parts, parts), np.diag(covariance), rtol=1e-9)
+    np.testing.assert_allclose(matrix.within_cells_by(parts), matrix.within_cells(products))
+
+
+def test_derivatives_of_shares_of_many_levels_need_little_memory():
+    """Of all at once they would be 600 · 301² numbers, 430 MB."""
+    levels = [f"l{k}" for k in range(300)]
+    schema = Schema.loads(
+        column("x", "categorical", levels=levels) + column("g", "categorical", levels=["a", "b"])
+    )
+    frame = pl.DataFrame({"x": levels * 2, "g": ["a"] * 300 + ["b"] * 300})
+    matrix = matrix_of(frame, schema, ("x", "g"))
+    each, both = (matrix.indicators(schema, name) for name in ("x", "g"))
+    left, right = np.tile(each, (2, 1)), np.repeat(both, 300, axis=0)
+    tracemalloc.start()
+    gradient = matrix.gradient_of_products(left, right)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 2 * gradient.nbytes + 300e6

@@ -12,7 +12,7 @@ from made_matrices import exact_products, matrix_of
 from understudy.engine import Table
 from understudy.features.column_scores import Scores
 from understudy.features.line_cells import LineCells, coarse_states, line_bins
-from understudy.inference.moments.number_sums import with_number_counts
+from understudy.inference.moments.number_sums import NumberCounts
 from understudy.release import Measurement
 from understudy.release.measurement_kind import Kind
 from understudy.schema import Schema
@@ -77,7 +77,7 @@ def counted(rows, rng, *, noise=1.0, lines=True, exact=None):
 
 
 def joined(matrix, measurements):
-    return with_number_counts(matrix, measurements, SCHEMA)
+    return NumberCounts(measurements, SCHEMA).put_to(matrix)
 
 
 def moments(rows, rng, *, noise=1.0, exact=None):

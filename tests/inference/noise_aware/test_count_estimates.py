@@ -15,7 +15,7 @@ import understudy as us
 from understudy.errors import InferenceError
 from understudy.inference.estimates.analysis_records import grid_numbers
 from understudy.inference.estimates.estimands import parse
-from understudy.inference.noise_aware.cell_scores import cell_scores, edge_variance
+from understudy.inference.noise_aware.cell_scores import cell_scores, edge_variance, sum_by
 from understudy.inference.noise_aware.count_estimates import estimate_counts, ratios
 from understudy.inference.noise_aware.count_quantiles import count_quantiles
 from understudy.inference.noise_aware.noisy_tables import Table, marginal, pooled_table
@@ -285,3 +285,14 @@ def test_the_same_table_twice_is_one_with_half_the_noise_variance(schema, measur
     once = count_quantiles(asked, [measured(TABLE, counts, STDDEV / np.sqrt(2))], schema)
     np.testing.assert_allclose(twice.pooled.estimate, once.pooled.estimate)
     np.testing.assert_allclose(twice.pooled.interval(0.95), once.pooled.interval(0.95))
+
+
+def test_sums_of_one_table_are_those_of_many_to_the_last_bit():
+    rng = np.random.default_rng(3)
+    counts, weights = rng.normal(0, 1e3, (4, 500)), rng.normal(size=500)
+    index = rng.integers(0, 9, 500)
+    together = sum_by(counts, index, weights, 10)
+    each = np.stack([sum_by(own, index, weights, 10) for own in counts])
+    assert each.dtype == together.dtype == np.float64
+    assert each.tobytes() == together.tobytes()
+    assert not each[:, 9].any()

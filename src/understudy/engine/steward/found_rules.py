@@ -50,7 +50,8 @@ from understudy.schema.derived_columns import derived_faults, in_order
 
 _CELLS = 4_000_000  # that are looked at for proposals; all rows are read before one is made
 _MOST_ROWS = 100_000
-_GLANCE = 2_000  # rows that rule most pairs out
+_FIRST_ROWS = 50  # rows that rule most pairs out
+_GLANCE = 2_000  # and nearly all of the others
 _LEAST_BITS = 40.0
 _LEAST_INPUTS = 30
 _LEAST_ROWS = 300
@@ -59,6 +60,7 @@ _MOST_LEVELS = 50
 _MOST_TERMS = 12
 _MOST_YEARS = 150
 _CLOSE = 1e-6
+_ROUNDING = 1e-9  # of sums in floating point, in parts of their size, and much more
 
 Numbers = NDArray[np.float64]
 Places = NDArray[np.int64]
@@ -119,11 +121,12 @@ def with_found_rules(
     if len(seen) < 2 or len(seen[0].places) < _LEAST_INPUTS:
         return dict(columns)
     least = _LEAST_BITS + 3 * math.log2(len(seen))
+    sums = _may_be_sums(seen)
     found = dict(columns)
     for k, target in enumerate(seen):
         if target.name not in free or target.n_different < 2 or "`" in target.name:
             continue
-        for column in _proposals(target, seen[:k], seen[k + 1 :], least):
+        for column in _proposals(target, seen[:k], seen[k + 1 :], least, sums):
             trial = {**found, target.name: column}
             if _holds_together(target.name, trial):
                 found = trial
@@ -192,11 +195,15 @@ def _held(
 
 
 def _proposals(
-    target: _Seen, left: Sequence[_Seen], right: Sequence[_Seen], least: float
+    target: _Seen,
+    left: Sequence[_Seen],
+    right: Sequence[_Seen],
+    least: float,
+    sums: Collection[str],
 ) -> Iterator[Column]:
     """Columns with a rule, the simplest first."""
     if target.is_number:
-        for rule in _arithmetic(target, [one for one in left if one.is_number], least):
+        for rule in _arithmetic(target, [one for one in left if one.is_number], least, sums):
             column = target.column.model_copy(update={"derived": rule})
             yield column
             if not column.missing:  # bounds may let the rule divide by 0, though no row does
@@ -209,17 +216,19 @@ def _proposals(
         same = source.n_different == target.n_different
         if target.n_different > min(_MOST_LEVELS, source.n_different) or (same and source in right):
             continue
+        is_number = isinstance(source.column, NUMERIC)
+        if is_number and (same or not _lies_in_runs(target, source)):
+            continue
         if not _is_function(target, source, least):
             continue
-        if isinstance(source.column, NUMERIC):
-            grouped = None if same else _cut(target, source)
-        else:
-            grouped = _mapped(target, source)
+        grouped = _cut(target, source) if is_number else _mapped(target, source)
         if grouped is not None:
             yield grouped
 
 
-def _arithmetic(target: _Seen, sources: Sequence[_Seen], least: float) -> Iterator[str]:
+def _arithmetic(
+    target: _Seen, sources: Sequence[_Seen], least: float, sums: Collection[str]
+) -> Iterator[str]:
     """Expressions that give a column of numbers in all rows that are looked at."""
     if target.n_different < _LEAST_DIFFERENT or not sources:
         return
@@ -229,24 +238,64 @@ def _arithmetic(target: _Seen, sources: Sequence[_Seen], least: float) -> Iterat
         return
     few = np.unique(np.linspace(0, len(glance) - 1, 16).astype(int))
     places = glance[few]
-    for one in sources:
-        shift = _constant_of(target, one, y[places] - one.numbers[places])
+    x = np.stack([one.numbers[places] for one in sources], axis=1)
+    gaps = y[places][:, None] - x
+    for j in np.flatnonzero(_lie_close(gaps, 2 * _reach(target.column))).tolist():
+        one = sources[j]
+        shift = _constant_of(target, one, gaps[:, j])
         sign = "+" if (shift or 0.0) > 0 else "-"
         text = one.text if not shift else f"{one.text} {sign} {abs(shift):.12g}"
         if shift is not None and _is_given(target, [one], one.numbers + shift, least):
             yield text
-    x = np.stack([one.numbers[places] for one in sources], axis=1)
     for text, give in _OF_TWO.items():
         with np.errstate(all="ignore"):
-            gaps = np.abs(give(x[:, :, None], x[:, None, :]) - y[places][:, None, None])
-            near = (gaps <= _reach(target.column)).all(axis=0)
-            for j, k in zip(*np.nonzero(near), strict=True):
-                first, second = sources[int(j)], sources[int(k)]
+            for j, k in _pairs_that_give(y[places], x, give, _reach(target.column)):
+                first, second = sources[j], sources[k]
                 ordered = j < k or (j != k and give not in _EITHER_WAY)
                 values = give(first.numbers, second.numbers)
                 if ordered and _is_given(target, [first, second], values, least):
                     yield text.format(first.text, second.text)
-    yield from _signed_sum(target, sources, glance, least)
+    if target.name in sums:
+        yield from _signed_sum(target, sources, glance, least)
+
+
+def _lie_close(gaps: Numbers, most: float) -> NDArray[np.bool_]:
+    """Columns whose numbers lie no further apart than they may about one constant."""
+    with np.errstate(invalid="ignore"):
+        highest, lowest = np.fmax.reduce(gaps, axis=0), np.fmin.reduce(gaps, axis=0)
+        return np.asarray(highest - lowest <= most + _ROUNDING * np.fmax(highest, -lowest))
+
+
+def _pairs_that_give(
+    y: Numbers, x: Numbers, give: Callable[[Numbers, Numbers], Numbers], reach: float
+) -> Iterator[tuple[int, int]]:
+    """Pairs of columns of x that give y in each row; the first row rules most of them out."""
+    first, second = np.nonzero(np.abs(give(x[0][:, None], x[0]) - y[0]) <= reach)
+    for row, number in zip(x[1:], y[1:], strict=True):
+        near = np.abs(give(row[first], row[second]) - number) <= reach
+        first, second = first[near], second[near]
+    yield from zip(first.tolist(), second.tolist(), strict=True)
+
+
+def _may_be_sums(seen: Sequence[_Seen]) -> frozenset[str]:
+    """Numbers that may be a sum of columns further left; of the others none need be looked for.
+
+    One triangular decomposition has how far each column is, in some rows, from every sum of those
+    before it. A rule leaves no more than rounding in any row.
+    """
+    numbers = [one for one in seen if one.is_number]
+    names = frozenset(one.name for one in numbers)
+    if not numbers:
+        return names
+    x = np.stack([one.numbers[:_GLANCE] for one in numbers], axis=1)
+    x = x[np.isfinite(x).all(axis=1)][: 2 * len(numbers) + 50]
+    if len(x) <= len(numbers):  # too few rows to tell
+        return names
+    far = np.abs(np.diag(np.linalg.qr(x, mode="r")))
+    most = [math.sqrt(len(x)) * _reach(one.column) for one in numbers]
+    sizes = np.linalg.norm(x, axis=0)
+    pairs = zip(numbers, far <= np.array(most) * (1 + _CLOSE) + _ROUNDING * sizes, strict=True)
+    return frozenset(one.name for one, may_be in pairs if may_be)
 
 
 _OF_TWO: Final[dict[str, Callable[[Numbers, Numbers], Numbers]]] = {
@@ -327,7 +376,7 @@ def _signed_sum(
 
 def _is_function(target: _Seen, source: _Seen, least: float) -> bool:
     """Whether each value of one column has one value of the other, and chance has not made it."""
-    for n in (_GLANCE, len(target.places)):
+    for n in (_FIRST_ROWS, _GLANCE, len(target.places)):
         there = (target.places[:n] >= 0) & (source.places[:n] >= 0)
         of, own = source.places[:n][there], target.places[:n][there]
         pairs = np.unique(of * target.n_different + own)
@@ -340,6 +389,14 @@ def _is_function(target: _Seen, source: _Seen, least: float) -> bool:
         told += _bits_of_order(groups)
         n_beyond = len(of)
     return n_beyond >= _LEAST_ROWS and told >= least
+
+
+def _lies_in_runs(target: _Seen, source: _Seen) -> bool:
+    """Whether no group of a number reaches into another, in the first rows."""
+    own, numbers = target.places[:_FIRST_ROWS], source.numbers[:_FIRST_ROWS]
+    there = (own >= 0) & (source.places[:_FIRST_ROWS] >= 0)
+    own = own[there][np.argsort(numbers[there])]
+    return int(np.count_nonzero(np.diff(own))) < max(1, len(np.unique(own)))
 
 
 def _bits_of_order(groups: Places) -> float:

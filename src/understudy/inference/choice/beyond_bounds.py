@@ -63,6 +63,7 @@ from understudy.inference.noise_aware.line_tables import line_schema
 from understudy.inference.set_estimates import Pooled
 from understudy.release import Measurement, Release
 from understudy.release.measurement_kind import Kind
+from understudy.release.once import once
 from understudy.release.shape import MOST
 from understudy.schema import NUMERIC, Continuous, Schema
 
@@ -139,6 +140,18 @@ def least_certain(line: Measurement, n_lines: int) -> int:
     return max(1, int(np.argmax(tails <= level)))
 
 
+@once
+def beyond_line(release: Release, name: str) -> tuple[Beyond, ...]:
+    """What the number line of a column says of both its bounds; nothing where it has none.
+
+    Args:
+        release: that is asked.
+        name: of the column.
+    """
+    line = line_of(release.measurements, name)
+    return () if line is None else beyond(line, release)
+
+
 def doubts(
     release: Release, question: Question, pooled: Pooled, level: float
 ) -> tuple[RefusedError | None, tuple[str, ...]]:
@@ -173,14 +186,12 @@ def _in_end_bins(release: Release, question: Question) -> Iterator[str]:
     """What the end bins of columns have beside their numbers, where bins are asked about."""
     numbers = _numbers_of(question, release.schema)
     for name in question.columns:
-        line = line_of(release.measurements, name)
-        if name not in numbers and line is not None:
-            for one in beyond(line, release):
-                if one.certain:
-                    yield (
-                        f"About {_percent(one.share)} of the records (a noisy number) have {name} "
-                        f"{one.side} {one.bound}, its declared bound, and count in the bin there."
-                    )
+        for one in () if name in numbers else beyond_line(release, name):
+            if one.certain:
+                yield (
+                    f"About {_percent(one.share)} of the records (a noisy number) have {name} "
+                    f"{one.side} {one.bound}, its declared bound, and count in the bin there."
+                )
 
 
 def _reason(certain: list[Beyond]) -> str:
@@ -222,11 +233,9 @@ def _rests_on(
 ) -> Iterator[Beyond]:
     """Bounds beyond which numbers would change an answer, of columns with a number line."""
     for name in _numbers_of(question, release.schema):
-        line = line_of(release.measurements, name)
-        if line is not None:
-            for one in beyond(line, release):
-                if _depends(question, release.schema, one, pooled, level):
-                    yield one
+        for one in beyond_line(release, name):
+            if _depends(question, release.schema, one, pooled, level):
+                yield one
 
 
 def _parts(question: Question, schema: Schema) -> tuple[Estimand, ...] | None:

@@ -48,17 +48,33 @@ def distortion(
         prior: records that the method adds to each cell.
         network: the network that sets are drawn from, if it is one.
     """
+    return distorted(misplaced(measured, n_rows, schema, prior=prior), columns, network=network)
+
+
+def misplaced(
+    measured: Sequence[Measurement], n_rows: int, schema: Schema, *, prior: float = 0.0
+) -> dict[frozenset[str], float]:
+    """What share each table misplaced, by its columns; arguments as in `distortion`."""
     shares: dict[frozenset[str], list[float]] = {}
     for measurement in measured:
         if measurement.kind in _DISTORTING:
             share = _misplaced(measurement, n_rows, schema, prior)
             shares.setdefault(frozenset(measurement.columns), []).append(share)
-    mean = {table: sum(several) / len(several) for table, several in shares.items()}
+    return {table: sum(several) / len(several) for table, several in shares.items()}
+
+
+def distorted(
+    shares: Mapping[frozenset[str], float],
+    columns: Sequence[str],
+    *,
+    network: Sequence[Edge] | None = None,
+) -> float:
+    """`distortion` of some columns, from what each table `misplaced`."""
     if network is None:
-        return _least(mean, columns)
+        return _least(shares, columns)
     needed = ancestors(network, columns)
     families = [(column, *parents) for column, parents in network if column in needed]
-    return min(1.0, sum(_least(mean, family) for family in families))
+    return min(1.0, sum(_least(shares, family) for family in families))
 
 
 def _least(shares: Mapping[frozenset[str], float], columns: Sequence[str]) -> float:
@@ -95,7 +111,7 @@ def _misplaced(measurement: Measurement, n_rows: int, schema: Schema, prior: flo
 
 
 def _n_allowed(measurement: Measurement, schema: Schema) -> int:
-    return measurement.binned(schema).table(measurement.columns).n_allowed
+    return measurement.domain(schema).n_allowed
 
 
 def _spurious(measurement: Measurement, schema: Schema) -> float:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from understudy.inference.choice.distortion import distortion
+from understudy.inference.choice.distortion import distorted, misplaced
 from understudy.inference.estimates.analysis_records import is_binned, is_grouping, level_values
 from understudy.inference.estimates.estimands import RATIOS, SHARES, TWO_WAY
 from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers
@@ -17,6 +17,7 @@ from understudy.models.graphical.linear_effects import contrasts_of
 from understudy.release import Measurement, Release
 from understudy.release.measurement import groups_of, kept_columns
 from understudy.release.measurement_kind import Kind
+from understudy.release.once import once
 from understudy.schema import NUMERIC, Column, Schema, is_ordered
 
 FEWEST_RUNS = 4
@@ -100,24 +101,17 @@ def facts_of(
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
     made = manifest.inference
-    tables = [frozenset(table.columns) for table in measured if table.kind.is_joint]
-    kept_together = kept(made.network) if made.network else tables
     return Facts(
         kind=kind,
         columns=tuple(columns),
         full=n_cells <= MOST_CELLS
         and any(covers(table, columns) for table in release.measurements),
-        together=any(set(columns) <= table for table in kept_together),
+        together=any(set(columns) <= table for table in _kept_together(release)),
         sets=manifest.sets,
         sets_kind=manifest.sets_kind,
         n_rows=manifest.n_rows,
-        distortion=distortion(
-            measured,
-            _drawn_from(release, columns),
-            manifest.n_rows,
-            release.schema,
-            prior=made.prior_weight,
-            network=made.network,
+        distortion=distorted(
+            _misplaced(release), _drawn_from(release, columns), network=made.network
         ),
         merged=_merged(measured, kind, columns, release.schema),
         redrawn=made.posterior_rule == "mi",
@@ -135,7 +129,17 @@ def facts_of(
         weighted=any(table.kind is Kind.POSTERIOR for table in measured)
         and not set(columns) <= set(kept_columns(measured)),
         drawn=are_drawn(measured, columns, manifest, release.schema),
-        conditioned=bool(_cut_off(tables, kept_together, release.schema) & set(columns)),
+        conditioned=bool(_cut_off(release) & set(columns)),
+    )
+
+
+@once
+def _misplaced(release: Release) -> dict[frozenset[str], float]:
+    return misplaced(
+        release.behind_sets,
+        release.manifest.n_rows,
+        release.schema,
+        prior=release.manifest.inference.prior_weight,
     )
 
 
@@ -214,25 +218,32 @@ def _drawn_from(release: Release, columns: Sequence[str]) -> Sequence[str]:
     return whole if leaves and measured else columns
 
 
-def _cut_off(
-    tables: Sequence[frozenset[str]], kept_together: Sequence[frozenset[str]], schema: Schema
-) -> set[str]:
+@once
+def _tables(release: Release) -> tuple[frozenset[str], ...]:
+    """Columns of each table that the sets know of."""
+    return tuple(frozenset(one.columns) for one in release.behind_sets if one.kind.is_joint)
+
+
+@once
+def _kept_together(release: Release) -> tuple[frozenset[str], ...]:
+    """Columns that are drawn as one table has them."""
+    network = release.manifest.inference.network
+    return tuple(map(frozenset, kept(network))) if network else _tables(release)
+
+
+@once
+def _cut_off(release: Release) -> frozenset[str]:
     """Columns that go together with one in a rule over columns that were drawn apart.
 
     Records that such a rule forbids are drawn again, which shifts its columns and whatever goes
     together with them: columns of one table, and of tables that overlap. In a network a rule over
     parents that are drawn one by one is of that kind, though a table covers it.
-
-    Args:
-        tables: columns of each measured table.
-        kept_together: columns that are drawn as one table has them.
-        schema: with the rules.
     """
-    apart = [
-        set(box) for _, box in schema.boxes if not any(set(box) <= names for names in kept_together)
-    ]
+    together = _kept_together(release)
+    boxes = (set(box) for _, box in release.schema.boxes)
+    apart = [box for box in boxes if not any(box <= names for names in together)]
     groups: list[frozenset[str]] = []
-    for table in tables:
+    for table in _tables(release):
         joined = [group for group in groups if group & table]
         groups = [group for group in groups if not group & table] + [table.union(*joined)]
-    return {name for rule in apart for group in groups if rule & group for name in group}
+    return frozenset(name for rule in apart for group in groups if rule & group for name in group)

@@ -220,9 +220,10 @@ def _crossed_points(
 def grid_numbers(column: Column, state: int, most: int) -> Floats:
     """Numbers that stand for a state of a numeric column, at most `most`; NaN for an absence."""
     assert isinstance(column, NUMERIC)
-    if state >= column.n_ordinary:
+    intervals = column.intervals
+    if state >= len(intervals):
         return np.array([np.nan])
-    interval = column.intervals[state]
+    interval = intervals[state]
     decimals = column.decimals if isinstance(column, Continuous) else 0
     if interval.spike or interval.low == interval.high:
         return np.array([interval.low])
@@ -240,8 +241,8 @@ def grid_numbers(column: Column, state: int, most: int) -> Floats:
     if last - first + 1 > most:
         return np.asarray((first + (np.arange(most) + 0.5) / most * (last - first)) / unit)
     grid = np.arange(first, last + 1) / unit
-    spikes = [piece.low for piece in column.intervals if piece.spike]
-    free = grid[~np.isin(grid, spikes)]
+    spikes = [piece.low for piece in intervals if piece.spike]
+    free = grid[~np.isin(grid, spikes)] if spikes else grid
     return free if len(free) else np.array([(interval.low + interval.high) / 2])
 
 
@@ -291,6 +292,10 @@ def _levels(series: pl.Series, column: Column) -> Integers:
     named = {
         _as_released(level, series.dtype): k for k, level in enumerate(column.levels) if level != ""
     }
+    if isinstance(series.dtype, pl.Enum):  # each text has one place already
+        texts = series.dtype.categories.to_list()
+        states = np.array([*(named.get(text, ABSENT) for text in texts), empty], dtype=np.int64)
+        return np.asarray(states[series.to_physical().fill_null(len(texts)).to_numpy()])
     codes = series.replace_strict(
         pl.Series(list(named), dtype=series.dtype),
         pl.Series(list(named.values()), dtype=pl.Int64),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -15,24 +16,75 @@ from understudy.arrays import Floats, Integers
 from understudy.features.column_scores import UNIT
 from understudy.inference.moments.moment_matrix import MomentMatrix
 from understudy.inference.moments.moment_sources import MomentSource, improve, joined_matrix
-from understudy.inference.moments.number_sums import with_number_counts
+from understudy.inference.moments.number_sums import NumberCounts
 from understudy.inference.noise_aware.full_tables import covers
 from understudy.release import Measurement, Release
 from understudy.release.measurement_kind import Kind
+from understudy.release.once import once
 from understudy.schema import NUMERIC, Schema
 
+_RECENT = 32  # matrices that are kept: several kinds of questions are asked of the same columns
 _CENTRED = 0.01  # of the sum of scores over the states, which are rounded
 
 
+class MeasuredMoments:
+    """All that a release knows of second moments; what no question changes is worked out once.
+
+    Args:
+        measurements: of a release.
+        schema: of the release.
+        n: number of records, and the standard deviation of the noise in it.
+    """
+
+    def __init__(
+        self, measurements: Sequence[Measurement], schema: Schema, n: tuple[float, float]
+    ) -> None:
+        self._measurements, self._schema, self._n = measurements, schema, n
+        self._counts = NumberCounts(measurements, schema)
+        self._recent: dict[frozenset[str], MomentMatrix | None] = {}
+
+    @cached_property
+    def _sources(self) -> tuple[MomentSource, ...]:
+        products = (one for one in self._measurements if one.kind is Kind.PRODUCTS)
+        return tuple(MomentSource.of(one, self._schema) for one in products)
+
+    def matrix(self, columns: Sequence[str]) -> MomentMatrix | None:
+        """The second moments of some columns, from all that has them; None if there are none.
+
+        Those of the very records that have a value of each column are taken first; else those of
+        all.
+
+        Args:
+            columns: of the question.
+        """
+        asked, recent = frozenset(columns), dict(self._recent)
+        if asked not in recent:
+            recent[asked] = self._joined(columns)
+            kept = [*recent.items()][-_RECENT:]
+            self._recent = dict(kept)  # a whole new one, as another thread may ask as well
+        return recent[asked]
+
+    def _joined(self, columns: Sequence[str]) -> MomentMatrix | None:
+        matrix = joined_matrix(self._sources, self._schema, columns, self._n)
+        if matrix is None:
+            return None
+        return self._counts.put_to(refined(matrix, self._measurements, self._schema))
+
+
 def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
-    """The second moments of some columns, as `moments_of` has them.
+    """The second moments of some columns, as `MeasuredMoments` has them.
 
     Args:
         release: that is asked.
         columns: of the question.
     """
+    return _moments(release).matrix(columns)
+
+
+@once
+def _moments(release: Release) -> MeasuredMoments:
     about = float(release.manifest.n_rows), release.manifest.inference.rows_stddev
-    return moments_of(release.measurements, release.schema, columns, about)
+    return MeasuredMoments(release.measurements, release.schema, about)
 
 
 def moments_of(
@@ -41,25 +93,15 @@ def moments_of(
     columns: Sequence[str],
     n: tuple[float, float],
 ) -> MomentMatrix | None:
-    """The second moments of some columns, from all that has them; None if there are none.
-
-    Those of the very records that have a value of each column are taken first; else those of all.
+    """The same, of measurements that no release has yet.
 
     Args:
-        measurements: of a release.
+        measurements: that were made.
         schema: of the release.
         columns: of the question.
         n: number of records, and the standard deviation of the noise in it.
     """
-    sources = [
-        MomentSource.of(measurement, schema)
-        for measurement in measurements
-        if measurement.kind is Kind.PRODUCTS and set(columns) & set(measurement.columns)
-    ]
-    matrix = joined_matrix(sources, schema, columns, n)
-    if matrix is None:
-        return None
-    return with_number_counts(refined(matrix, measurements, schema), measurements, schema)
+    return MeasuredMoments(measurements, schema, n).matrix(columns)
 
 
 def refined(
@@ -85,7 +127,7 @@ def refined(
         if not (needed <= own <= known and len(own) <= 2 and covers(table, table.columns)):
             continue
         if len(table.columns) == 1 and isinstance(schema.columns[table.columns[0]], NUMERIC):
-            continue  # `with_number_counts` has these
+            continue  # `NumberCounts` has these
         for entries, values, factors in _told(matrix, table, schema):
             noise = factors * table.stddev**2
             improve(numbers, variances, entries.ravel(), values.ravel(), noise.ravel())

@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
+from typing import Final
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from understudy.features.column_scores import Scores
 from understudy.inference.moments.complete_cases import CompleteCases, Entries
 from understudy.inference.moments.moment_basis import FREE, Basis
 from understudy.schema import NUMERIC, Integer, Schema
+
+_AT_ONCE: Final = 2**22
+"""Derivatives in entries of the matrix that are held at once: 32 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,12 +160,52 @@ class MomentMatrix:
             Shape (q, q).
         """
         gradient = self._gradient(derivatives)
-        alone = self.variances.copy()
+        return np.asarray(self._weighted(gradient) @ gradient.T)
+
+    def gradient_of_products(self, left: Floats, right: Floats) -> Floats:
+        """Derivatives of sums of products of two affine functions in the released numbers.
+
+        Some sums at a time: the derivatives in the entries of the matrix are far more numbers.
+
+        Args:
+            left: weights, shape (q, R).
+            right: weights, shape (q, R).
+
+        Returns:
+            Shape (q, numbers + 1).
+        """
+        step = max(1, _AT_ONCE // self.whole.size)
+        parts = [
+            self._gradient(left[k : k + step, :, None] * right[k : k + step, None, :])
+            for k in range(0, len(left), step)
+        ]
+        return np.concatenate(parts)
+
+    def noise_between(self, one: Floats, other: Floats) -> Floats:
+        """Covariances by noise of p estimates with q others, to first order.
+
+        Args:
+            one: derivatives in the released numbers, shape (p, numbers + 1).
+            other: the same, shape (q, numbers + 1).
+
+        Returns:
+            Shape (p, q).
+        """
+        return np.asarray(self._weighted(one) @ other.T)
+
+    def noise_of_pairs(self, one: Floats, other: Floats) -> Floats:
+        """The same of each estimate with the one at its place among the others, shape (q,)."""
+        return np.asarray(np.einsum("qn,qn->q", self._weighted(one), other))
+
+    def _weighted(self, gradient: Floats) -> Floats:
+        """A gradient times the covariance of the noise in the released numbers."""
         if self.together is None:
-            return np.asarray((gradient * alone) @ gradient.T)
-        alone[self.together.entries] = 0
-        own = gradient[:, self.together.entries]
-        return np.asarray((gradient * alone) @ gradient.T + own @ self.together.covariance @ own.T)
+            return np.asarray(gradient * self.variances)
+        entries, alone = self.together.entries, self.variances.copy()
+        alone[entries] = 0
+        found = gradient * alone
+        found[:, entries] += gradient[:, entries] @ self.together.covariance
+        return np.asarray(found)
 
     def hidden(self, derivatives: Floats) -> Floats:
         """How far q estimates may be off by what was not measured.
@@ -186,7 +230,15 @@ class MomentMatrix:
         Args:
             derivatives: as for `noise_covariance`.
         """
-        return np.asarray(np.abs(self.cell_offsets(derivatives)).sum(axis=1))
+        return self.within_cells_by(self._gradient(derivatives))
+
+    def within_cells_by(self, gradient: Floats) -> Floats:
+        """The same.
+
+        Args:
+            gradient: derivatives in the released numbers, shape (q, numbers + 1).
+        """
+        return np.asarray(np.abs(self._offsets(gradient)).sum(axis=1))
 
     def cell_offsets(self, derivatives: Floats) -> Floats:
         """The same by sum that cells leave open, with signs that belong together.
@@ -197,10 +249,12 @@ class MomentMatrix:
         Returns:
             Shape (q, sums).
         """
+        return self._offsets(self._gradient(derivatives))
+
+    def _offsets(self, gradient: Floats) -> Floats:
         if self.together is None or not self.together.off.size:
-            return np.zeros((len(derivatives), 0))
-        own = self._gradient(derivatives)[:, self.together.entries]
-        return np.asarray(own @ self.together.off)
+            return np.zeros((len(gradient), 0))
+        return np.asarray(gradient[:, self.together.entries] @ self.together.off)
 
     def _stddev_of(self, entries: Entries) -> float:
         """Of the noise in a sum of entries of the matrix of all records."""
@@ -230,10 +284,13 @@ class MomentMatrix:
             free[:, rows[:, None], rows] = 0
             free[:, 0, rows] += own / 2
             free[:, rows, 0] += own / 2
-        scored = self.basis.affine.T @ free @ self.basis.affine
         used = self.basis.source != FREE
-        for own_gradient, slopes in zip(gradient, scored, strict=True):
-            np.add.at(own_gradient, self.basis.source[used], slopes[used])
+        source = self.basis.source[used]
+        for own_gradient, slopes in zip(gradient, free, strict=True):
+            rows = np.flatnonzero(slopes.any(axis=0))  # of an indicator's sum few of many
+            affine = self.basis.affine[rows]
+            scored = affine.T @ slopes[np.ix_(rows, rows)] @ affine
+            np.add.at(own_gradient, source, scored[used])
         return gradient
 
     def _add_coded(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -91,21 +92,26 @@ def moment_ratios(
     if products is None:
         return None
     (left, right), (first, second) = products.added, products.sizes
+    if len(left) * len(matrix.numbers) > _MOST:
+        return None
     totals = np.einsum("ki,ij,kj->k", left, matrix.sums, right)
     sizes = np.einsum("gi,ij,gj->g", first, matrix.sums, second)
     group_of = products.group_of
-    by_group = first[:, :, None] * second[:, None, :]
+    by_group = matrix.gradient_of_products(first, second)
     shown = _shown_sizes(estimand, sets, len(sizes))
-    noise = np.diag(matrix.noise_covariance(by_group))
+    noise = matrix.noise_of_pairs(by_group, by_group)
     firm = are_firm(shown, noise)
     if not firm.any():
         require_firm(shown, noise, _TOO_SMALL)
     known = np.where(firm, sizes, np.nan)
     own = known[group_of]
     estimate = totals / own
-    numerators = left[:, :, None] * right[:, None, :] - estimate[:, None, None] * by_group[group_of]
-    both = matrix.noise_covariance(np.concatenate([numerators, by_group[group_of]]))
-    k = len(estimate)
+    numerators = matrix.gradient_of_products(left, right)
+    mixed, squared = np.empty(len(estimate)), noise[group_of]
+    for group in range(len(sizes)):
+        mine = np.flatnonzero(group_of == group)
+        numerators[mine] -= np.multiply.outer(estimate[mine], by_group[group])
+        mixed[mine] = matrix.noise_between(by_group[[group]], numerators[mine])[0]
     squares = totals if not products.number else _squares(estimand, matrix, products, known, sets)
     sampling = sampling_covariance(estimate, squares, own, group_of)
     if estimand.kind in SHARES:
@@ -113,14 +119,14 @@ def moment_ratios(
         sampling[place] = np.maximum(sampling[place], edge_variance(own))
     return MomentRatios(
         estimate=estimate,
-        noise=both[:k, :k] / np.multiply.outer(own, own),
+        noise=matrix.noise_between(numerators, numerators) / np.multiply.outer(own, own),
         sampling=sampling,
         sizes=own,
         small=int((~firm).sum()),
-        mixed=np.diag(both[:k, k:]),
-        squared=np.diag(both)[k:],
+        mixed=mixed,
+        squared=squared,
         dropped=matrix.n - float(sizes.sum()),
-        bias=matrix.within_cells(numerators) / own,
+        bias=matrix.within_cells_by(numerators) / own,
     )
 
 
@@ -233,5 +239,8 @@ def _shown_sizes(estimand: Estimand, sets: Sequence[Records], n_groups: int) -> 
         sizes += np.bincount(scores.group_of[scores.quantity], minlength=n_groups)
     return sizes / len(sets)
 
+
+_MOST: Final = 2**26
+"""Derivatives of the ratios in the released numbers, at most: half a gigabyte."""
 
 _TOO_SMALL = "A group is too small under the privacy noise"

@@ -97,34 +97,48 @@ class _Sums:
         )
 
 
-def with_number_counts(
-    matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
-) -> MomentMatrix:
-    """The matrix with the sums of its columns of numbers as counts of their cells tell them too.
+class NumberCounts:
+    """What the cells of columns of numbers tell of the sums of second moments.
 
     Args:
-        matrix: second moments; those of some records alone stay as they are.
-        measurements: of the release.
+        measurements: of a release.
         schema: of the release.
     """
-    if matrix.scores.complete:
-        return matrix
-    said = list[_Said]()
-    for name in matrix.scores.columns:
-        column = schema.columns[name]
-        if isinstance(column, NUMERIC):
-            counted = _counts(measurements, schema, name)
-            if counted is not None:
-                said.append(_told(matrix, name, column, *counted))
-    if not said:
-        return matrix
-    joined = _Sums.of(matrix, said)
-    for one in said:
-        joined = joined.improved(one)
-    numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
-    numbers[joined.entries], variances[joined.entries] = joined.values, np.diag(joined.noise)
-    together = Together(joined.entries, joined.noise, joined.off)
-    return replace(matrix, numbers=numbers, variances=variances, together=together)
+
+    def __init__(self, measurements: Sequence[Measurement], schema: Schema) -> None:
+        self._measurements, self._schema = measurements, schema
+        self._known: dict[str, tuple[Table, Numeric] | None] = {}
+
+    def put_to(self, matrix: MomentMatrix) -> MomentMatrix:
+        """The matrix with the sums of its columns of numbers as counts of cells tell them too.
+
+        Args:
+            matrix: second moments; those of some records alone stay as they are.
+        """
+        if matrix.scores.complete:
+            return matrix
+        said = list[_Said]()
+        for name in matrix.scores.columns:
+            column = self._schema.columns[name]
+            if isinstance(column, NUMERIC):
+                counted = self._of(name)
+                if counted is not None:
+                    said.append(_told(matrix, name, column, *counted))
+        if not said:
+            return matrix
+        joined = _Sums.of(matrix, said)
+        for one in said:
+            joined = joined.improved(one)
+        numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
+        numbers[joined.entries], variances[joined.entries] = joined.values, np.diag(joined.noise)
+        together = Together(joined.entries, joined.noise, joined.off)
+        return replace(matrix, numbers=numbers, variances=variances, together=together)
+
+    def _of(self, name: str) -> tuple[Table, Numeric] | None:
+        """Counts of the cells of a column, and their column; None where nothing counts them."""
+        if name not in self._known:
+            self._known[name] = _counts(self._measurements, self._schema, name)
+        return self._known[name]
 
 
 def _counts(

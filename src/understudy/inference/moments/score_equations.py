@@ -86,7 +86,8 @@ def solution(
             step = _newton(information, score)
         if step is None:
             raise _endless() if taken else not_apart(0.0)
-        gain = float(score @ step)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gain = float(score @ step)  # of a coefficient far off it may have no end
         if gain <= _CLOSE * (len(x) + abs(value)):
             return beta + step
         for _ in range(_HALVINGS):

@@ -88,6 +88,8 @@ def require_recordwise(estimand: Estimand, scores: Scores, every_second: Records
 
 def sum_by(counts: Floats, index: Integers, weights: Floats, n: int) -> Floats:
     """Weighted sums over cells by index, shape (..., cells) → (..., n)."""
+    if counts.ndim == 1:  # the same sums in the same order, without a matrix to be laid out
+        return np.bincount(index, counts * weights, n).astype(np.float64, copy=False)
     picked = sparse.csr_array((weights, (np.arange(len(index)), index)), shape=(len(index), n))
     flat = counts.reshape(-1, counts.shape[-1]) @ picked
     return np.asarray(flat).reshape(*counts.shape[:-1], n)

@@ -65,7 +65,7 @@ def marginal(
         schema: the public schema.
         counts: other counts of the same table, shape (..., cells of the table), for simulations.
     """
-    domain = measurement.binned(schema).table(measurement.columns)
+    domain = measurement.domain(schema)
     axes = [measurement.columns.index(name) for name in columns]
     if counts is None:
         counts = np.zeros(domain.n_cells)

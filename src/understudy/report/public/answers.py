@@ -20,7 +20,7 @@ from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers, line_of
+from understudy.inference.noise_aware.full_tables import MOST_CELLS, covers
 from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
 from understudy.release.measurement_kind import Kind
@@ -115,12 +115,11 @@ class Answers:
         """How many records lie beyond which bounds, if answers are refused for it, in sentences."""
         from understudy.inference.choice.beyond_bounds import (  # loads the libraries of statistics
             MOST_BEYOND,
-            beyond,
+            beyond_line,
         )
 
-        lines = (line_of(self._release.measurements, name) for name in self.lined)
-        for line in lines:
-            for one in beyond(line, self._release) if line else ():
+        for name in self.lined:
+            for one in beyond_line(self._release, name):
                 if one.certain:
                     some = f" About {relative(one.share)} of the records have"
                 elif one.most > MOST_BEYOND:

@@ -82,7 +82,7 @@ def false_positive_rate(family: NoiseFamily) -> float:
 
 def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]:
     """Which cells of a table carry noise: all but structural zeros. Shape of the table."""
-    return measurement.binned(schema).table(measurement.columns).allowed_mask()
+    return measurement.domain(schema).allowed_mask()
 
 
 def n_measured(measurement: Measurement, schema: Schema) -> int:
@@ -91,7 +91,7 @@ def n_measured(measurement: Measurement, schema: Schema) -> int:
         return len(measurement.totals or ())
     if measurement.kind is not Kind.TABLE:
         return len(measurement.codes)
-    return measurement.binned(schema).table(measurement.columns).n_allowed
+    return measurement.domain(schema).n_allowed
 
 
 @dataclass(frozen=True)
