@@ -3,7 +3,7 @@
     python benchmarks/certificate.py
     python benchmarks/certificate.py --ran "make verify" "10,000 altered releases, none accepted"
 
-Claims, proofs and tests are those of the map of proofs (the docstring of `understudy.privacy`),
+Claims, proofs and tests are those of the map of proofs (the docstring of `understudy.dp`),
 which mechanisms a method asks for is seen by making one release of each line of an audit, and what
 audits found stands in `docs/audits.jsonl` (`understudy audit --results docs/audits.jsonl`). What
 whoever ran a longer check saw is noted by the second form, in `docs/checks.jsonl`. A test compares
@@ -23,16 +23,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from understudy import privacy
-from understudy.audit import LINES, Line
-from understudy.audit.audited_release import observations_of
-from understudy.audit.results_file import results
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms import MECHANISMS
+from understudy.papers.registry import MECHANISMS
+
+from understudy import dp
+from understudy.dp.gate import Gate
+from understudy.evaluate.audit import results
+from understudy.evaluate.audit_lines import LINES, Line, observations_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, AUDITS, CHECKS = DOCS / "certificate.md", DOCS / "audits.jsonl", DOCS / "checks.jsonl"
-ROOM = Path(privacy.__file__).parent
+ROOM = Path(dp.__file__).parent
 _CLAIM = re.compile(r"(.*?)\n    proof: (.*?)\n    test: (.*?)(?:\n\n.*)?\n*", re.DOTALL)
 
 HEAD = """# Certificate
@@ -40,7 +40,7 @@ HEAD = """# Certificate
 What a stated guarantee rests on, claim by claim, so that others can check it: each claim with its
 proof (in prose, at the head of the file), the tests that try to refute it, and the audits that went
 through it. Written by `python benchmarks/certificate.py`; a test compares it with the map of proofs
-(`src/understudy/privacy/__init__.py`), the table of mechanisms and the results of audits.
+(`src/understudy/dp/__init__.py`), the table of mechanisms and the results of audits.
 
 A proof in prose is believed by whoever reads it; a test shows faults, not their absence; an audit
 bounds a cost from below. What none of them covers is in [`SECURITY.md`](../SECURITY.md).
@@ -53,11 +53,11 @@ all” is no grid. Where a range has no end, the proof stands alone beyond what 
 
 | Lemma | Proof | Checked for | Test |
 |---|---|---|---|
-| Discrete Gaussian noise of variance v is μ-GDP if 1/v ≤ E(μ) | `privacy/accounting/gaussian_dp.py`, (4) and (5) | every μ from 1/4 to 5 (v from 16 to 0.1), vertices up to 8σ; the polynomial below E for every μ up to 1/2, where it is used | `lemmas/test_discrete_gaussian.py` |
+| Discrete Gaussian noise of variance v is μ-GDP if 1/v ≤ E(μ) | `dp/gaussian_dp.py`, (4) and (5) | every μ from 1/4 to 5 (v from 16 to 0.1), vertices up to 8σ; the polynomial below E for every μ up to 1/2, where it is used | `lemmas/test_discrete_gaussian.py` |
 | A choice of range ε that leaves a rest m costs r/(1 − r/m), r = ε²/8 | the same, (2) | every pair of two losses, every place up to 3μ from the middle, r from 12 % to 90 % of m | `lemmas/test_choice_with_rest.py` |
 | A step of bounded range ε is μ-GDP with μ = 2Φ⁻¹(1/(1 + e^(−ε/2))) | the same, (1) | every ε, by a slope that falls for all z from 0 to 10, and beyond by a bound on the tail | `lemmas/test_bounded_range.py` |
-| ñ draws of an urn with prior weight α change by 1 + ñ/α at most | `privacy/mechanisms/records/urn.py` | every table, outcome, number of cells and prior (an identity) | `lemmas/test_urn.py` |
-| Truncated noise realises most at an end of its interval | `privacy/noise/truncated_laplace.py` | every width, place and change, on the line and on the integers (identities) | `lemmas/test_truncation.py` |
+| ñ draws of an urn with prior weight α change by 1 + ñ/α at most | `mechanisms/urn.py` | every table, outcome, number of cells and prior (an identity) | `lemmas/test_urn.py` |
+| Truncated noise realises most at an end of its interval | `dp/truncated_laplace.py` | every width, place and change, on the line and on the integers (identities) | `lemmas/test_truncation.py` |
 """
 AUDITED = """## Audits
 
@@ -80,7 +80,7 @@ A full audit makes 100,000 releases of each table for methods of one measurement
 def claims() -> Iterator[tuple[str, str, list[str], list[str]]]:
     """Section, words, files of the proof and of the tests, as the map has them."""
     section = ""
-    for block in re.split(r"^(?=claim: )", privacy.__doc__ or "", flags=re.MULTILINE):
+    for block in re.split(r"^(?=claim: )", dp.__doc__ or "", flags=re.MULTILINE):
         if block.startswith("claim: "):
             found = _CLAIM.fullmatch(block.removeprefix("claim: "))
             assert found is not None, block

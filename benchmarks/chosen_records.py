@@ -2,7 +2,7 @@
 
 Releases of known tables by `marginals`, (ε, 10⁻⁹), private rows. From the model of each, records
 are drawn once as they come, and once chosen among two to eight times as many
-(`models.graphical.balanced_records`). Means of total variation distances of tables of one, two and
+(`graphical.sampling`). Means of total variation distances of tables of one, two and
 three columns and within small groups, and processor seconds of a draw; ± is the standard error of
 the difference in the second, pair by pair.
 
@@ -22,10 +22,10 @@ import numpy as np
 import understudy as us
 import yardstick
 from known_tables import KnownTable, load
-from understudy.evaluation.comparison import Comparison
-from understudy.models.graphical import merged_state_model
-from understudy.pipeline.bootstrap import model_of
+from understudy.evaluate.comparison import Comparison
+from understudy.graphical import compression
 from understudy.release.decoding import decode
+from understudy.workflow.analyze import model_of
 
 CASES = (
     *("adult_coded:0:1", "adult_coded:5000:1", "adult_coded:0:10", "nist_acs_national2019:0:1"),
@@ -54,7 +54,7 @@ def case(table: KnownTable, epsilon: str, runs: int) -> np.ndarray:
     asked = {"epsilon": epsilon, "delta": "1e-9", "method": "marginals"}
     for seed in range(runs):
         release = us.synthesize(table.frame, table.schema("private"), **asked)
-        with patch.object(merged_state_model, "times_drawn", lambda n_rows, columns: 1):
+        with patch.object(compression, "times_drawn", lambda n_rows, columns: 1):
             once = scores(table, release, seed)
         found.append([once, scores(table, release, seed)])
     return np.array(found)

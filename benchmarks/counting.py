@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from understudy.engine.marginal_counter import count_marginals
-from understudy.engine.query_cover import cover
+from understudy.data.marginals import count_marginals, cover
 
 SIZES = (9, 16, 7, 15, 6, 5, 2, 42, 85, 74, 20, 100, 12, 3)
 STATM = Path("/proc/self/statm")

@@ -20,7 +20,7 @@ import numpy as np
 import understudy as us
 import yardstick
 from known_tables import KnownTable, load
-from understudy.evaluation.comparison import Comparison
+from understudy.evaluate.comparison import Comparison
 
 CASES = (
     "nist_acs_national2019:500:1",

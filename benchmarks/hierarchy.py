@@ -18,8 +18,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from understudy.models.node_least_squares import Hierarchy, downward, gls
-from understudy.models.table_models import projected
+from understudy.models.tables import projected
+from understudy.papers.tree_estimation import Hierarchy, downward, gls
 
 VOTERS = "2,2,2,2,2,2,2,2,2,2,2,2,5,14,6"
 CASES = (

@@ -20,12 +20,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from understudy.functions.triangulation import Columns, Growth
-from understudy.models.graphical.belief_propagation import calibrate
-from understudy.models.graphical.clique_layout import TreeLayout
-from understudy.models.graphical.junction_tree import JunctionTree
-from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.max_entropy import MaxEntropy, fitted
+from understudy.graphical.estimation import MaxEntropy, Observation, fitted
+from understudy.graphical.factors import TreeLayout, calibrate
+from understudy.graphical.junction_tree import Columns, Growth, JunctionTree
 
 CENSUS = (16, 9, 16, 16, 7, 15, 6, 5, 2, 8, 6, 16, 10, 2)
 N_ROWS, SIGMA = 48_842, 60.0
@@ -33,8 +30,8 @@ N_ROWS, SIGMA = 48_842, 60.0
 _COLD = """
 import time
 import numpy as np
-from understudy.models.graphical.max_entropy import fitted
-from understudy.models.graphical.linear_measurement import Observation
+from understudy.graphical.estimation import fitted
+from understudy.graphical.estimation import Observation
 start = time.process_time()
 model = fitted((3, 4), [Observation((0, 1), np.ones((3, 4)), 1.0)], 12, regularisation=1.0)
 model.draw(9, np.random.default_rng(1))

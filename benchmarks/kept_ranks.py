@@ -28,7 +28,7 @@ import understudy as us
 import yardstick
 from known_tables import load
 from made_population import Population, absent, levels, number, truth_value
-from understudy.evaluation.comparison import Comparison
+from understudy.evaluate.comparison import Comparison
 
 CASES = (
     *("survey:5000:1", "survey:5000:0.5", "survey:5000:0.2", "survey:50000:1"),

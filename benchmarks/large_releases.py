@@ -26,7 +26,7 @@ from rich.table import Table as Page
 
 import large_tables
 import understudy as us
-from understudy.release.synthetic_sets import PartedSets
+from understudy.release.sets import PartedSets
 
 HEADINGS = {
     "coded": "CPU s, coded",

@@ -20,12 +20,12 @@ from rich.table import Table
 
 import understudy as us
 from understudy.demo import demo_data, demo_schema
-from understudy.methods import METHODS
-from understudy.models.bayesian import normal
-from understudy.privacy.mechanisms.choices.empirical_distribution import draw_counts
-from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
-from understudy.privacy.noise.randomness import SecureRandomness
-from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace
+from understudy.dp.randomness import SecureRandomness
+from understudy.dp.truncated_laplace import TruncatedDiscreteLaplace
+from understudy.mechanisms.urn import draw_urn, prior_weight
+from understudy.methods.registry import METHODS
+from understudy.papers import bayesian_models
+from understudy.papers.empirical_distribution import draw_counts
 from understudy_studies.measures import grouped_histograms
 
 
@@ -64,7 +64,7 @@ def kernels(repeats: int) -> Table:
         prior = prior_weight(1_000, epsilon, reinforced=True)
         return draw_urn(counts, 2, prior, 1_000, reinforced=True, randomness=source)
 
-    parameters = normal.Parameters(np.zeros(1_000), np.ones(1_000))
+    parameters = bayesian_models.NormalParameters(np.zeros(1_000), np.ones(1_000))
     distribution = TruncatedDiscreteLaplace(Fraction(20), 0, 1_000)
     statistics = np.full(10**6, 250)
     shares, edges = np.full((1_000, 20), 0.05), np.linspace(-1, 1, 21)
@@ -73,7 +73,7 @@ def kernels(repeats: int) -> Table:
         "urn, ε = 0.1": (lambda: urn(Fraction(1, 10)), 10**6),
         "urn, ε = 1": (lambda: urn(Fraction(1)), 10**6),
         "normal prediction": (
-            lambda: normal.predict(parameters, 1_000, rng, bounds=(-3, 3)),
+            lambda: bayesian_models.predict_normal(parameters, 1_000, rng, bounds=(-3, 3)),
             10**6,
         ),
         "histogram values": (

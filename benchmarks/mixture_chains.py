@@ -22,11 +22,10 @@ from rich.console import Console
 from rich.table import Table
 from threadpoolctl import threadpool_limits
 
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.mixture_kernels import log_likelihoods
-from understudy.privacy.samplers.mixture_metropolis import MixtureMetropolis, metropolis_draws
-from understudy.privacy.samplers.mixture_nuts import MixtureNuts, nuts_draws
-from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures
+from understudy.dp.randomness import SeededRandomness
+from understudy.papers.mixture_gibbs import MixturePrior, Mixtures, log_likelihoods
+from understudy.papers.mixture_metropolis import MixtureMetropolis, metropolis_draws
+from understudy.papers.mixture_nuts import MixtureNuts, nuts_draws
 from understudy_studies.savitsky_williams_hu_2020 import consumer_case, mechanisms
 from understudy_studies.savitsky_williams_hu_2020.risk_and_utility import effective_draws
 

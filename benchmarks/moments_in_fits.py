@@ -20,10 +20,10 @@ import numpy as np
 import understudy as us
 import yardstick
 from known_tables import KnownTable, load
-from understudy.evaluation.comparison import Comparison
-from understudy.pipeline.bootstrap import model_of
+from understudy.evaluate.comparison import Comparison
 from understudy.release.decoding import decode
-from understudy.release.measurement_kind import Kind
+from understudy.release.shape import Kind
+from understudy.workflow.analyze import model_of
 
 CASES = (
     "adult_coded:0:1",

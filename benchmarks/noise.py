@@ -16,10 +16,10 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from understudy.privacy.noise import inversion_sampling, rejection_sampling
-from understudy.privacy.noise.distributions import LatticeLaplace
-from understudy.privacy.noise.randomness import SecureRandomness
-from understudy.privacy.selection.exponential_mechanism import select
+from understudy.dp import sampling
+from understudy.dp.distributions import LatticeLaplace
+from understudy.dp.randomness import SecureRandomness
+from understudy.mechanisms.selection import select
 
 SCALES = [Fraction(1), Fraction(100, 19), Fraction(20), Fraction(1000), Fraction(10**5)]
 REPETITIONS = 5
@@ -40,22 +40,22 @@ def seconds(draw: Draw, size: int) -> float:
 
 def tabled(linear: Fraction, quadratic: Fraction, source: SecureRandomness) -> Draw | None:
     """Draws by inversion, or None where the law is too wide for a table."""
-    if inversion_sampling.table_cells(linear, quadratic) > inversion_sampling.LARGEST_TABLE:
+    if sampling.table_cells(linear, quadratic) > sampling.LARGEST_TABLE:
         return None
-    table = inversion_sampling.build_table(linear, quadratic)
-    return lambda size: inversion_sampling.draw(table, size, source)
+    table = sampling.build_table(linear, quadratic)
+    return lambda size: sampling.draw(table, size, source)
 
 
 def contestants(source: SecureRandomness) -> Iterator[tuple[str, str, str, Draw | None]]:
     """Yield (law, scale, path, draw)."""
     for s in SCALES:
         yield "discrete Laplace", str(s), "inversion", tabled(1 / s, Fraction(0), source)
-        draw = lambda size, s=s: rejection_sampling.discrete_laplace(s, size, source)  # noqa: E731
+        draw = lambda size, s=s: sampling.discrete_laplace(s, size, source)  # noqa: E731
         yield "discrete Laplace", str(s), "rejection", draw
     for s in SCALES:
         table = tabled(1 / (2 * s**2), 1 / s**2, source)
         yield "discrete Gaussian", str(s), "inversion", table
-        draw = lambda size, s=s: rejection_sampling.discrete_gaussian(s**2, size, source)  # noqa: E731
+        draw = lambda size, s=s: sampling.discrete_gaussian(s**2, size, source)  # noqa: E731
         yield "discrete Gaussian", str(s), "rejection", draw
     for s, step in [(Fraction(20), Fraction(1, 16)), (Fraction(20), Fraction(1, 2**20))]:
         distribution = LatticeLaplace(s, step)
@@ -88,9 +88,9 @@ def table_times() -> Table:
         noises = {"discrete Laplace": (1 / s, Fraction(0))}
         noises["discrete Gaussian"] = (1 / (2 * s**2), 1 / s**2)
         for name, distribution in noises.items():
-            inversion_sampling.build_table.cache_clear()
+            sampling.build_table.cache_clear()
             start = time.perf_counter()
-            cells = inversion_sampling.build_table(*distribution).thresholds.size
+            cells = sampling.build_table(*distribution).thresholds.size
             table.add_row(name, str(s), f"{cells:,}", f"{1e3 * (time.perf_counter() - start):.1f}")
     return table
 

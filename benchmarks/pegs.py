@@ -36,12 +36,12 @@ import known_tables
 import understudy as us
 import yardstick
 from made_up import made_up
-from understudy.engine import Table as Rows
-from understudy.evaluation.comparison import Comparison
-from understudy.methods.configuration import configure
-from understudy.pipeline.budget_shares import budget_of
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.noise.randomness import SecureRandomness
+from understudy.data import Table as Rows
+from understudy.dp.randomness import SecureRandomness
+from understudy.evaluate.comparison import Comparison
+from understudy.methods.auto import configure
+from understudy.workflow.gates import open_gate
+from understudy.workflow.request import budget_of
 from utility import Bench, Book
 from utility_cases import ACS, ADULT, Case
 

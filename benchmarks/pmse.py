@@ -31,11 +31,11 @@ import numpy as np
 
 import understudy as us
 import yardstick
+from understudy.data import Table as Rows
 from understudy.demo import demo_data, demo_schema
-from understudy.engine import Table as Rows
-from understudy.evaluation.comparison import Comparison
-from understudy.functions.sequential_generator import regressions
-from understudy.models.bayesian.column_sequence_model import GeneratedModel
+from understudy.evaluate.comparison import Comparison
+from understudy.papers.column_models import GeneratedModel
+from understudy.papers.generators import regressions
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 from utility import Book

@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 import understudy as us
-from understudy.privacy.internal import Diagnostic, Internal
-from understudy.privacy.not_dp.weighted_posterior import FittedPosterior
+from understudy.dp.confidential import Diagnostic, Internal
+from understudy.papers.record_weights import FittedPosterior
 from understudy_studies.savitsky_williams_hu_2020 import consumer_case
 
 FORMS = ("unweighted", "vector", "scalar", "count")

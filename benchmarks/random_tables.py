@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 import understudy as us
 import yardstick
 from made_population import CODEBOOK, levels
-from understudy.evaluation.comparison import Comparison
+from understudy.evaluate.comparison import Comparison
 from understudy.schema import Schema
 
 METHODS = ("auto", "marginals", "mst", "independent")

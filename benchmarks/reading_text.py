@@ -26,8 +26,8 @@ from rich.console import Console
 from rich.table import Table
 
 from counting import PeakMemory
-from understudy.engine.reading.readers import open_rows
-from understudy.engine.reading.table_rows import BATCH_ROWS
+from understudy.data.rows import BATCH_ROWS
+from understudy.data.sources import open_rows
 from understudy.schema import Schema
 from understudy.schema.file_format import FileFormat
 

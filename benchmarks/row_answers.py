@@ -17,14 +17,11 @@ from scipy import stats
 
 from natural_questions import ASKED_AS, Question
 from populations import Population
-from understudy.inference.estimates import estimands, formulas
-from understudy.inference.estimates.analysis_records import (
-    Records,
-    is_grouping,
-    level_values,
-)
-from understudy.inference.estimates.estimands import SHARES, Estimand
-from understudy.inference.estimates.regression_models import designs, fit
+from understudy.inference import formulas
+from understudy.inference import question as question_module
+from understudy.inference.question import SHARES, Estimand
+from understudy.inference.records import Records, is_grouping, level_values
+from understudy.inference.regression_models import designs, fit
 from understudy.schema import NUMERIC, Schema
 
 Z = float(stats.norm.ppf(0.975))
@@ -61,7 +58,7 @@ def row_answer(question: Question, rows: pl.DataFrame, population: Population) -
         population: whose schema they have.
     """
     schema = population.schema("private", 0)
-    asked = estimands.parse(
+    asked = question_module.parse(
         ASKED_AS[question.kind], question.formula, schema, probability=question.probability
     )
     records = records_of(rows, schema, asked.columns, population.beyond)

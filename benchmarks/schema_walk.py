@@ -28,7 +28,6 @@ from rich.console import Console
 from rich.table import Table
 
 import understudy as us
-from understudy import pipeline
 from understudy.schema import Schema
 
 N = 2_000
@@ -176,7 +175,7 @@ def walk(folder: Path, name: str, *options: object) -> tuple[str, ...]:
     run("schema", "draft", folder / "survey.csv", "-o", place, *options)
     text = place.read_text(encoding="utf-8")
     schema = Schema.load(place)
-    found = pipeline.check(folder / "survey.csv", schema).findings
+    found = us.check(folder / "survey.csv", schema).findings
     misfits = {finding.column for finding in found}
     accepted = {
         name

@@ -14,17 +14,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from understudy.inference.estimates.estimands import Estimand
-from understudy.inference.noise_aware.cell_scores import CellScores
-from understudy.inference.noise_aware.count_estimates import pooled_ratios
-from understudy.inference.noise_aware.urn_estimates import (
+from understudy.inference.combining import Pooled
+from understudy.inference.contributions import CellScores
+from understudy.inference.counts import (
     DrawnShares,
     Urns,
+    pooled_ratios,
     urn_ratios,
     with_posteriors,
 )
-from understudy.inference.set_estimates import Pooled
-from understudy.privacy.mechanisms.records.urn import prior_weight
+from understudy.inference.question import Estimand
+from understudy.mechanisms.urn import prior_weight
 
 ROWS = (20, 100, 1_000, 10_000, 100_000, 1_000_000)
 SHARES = (0.01, 0.05, 0.3)

@@ -24,10 +24,9 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table as Page
 
-from understudy.engine import Engine, Table
-from understudy.engine.spark.session import CLOSED
-from understudy.engine.spark.spark_rows import SparkRows
+from understudy.data import Engine, Table
 from understudy.schema import Schema
+from understudy.spark.rows import CLOSED, SparkRows
 
 PART = 625_000
 WORDS = tuple("abcdefghij")

@@ -26,16 +26,15 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.tree import DecisionTreeClassifier
 
-from understudy.decision_trees import (
+from understudy.papers.trees_exact import (
     DepthTwo,
-    Greedy,
     Grid,
     GridDepthThree,
     GridDepthTwo,
     Stumps,
     coded,
-    random_partitions,
 )
+from understudy.papers.trees_greedy import Greedy, random_partitions
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.integer]

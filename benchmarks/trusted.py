@@ -28,7 +28,7 @@ def asked(method: str) -> set[str]:
     """
     import understudy as us
     from understudy.demo import demo_data, demo_schema
-    from understudy.privacy.gate import Gate
+    from understudy.dp.gate import Gate
 
     noisy_marginals, ask = set[str](), Gate.ask
 

@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from understudy.evaluation.definitions import DEFINITIONS, Definition
+from understudy.evaluate.scores import DEFINITIONS, Definition
 from utility_cases import (
     ADULT,
     COPY,

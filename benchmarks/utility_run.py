@@ -25,7 +25,7 @@ from numba.core import event
 import understudy as us
 import yardstick
 from known_tables import KnownTable, load
-from understudy.evaluation.comparison import Comparison
+from understudy.evaluate.comparison import Comparison
 from utility_cases import COPY, REFERENCES, Case
 
 

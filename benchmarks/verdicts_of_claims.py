@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 import understudy as us
-from understudy.pipeline.verdict import plan_verdict, verdict
+from understudy.workflow.verdict import plan_verdict, verdict
 
 SCHEMA = """
 [columns.income]

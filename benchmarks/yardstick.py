@@ -1,7 +1,7 @@
 """How far a synthetic table lies from the real one, by the scores that the utility tables quote.
 
 All of them are scores of `understudy evaluate`, computed by the same functions and defined in
-`understudy.evaluation.definitions`; here is only which ones, and under which key they are recorded.
+`understudy.evaluate.scores`; here is only which ones, and under which key they are recorded.
 What takes long and is not quoted is left out: permutations, products of columns, regressions.
 
 Every random choice has a fixed seed. `FORMER` names the scores of records that were made by rules
@@ -15,20 +15,16 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from understudy.engine.coding import ColumnCoder
-from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.definitions import DEFINITIONS, Better
-from understudy.evaluation.evaluation_results import Score
-from understudy.evaluation.utility.associations import correlation_scores
-from understudy.evaluation.utility.broken_relations import relation_scores
-from understudy.evaluation.utility.marginal_distances import group_scores, marginal_distances
-from understudy.evaluation.utility.number_distances import number_scores
-from understudy.evaluation.utility.ordered_values import ordered_columns, ordered_names
-from understudy.evaluation.utility.prediction import prediction_scores
-from understudy.evaluation.utility.propensity import quick_scores
-from understudy.evaluation.utility.regression_comparison import records_of
-from understudy.inference.estimates.analysis_records import Records
-from understudy.parallel import single_threaded
+from understudy._parallel import single_threaded
+from understudy.data.coding import ColumnCoder
+from understudy.evaluate.associations import correlation_scores, relation_scores
+from understudy.evaluate.comparison import Comparison, ordered_columns, ordered_names
+from understudy.evaluate.marginals import group_scores, marginal_distances, number_scores
+from understudy.evaluate.prediction import prediction_scores
+from understudy.evaluate.propensity import quick_scores
+from understudy.evaluate.regression import records_of
+from understudy.evaluate.scores import DEFINITIONS, Better, Score
+from understudy.inference.records import Records
 from understudy.schema import Schema
 
 KEYS = {

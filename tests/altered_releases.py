@@ -22,9 +22,9 @@ import numpy as np
 import polars as pl
 
 import understudy as us
-from understudy.privacy.accounting.budget import decimal_up
-from understudy.release.measurement_kind import Kind
-from understudy.release.mechanism_table import PURCHASES, purchase_of
+from understudy.dp.budget import decimal_up
+from understudy.release.noise_check import PURCHASES, purchase_of
+from understudy.release.shape import Kind
 
 SCHEMA = """
 rows = "{rows}"

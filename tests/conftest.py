@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from understudy.inference.choice import beyond_bounds, out_of_domain
+from understudy.inference import refusals
 
 HERE = Path(__file__).parent
 # Two workers with as many threads each as there are processors wait for each other, busily, over
@@ -74,6 +74,5 @@ def _hardly_any_false_alarm() -> Iterator[None]:
     and one to have numbers beyond their bounds, by chance, and is not answered from. The suite
     makes hundreds of them; here that happens to one in a hundred million each."""
     with pytest.MonkeyPatch.context() as patch:
-        for rule in (beyond_bounds, out_of_domain):
-            patch.setattr(rule, "FALSE_ALARM", 1e-8)
+        patch.setattr(refusals, "FALSE_ALARM", 1e-8)
         yield

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 import understudy as us
 import understudy_verify
 from made_codebooks import ALL
-from understudy.engine import Table
+from understudy.data import Table
 from understudy.errors import UnderstudyError
-from understudy.inference.claims.claims import read_claim
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.question_file import question_file
+from understudy.inference.claims import read_claim
+from understudy.inference.declared import question_file
+from understudy.inference.question import parse
 from understudy.schema import Schema
 
 SCHEMA_TEXT = """

@@ -4,8 +4,7 @@ import sqlite3
 from contextlib import closing
 from fractions import Fraction
 
-from understudy.populations.costs import Cost
-from understudy.populations.population import Caps, Population
+from understudy.ledger.account import Caps, Cost, Population
 
 REQUEST, RELEASE, JOURNAL = "ab" * 32, "cd" * 32, "ef" * 32
 

@@ -6,16 +6,15 @@ import numpy as np
 import polars as pl
 
 from schemas import column
-from understudy.engine import Table
-from understudy.features.column_scores import Scores
-from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.moments.measured_moments import moments_of
-from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.inference.moments.moment_sources import MomentSource
-from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
+from understudy.data import Table
+from understudy.features.scores import Scores
+from understudy.inference.measured_moments import moments_of
+from understudy.inference.records import Records
+from understudy.inference.second_moments import MomentMatrix, MomentSource
+from understudy.mechanisms.second_moments import ONE, stacked
 from understudy.release import Measurement
-from understudy.release.measurement_kind import Kind
-from understudy.release.score_cells import product_codes
+from understudy.release.measurement import product_codes
+from understudy.release.shape import Kind
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

@@ -1,6 +1,6 @@
 """How kernels are compiled."""
 
-from understudy.arrays import compiled
+from understudy._arrays import compiled
 
 SHIFT = 6755399441055744.0
 """Adding it rounds, as long as sums are not reordered."""

@@ -13,8 +13,8 @@ import time
 
 import pytest
 
+from understudy._parallel import each, in_chunks
 from understudy.errors import InferenceError, MethodError
-from understudy.parallel import each, in_chunks
 
 
 class Deadly:
@@ -51,7 +51,7 @@ def test_threads_keep_the_order():
 FORKED = """
 import multiprocessing
 from understudy.errors import UnderstudyError
-from understudy.parallel import require_threads
+from understudy._parallel import require_threads
 def ask(used):
     try:
         require_threads()
@@ -73,7 +73,7 @@ def test_a_child_that_was_forked_after_use_is_refused_and_does_not_hang():
 
 ORPHANS = """
 import os, time
-from understudy.parallel import pool
+from understudy._parallel import pool
 with pool(2) as processes:
     for one in [processes.submit(os.getpid) for _ in range(8)]:
         one.result()

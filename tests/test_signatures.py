@@ -4,8 +4,8 @@ import os
 
 import pytest
 
+from understudy._storage import Signature, make_key, sign
 from understudy.errors import SignatureError
-from understudy.signatures import Signature, make_key, sign
 
 
 def test_a_signature_is_of_its_text_and_key(tmp_path):

@@ -14,22 +14,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from understudy.papers.registry import MECHANISMS, WITHOUT_EPSILON
 
 import understudy as us
 import understudy_verify
 from altered_releases import base
+from understudy._storage import make_key
 from understudy.errors import ReleaseError, SchemaError, SignatureError
-from understudy.privacy.mechanisms import MECHANISMS
-from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace
-from understudy.privacy.mechanisms.sums.linear_regression import MECHANISMS as REGRESSIONS
-from understudy.privacy.not_dp import WITHOUT_EPSILON
-from understudy.release.measurement_kind import Kind
-from understudy.release.mechanism_table import PURCHASES
-from understudy.release.page_check import STYLE_SHEETS
-from understudy.release.release_signature import write_signature
-from understudy.release.shape import _SHAPES, FORMATS
+from understudy.mechanisms.regression import MECHANISMS as REGRESSIONS
+from understudy.mechanisms.regression import CubeLaplace
+from understudy.release.consistency import STYLE_SHEETS
+from understudy.release.folder import write_signature
+from understudy.release.noise_check import PURCHASES
+from understudy.release.shape import _SHAPES, FORMATS, Kind
 from understudy.schema.columns import KINDS
-from understudy.signatures import make_key
 from understudy_verify import (
     DRAWS,
     HOLDS,
@@ -281,7 +279,7 @@ def test_a_signature_is_of_the_whole_folder(folder, tmp_path):
 
 
 def test_the_command_signs_a_release_and_shows_who_did(folder, tmp_path, monkeypatch, capsys):
-    from understudy.cli import main as program
+    from understudy.cli.app import main as program
 
     def command(*arguments):
         monkeypatch.setattr("sys.argv", ["understudy", *map(str, arguments)])
@@ -301,7 +299,7 @@ def test_the_command_signs_a_release_and_shows_who_did(folder, tmp_path, monkeyp
 
 
 def test_a_key_that_cannot_sign_is_refused_before_anything_is_spent(tmp_path, monkeypatch, capsys):
-    from understudy.cli import main as program
+    from understudy.cli.app import main as program
 
     pl.DataFrame({"x": [True] * 9}).write_csv(tmp_path / "rows.csv")
     schema = '[columns.x]\nkind = "boolean"\nsource = "s"\nreviewed = true'
@@ -330,8 +328,8 @@ def test_its_numerics_agree_with_ours(unit):
     """Budgets from next to nothing to next to no privacy; noise at prices of any size."""
     from fractions import Fraction
 
-    from understudy.privacy.accounting.budget import Budget, pure_within
-    from understudy.privacy.noise.calibration import gaussian_variance
+    from understudy.dp.budget import Budget, pure_within
+    from understudy.dp.calibration import gaussian_variance
 
     accounting = "gdp" if unit == "half_mu_squared" else "zcdp"
     for epsilon in ("0.001", "0.5", "3", "40", "2000"):
@@ -388,9 +386,9 @@ def test_an_error_is_named_by_its_kind_and_shows_nothing(folder, tmp_path, monke
 
 def test_style_sheets_of_pages_are_those_that_the_format_names():
     """Whoever changes a style sheet adds its checksum to the specification and to both checkers."""
-    from understudy.report import number_text
+    from understudy.report import text as text_module
 
-    page = number_text.template("base.html.jinja").render(title="")
+    page = text_module.template("base.html.jinja").render(title="")
     sheet = page.partition("<style>")[2].partition("</style>")[0].strip()
     checksum = hashlib.sha256(sheet.encode()).hexdigest()
     assert checksum in SHEETS == STYLE_SHEETS

@@ -6,39 +6,32 @@
 """
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from understudy.errors import UnderstudyError
 
 if TYPE_CHECKING:
-    from understudy.inference.combining_rules import pool
+    from understudy.data.sql import Query
+    from understudy.dp.guarantee import Guarantee
+    from understudy.evaluate.evaluate import evaluate, risk
+    from understudy.evaluate.tradeoff import tradeoff
+    from understudy.inference.combining import pool
     from understudy.inference.waves import waves
-    from understudy.pipeline import (
-        analyze,
-        check,
-        draft,
-        evaluate,
-        list_methods,
-        methods,
-        risk,
-        synthesize,
-    )
-    from understudy.pipeline.amending import answer
-    from understudy.pipeline.answer_plan import plan_answer
-    from understudy.pipeline.planning import Plan, plan
-    from understudy.pipeline.queries import Query
-    from understudy.pipeline.regression import regress
-    from understudy.pipeline.sampling import sample
-    from understudy.pipeline.synthesizer import Synthesizer
-    from understudy.pipeline.verdict import plan_verdict, verdict
-    from understudy.privacy.accounting.guarantee import Guarantee
+    from understudy.metadata.codebook import read_codebook
     from understudy.release import Release
-    from understudy.report.public.forest_plot import plot
-    from understudy.report.public.results_page import results_page
-    from understudy.risk_utility import tradeoff
+    from understudy.report.results_page import plot, results_page
     from understudy.schema import Schema
-    from understudy.schema.codebooks import read_codebook
+    from understudy.steward.draft import check, draft
+    from understudy.workflow.amend import answer, plan_answer
+    from understudy.workflow.analyze import analyze
+    from understudy.workflow.plan import Plan, plan
+    from understudy.workflow.regress import regress
+    from understudy.workflow.sample import sample
+    from understudy.workflow.synthesize import list_methods, methods, synthesize
+    from understudy.workflow.synthesizer import Synthesizer
+    from understudy.workflow.verdict import plan_verdict, verdict
 
 __version__ = "0.1.0"
 
@@ -73,78 +66,59 @@ __all__ = [
     "waves",
 ]
 
+_HOMES = {
+    "Guarantee": "dp.guarantee",
+    "Plan": "workflow.plan",
+    "Query": "data.sql",
+    "Release": "release",
+    "Schema": "schema",
+    "Synthesizer": "workflow.synthesizer",
+    "analyze": "workflow.analyze",
+    "answer": "workflow.amend",
+    "check": "steward.draft",
+    "draft": "steward.draft",
+    "evaluate": "evaluate.evaluate",
+    "list_methods": "workflow.synthesize",
+    "methods": "workflow.synthesize",
+    "plan": "workflow.plan",
+    "plan_answer": "workflow.amend",
+    "plan_verdict": "workflow.verdict",
+    "plot": "report.results_page",
+    "pool": "inference.combining",
+    "read_codebook": "metadata.codebook",
+    "regress": "workflow.regress",
+    "results_page": "report.results_page",
+    "risk": "evaluate.evaluate",
+    "sample": "workflow.sample",
+    "synthesize": "workflow.synthesize",
+    "tradeoff": "evaluate.tradeoff",
+    "verdict": "workflow.verdict",
+    "waves": "inference.waves",
+}
+"""Public name → the module it comes from."""
+
 
 def __getattr__(name: str) -> Any:
     """A public name when it is first asked for: the libraries behind all of them take seconds."""
-    if name not in __all__:
+    if name not in _HOMES:
         raise AttributeError(f"module 'understudy' has no attribute {name!r}")
-    value = getattr(_home(name), name)
+    value = getattr(import_module(f"understudy.{_HOMES[name]}"), name)
+    if name == "Release":
+        _compare_pages()
     globals()[name] = value
     return value
 
 
-def _home(name: str) -> ModuleType:
-    """The module that a public name comes from."""
-    home: ModuleType
-    if name == "Schema":
-        from understudy import schema as home
-    elif name == "read_codebook":
-        from understudy.schema import codebooks as home
-    elif name == "Guarantee":
-        from understudy.privacy.accounting import guarantee as home
-    elif name == "Release":
-        home = _release()
-    elif name == "pool":
-        from understudy.inference import combining_rules as home
-    elif name == "waves":
-        from understudy.inference import waves as home
-    elif name == "plot":
-        from understudy.report.public import forest_plot as home
-    elif name == "results_page":
-        from understudy.report.public import results_page as home
-    elif name == "tradeoff":
-        from understudy import risk_utility as home
-    else:
-        home = _pipeline_of(name)
-    return home
-
-
-def _release() -> ModuleType:
-    """The room of releases, told what renders the pages that are compared as one is loaded."""
-    from understudy import release as home
+def _compare_pages() -> None:
+    """Tell releases what renders the pages that are compared as one is loaded."""
     from understudy.release.release import render_pages_by
 
     def rendered(release: Any) -> Any:
-        from understudy.pipeline.page_set import pages  # loads what draws them: only to compare
+        from understudy.workflow.synthesize import pages  # loads what draws them: only to compare
 
         return pages(release)
 
     render_pages_by(rendered)
-    return home
-
-
-def _pipeline_of(name: str) -> ModuleType:
-    """The module of the pipeline that a public name comes from."""
-    home: ModuleType
-    if name in {"Plan", "plan"}:
-        from understudy.pipeline import planning as home
-    elif name == "sample":
-        from understudy.pipeline import sampling as home
-    elif name == "Synthesizer":
-        from understudy.pipeline import synthesizer as home
-    elif name == "Query":
-        from understudy.pipeline import queries as home
-    elif name == "regress":
-        from understudy.pipeline import regression as home
-    elif name == "answer":
-        from understudy.pipeline import amending as home
-    elif name == "plan_answer":
-        from understudy.pipeline import answer_plan as home
-    elif name in {"plan_verdict", "verdict"}:
-        from understudy.pipeline import verdict as home
-    else:
-        from understudy import pipeline as home
-    return home
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """`python -m understudy`: the command line."""
 
-from understudy.cli import main
+from understudy.cli.app import main
 
 if __name__ == "__main__":
     main()

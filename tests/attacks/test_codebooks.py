@@ -11,11 +11,11 @@ import pytest
 
 import understudy as us
 from made_codebooks import DDI
-from understudy.engine import Table
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SecureRandomness
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SecureRandomness
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 RNG = np.random.default_rng(3)
 N = 300

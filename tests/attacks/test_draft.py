@@ -15,16 +15,15 @@ import pytest
 from pydantic import ValidationError
 
 import understudy as us
-from understudy import pipeline
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.guarantee import Guarantee
+from understudy.dp.randomness import SecureRandomness
 from understudy.errors import SchemaError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.accounting.guarantee import Guarantee
-from understudy.privacy.noise.randomness import SecureRandomness
+from understudy.evaluate.tradeoff_page import page
 from understudy.release import Release
-from understudy.risk_utility.map_page import page
 from understudy.schema import Categorical, Continuous, Date, Integer, Schema
+from understudy.workflow.gates import open_gate
 
 RNG = np.random.default_rng(3)
 N = 400
@@ -41,7 +40,7 @@ UNKNOWN = {"age": "c_1", "sex": "c_2", "income": "c_3"}  # of these names no con
 
 def draft_read_from(rows):
     """A draft of which all was read from the rows, whatever the columns are called."""
-    text = pipeline.draft(rows.rename(UNKNOWN))
+    text = us.draft(rows.rename(UNKNOWN))
     for name, other in UNKNOWN.items():
         text = text.replace(f"[columns.{other}]", f"[columns.{name}]")
     return text
@@ -193,7 +192,7 @@ def test_no_release_tells_which_bounds_stand_as_they_were_read_from_the_rows():
 def test_a_number_of_bins_that_was_read_from_the_rows_is_left_in(n_bins):
     """Claim: a number of bins tells the range of the rows, unless it follows from the bounds."""
     rows = pl.DataFrame({"a": RNG.integers(3, 40, 5_000)})  # 37 values, each with a bin
-    column = Schema.loads(pipeline.draft(rows)).columns["a"]
+    column = Schema.loads(us.draft(rows)).columns["a"]
     assert column.bins == 37
     entries = {"lower": 0, "upper": 120, "bins": n_bins, "drafted": column.drafted}
     other = Integer(kind="integer", **entries)

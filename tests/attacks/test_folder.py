@@ -19,16 +19,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import understudy as us
-from understudy.cli.json_output import internal_place, print_json, write_text
-from understudy.cli.terminal import release_text
+from understudy.cli import render_release
+from understudy.cli.app import internal_place, print_json, write_text
+from understudy.dp.guarantee import Guarantee
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError, ReleaseError, UnderstudyError
-from understudy.privacy.accounting.guarantee import Guarantee
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.release.bundle import digest
+from understudy.release import Measurement
 from understudy.release.decoding import without_formulas
-from understudy.release.measurement import Measurement
-from understudy.release.mechanism_table import STATED_ELSEWHERE
-from understudy.release.release_signature import clear_unfinished
+from understudy.release.folder import clear_unfinished, digest
+from understudy.release.noise_check import STATED_ELSEWHERE
 from understudy_verify import verify
 
 SCHEMA = us.Schema.loads("""
@@ -558,7 +557,7 @@ def test_a_number_line_has_the_cells_that_it_says(published, tmp_path, lie):
 @pytest.mark.parametrize("command", ["show", "analyze", "evaluate", "risk"])
 def test_every_command_refuses_it_in_one_sentence(folder, tmp_path, monkeypatch, capsys, command):
     """Claim attacked: no command works on a folder that does not fit itself."""
-    from understudy.cli import main
+    from understudy.cli.app import main
 
     in_rows(foreign)(folder)
     ROWS.write_csv(tmp_path / "rows.csv")
@@ -667,10 +666,10 @@ def test_texts_of_a_folder_do_not_act_in_a_terminal(folder, capsys, monkeypatch)
     with_evil_texts(folder)
     stream = io.StringIO()
     console = Console(file=stream, force_terminal=True, width=200, highlight=False)
-    monkeypatch.setattr(release_text, "out", console)
+    monkeypatch.setattr(render_release, "out", console)
     loaded = us.Release.load(folder)
-    release_text.release(loaded)
-    release_text.released(loaded, folder)
+    render_release.release(loaded)
+    render_release.released(loaded, folder)
     shown = stream.getvalue()
     assert "\x1b]8" not in shown, "a link was made"
     assert "[link=http" in shown
@@ -684,8 +683,10 @@ def test_texts_of_a_folder_do_not_act_in_a_terminal(folder, capsys, monkeypatch)
 
 def test_texts_of_a_folder_do_not_act_on_a_page_or_in_a_readme(folder, tmp_path):
     """Claim attacked: pages and the recipient's README show them as texts."""
+    from understudy.evaluate.report_page import internal_page
     from understudy.release.readme import readme
-    from understudy.report import codebook_page, internal_page, public_page
+    from understudy.report.codebook_page import codebook_page
+    from understudy.report.public_page import public_page
 
     with_evil_texts(folder)
     loaded = us.Release.load(folder)
@@ -846,13 +847,13 @@ def used(folder):
     """Load and use a folder: anything but an error of our own is a fault."""
     with contextlib.suppress(UnderstudyError):
         loaded = us.Release.load(folder)
-        release_text.release(loaded)
+        render_release.release(loaded)
         for kind, formula in (
             *(("mean", "age"), ("proportion", "city"), ("table", "city + member")),
             ("quantile", "income"),
         ):
             with contextlib.suppress(UnderstudyError):
-                release_text.analyzed(us.analyze(loaded, kind, formula))
+                render_release.analyzed(us.analyze(loaded, kind, formula))
 
 
 FUZZ = settings(

@@ -15,65 +15,76 @@ import pytest
 from pydantic import BaseModel
 
 import understudy as us
-from understudy.decision_trees import Grid, GridDepthTwo, Stumps
-from understudy.engine import Table
+from understudy.checkpoint.journal import Journal
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.gate import Gate
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.features.rank_scores import RankScores
-from understudy.features.record_terms import Computed, LevelValues
-from understudy.functions.sequential_generator import regressions
-from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
-from understudy.functions.triangulation import TreeLimit
-from understudy.pipeline.gates import NAMED, open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.checkpoint.journal import Journal
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns, RandomOrder
-from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
-from understudy.privacy.mechanisms.choices.censored_likelihood import Censoring
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
-from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
-from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
-from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
-from understudy.privacy.mechanisms.counts.heap_counts import HeapCounts
-from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers, RangeCounts
-from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
-from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
-from understudy.privacy.mechanisms.counts.number_lines import NumberLines
-from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
-from understudy.privacy.mechanisms.counts.votes import Votes
-from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
-from understudy.privacy.mechanisms.records.imputers import Imputation
-from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
-from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
-from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
-from understudy.privacy.mechanisms.records.state_weights import StateShares
-from understudy.privacy.mechanisms.records.urn import Urn
-from understudy.privacy.mechanisms.sums.linear_regression import Regression
-from understudy.privacy.mechanisms.sums.moments import Moments
-from understudy.privacy.mechanisms.sums.rank_products import RankProducts
-from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.exact_quartiles import ExactQuartileRanges
-from understudy.privacy.not_dp.exact_statistics import (
+from understudy.features.design import Computed, LevelValues
+from understudy.features.scores import RankScores
+from understudy.graphical.junction_tree import TreeLimit
+from understudy.mechanisms.regression import Regression
+from understudy.mechanisms.second_moments import RankProducts, ScoreMoments
+from understudy.mechanisms.selection import Candidate, CandidateColumns, RandomOrder
+from understudy.mechanisms.selection_scores import (
+    CellCount,
+    DistanceFromIndependence,
+    DistanceFromModel,
+    DistanceFromProduct,
+)
+from understudy.mechanisms.sparse_tables import LazyTable, ThresholdTable
+from understudy.mechanisms.sums import Moments
+from understudy.mechanisms.tables import (
+    BinomialCount,
+    HeapCounts,
+    NoisyTables,
+    NumberLines,
+    RowCount,
+)
+from understudy.mechanisms.urn import Urn
+from understudy.mechanisms.votes import Votes
+from understudy.papers.categorical_models import StateLogit, StateTable
+from understudy.papers.column_models import NumberModel, SequentialModel
+from understudy.papers.empirical_distribution import CumulativeDistributions
+from understudy.papers.exact import (
     ExactDeviations,
     ExactFullTable,
     ExactMoments,
+    ExactQuartileRanges,
     ExactTables,
 )
-from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows
-from understudy.privacy.not_dp.pseudo_posterior_draw import OpenColumns, PosteriorDraw
-from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
-from understudy.privacy.samplers.categorical_logit import StateLogit
-from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.column_sequence import SequentialModel
-from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.numeric_column import NumberModel
-from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
-from understudy.privacy.selection.metropolis import Walk
-from understudy.privacy.selection.scores import CellCount, DistanceFromModel, DistanceFromProduct
-from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
+from understudy.papers.generator_scores import (
+    Censoring,
+    ColumnLikelihood,
+    ListedParameters,
+    PropensityTrees,
+    Walk,
+    WalkedParameters,
+)
+from understudy.papers.generators import (
+    SimulatedColumn,
+    SimulatedRecords,
+    even_numbers,
+    regressions,
+)
+from understudy.papers.gibbs_mechanisms import StateShares
+from understudy.papers.hierarchy_mechanisms import (
+    ColumnSplits,
+    GroupSplit,
+    HierarchyLayers,
+    LazyLeaves,
+    LeafRecords,
+    RangeCounts,
+)
+from understudy.papers.imputation_draws import Imputation, ImputedRecords
+from understudy.papers.perturbed_gibbs import DiverseRows, LazyRows, PerturbedGibbs, ResetBlocks
+from understudy.papers.pseudo_posterior import OpenColumns, PosteriorDraw
+from understudy.papers.record_weights import PseudoPosterior
+from understudy.papers.sampling_base import NormalLinear
+from understudy.papers.trees_exact import Grid, GridDepthTwo, Stumps
 from understudy.schema import GibbsSweep, Partition, Schema
+from understudy.workflow.gates import NAMED, open_gate
 
 F = Fraction
 SCHEMA = """

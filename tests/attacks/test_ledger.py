@@ -12,19 +12,18 @@ from itertools import pairwise
 import polars as pl
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.accountant import Ledger
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.accounting.ledger import Ledger
-from understudy.privacy.mechanisms.choices.candidate import Candidate
-from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.selection import choice_charge
-from understudy.privacy.selection.exponential_mechanism import selection_epsilon
-from understudy.privacy.selection.scores import CellCount
+from understudy.mechanisms import selection
+from understudy.mechanisms.selection import Candidate, selection_epsilon
+from understudy.mechanisms.selection_scores import CellCount
+from understudy.mechanisms.tables import NoisyTables
+from understudy.papers.hierarchy_mechanisms import LazyLeaves, LeafRecords
 from understudy.schema import Partition, Schema
+from understudy.workflow.gates import open_gate
 
 THREADS = 8
 SCHEMA = Schema.loads(
@@ -138,7 +137,7 @@ def test_choices_that_count_on_the_rest_do_not_count_on_the_same_rest(monkeypatc
         chosen = door.ask(Candidate(range(2), CellCount((1,))), spend=spend)
         used.append((chosen.entry, drawn[threading.get_ident()]))
 
-    monkeypatch.setattr(choice_charge, "select", spying)
+    monkeypatch.setattr(selection, "select", spying)
     door._ledger.guard(lambda: time.sleep(0.01))
     at_once(choose, n=3)
     rests = [budget.amount - spend * k for k in (1, 2, 3)]
@@ -169,13 +168,13 @@ if namespace:
     os.getpid = lambda: 1    # a child in a new PID namespace has its parent's number
 from fractions import Fraction
 import polars as pl
-from understudy.engine import Table
+from understudy.data import Table
 from understudy.errors import UnderstudyError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
-from understudy.privacy.noise.randomness import SecureRandomness
+from understudy.workflow.gates import open_gate
+from understudy.dp.budget import Budget
+from understudy.papers.hierarchy_mechanisms import LazyLeaves, LeafRecords
+from understudy.mechanisms.tables import NoisyTables, RowCount
+from understudy.dp.randomness import SecureRandomness
 from understudy.schema import Partition, Schema
 
 schema = Schema.loads(

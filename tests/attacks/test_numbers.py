@@ -11,29 +11,27 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError, SchemaError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.candidate import Candidate, RandomOrder
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
-from understudy.privacy.mechanisms.choices.tree_split import ColumnSplits, GroupSplit
-from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
-from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves
-from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
-from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
-from understudy.privacy.mechanisms.records.imputers import Imputation
-from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows
-from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
-from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks
-from understudy.privacy.mechanisms.records.urn import Urn
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.exact_quartiles import ExactQuartileRanges
-from understudy.privacy.not_dp.exact_statistics import ExactDeviations
-from understudy.privacy.selection.scores import CellCount
+from understudy.mechanisms.selection import Candidate, RandomOrder
+from understudy.mechanisms.selection_scores import CellCount
+from understudy.mechanisms.sparse_tables import LazyTable, ThresholdTable
+from understudy.mechanisms.tables import NoisyTables
+from understudy.mechanisms.urn import Urn
+from understudy.papers.empirical_distribution import CumulativeDistributions
+from understudy.papers.exact import ExactDeviations, ExactQuartileRanges
+from understudy.papers.hierarchy_mechanisms import (
+    ColumnSplits,
+    GroupSplit,
+    HierarchyLayers,
+    LazyLeaves,
+)
+from understudy.papers.imputation_draws import Imputation, ImputedRecords
+from understudy.papers.perturbed_gibbs import LazyRows, PerturbedGibbs, ResetBlocks
 from understudy.schema import GibbsSweep, Partition, Schema
+from understudy.workflow.gates import open_gate
 
 SCHEMA = Schema.loads("""
 rows = "public"

@@ -13,7 +13,7 @@ import pytest
 import understudy as us
 from altered_releases import base
 from understudy.errors import ReleaseError
-from understudy.release.bundle import checksums
+from understudy.release.folder import checksums
 from understudy_verify import verify
 
 NOW = "Rendered by understudy 0"

@@ -10,8 +10,8 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.inference.choice.advice import RefusedError
-from understudy.inference.estimates.estimands import parse
+from understudy.inference.question import parse
+from understudy.inference.refusals import RefusedError
 
 SCHEMA = us.Schema.loads(
     '[columns.age]\nkind = "integer"\nlower = 0\nupper = 9\nreviewed = true\n'

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from understudy.papers.registry import MECHANISMS, WITHOUT_EPSILON
 
 import understudy as us
 from altered_releases import (
@@ -24,18 +25,20 @@ from altered_releases import (
     relabelled,
     unit_of,
 )
+from understudy.dp.perturbation import FLOATING
+from understudy.dp.released import NoiseFamily
 from understudy.errors import ReleaseError
-from understudy.privacy.mechanisms import MECHANISMS
-from understudy.privacy.mechanisms.sums.linear_regression import MECHANISMS as REGRESSIONS
-from understudy.privacy.noise.perturbation import FLOATING
-from understudy.privacy.noise_record import NoiseFamily
-from understudy.privacy.not_dp import WITHOUT_EPSILON
-from understudy.release.measurement_kind import Kind
-from understudy.release.mechanism_table import PURCHASES, STATED_ELSEWHERE, TABLES, purchase_of
-from understudy.release.noise_check import _purchase
-from understudy.release.priced_noise import RULES
-from understudy.release.promise_block import RENDERED
-from understudy.release.shape import FORMATS, Fault
+from understudy.mechanisms.regression import MECHANISMS as REGRESSIONS
+from understudy.release.noise_check import (
+    PURCHASES,
+    RULES,
+    STATED_ELSEWHERE,
+    TABLES,
+    _purchase,
+    purchase_of,
+)
+from understudy.release.readme import RENDERED
+from understudy.release.shape import FORMATS, Fault, Kind
 from understudy_verify import PURCHASES as CHECKED
 from understudy_verify import Release, verify
 

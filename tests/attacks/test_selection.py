@@ -11,15 +11,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.functions.triangulation import TreeLimit
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.selection.scores import CellCount, DistanceFromModel
+from understudy.graphical.junction_tree import TreeLimit
+from understudy.mechanisms.selection import Candidate, CandidateColumns
+from understudy.mechanisms.selection_scores import CellCount, DistanceFromModel
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 LEVELS = 12
 SCHEMA = Schema.loads(

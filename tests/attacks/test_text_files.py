@@ -9,7 +9,7 @@ import gzip
 import numpy as np
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
 from understudy.errors import DataError
 from understudy.schema import Schema
 

@@ -9,11 +9,17 @@ import pytest
 from typer.testing import CliRunner
 
 import understudy as us
-from understudy.audit import LINES, audit, lines_about, unaudited
-from understudy.audit.audited_release import observations_of
-from understudy.audit.observation import matrix, observed
-from understudy.cli import app
+from understudy.cli.app import app
 from understudy.errors import MethodError
+from understudy.evaluate.audit import audit
+from understudy.evaluate.audit_lines import (
+    LINES,
+    lines_about,
+    matrix,
+    observations_of,
+    observed,
+    unaudited,
+)
 
 WORST = [line for line in LINES if line.worst]
 DEFAULT = list({line.method: line for line in LINES if line.probe is None}.values())

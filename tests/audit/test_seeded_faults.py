@@ -12,20 +12,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.audit import LINES, Line, audit, audited_release
-from understudy.audit.audited_release import observations_of, stated_by
-from understudy.audit.distinguisher import distinguished
-from understudy.audit.observation import matrix
-from understudy.engine.confidential import ExactTable
-from understudy.engine.reading import readers
+from understudy.data import ExactTable, sources
+from understudy.dp import calibration, distributions
+from understudy.dp.mechanism import answer
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError
-from understudy.pipeline import measuring
-from understudy.pipeline.request import Request
-from understudy.privacy.mechanism import answer
-from understudy.privacy.mechanisms.counts import lazy_table, noisy_table, threshold_table
-from understudy.privacy.noise import calibration, distributions
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.selection import choice_charge, exponential_mechanism, scores
+from understudy.evaluate import audit_lines
+from understudy.evaluate.audit import audit
+from understudy.evaluate.audit_bounds import distinguished
+from understudy.evaluate.audit_lines import LINES, Line, matrix, observations_of, stated_by
+from understudy.mechanisms import selection, selection_scores, sparse_tables
+from understudy.mechanisms import tables as tables_module
+from understudy.workflow import synthesize
+from understudy.workflow.request import Request
 
 Patch = pytest.MonkeyPatch
 
@@ -62,20 +61,20 @@ def squared_sensitivity_1_for_replaced(patch: Patch) -> None:
 
 
 def monotone_rule_for_a_score_that_is_not(patch: Patch) -> None:
-    patch.setattr(scores.DistanceFromModel, "monotone", True)
+    patch.setattr(selection_scores.DistanceFromModel, "monotone", True)
 
 
 def half_forgotten_in_the_exponent(patch: Patch) -> None:
-    exact = exponential_mechanism.rate_of
+    exact = selection.rate_of
 
     def twice(epsilon, sensitivity, *, monotone):
         return 2 * exact(epsilon, sensitivity, monotone=monotone)
 
-    patch.setattr(exponential_mechanism, "rate_of", twice)
+    patch.setattr(selection, "rate_of", twice)
 
 
 def the_likeliest_always_wins(patch: Patch) -> None:
-    patch.setattr(choice_charge, "select", lambda values, **_how: int(np.argmax(values)))
+    patch.setattr(selection, "select", lambda values, **_how: int(np.argmax(values)))
 
 
 def noise_reused(patch: Patch) -> None:
@@ -86,16 +85,16 @@ def noise_reused(patch: Patch) -> None:
             self.go_to(0)
             return super().words(n)
 
-    patch.setattr(audited_release, "randomness_of", Again)
+    patch.setattr(audit_lines, "randomness_of", Again)
 
 
 def seed_fixed(patch: Patch) -> None:
-    patch.setattr(audited_release, "randomness_of", lambda _seed: SeededRandomness(7))
+    patch.setattr(audit_lines, "randomness_of", lambda _seed: SeededRandomness(7))
 
 
 def one_draw_for_all_cells(patch: Patch) -> None:
     patch.setattr(
-        noisy_table,
+        tables_module,
         "perturb",
         lambda counts, noise, source: counts + noise.sample(1, source)[0],
     )
@@ -110,19 +109,19 @@ def no_noise_in_empty_cells(patch: Patch) -> None:
 
 
 def _noise_but_in(patch: Patch, spared: Callable[[np.ndarray], np.ndarray]) -> None:
-    exact = noisy_table.perturb
+    exact = tables_module.perturb
 
     def perturb(counts, noise, source):
         return np.where(spared(counts), counts, exact(counts, noise, source))
 
-    patch.setattr(noisy_table, "perturb", perturb)
+    patch.setattr(tables_module, "perturb", perturb)
 
 
 def clamped_before_the_noise(patch: Patch) -> None:
     """Small counts are taken for none: a record more may then count for two."""
-    exact = noisy_table.perturb
+    exact = tables_module.perturb
     patch.setattr(
-        noisy_table,
+        tables_module,
         "perturb",
         lambda counts, noise, source: exact(np.where(counts < 2, 0, counts), noise, source),
     )
@@ -143,9 +142,9 @@ def a_record_counted_twice(patch: Patch) -> None:
 
 def a_private_number_of_rows_in_the_chunks(patch: Patch) -> None:
     """Sets are drawn with as many records as there are rows, and not as were bought."""
-    drawn = measuring.drawn_tables
+    drawn = synthesize.drawn_tables
     exact: list[int] = []
-    run = noisy_table.RowCount.run
+    run = tables_module.RowCount.run
 
     def counted(self, rows, charges, source):
         exact[:] = [rows.total()]
@@ -154,24 +153,24 @@ def a_private_number_of_rows_in_the_chunks(patch: Patch) -> None:
     def chunked(models, _n_rows, *rest, **how):
         return drawn(models, exact[0], *rest, **how)
 
-    patch.setattr(noisy_table.RowCount, "run", counted)
-    patch.setattr(measuring, "drawn_tables", chunked)
+    patch.setattr(tables_module.RowCount, "run", counted)
+    patch.setattr(synthesize, "drawn_tables", chunked)
 
 
 def an_exact_number_of_rows(patch: Patch) -> None:
     patch.setattr(
-        noisy_table.RowCount,
+        tables_module.RowCount,
         "run",
         lambda _self, rows, _charges, _source: answer(rows.total(), counts_rows=True),
     )
 
 
 def empty_cells_never_reach_the_threshold(patch: Patch) -> None:
-    patch.setattr(threshold_table, "successes", lambda _n, _p, _source: 0)
+    patch.setattr(sparse_tables, "successes", lambda _n, _p, _source: 0)
 
 
 def empty_cells_never_drawn(patch: Patch) -> None:
-    patch.setattr(lazy_table, "binomial", lambda _n, _p, _uniform: 0)
+    patch.setattr(sparse_tables, "binomial", lambda _n, _p, _uniform: 0)
 
 
 def half_the_scale(patch: Patch) -> None:
@@ -196,12 +195,12 @@ def rounded_to_one_side(patch: Patch) -> None:
 
 def a_stop_that_looks_at_the_rows(patch: Patch) -> None:
     """A callback that keeps the rows ends the rounds where there are many."""
-    exact = audited_release.open_gate
+    exact = audit_lines.open_gate
 
     def stopped(engine, *rest):
         return exact(engine, *rest, stop=lambda: engine.total().expose() > 8)
 
-    patch.setattr(audited_release, "open_gate", stopped)
+    patch.setattr(audit_lines, "open_gate", stopped)
 
 
 @dataclass(frozen=True)
@@ -266,13 +265,13 @@ def test_the_same_audits_are_silent_without_a_fault():
 
 def test_a_column_that_one_row_gives_another_type_is_caught(monkeypatch):
     """A pandas column of texts, read as numbers as long as every row of it can be."""
-    exact = readers.pandas_column
+    exact = sources.pandas_column
 
     def guessed(series):
         numbers = pd.to_numeric(series, errors="coerce")
         return exact(series if numbers.isna().any() else numbers.astype(str) + "0")
 
-    monkeypatch.setattr(readers, "pandas_column", guessed)
+    monkeypatch.setattr(sources, "pandas_column", guessed)
     levels = ADDED.schema.replace('["x", "y"]', '["1", "2"]')
     trial = replace(ADDED, schema=levels).trial()
     tables = [pd.DataFrame({"a": ["1"] * 8 + more}) for more in ([], ["odd"])]

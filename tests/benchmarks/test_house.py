@@ -11,7 +11,7 @@ import house
 import rooms
 import trusted
 from understudy.demo import demo_schema
-from understudy.privacy.accounting.budget import Budget
+from understudy.dp.budget import Budget
 
 TEXT = '''"""A docstring.
 
@@ -91,11 +91,11 @@ def test_a_room_stands_just_above_the_rooms_that_import_it():
 def test_what_a_mechanism_is_handed_counts_as_well():
     held = (1, {"score": [Budget(epsilon=Fraction(1)), demo_schema()]})
     noisy_marginals = set(trusted.modules_of(held))
-    assert {"understudy.privacy.accounting.budget", "understudy.schema.schema"} <= noisy_marginals
+    assert {"understudy.dp.budget", "understudy.schema.schema"} <= noisy_marginals
 
 
 def test_parts_of_what_is_trusted_share_no_module_and_hold_all(package):
-    some = {"understudy.privacy.internal"}
+    some = {"understudy.dp.confidential"}
     split = trusted.parts(some, package)
     names = [name for one in split.values() for name in one]
     assert len(names) == len(set(names))
@@ -121,7 +121,7 @@ def test_the_picture_of_the_rooms_is_up_to_date(package):
 
 
 def test_the_picture_shows_a_look_at_the_rows_that_is_new(package):
-    planted = house.Module("understudy.report.x", "from understudy.engine import Table")
+    planted = house.Module("understudy.report.x", "from understudy.data import Table")
     drawn = [rooms.picture(one) for one in (package, package | {planted.name: planted})]
     looks = [text.count('class="look"') for text in drawn]
     assert looks[1] == looks[0] + 1

@@ -14,7 +14,7 @@ from natural_questions import ASKED_AS, QUESTIONS, Question, read
 from populations import POPULATIONS, population
 from question_scores import Cell
 from row_answers import row_answer
-from understudy.inference.estimates import estimands
+from understudy.inference import question as question_module
 
 pytestmark = pytest.mark.whole
 
@@ -26,7 +26,7 @@ def test_questions_are_many_of_every_kind_and_about_every_column(name):
     assert len(set(asked)) == len(asked) >= 36
     assert set(kinds) == set(ASKED_AS)
     assert max(kinds.values()) <= len(asked) / 6
-    parsed = [estimands.parse(ASKED_AS[one.kind], one.formula, schema) for one in asked]
+    parsed = [question_module.parse(ASKED_AS[one.kind], one.formula, schema) for one in asked]
     assert {column for one in parsed for column in one.columns} == set(schema.names)
 
 

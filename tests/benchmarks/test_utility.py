@@ -8,7 +8,7 @@ import pytest
 import utility
 import utility_page
 import yardstick
-from understudy.evaluation.definitions import DEFINITIONS
+from understudy.evaluate.scores import DEFINITIONS
 from utility_cases import ADULT, COPY, GOALS, LOANS, SHUFFLED, Case
 
 

@@ -9,7 +9,7 @@ import pytest
 import understudy as us
 import yardstick
 from understudy.demo import demo_data, demo_schema
-from understudy.evaluation.comparison import Comparison
+from understudy.evaluate.comparison import Comparison
 from understudy.release import Release
 
 AREA = "trained on synthetic, area under the curve"

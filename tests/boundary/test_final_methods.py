@@ -5,10 +5,10 @@ import pkgutil
 from importlib import import_module
 
 import pytest
-
 import understudy.families
-from understudy.families.method import Method
-from understudy.methods import METHODS
+
+from understudy.methods.base import Method
+from understudy.methods.registry import METHODS
 
 SPECIALISED = {"laplace"}
 """Published methods of which another one is the final special case."""
@@ -28,7 +28,7 @@ def is_final(kind):
 
 @pytest.fixture(scope="module", autouse=True)
 def _all_families():
-    for found in pkgutil.walk_packages(understudy.families.__path__, "understudy.families."):
+    for found in pkgutil.walk_packages(understudy.families.__path__, "understudy.methods."):
         import_module(found.name)
 
 
@@ -48,7 +48,7 @@ def test_whatever_is_not_published_is_abstract():
     assert len(families) > 5
     for kind in families:
         assert inspect.isabstract(kind), kind
-        assert kind.__module__.startswith("understudy.families."), kind
+        assert kind.__module__.startswith("understudy.methods."), kind
 
 
 def test_only_a_special_case_specialises():

@@ -175,17 +175,17 @@ def is_call_of(node: ast.AST, name: str) -> bool:
 
 def makers_of_released(modules: Sources) -> list[str]:
     """Where `Released(` is written, or taken in under another name, but for the gate."""
-    return _made_beside(modules, "Released", {"understudy.privacy.gate"})
+    return _made_beside(modules, "Released", {"understudy.dp.gate"})
 
 
 def makers_of_gates(modules: Sources) -> list[str]:
     """Where a gate is made, and so with a list of mechanisms, but for the one place."""
-    return _made_beside(modules, "Gate", {"understudy.pipeline.gates"})
+    return _made_beside(modules, "Gate", {"understudy.workflow.gates"})
 
 
 def openers_of_rows(modules: Sources) -> list[str]:
     """Where rows are handed out, but for the gate, which pays first."""
-    allowed = {"understudy.privacy.gate", "understudy.privacy.secret_rows"}
+    allowed = {"understudy.dp.gate", "understudy.dp.confidential"}
     return _made_beside(modules, "SecretRows", allowed)
 
 
@@ -341,7 +341,7 @@ def _private_room(module: str) -> str:
 
 def what_the_gate_imports(modules: Sources) -> list[str]:
     """Mechanisms that the gate would have to be read with."""
-    ahead, seen = ["understudy.privacy.gate"], set()
+    ahead, seen = ["understudy.dp.gate"], set()
     while ahead:
         for other in imported(modules[ahead.pop()], modules):
             if other in modules and other not in seen:
@@ -393,7 +393,7 @@ def other_randomness(modules: Sources) -> list[str]:
             continue
         named = {"random", "numpy.random"}
         found += [f"{module} imports {n}" for n in all_imported(tree) if named & {n, n[:12]}]
-        seeded = module == "understudy.privacy.noise.randomness"
+        seeded = module == "understudy.dp.randomness"
         spared = {
             id(inner)
             for node in nodes(tree)
@@ -430,49 +430,49 @@ def prints(modules: Sources) -> list[str]:
     ]
 
 
-HEIR = "from understudy.privacy.{0} import {1}\nclass Mine({1}):\n    pass"
+HEIR = "from understudy.dp.{0} import {1}\nclass Mine({1}):\n    pass"
 
 PLANTED = {
     imports_from_below: [
         ("understudy.cli.x", "from understudy_studies.command import app"),
-        ("understudy.pipeline.x", "def f():\n    import understudy_studies"),
-        ("understudy.schema.x", "from understudy.privacy.accounting.budget import Budget"),
+        ("understudy.workflow.x", "def f():\n    import understudy_studies"),
+        ("understudy.schema.x", "from understudy.dp.budget import Budget"),
         ("understudy.models.x", "def f():\n    from understudy import methods"),
-        ("understudy.privacy.x", "import understudy.release.decoding"),
+        ("understudy.dp.x", "import understudy.release.decoding"),
         ("understudy.report.x", "from understudy import pipeline"),
         ("understudy.release.x", "from understudy import synthesize"),
-        ("understudy.demo.x", "from understudy.cli.terminal.release_text import methods"),
+        ("understudy.demo.x", "from understudy.cli.render_release import methods"),
     ],
     imports_of_the_engine: [
-        ("understudy_studies.measures.x", "from understudy.engine import coding"),
-        ("understudy.methods.x", "from understudy.engine import Table"),
+        ("understudy_studies.measures.x", "from understudy.data import coding"),
+        ("understudy.methods.x", "from understudy.data import Table"),
         (
             "understudy.cli.x",
-            "from understudy.engine.steward.check import CheckReport",
+            "from understudy.steward.check import CheckReport",
         ),
         ("understudy.models.x", "from understudy import engine"),
-        ("understudy.report.x", "def f():\n    import understudy.engine.confidential as c"),
+        ("understudy.report.x", "def f():\n    import understudy.data.base as c"),
     ],
     imports_of_methods: [
         ("understudy.release.x", "def f():\n    from understudy.methods import METHODS"),
-        ("understudy.inference.x", "from understudy.families.method import Method"),
+        ("understudy.inference.x", "from understudy.methods.base import Method"),
         ("understudy.report.x", "import understudy.methods.privbayes"),
-        ("understudy.evaluation.x", "from understudy import methods"),
+        ("understudy.evaluate.x", "from understudy import methods"),
     ],
     circles: [
         ("understudy.errors", "from understudy.schema import Schema"),
-        ("understudy.privacy.released", "def f():\n    from understudy.privacy import gate"),
+        ("understudy.dp.released", "def f():\n    from understudy.dp import gate"),
     ],
     makers_of_released: [
         ("understudy.methods.x", "Released(1, None, '', 0)"),
         ("understudy.release.x", "values.Released(1, None, '', 0)"),
         ("understudy.models.x", "Released[int](1, None, '', 0)"),
-        ("understudy.pipeline", "from understudy.privacy.released import Released as R"),
-        ("understudy.privacy.mechanisms.x", "Released(1, None, '', 0)"),
+        ("understudy.workflow", "from understudy.dp.released import Released as R"),
+        ("understudy.mechanisms.x", "Released(1, None, '', 0)"),
     ],
     exposers: [
-        ("understudy.pipeline", "rows.total().expose()"),
-        ("understudy.engine.x", "f = value.expose"),
+        ("understudy.workflow", "rows.total().expose()"),
+        ("understudy.data.x", "f = value.expose"),
         ("understudy.methods.x", "gate._secret_rows.total()"),
     ],
     exposers_by_name: [
@@ -501,60 +501,60 @@ PLANTED = {
         ("understudy.methods.x", HEIR.format("gate", "Gate")),
         (
             "understudy_studies.x",
-            "from understudy.decision_trees import Stumps as S\nclass A(S): ...",
+            "from understudy.papers import Stumps as S\nclass A(S): ...",
         ),
         (
             "understudy_studies.x",
             "from understudy import decision_trees\nclass A(decision_trees.Stumps): ...",
         ),
-        ("understudy.cli.x", "import understudy.decision_trees as t\nclass A(t.Stumps): ..."),
+        ("understudy.cli.x", "import understudy.papers as t\nclass A(t.Stumps): ..."),
     ],
     unguarded_verbs: [
         (
-            "understudy.privacy.x",
+            "understudy.dp.x",
             "class Leaking(Gate):\n    def hand_over(self, rows): ...",
         ),
-        ("understudy.privacy.x", "class Gate:\n    def reveal(self, x): ..."),
+        ("understudy.dp.x", "class Gate:\n    def reveal(self, x): ..."),
     ],
     makers_of_gates: [
         ("understudy.methods.x", "Gate(rows, budget, source, mechanisms=(Mine,))"),
-        ("understudy.pipeline.x", "gate.Gate(rows, budget, source, mechanisms=MECHANISMS)"),
-        ("understudy.cli.x", "from understudy.privacy.gate import Gate as G"),
+        ("understudy.workflow.x", "gate.Gate(rows, budget, source, mechanisms=MECHANISMS)"),
+        ("understudy.cli.x", "from understudy.dp.gate import Gate as G"),
     ],
     openers_of_rows: [
-        ("understudy.privacy.mechanisms.x", "SecretRows(engine, view, tell)"),
-        ("understudy.pipeline.x", "SecretRows(Table(data, schema), view, print)"),
+        ("understudy.mechanisms.x", "SecretRows(engine, view, tell)"),
+        ("understudy.workflow.x", "SecretRows(Table(data, schema), view, print)"),
     ],
     private_imports_from_below: [
-        ("understudy.privacy.noise.x", "from understudy.privacy.gate import Gate"),
-        ("understudy.privacy.accounting.x", "from understudy.privacy.noise import randomness"),
-        ("understudy.privacy.mechanisms.x", "from understudy.privacy import not_dp"),
+        ("understudy.dp.x", "from understudy.dp.gate import Gate"),
+        ("understudy.dp.x", "from understudy.dp import randomness"),
+        ("understudy.mechanisms.x", "from understudy.dp import not_dp"),
     ],
     what_the_gate_imports: [
         (
-            "understudy.privacy.terms",
-            "from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables",
+            "understudy.dp.confidential",
+            "from understudy.mechanisms.tables import NoisyTables",
         ),
     ],
     picklers: [
         ("understudy.release.x", "import pickle"),
-        ("understudy.engine.x", "def f():\n    from cloudpickle import dumps"),
+        ("understudy.data.x", "def f():\n    from cloudpickle import dumps"),
     ],
     plotters: [
         ("understudy.report.x", "from matplotlib.figure import Figure"),
-        ("understudy.risk_utility.x", "def f():\n    import matplotlib"),
+        ("understudy.evaluate.x", "def f():\n    import matplotlib"),
     ],
     other_randomness: [
-        ("understudy.privacy.x", "import random"),
-        ("understudy.privacy.x", "import numpy as np\nnp.random.default_rng()"),
-        ("understudy.privacy.x", "from numpy.random import default_rng"),
-        ("understudy.privacy.x", "from numpy import random as r"),
-        ("understudy.privacy.x", "stats.norm.rvs(3)"),
-        ("understudy.privacy.noise.randomness", "import numpy as np\nnp.random.Philox(1)"),
+        ("understudy.dp.x", "import random"),
+        ("understudy.dp.x", "import numpy as np\nnp.random.default_rng()"),
+        ("understudy.dp.x", "from numpy.random import default_rng"),
+        ("understudy.dp.x", "from numpy import random as r"),
+        ("understudy.dp.x", "stats.norm.rvs(3)"),
+        ("understudy.dp.randomness", "import numpy as np\nnp.random.Philox(1)"),
     ],
     imports_in_disguise: [
-        ("understudy.methods.x", "import importlib\nimportlib.import_module('understudy.engine')"),
-        ("understudy.models.x", "__import__('understudy.engine')"),
+        ("understudy.methods.x", "import importlib\nimportlib.import_module('understudy.data')"),
+        ("understudy.models.x", "__import__('understudy.data')"),
     ],
     prints: [("understudy.methods.x", "def f():\n    print(1)")],
 }
@@ -572,7 +572,7 @@ def test_every_module_stands_in_a_room():
 
 
 def test_every_part_of_the_boundary_stands_in_a_room():
-    parts = {module.split(".")[2] for module in house() if module.startswith("understudy.privacy.")}
+    parts = {module.split(".")[2] for module in house() if module.startswith("understudy.dp.")}
     assert parts <= set(PRIVATE_FLOOR)
 
 

@@ -1,4 +1,4 @@
-"""The map of proofs, which is the docstring of `understudy.privacy`, names what there is."""
+"""The map of proofs, which is the docstring of `understudy.dp`, names what there is."""
 
 import ast
 import re
@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from understudy import privacy
-from understudy.pipeline.gates import NAMED
+from understudy import dp
+from understudy.workflow.gates import NAMED
 
-ROOM = Path(privacy.__file__).parent
+ROOM = Path(dp.__file__).parent
 TESTS = Path(__file__).parents[1]
 
 
@@ -26,7 +26,7 @@ def claims(text):
     return found
 
 
-MAP = claims(privacy.__doc__)
+MAP = claims(dp.__doc__)
 
 
 @pytest.mark.parametrize("claim", MAP)

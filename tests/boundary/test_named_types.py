@@ -28,30 +28,30 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from typing_extensions import TypeAliasType
 
-from understudy.decision_trees import Stumps
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.admission import PLAIN, admitted, verb
+from understudy.dp.budget import Budget
+from understudy.dp.gate import Gate
+from understudy.dp.mechanism import Mechanism, is_ours
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.functions.parameter_prior import Prior
-from understudy.functions.sequential_generator import regressions
-from understudy.functions.simulated_tables import SimulatedRecords, even_numbers
-from understudy.pipeline.gates import NAMED, open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.admission import PLAIN, admitted, verb
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanism import Mechanism, is_ours
-from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
-from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
-from understudy.privacy.mechanisms.records.imputation_draws import ImputedRecords
-from understudy.privacy.mechanisms.records.imputers import Imputation
-from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.pseudo_posterior_draw import PosteriorDraw
-from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
-from understudy.privacy.samplers.column_sequence import SequentialModel
-from understudy.privacy.selection.dependence_scores import DistanceFromIndependence
-from understudy.privacy.selection.metropolis import Walk
-from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
+from understudy.mechanisms.selection import CandidateColumns
+from understudy.mechanisms.selection_scores import DistanceFromIndependence
+from understudy.papers.column_models import SequentialModel
+from understudy.papers.generator_scores import (
+    ListedParameters,
+    PropensityTrees,
+    Walk,
+    WalkedParameters,
+)
+from understudy.papers.generators import Prior, SimulatedRecords, even_numbers, regressions
+from understudy.papers.imputation_draws import Imputation, ImputedRecords
+from understudy.papers.perturbed_gibbs import PerturbedGibbs
+from understudy.papers.pseudo_posterior import PosteriorDraw
+from understudy.papers.record_weights import PseudoPosterior
+from understudy.papers.trees_exact import Stumps
 from understudy.schema import GibbsSweep, Schema
+from understudy.workflow.gates import NAMED, open_gate
 
 SCHEMA = Schema.loads(
     '[columns.a]\nkind = "boolean"\nsource = "codebook"\nreviewed = true\n'

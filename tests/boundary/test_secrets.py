@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Confidential, Table
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SecureRandomness
+from understudy.data import Confidential, Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SecureRandomness
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 SCHEMA = Schema.loads(
     '[columns.name]\nkind = "categorical"\nlevels = ["Zelda"]\nsource = "codebook"\nreviewed = true'

@@ -17,7 +17,7 @@ import pytest
 
 import understudy as us
 from understudy.models import ProductModel, Sample, TableModel
-from understudy.report import public_page
+from understudy.report.public_page import public_page
 
 pytestmark = pytest.mark.whole
 

@@ -21,16 +21,16 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy.dp.budget import Budget
+from understudy.dp.gate import Gate
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.families.measurement_plan import PlannedTable
-from understudy.methods import METHODS
-from understudy.methods.configuration import configure
-from understudy.pipeline.bootstrap import rebuildable
-from understudy.pipeline.budget_shares import budget_of
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.methods.auto import configure
+from understudy.methods.plan import PlannedTable
+from understudy.methods.registry import METHODS
+from understudy.workflow.analyze import rebuildable
+from understudy.workflow.gates import open_gate
+from understudy.workflow.request import budget_of
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "independent": [{}, {"noise": "geometric"}, {"noise": "laplace"}],

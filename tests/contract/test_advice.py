@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.inference.choice.advice import EPSILONS, RefusedError
+from understudy.inference.refusals import EPSILONS, RefusedError
 
 COLUMNS = {
     "sex": 'kind = "categorical"\nlevels = ["f", "m"]',

@@ -3,8 +3,8 @@
 import json
 from dataclasses import replace
 
-from understudy.methods import METHODS
-from understudy.release import format_1
+from understudy.methods.registry import METHODS
+from understudy.release import load
 from understudy.release.manifest import InferenceFacts
 
 
@@ -29,12 +29,12 @@ def test_what_a_method_says_is_written(case, released, saved):
     assert InferenceFacts.from_json(content["inference"]) == manifest.inference
     tables = [one.columns for one in release.measurements if one.kind == "table"]
     asked = case.method, content["options"], case.sets_kind
-    if case.method in format_1.METHODS and not method.anew:
+    if case.method in load.METHODS and not method.anew:
         said = replace(manifest.inference, rows_stddev=0.0)  # of which format 1 says nothing
-        assert format_1.facts_of(*asked, release.schema, tables) == said
+        assert load.facts_of(*asked, release.schema, tables) == said
 
 
 def test_what_is_kept_of_format_1_has_every_method_of_its_time():
     """Methods that were added later never wrote it, so the table stays as it is."""
-    assert set(format_1.METHODS) <= set(METHODS)
-    assert len(format_1.METHODS) == 26
+    assert set(load.METHODS) <= set(METHODS)
+    assert len(load.METHODS) == 26

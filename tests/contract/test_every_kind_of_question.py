@@ -2,7 +2,7 @@
 
 Numbers lie beyond a bound, levels are not declared, or records break a rule. Whatever the kind, an
 answer covers the truth, of all records, or is refused with what would have bought it. The kinds are
-those of the table (`estimands.KINDS`) and a function; one that joins it needs a question here.
+those of the table (`question.KINDS`) and a function; one that joins it needs a question here.
 Seeds are fixed. By chance an interval of 95 % may miss; these do not.
 """
 
@@ -15,9 +15,9 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.inference import answering
-from understudy.inference.choice.advice import RefusedError
-from understudy.inference.estimates.estimands import KINDS
+from understudy.inference import analyze
+from understudy.inference.question import KINDS
+from understudy.inference.refusals import RefusedError
 
 N = 8_000
 COLUMNS = (
@@ -192,7 +192,7 @@ def test_without_the_check_answers_miss(fault, monkeypatch):
         found[question.kind] = pooled.interval(0.95)
         return pooled, None, ()
 
-    monkeypatch.setattr(answering.out_of_domain, "require_counted", unchecked)
+    monkeypatch.setattr(analyze.out_of_domain, "require_counted", unchecked)
     table, missed = rows(fault).to_pandas(), set()
     for kind, (formula, truth) in QUESTIONS[fault].items():
         if callable(truth):

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from understudy.engine.confidential import NO_PREMISES
+from understudy.data.base import NO_PREMISES
 from understudy.errors import InsufficientBudgetError
-from understudy.methods import METHODS
-from understudy.privacy.mechanisms.counts.noisy_table import RowCount
+from understudy.mechanisms.tables import RowCount
+from understudy.methods.registry import METHODS
 
 
 class Asked(Exception):

@@ -27,13 +27,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made_workbook import day, fault, number, text, truth, write_workbook
-from understudy.engine.bounded_sums import on_lattice
-from understudy.engine.coding import ColumnCoder
-from understudy.engine.reading.column_types import type_fault
-from understudy.engine.reading.databases.query import Query
-from understudy.engine.reading.readers import open_rows
-from understudy.engine.score_products import scored_numbers
-from understudy.features.line_cells import LineCells
+from understudy.data.coding import ColumnCoder
+from understudy.data.rows import type_fault
+from understudy.data.sources import open_rows
+from understudy.data.sql import Query
+from understudy.data.sums import on_lattice, scored_numbers
+from understudy.features.grids import LineCells
 from understudy.schema import (
     NUMERIC,
     Boolean,

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.features.column_scores import Scores
-from understudy.methods import METHODS
-from understudy.methods.configuration import configure
-from understudy.pipeline.bootstrap import model_of, rebuildable, request_again
-from understudy.privacy.released import Noise, NoisyProducts, NoisyTable
-from understudy.release.measurement_kind import Kind
+from understudy.dp.released import Noise, NoisyProducts, NoisyTable
+from understudy.features.scores import Scores
+from understudy.methods.auto import configure
+from understudy.methods.registry import METHODS
+from understudy.release.shape import Kind
+from understudy.workflow.analyze import model_of, rebuildable, request_again
 
 
 def drawn(model, n=400):

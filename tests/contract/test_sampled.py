@@ -3,8 +3,8 @@
 import pytest
 
 from understudy.errors import MethodError
-from understudy.pipeline.request import request_of
-from understudy.pipeline.sampling import ReleasedModel, why_not
+from understudy.workflow.request import request_of
+from understudy.workflow.sample import ReleasedModel, why_not
 
 
 def test_a_release_gives_more_records_if_its_request_says_so(one_set, released):

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
 from understudy.errors import MethodError
-from understudy.privacy.mechanisms.counts.noisy_table import RowCount
+from understudy.mechanisms.tables import RowCount
 
 
 class SumsAlone(Table):

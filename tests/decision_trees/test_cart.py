@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeRegressor
 
-from understudy.decision_trees import Greedy, Stumps
+from understudy.papers.trees_exact import Stumps
+from understudy.papers.trees_greedy import Greedy
 
 
 def impurity(labels):

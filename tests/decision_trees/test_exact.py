@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.decision_trees import (
+from understudy.papers.trees_exact import (
     DepthTwo,
     FixedGrid,
     Grid,
@@ -11,8 +11,8 @@ from understudy.decision_trees import (
     GridDepthTwo,
     Stumps,
     coded,
-    random_partitions,
 )
+from understudy.papers.trees_greedy import random_partitions
 
 SIZES = (4, 3, 5)
 
@@ -204,4 +204,4 @@ def test_what_is_not_a_class_or_a_table_is_refused(make):
 def test_what_is_prepared_from_an_original_table_does_not_show_it():
     for trees in every_class():
         prepared = trees.prepare([[1, 2], [3, 1]])
-        assert repr(prepared).startswith("<understudy.decision_trees.")
+        assert repr(prepared).startswith("<understudy.papers.")

@@ -9,18 +9,15 @@ import itertools
 import numpy as np
 import pytest
 
-from understudy.decision_trees import (
+from understudy.papers.trees_exact import (
     DepthTwo,
     FixedGrid,
-    Greedy,
     Grid,
     GridDepthThree,
     GridDepthTwo,
     Stumps,
-    pmse,
-    random_partitions,
-    sensitivity,
 )
+from understudy.papers.trees_greedy import Greedy, pmse, random_partitions, sensitivity
 
 LINE = [(x,) for x in range(4)]
 SQUARE = list(itertools.product(range(2), repeat=2))

@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from understudy.domain.domain import completions
 from understudy.schema import Domain
+from understudy.schema.domain import completions
 
 DOMAINS = {
     "no rules": Domain((2, 3, 2)),

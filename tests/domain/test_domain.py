@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from understudy.domain import live_sets
 from understudy.errors import SchemaError
 from understudy.schema import Domain
+from understudy.schema import domain as domain_module
 
 reproducible = settings(derandomize=True, deadline=None)
 
@@ -235,7 +235,7 @@ def test_many_rules_on_one_column_stay_cheap():
 
 
 def test_rules_that_interlock_too_much_are_refused(monkeypatch):
-    monkeypatch.setattr(live_sets, "MAX_LIVE_SETS", 100)
+    monkeypatch.setattr(domain_module, "MAX_LIVE_SETS", 100)
     boxes = tuple({k: frozenset({0}), 10 + k: frozenset({0})} for k in range(10))
     with pytest.raises(SchemaError, match="interlock"):
         _ = Domain((2,) * 20, boxes).n_allowed

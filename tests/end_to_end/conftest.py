@@ -12,7 +12,7 @@ import pytest
 import understudy as us
 from schemas import PEOPLE
 from understudy import cli
-from understudy.cli.terminal import progress_bar
+from understudy.cli import console
 
 
 @pytest.fixture(scope="session")
@@ -49,7 +49,7 @@ def understudy(monkeypatch, capsys):
     """Run a command in this process: `understudy("plan", …)`; on a busy machine too it says nothing
     of how long it takes."""
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr(progress_bar, "LINE_SECONDS", math.inf)
+    monkeypatch.setattr(console, "LINE_SECONDS", math.inf)
 
     def command(*arguments):
         monkeypatch.setattr(sys, "argv", ["understudy", *map(str, arguments)])

@@ -10,6 +10,7 @@ import pytest
 
 import understudy as us
 from schemas import column
+from understudy.dp.budget import Budget
 from understudy.errors import (
     InferenceError,
     InsufficientBudgetError,
@@ -17,12 +18,10 @@ from understudy.errors import (
     NotPrivateError,
     ReleaseError,
 )
-from understudy.inference.amended_answers import amended_answers
-from understudy.inference.question_file import question_file
-from understudy.pipeline.amending import Parent
-from understudy.pipeline.purchases import purchases
-from understudy.privacy.accounting.budget import Budget
-from understudy.release.bundle import MANIFEST, digest
+from understudy.inference.amended import amended_answers
+from understudy.inference.declared import question_file
+from understudy.release.folder import MANIFEST, digest
+from understudy.workflow.amend import Parent, purchases
 
 SCHEMA = us.Schema.loads(
     "row_limit = 10000\n"
@@ -240,13 +239,13 @@ def test_releases_that_cannot_be_amended(people, published, tmp_path):
 
 def test_an_answer_spends_what_it_adds_and_no_more(published, people):
     parent = Parent.of(published)
-    from understudy import engine
-    from understudy.pipeline.gates import open_gate
-    from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-    from understudy.privacy.noise.randomness import SeededRandomness
+    from understudy import data
+    from understudy.dp.randomness import SeededRandomness
+    from understudy.mechanisms.tables import RowCount
+    from understudy.workflow.gates import open_gate
 
     budget = parent.extended("0.5")
-    rows = engine.Table(people, SCHEMA)
+    rows = data.Table(people, SCHEMA)
     gate = open_gate(rows, budget, SeededRandomness(1), earlier=parent.entries)
     assert gate.remaining == budget.amount - sum(entry.spent for entry in parent.entries)
     with pytest.raises(InsufficientBudgetError):
@@ -276,7 +275,7 @@ def test_spark_is_opened_for_what_was_approved(
 ):
     """What a session would have read is not asked for: approval comes first."""
     opened = []
-    monkeypatch.setattr("understudy.pipeline.gates.in_spark", lambda *asked: opened.append(asked))
+    monkeypatch.setattr("understudy.workflow.gates.in_spark", lambda *asked: opened.append(asked))
     asked = tmp_path / "question.toml"
     means = 'claims = ["mean income > 10"]' if claims else ANALYSES
     asked.write_text(f'title = "Income"\n{means}\n', encoding="utf-8")

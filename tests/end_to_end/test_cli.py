@@ -17,8 +17,8 @@ import typer
 
 import understudy as us
 from schemas import PEOPLE as SCHEMA
-from understudy.cli import app
-from understudy.methods import METHODS
+from understudy.cli.app import app
+from understudy.methods.registry import METHODS
 
 SECRET = "SECRET-VALUE-1234"
 

@@ -5,8 +5,8 @@ import shutil
 import pytest
 
 from made_codebooks import DDI, DICTIONARY
-from understudy import Schema
-from understudy.cli import app, main
+from understudy.cli.app import app, main
+from understudy.schema import Schema
 
 pytestmark = pytest.mark.whole
 

@@ -12,11 +12,11 @@ import pytest
 
 import understudy as us
 from understudy import cli
-from understudy.cli.terminal import streams
+from understudy.cli import console
+from understudy.dp.accountant import Ledger
 from understudy.errors import MethodError
 from understudy.methods.independent import Independent
-from understudy.privacy.accounting.ledger import Ledger
-from understudy.release.place import held
+from understudy.release.folder import held
 
 pytestmark = pytest.mark.whole
 
@@ -123,7 +123,7 @@ def raising_any(error):
 def test_a_late_starter_is_refused_before_it_pays(understudy, ask, at_charge, tmp_path):
     """Another run holds the place: neither its checkpoint nor a second ε is at stake."""
     holding = (
-        "import sys; from pathlib import Path; from understudy.release.place import held\n"
+        "import sys; from pathlib import Path; from understudy.release.folder import held\n"
         "with held(Path('out')): print('held', flush=True); sys.stdin.read()"
     )
     at_charge(1, raising(AssertionError("it paid")))
@@ -150,7 +150,7 @@ class Hidden:
 
 
 @pytest.mark.parametrize(
-    "name", ["understudy.report.public.results_page", "understudy.release.readme", "formulaic"]
+    "name", ["understudy.report.results_page", "understudy.release.readme", "formulaic"]
 )
 def test_what_is_needed_late_is_missed_before_anything_is_paid(small, at_charge, monkeypatch, name):
     at_charge(1, raising(AssertionError("it paid")))
@@ -216,17 +216,17 @@ def test_a_reader_that_has_gone_is_no_error():
 def test_a_closed_stream_takes_no_number_of_a_file(tmp_path, capfd):
     """Else what is printed would be written into whatever file is opened next."""
     code = (
-        "import os; os.close(1); from understudy.cli.terminal import streams; streams.tolerate()\n"
+        "import os; os.close(1); from understudy.cli import streams; streams.tolerate()\n"
         "raise SystemExit(os.open('new', os.O_CREAT | os.O_WRONLY) == 1)"
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)
     assert run.returncode == 0
-    assert streams.holds("plain")
+    assert console.holds("plain")
 
 
 def test_a_release_that_is_made_is_not_called_a_failure(understudy, ask, monkeypatch, tmp_path):
     monkeypatch.setattr(
-        "understudy.cli.terminal.release_text.released", raising_any(OSError(28, "No space left"))
+        "understudy.cli.render_release.released", raising_any(OSError(28, "No space left"))
     )
     code, _, err = understudy(*ask)
     assert code == 2

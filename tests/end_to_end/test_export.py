@@ -44,7 +44,7 @@ def test_what_cannot_be_written_is_told_before_anything_is_read_or_spent(run, mo
     told = run(*ASK, "r", "--also", "spss")
     assert told.code == 2
     assert told.err.startswith("Error: A release cannot be written as 'spss'")
-    monkeypatch.setattr("understudy.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("understudy._validation.find_spec", lambda _: None)
     told = run(*ASK, "r", "--also", "dta")
     assert told.code == 2
     assert "Writing Stata files needs pyreadstat, which is not installed" in told.err

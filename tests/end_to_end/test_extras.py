@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import understudy as us
-from understudy import extras
+from understudy import _validation
 from understudy.demo import demo_data
+from understudy.dp.accountant import Ledger
 from understudy.errors import MethodError
-from understudy.inference.estimates import regression_models
-from understudy.privacy.accounting.ledger import Ledger
-from understudy.risk_utility.map_design import Design
+from understudy.evaluate.tradeoff import Design
+from understudy.inference import regression_models
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
@@ -33,16 +33,16 @@ def without(monkeypatch):
 def test_every_extra_that_is_asked_for_can_be_installed():
     offered = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
     core = " ".join(offered["dependencies"])
-    for name, (library, _) in extras._LIBRARIES.items():
+    for name, (library, _) in _validation._LIBRARIES.items():
         wanted = " ".join(offered["optional-dependencies"][name])
         assert library.lower() in wanted
         assert library.lower() not in core
-    assert set(extras._LIBRARIES) <= set(offered["optional-dependencies"])
+    assert set(_validation._LIBRARIES) <= set(offered["optional-dependencies"])
 
 
 def test_what_is_installed_is_not_refused():
     for name in ("evaluate", "ledger", "models"):
-        extras.require_extra(name, "This")
+        _validation.require_extra(name, "This")
 
 
 def refused(extra):
@@ -88,7 +88,7 @@ import sys
 sys.modules["sqlalchemy"] = None
 import understudy as us
 from understudy.errors import MethodError
-from understudy.pipeline.outlay import account_of
+from understudy.workflow.governance import account_of
 schema = us.Schema.loads(sys.argv[1])
 try:
     account_of(schema, "ledger.db")

@@ -11,9 +11,8 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.errors import CheckpointError, DataError, LedgerError
-from understudy.populations.past_release import manifest_digest, past_release
-from understudy.populations.population import Caps, Population
-from understudy.populations.population_ledger import PopulationLedger
+from understudy.ledger.account import Caps, Population
+from understudy.ledger.ledger import PopulationLedger, manifest_digest, past_release
 
 COLUMNS = column("job", "categorical", levels=["a", "b", "c"], source="law") + column(
     "age", "integer", lower=0, upper=99, bins=5, source="law"
@@ -59,7 +58,7 @@ def test_a_release_is_reserved_charged_and_entered_with_its_digest(people, ledge
 
 
 def test_each_charge_is_noted_before_it_is_computed(people, ledger, asked, monkeypatch):
-    from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
+    from understudy.mechanisms.tables import NoisyTables, RowCount
 
     noted = []
     for mechanism in (RowCount, NoisyTables):
@@ -218,9 +217,9 @@ def test_two_copies_of_a_checkpoint_cannot_charge_one_step_twice(people, ledger,
 
 
 def test_a_clock_that_goes_backwards_changes_no_order(people, ledger, asked, monkeypatch):
-    from understudy.populations import ledger_row
+    from understudy.ledger import entries
 
-    class Backwards(ledger_row.datetime):
+    class Backwards(entries.datetime):
         day = 28
 
         @classmethod
@@ -228,7 +227,7 @@ def test_a_clock_that_goes_backwards_changes_no_order(people, ledger, asked, mon
             cls.day -= 1
             return cls(2020, 2, cls.day, tzinfo=zone)
 
-    monkeypatch.setattr(ledger_row, "datetime", Backwards)
+    monkeypatch.setattr(entries, "datetime", Backwards)
     us.synthesize(people, BOUND, **asked)
     rows = ledger.history()
     assert [row.number for row in rows] == list(range(1, len(rows) + 1))

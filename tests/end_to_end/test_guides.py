@@ -13,13 +13,13 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy import parallel
-from understudy.cli import app
-from understudy.inference.amended_answers import amended_answers
-from understudy.methods import METHODS
-from understudy.pipeline import synthesis
-from understudy.populations.population_ledger import PopulationLedger
-from understudy.privacy.noise import randomness
+from understudy import _parallel
+from understudy.cli.app import app
+from understudy.dp import randomness
+from understudy.inference.amended import amended_answers
+from understudy.ledger.ledger import PopulationLedger
+from understudy.methods.registry import METHODS
+from understudy.workflow import synthesize
 from understudy_verify import verify
 
 pytestmark = pytest.mark.whole
@@ -65,8 +65,8 @@ def workplace(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "stdin", io.StringIO())  # nobody answers what a review asks
     monkeypatch.setattr(randomness, "os", SimpleNamespace(urandom=bits.randbytes))
-    monkeypatch.setattr(synthesis, "secrets", SimpleNamespace(randbits=bits.getrandbits))
-    monkeypatch.setattr(parallel, "processors", lambda: 1)  # others would load all this again
+    monkeypatch.setattr(synthesize, "secrets", SimpleNamespace(randbits=bits.getrandbits))
+    monkeypatch.setattr(_parallel, "processors", lambda: 1)  # others would load all this again
     return tmp_path
 
 

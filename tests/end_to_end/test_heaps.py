@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.release.measurement_kind import Kind
+from understudy.release.shape import Kind
 from understudy.schema import Schema
 from understudy_verify import verify
 

@@ -9,8 +9,8 @@ import pytest
 import understudy as us
 from schemas import PEOPLE, column
 from understudy.errors import ReleaseError, SchemaError
-from understudy.pipeline import set_drawing
-from understudy.release import reading, synthetic_sets
+from understudy.release import load, sets
+from understudy.workflow import synthesize
 
 PATIENT = column("patient", "identifier", pattern="P{:04}", description="fresh")
 SCHEMA = f"{PEOPLE}{PATIENT}"
@@ -45,7 +45,7 @@ def test_the_rows_may_lack_the_column():
 
 
 def test_long_sets_number_through_their_parts(monkeypatch, tmp_path):
-    for module in (synthetic_sets, set_drawing, reading):
+    for module in (sets, synthesize, load):
         monkeypatch.setattr(module, "PART_ROWS", 100)
     made = release()
     numbers = made.tables[0]["patient"].to_list()

@@ -8,10 +8,9 @@ import pytest
 
 import understudy as us
 from made_ledgers import REQUEST, pure
-from understudy.pipeline import synthesize
-from understudy.populations.past_release import manifest_digest, past_release
-from understudy.populations.population_ledger import PopulationLedger
-from understudy.privacy.checkpoint import journal as journals
+from understudy.checkpoint import journal as journals
+from understudy.ledger.ledger import PopulationLedger, manifest_digest, past_release
+from understudy.workflow.synthesize import synthesize
 
 pytestmark = pytest.mark.whole
 
@@ -49,7 +48,7 @@ def test_a_release_of_before_is_entered_once_at_its_exact_cost(understudy, small
 def test_an_interrupted_run_is_entered_at_what_it_was_charged(understudy, small, place, tmp_path):
     checkpoint = tmp_path / "run.checkpoint"
     synthesize(small.rows, small.schema, epsilon=2, checkpoint=checkpoint, keep_checkpoint=True)
-    journal = checkpoint / journals.FILE
+    journal = checkpoint / journals.JOURNAL_FILE
     lines = journal.read_bytes().splitlines(keepends=True)
     charges = [k for k, line in enumerate(lines) if b'"kind":"charge"' in line]
     journal.write_bytes(b"".join(lines[: charges[1] + 1]) + b"was being written")

@@ -8,8 +8,8 @@ import typer
 import understudy as us
 from understudy.cli.app import app
 from understudy.errors import InferenceError, MethodError
-from understudy.inference.estimates.estimands import KINDS, parse
-from understudy.inference.estimates.formulas import unknown
+from understudy.inference.formulas import unknown
+from understudy.inference.question import KINDS, parse
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 import understudy as us
-from understudy.engine import Table
-from understudy.pipeline import synthesis
-from understudy.privacy.internal import Internal, Misfits, misfits
+from understudy.data import Table
+from understudy.dp.confidential import Internal, Misfits, misfits
+from understudy.workflow import synthesize as synthesize_module
 
 pytestmark = pytest.mark.whole
 
@@ -265,7 +265,7 @@ def test_nothing_is_counted_where_nobody_listens(place, understudy, monkeypatch)
     def counted(_rows):
         raise AssertionError("the rows were looked at")
 
-    monkeypatch.setattr(synthesis, "misfits", counted)
+    monkeypatch.setattr(synthesize_module, "misfits", counted)
     monkeypatch.chdir(place)
     ask = ("synthesize", "bad.csv", "--schema", "people.toml", "--epsilon", "1", "--out")
     assert understudy(*ask, "one").code == 0

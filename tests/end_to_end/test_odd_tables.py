@@ -23,12 +23,11 @@ from odd_names import NAMES, NO_NAMES
 from odd_tables import go_the_way, odd_tables
 from schemas import PEOPLE
 from understudy.errors import DataError, MethodError, SchemaError
-from understudy.methods import METHODS
-from understudy.pipeline import rehearsal
-from understudy.pipeline.request import request_of
-from understudy.release import Release
-from understudy.release.exports import row_exports
-from understudy.report.public import public_page
+from understudy.methods.registry import METHODS
+from understudy.release import Release, tables
+from understudy.report import public_page
+from understudy.workflow import synthesize
+from understudy.workflow.request import request_of
 
 FORMATS = ("csv", "sav", "dta")
 MANY = int(os.environ.get("ODD_TABLES", "0"))
@@ -252,7 +251,7 @@ def test_an_unnamed_column_of_a_file_can_be_left_out(tmp_path):
 
 @pytest.fixture
 def asked(monkeypatch):
-    monkeypatch.setattr(rehearsal, "_PASSED", set())
+    monkeypatch.setattr(synthesize, "_PASSED", set())
     return us.Schema.loads(PEOPLE)
 
 
@@ -279,7 +278,7 @@ def test_what_breaks_a_release_breaks_one_of_made_up_records_first(what, asked, 
 
 
 def test_formats_are_tried_beforehand(asked, monkeypatch):
-    monkeypatch.setitem(row_exports._WRITERS, "dta", broken)
+    monkeypatch.setitem(tables._WRITERS, "dta", broken)
     us.synthesize(ROWS, asked, epsilon=1)
     with pytest.raises(MethodError, match="nothing was spent"):
         us.synthesize(ROWS, asked, epsilon=1, also="sav,dta")
@@ -295,9 +294,9 @@ def test_a_request_is_rehearsed_once_and_by_its_public_facts_alone(asked, monkey
     for schema in (asked, asked, public, open_):
         us_request = {"method": "mst", "epsilon": "0.001", "delta": 0, "sets": 3}
         shares = {"options": None, "rows_share": "0.05"}
-        rehearsal.rehearse(request_of(schema, **us_request, **shares))
+        synthesize.rehearse(request_of(schema, **us_request, **shares))
     assert len(made) == 3
-    assert all(one.manifest.n_rows <= rehearsal.RECORDS for one in made)
+    assert all(one.manifest.n_rows <= synthesize.RECORDS for one in made)
     assert not any(one.manifest.secure for one in made)
 
 
@@ -321,7 +320,7 @@ def test_a_rehearsal_renders_a_page_again_only_where_something_came_back_otherwi
     assert us.Release.load  # which says what renders pages
     monkeypatch.setattr(public_page, "_context", counted)
     if not same:
-        monkeypatch.setattr(rehearsal, "_is_same_measurement", lambda *_: False)
+        monkeypatch.setattr(synthesize, "_is_same_measurement", lambda *_: False)
     us.synthesize(ROWS, asked, epsilon=1)
     assert len(rendered) == (1 if same else 2)
 

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy import pipeline
 from understudy.schema import Schema
 
 MEASURES = ("Sepal_Length", "Sepal_Width", "Petal_Length", "Petal_Width")
@@ -54,7 +53,7 @@ def released(data, schema, n):
 def test_iris_is_read_from_files_of_three_programs(name):
     pytest.importorskip("pyreadstat")
     file = haven_examples() / name
-    draft = Schema.loads(pipeline.draft(file))
+    draft = Schema.loads(us.draft(file))
     measures = [one for one in draft.columns if "species" not in one.lower()]
     (species,) = set(draft.columns) - set(measures)
     levels = draft.columns[species].levels
@@ -63,7 +62,7 @@ def test_iris_is_read_from_files_of_three_programs(name):
     text = "".join(IRIS.format(f'"{one}"') for one in measures)
     text += f"[columns.{species}]\nkind = 'categorical'\nlevels = {list(levels)}\n"
     schema = Schema.loads(f"{text}source = 'botany'\nreviewed = true\n")
-    assert pipeline.check(file, schema).findings == ()
+    assert us.check(file, schema).findings == ()
     table = released(file, schema, 150)
     # Records are drawn: the sd of each count is below 6.
     assert all(abs(n - 50) <= 18 for n in Counter(table[species].to_list()).values())
@@ -104,7 +103,7 @@ def test_an_old_workbook_is_read():
         reviewed = true
         """
     )
-    found = pipeline.check(file, schema).findings
+    found = us.check(file, schema).findings
     assert [one for one in found if one.column in schema.names] == []
     table = released(file, schema, 251)  # quarters from 1947 to the third of 2009
     thirds = np.bincount((table["DATE"].dt.year().to_numpy() - 1947) // 21, minlength=3)
@@ -160,7 +159,7 @@ def test_a_workbook_of_open_document_is_read(tmp_path):
         reviewed = true
         """
     )
-    assert pipeline.check(file, schema).findings == ()
+    assert us.check(file, schema).findings == ()
     table = released(file, schema, 400)
     assert abs((table["sex"] == "f").sum() - 200) <= 50
     assert abs(table["age"].mean() - 48.5) < 4

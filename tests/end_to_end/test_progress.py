@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from understudy.cli.terminal import progress_bar
+from understudy.cli import console
 
 pytestmark = pytest.mark.whole
 
@@ -108,7 +108,7 @@ def test_long_work_without_a_terminal_writes_a_line_now_and_then():
     """A clock that is told: 100 steps of one second each."""
     now = [0.0]
     said = []
-    tell = progress_bar.lines_of(said.append, clock=lambda: now[0])
+    tell = console.lines_of(said.append, clock=lambda: now[0])
     for k in range(1, 101):
         now[0] += 1
         tell("Measuring with noise, 43 % of ε spent" if k <= 50 else STAGE, k, 100)
@@ -119,7 +119,7 @@ def test_long_work_without_a_terminal_writes_a_line_now_and_then():
 
 
 def test_a_terminal_that_cannot_draw_gets_lines(monkeypatch, capsys):
-    monkeypatch.setattr(progress_bar, "LINE_SECONDS", 0.0)
-    with progress_bar.progress(quiet=False) as tell:
+    monkeypatch.setattr(console, "LINE_SECONDS", 0.0)
+    with console.progress(quiet=False) as tell:
         tell("[bold]Stage[/bold]", 1, 2)
     assert capsys.readouterr().err.startswith("[bold]Stage[/bold]: 1 of 2 (")

@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.cli import regress_command
-from understudy.engine import Table
+from understudy.cli import answer
+from understudy.data import Table
 from understudy.errors import BudgetError, InferenceError, MethodError, ReleaseError, SchemaError
-from understudy.pipeline.regression import SUFFICIENT_STATISTICS
-from understudy.release.measurement_kind import Kind
+from understudy.release.shape import Kind
+from understudy.workflow.regress import SUFFICIENT_STATISTICS
 
 TEXT = """
 row_limit = 100000
@@ -245,7 +245,7 @@ def test_an_answer_lost_in_the_noise_loses_no_release(rows):
 def test_what_does_not_fit_is_refused_before_rows_are_read(
     formula, options, error, words, monkeypatch
 ):
-    monkeypatch.setattr("understudy.engine.Table.__init__", None)
+    monkeypatch.setattr("understudy.data.Table.__init__", None)
     with pytest.raises(error, match=words):
         us.regress(object(), SCHEMA, formula, **{"epsilon": 1, "delta": DELTA} | options)
 
@@ -274,7 +274,7 @@ SEEDED = ("--insecure-noise-seed", "1")
 
 
 def test_the_command_has_the_default_of_the_function():
-    assert regress_command.USUAL == SUFFICIENT_STATISTICS
+    assert answer.USUAL == SUFFICIENT_STATISTICS
 
 
 def test_a_table_and_nothing_is_kept(understudy, place, rows):
@@ -363,7 +363,7 @@ def test_a_published_mechanism(understudy, place, rows, mechanism):
 def test_mistakes_end_with_one_line_before_anything_is_spent(
     understudy, place, monkeypatch, more, words
 ):
-    monkeypatch.setattr("understudy.engine.Table.__init__", None)
+    monkeypatch.setattr("understudy.data.Table.__init__", None)
     result = understudy(*ASK, *more)
     assert (result.code, result.out) == (2, "")
     assert result.err.count("\n") == 1

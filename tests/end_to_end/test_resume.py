@@ -22,18 +22,18 @@ import pytest
 
 import understudy as us
 from schemas import AGE, CITY, MEMBER
-from understudy.cli.terminal import progress_bar
-from understudy.engine import Table
+from understudy.checkpoint import journal as journals
+from understudy.checkpoint import replay
+from understudy.cli import console
+from understudy.data import Table
+from understudy.dp.released import LOST
 from understudy.errors import CheckpointError, DataError, MethodError
-from understudy.families.method import Facts, Method
-from understudy.methods import METHODS as TABLE
+from understudy.mechanisms.tables import NoisyTables
+from understudy.methods.base import Facts, Method
 from understudy.methods.independent import Independent
+from understudy.methods.registry import METHODS as TABLE
 from understudy.models import ProductModel
-from understudy.pipeline.interruption import NOTICE
-from understudy.privacy.checkpoint import journal as journals
-from understudy.privacy.checkpoint import left_run
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise_record import LOST
+from understudy.workflow.gates import NOTICE
 
 pytestmark = pytest.mark.whole
 
@@ -129,7 +129,7 @@ def continued(request, folder, undisturbed):
     counts as spent. A run that lost nothing ends as if nothing had happened.
     """
     n_charges = len(undisturbed.manifest.ledger)
-    records = (folder / journals.FILE).read_text(encoding="utf-8").split("\n")[1:-1]
+    records = (folder / journals.JOURNAL_FILE).read_text(encoding="utf-8").split("\n")[1:-1]
     charged = [json.loads(one[17:]) for one in records if '"kind":"charge"' in one]
     unanswered = bool(records) and '"kind":"charge"' in records[-1]
     exhausted = unanswered and len(charged) == n_charges
@@ -139,7 +139,7 @@ def continued(request, folder, undisturbed):
         return False
     release = asked(request, folder)
     assert release.manifest.ended_early == exhausted  # a lost last round ends those before it
-    assert not (folder / journals.FILE).exists()
+    assert not (folder / journals.JOURNAL_FILE).exists()
     ledger = release.manifest.ledger
     lost = [one for one in ledger if one["noise"] == LOST]
     assert bool(lost) == unanswered
@@ -204,14 +204,14 @@ def test_a_full_disk_loses_nothing_that_is_on_it(tmp_path, full, request_name):
     """The disk is full at ten places of the checkpoint, mostly in the middle of a record."""
     folder = tmp_path / "whole"
     undisturbed = asked(request_name, folder, keep_checkpoint=True)
-    size, same = (folder / journals.FILE).stat().st_size, 0
+    size, same = (folder / journals.JOURNAL_FILE).stat().st_size, 0
     for k in range(10):
         folder = tmp_path / str(k)
         full(size * k // 10)
         with pytest.raises(CheckpointError, match="without it, no step is paid for"):
             asked(request_name, folder)
         full()
-        assert (folder / journals.FILE).stat().st_size <= size * k // 10
+        assert (folder / journals.JOURNAL_FILE).stat().st_size <= size * k // 10
         same += continued(request_name, folder, undisturbed)
     assert same > 1
 
@@ -222,7 +222,7 @@ def test_a_secure_run_is_continued_with_fresh_noise_and_the_same_answers(tmp_pat
     with pytest.raises(Killed):
         synthesize(folder, "independent", {}, "0", seed=5)
     dying(-1)
-    kept = (folder / journals.FILE).read_text(encoding="utf-8")
+    kept = (folder / journals.JOURNAL_FILE).read_text(encoding="utf-8")
     release = synthesize(folder, "independent", {}, "0", seed=5)
     assert release.guarantee.kind == "pure"
     assert release.manifest.sampling_seed == 5
@@ -279,10 +279,10 @@ def test_another_request_is_refused_by_what_differs(tmp_path, change, words):
     asked = {"schema": SCHEMA, "epsilon": 2, "method": "laplace", "sets": 2, "seed": 1}
     keep = {"checkpoint": tmp_path, "keep_checkpoint": True}
     us.synthesize(people(), **asked, **keep)
-    before = (tmp_path / journals.FILE).read_bytes()
+    before = (tmp_path / journals.JOURNAL_FILE).read_bytes()
     with pytest.raises(CheckpointError, match=f"another request: {words} differ"):
         us.synthesize(people(), **asked | change, **keep)
-    assert (tmp_path / journals.FILE).read_bytes() == before
+    assert (tmp_path / journals.JOURNAL_FILE).read_bytes() == before
 
 
 class Unreadable:
@@ -321,7 +321,7 @@ def test_progress_says_how_much_is_spent(tmp_path, dying):
 def test_a_bar_whose_words_change_stays_one_bar(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "100")
-    with progress_bar.progress(quiet=False) as tell:
+    with console.progress(quiet=False) as tell:
         for k in (0, 40, 100):
             tell(f"Measuring with noise, {k} % of ε spent", k, 100)
     last = capsys.readouterr().err.split("\r")[-1]
@@ -397,7 +397,7 @@ def test_the_second_ctrl_c_aborts_and_the_checkpoint_goes_on(rounds, tmp_path, m
     with pytest.raises(KeyboardInterrupt):
         in_rounds(folder, pressed=(2, 2))
     assert signal.getsignal(signal.SIGINT) is before
-    kept = (folder / journals.FILE).read_bytes()
+    kept = (folder / journals.JOURNAL_FILE).read_bytes()
     assert kept.count(b'"kind":"charge"') == 1 + 3 * 3
     monkeypatch.setattr(os, "kill", lambda *_: None)
     release = in_rounds(folder, pressed=(2, 2))
@@ -410,7 +410,7 @@ def test_without_rounds_ctrl_c_aborts_at_once(rounds, tmp_path, monkeypatch):
     monkeypatch.setattr(Rounds, "rounds", False)
     with pytest.raises(KeyboardInterrupt):
         in_rounds(tmp_path / "checkpoint", pressed=(2,))
-    assert left_run.is_checkpoint(tmp_path / "checkpoint")
+    assert replay.is_checkpoint(tmp_path / "checkpoint")
 
 
 def test_a_handler_of_the_program_is_left_alone(rounds):
@@ -448,7 +448,7 @@ def test_a_checkpoint_stands_beside_the_release_until_it_is_written(understudy, 
     assert "no release was written" in result.err
     assert "release.checkpoint" in result.err
     assert not (place / "release").exists()
-    assert (place / "release.checkpoint" / journals.FILE).is_file()
+    assert (place / "release.checkpoint" / journals.JOURNAL_FILE).is_file()
 
     monkeypatch.setattr(Path, "rename", rename)
     refused = understudy(*ASK)
@@ -491,7 +491,7 @@ def test_what_costs_nothing_leaves_no_checkpoint(understudy, place):
 
 DYING = """
 import os, signal, sys
-import understudy.privacy.checkpoint.journal as journals
+import understudy.checkpoint.journal as journals
 sync, left = os.fsync, [{writes}]
 def synced(file):
     sync(file)
@@ -530,7 +530,9 @@ def test_a_process_killed_after_second_moments_goes_on_to_the_same_release(
     code = DYING.format(writes=writes, arguments=ask)
     killed = subprocess.run([sys.executable, "-c", code], cwd=place, check=False)
     assert killed.returncode == -signal.SIGKILL
-    *_, last = (place / "release.checkpoint" / journals.FILE).read_text("utf-8").splitlines()
+    *_, last = (
+        (place / "release.checkpoint" / journals.JOURNAL_FILE).read_text("utf-8").splitlines()
+    )
     assert '"kind":"answer"' in last
     assert '"mechanism":"ScoreMoments"' in last
     assert understudy(*ask, "--resume", "--quiet").code == 0

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from understudy.cli import app
+from understudy.cli.app import app
 from understudy.schema import Schema
 
 pyreadstat = pytest.importorskip("pyreadstat")

@@ -13,10 +13,9 @@ import pandas as pd
 import pytest
 
 import understudy as us
-from understudy import pipeline
-from understudy.engine.steward import check as check_file
-from understudy.pipeline import drafting
 from understudy.schema import Schema
+from understudy.steward import check as check_file
+from understudy.steward import draft
 
 SECRET = "SECRET-VALUE-77"
 
@@ -216,9 +215,9 @@ def test_no_release_asks_what_a_check_finds(drafted, monkeypatch):
         name: one.model_copy(update={"reviewed": True}) for name, one in declared.columns.items()
     }
     declared = declared.model_copy(update={"columns": columns})
-    assert not pipeline.check(wrong, declared).ok
+    assert not us.check(wrong, declared).ok
     monkeypatch.setattr(check_file, "check", never)
-    monkeypatch.setattr(drafting, "check_rows", never)
+    monkeypatch.setattr(draft, "check_rows", never)
     made = us.synthesize(wrong, declared, epsilon=1, method="independent")
     right = us.synthesize("rows.csv", declared, epsilon=1, method="independent")
     assert made.guarantee.statement == right.guarantee.statement

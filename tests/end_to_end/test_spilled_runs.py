@@ -4,7 +4,8 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.engine import kept_codes, spill
+from understudy.data import spill
+from understudy.data import table as table_module
 from understudy.errors import DataError
 
 pytestmark = pytest.mark.whole
@@ -20,7 +21,7 @@ SEEDED = {"insecure_noise_seed": 3}
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
     """Where spills lie; every table has one, of chunks of 128 rows."""
-    monkeypatch.setattr(kept_codes, "SPILL_BYTES", 0)
+    monkeypatch.setattr(table_module, "SPILL_BYTES", 0)
     monkeypatch.setattr(spill, "CHUNK_ROWS", 128)
     place = tmp_path / "spills"
     place.mkdir()

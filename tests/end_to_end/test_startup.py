@@ -76,7 +76,7 @@ def test_a_command_loads_what_it_needs(small):
     folder = str(small.folder / "release")
     # No method either: the manifest says what a method would. Questions are put to the release,
     # and its pages are rendered anew, by the code that answers and reports.
-    asked = {"pandas", "formulaic", "understudy.report", "understudy.evaluation"}
+    asked = {"pandas", "formulaic", "understudy.report", "understudy.evaluate"}
     assert not after(["show", folder], ["show", "--json", folder]) & ((RARE | LATER) - asked)
     checked = after(["schema", "check", str(csv_file), str(toml_file)])
     assert not checked & (RARE | {"understudy.methods", "understudy.models", "understudy.release"})
@@ -99,7 +99,7 @@ import understudy as us
 import understudy.methods
 assert [facts.name for facts in us.list_methods()] == list(METHODS)
 assert us.methods() == us.list_methods()
-from understudy.pipeline import methods
+from understudy.workflow import methods
 assert us.methods is methods and us.methods is us.methods
 for name in us.__all__:
     assert getattr(us, name) is getattr(us, name)

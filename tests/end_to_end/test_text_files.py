@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import understudy as us
-from understudy.pipeline.release_evaluation import rows_in_memory
+from understudy.evaluate.evaluate import rows_in_memory
 from understudy.schema import Schema
 
 COLUMNS = """

@@ -9,8 +9,8 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.cli import app
-from understudy.engine import Table
+from understudy.cli.app import app
+from understudy.data import Table
 from understudy.errors import BudgetError, DataError, InferenceError, MethodError, SchemaError
 
 COLUMNS = "\n".join(

@@ -7,10 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
-from understudy.engine.bounded_sums import HALF, STEPS, holds_numbers, on_lattice
-from understudy.engine.coding import ColumnCoder
-from understudy.engine.reading import table_rows
+from understudy.data import Table, rows
+from understudy.data.coding import ColumnCoder
+from understudy.data.sums import HALF, STEPS, holds_numbers, on_lattice
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""
@@ -95,7 +94,7 @@ def obvious_step(reading, i, column):
 @pytest.mark.parametrize("columns", [(0, 1, 2, 3, 4), (0, 1, 3, 4), (4, 1, 3, 0), (1, 3, 4)])
 def test_sums_equal_the_obvious_ones(columns, monkeypatch):
     """Group and city stand in a rule: it counts though city is not a column of the table."""
-    monkeypatch.setattr(table_rows, "BATCH_ROWS", 64)
+    monkeypatch.setattr(rows, "BATCH_ROWS", 64)
     table = Table(frame(500), SCHEMA)
     found = table.sums(columns, NUMBERS).expose()
     counts, sums, products = obvious_sums(table, SCHEMA, columns, NUMBERS)
@@ -110,7 +109,7 @@ def test_sums_equal_the_obvious_ones(columns, monkeypatch):
 
 def test_the_order_of_the_rows_and_of_the_batches_plays_no_part(monkeypatch):
     once = Table(frame(300), SCHEMA).sums((0, 1, 3), (1, 3)).expose()
-    monkeypatch.setattr(table_rows, "BATCH_ROWS", 7)
+    monkeypatch.setattr(rows, "BATCH_ROWS", 7)
     again = Table(frame(300).reverse(), SCHEMA).sums((0, 1, 3), (1, 3)).expose()
     for name in ("counts", "sums", "products"):
         assert getattr(once, name).tolist() == getattr(again, name).tolist()

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.engine.coding import Coder, ColumnCoder, code_dtype
-from understudy.engine.reading.readers import open_rows
+from understudy.data.coding import Coder, ColumnCoder, code_dtype
+from understudy.data.sources import open_rows
 from understudy.schema import (
     NUMERIC,
     Boolean,
@@ -27,7 +27,7 @@ from understudy.schema import (
     Ordinal,
     Schema,
 )
-from understudy.schema.cell_values import text_of
+from understudy.schema.base import text_of
 
 pytestmark = pytest.mark.fuzz
 

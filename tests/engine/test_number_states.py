@@ -4,9 +4,9 @@ a time; at the edges of everything that is declared, where one step of a float d
 import numpy as np
 import pytest
 
-from understudy.engine.number_states import Keys, NumberStates
+from understudy.data.values import Keys, NumberStates
 from understudy.schema import Continuous, Date, Integer
-from understudy.schema.cell_values import CLOSE
+from understudy.schema.base import CLOSE
 
 COLUMNS = {
     "none": None,

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
-from understudy.engine import rank_sums as kernels
-from understudy.engine.passes import CodingPass
-from understudy.engine.rank_sums import RankSums
-from understudy.features.rank_scores import RankScores
+from understudy.data import Table
+from understudy.data import sums as kernels
+from understudy.data.passes import CodingPass
+from understudy.data.sums import RankSums
+from understudy.features.scores import RankScores
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

@@ -4,9 +4,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Confidential, Table
-from understudy.engine.coding import Coder
-from understudy.engine.reading.table_rows import Rows
+from understudy.data import Confidential, Table
+from understudy.data.coding import Coder
+from understudy.data.rows import Rows
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

@@ -6,14 +6,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from understudy.engine import Table
-from understudy.engine import score_products as kernels
-from understudy.engine.bounded_sums import HALF
-from understudy.features.column_scores import BINS, UNIT, Scores
-from understudy.features.line_cells import LineCells
-from understudy.features.orthonormal_contrasts import contrasts
-from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.moments.assumed_moments import score_values
+from understudy.data import Table
+from understudy.data import sums as kernels
+from understudy.data.sums import HALF
+from understudy.features.grids import LineCells
+from understudy.features.scores import BINS, UNIT, Scores, contrasts
+from understudy.inference.records import Records
+from understudy.inference.second_moments import score_values
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

@@ -11,9 +11,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table, kept_codes, spill
-from understudy.engine.locked_key import LockedKey
-from understudy.engine.spill import Spill
+from understudy.data import Table, spill
+from understudy.data import table as table_module
+from understudy.data.spill import LockedKey, Spill
 from understudy.errors import DataError
 from understudy.schema import Schema
 
@@ -55,7 +55,7 @@ def rows(n):
 @pytest.fixture
 def small_chunks(monkeypatch):
     monkeypatch.setattr(spill, "CHUNK_ROWS", 64)
-    monkeypatch.setattr(kept_codes, "SPILL_BYTES", 0)
+    monkeypatch.setattr(table_module, "SPILL_BYTES", 0)
 
 
 def codes(n):
@@ -181,7 +181,7 @@ KILLED = """
 import sys
 import numpy as np
 from pathlib import Path
-from understudy.engine.spill import Spill
+from understudy.data.spill import Spill
 made = Spill(Path(sys.argv[1]), [np.dtype(np.uint8)])
 made.add([np.full(2**18, 7, np.uint8)])
 print("written", flush=True)

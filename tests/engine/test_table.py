@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table, summed_rows
+from understudy.data import Table, base
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""
@@ -40,7 +40,7 @@ def test_wide_tables_are_those_that_a_narrow_count_gives(monkeypatch, n):
     )
     marginals = [(0, 1, 2), (2, 1), (0,), (2, 1), ()]
     narrow = Table(rows, SCHEMA).count(marginals).expose()
-    monkeypatch.setattr(summed_rows, "WIDE_CELLS", 12)
+    monkeypatch.setattr(base, "WIDE_CELLS", 12)
     mixed = Table(rows, SCHEMA).count(marginals).expose()
     for one, two in zip(narrow, mixed, strict=True):
         assert one.outside == two.outside

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.engine import Table
-from understudy.evaluation.comparison import Comparison
-from understudy.parallel import single_threaded
+from understudy._parallel import single_threaded
+from understudy.data import Table
+from understudy.evaluate.comparison import Comparison
 from understudy.release.decoding import decode
 
 SCHEMA = us.Schema.loads(

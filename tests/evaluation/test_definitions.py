@@ -7,9 +7,9 @@ from markupsafe import escape
 
 import understudy as us
 from understudy.demo import demo_data, demo_schema
-from understudy.evaluation.definitions import DEFINITIONS, Better, Headline
-from understudy.evaluation.utility.marginal_distances import MOST_TRIPLES
-from understudy.report import internal_page
+from understudy.evaluate.marginals import MOST_TRIPLES
+from understudy.evaluate.report_page import internal_page
+from understudy.evaluate.scores import DEFINITIONS, Better, Headline
 
 pytestmark = pytest.mark.whole
 

@@ -9,11 +9,11 @@ import pytest
 
 import understudy as us
 from understudy.demo import demo_data, demo_schema
+from understudy.dp.confidential import Internal
 from understudy.errors import DataError, MethodError, ReleaseError
-from understudy.evaluation import full_evaluation
-from understudy.evaluation.evaluation_results import Evaluation
-from understudy.evaluation.utility import discriminators
-from understudy.privacy.internal import Internal
+from understudy.evaluate import evaluate as evaluate_module
+from understudy.evaluate import propensity
+from understudy.evaluate.scores import Evaluation
 
 pytestmark = pytest.mark.whole
 
@@ -161,8 +161,8 @@ def test_original_numbers_beyond_the_bounds_stay_as_they_are(draw, schema, relea
 
 
 def test_large_tables_are_thinned_and_say_so(draw, schema, release_of, monkeypatch):
-    monkeypatch.setattr(discriminators, "MOST_ROWS", 100)
-    monkeypatch.setattr(full_evaluation, "MOST_REGRESSION_ROWS", 100)
+    monkeypatch.setattr(propensity, "MOST_ROWS", 100)
+    monkeypatch.setattr(evaluate_module, "MOST_REGRESSION_ROWS", 100)
     data = frame(draw, schema)
     found = us.evaluate(data, release_of(data, schema, bootstrap)).value
     for score in found.scores:

@@ -8,21 +8,20 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
-from understudy.families import adaptive_rounds
-from understudy.families.adaptive_rounds import Pace, mean_size, run_rounds
-from understudy.families.marginal_family import fit_of
-from understudy.families.merged_columns import Merged
-from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.families.workload import Workload
-from understudy.functions.triangulation import Growth
-from understudy.methods.aim import Aim
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import NoisyRanks, NoisyTable
+from understudy.graphical.junction_tree import Growth
+from understudy.mechanisms.tables import NoisyTables
+from understudy.methods import aim
+from understudy.methods.aim import Aim, Pace, mean_size, run_rounds
+from understudy.methods.marginal_based import fit_of
 from understudy.methods.marginals import Marginals
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import NoisyRanks, NoisyTable
+from understudy.methods.merging import Merged
+from understudy.methods.noisy_marginals import NoisyMarginal
+from understudy.methods.plan import Workload
+from understudy.workflow.gates import open_gate
 
 D, SIZE = 4, 3
 
@@ -96,13 +95,13 @@ def test_a_budget_of_a_part_is_spent_to_that_part(method):
 @pytest.mark.parametrize(("delta", "epsilon"), [("0", "0.1"), ("0.000001", "2")])
 def test_noise_is_halved_only_when_the_model_moved_no_more_than_noise(monkeypatch, delta, epsilon):
     """Each round's own figures are kept, and what the next one costs is foretold from them."""
-    kept, moved = [], adaptive_rounds._moved
+    kept, moved = [], aim._moved
 
     def watch(*arguments):
         kept.append(moved(*arguments))
         return kept[-1]
 
-    monkeypatch.setattr(adaptive_rounds, "_moved", watch)
+    monkeypatch.setattr(aim, "_moved", watch)
     gate = gate_of(20_000, epsilon, delta)
     Aim().fit(gate, gate.budget.amount, 10)
     done = rounds_of(gate)

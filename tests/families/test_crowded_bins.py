@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.families.crowded_bins import MOST, Crowd, crowded
-from understudy.families.fine_bins import fine_bins
-from understudy.release.measurement_kind import Kind
+from understudy.methods.binning import fine_bins
+from understudy.methods.crowded_bins import MOST, Crowd, crowded
+from understudy.release.shape import Kind
 from understudy.schema import Schema
 
 AMOUNT = 'kind = "continuous"\nlower = 0\nupper = 5000\ndecimals = 2'

@@ -3,7 +3,7 @@
 import pytest
 
 import understudy as us
-from understudy.families.effort import ASSUMED_ROWS, dense_effort, expected_rows
+from understudy.methods.base import ASSUMED_ROWS, dense_effort, expected_rows
 
 
 def schema(n_rows=50_000, d=8, head=""):

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine.coding import Coder
-from understudy.families.fine_bins import LEVELS, bins_for, coarse_again, fine_bins
-from understudy.features.line_cells import line_bins
+from understudy.data.coding import Coder
+from understudy.features.grids import line_bins
+from understudy.methods.binning import LEVELS, bins_for, coarse_again, fine_bins
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 

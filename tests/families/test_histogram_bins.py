@@ -9,16 +9,15 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.families.bin_edges import bins_with_rules, numeric_columns
-from understudy.families.bin_rules import bins_by_width, scott_bins, sturges_bins
-from understudy.methods.configuration import configure
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.exact_quartiles import UNPAID_QUARTILES, ExactQuartileRanges
-from understudy.privacy.not_dp.exact_statistics import UNPAID, ExactDeviations
+from understudy.methods.auto import configure
+from understudy.methods.binning import bins_with_rules, numeric_columns
+from understudy.papers.exact import UNPAID, UNPAID_QUARTILES, ExactDeviations, ExactQuartileRanges
+from understudy.papers.histograms import bins_by_width, scott_bins, sturges_bins
+from understudy.workflow.gates import open_gate
 
 HEAD = {"private": "row_limit = 5000", "public": 'rows = "public"\nn_rows = 1000'}
 COLUMNS = """

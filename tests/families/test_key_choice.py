@@ -6,7 +6,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.families.key_choice import declared_keys, foremost_keys, gibbs_sweep
+from understudy.papers.pegs_tables import declared_keys, foremost_keys, gibbs_sweep
 
 
 def schema() -> us.Schema:

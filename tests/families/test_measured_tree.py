@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from understudy.families.measured_tree import MeasuredTree
-from understudy.models.table_models import unravel
+from understudy.models.tables import unravel
+from understudy.papers.hierarchical_tree import MeasuredTree
 from understudy.schema import Domain, Partition
 
 

@@ -5,14 +5,14 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
-from understudy.families.moment_tables import FARTHEST, level_tables, measured_beside, telling
-from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.features.column_scores import UNIT, Scores
-from understudy.methods.configuration import configure
-from understudy.pipeline.bootstrap import model_of
-from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
-from understudy.privacy.released import Noise, NoisyProducts, NoisyTable, Released
+from understudy.data import Table
+from understudy.dp.released import Noise, NoisyProducts, NoisyTable, Released
+from understudy.features.scores import UNIT, Scores
+from understudy.mechanisms.second_moments import ONE, stacked
+from understudy.methods.auto import configure
+from understudy.methods.marginal_based import FARTHEST, level_tables, measured_beside, telling
+from understudy.methods.noisy_marginals import NoisyMarginal
+from understudy.workflow.analyze import model_of
 
 SCHEMA = us.Schema.loads(
     """

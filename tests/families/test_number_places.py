@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.methods import METHODS
-from understudy.pipeline.number_places import Places, places_of
-from understudy.release.measurement_kind import Kind
+from understudy.methods.registry import METHODS
+from understudy.release.shape import Kind
 from understudy.schema import Schema
+from understudy.workflow.numbers import Places, places_of
 
 ROWS = 20_000.0, 0.0
 SCHEMA = Schema.loads(

@@ -7,16 +7,10 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.families.number_runs import (
-    LEAST_RUNS,
-    LIGHT_ROOM,
-    finer_runs,
-    runs_spend,
-    wide_numbers,
-)
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.released import Noise, NoisyTable
+from understudy.dp.budget import Budget
+from understudy.dp.released import Noise, NoisyTable
+from understudy.methods.merging import LEAST_RUNS, LIGHT_ROOM, finer_runs, runs_spend, wide_numbers
+from understudy.methods.noisy_marginals import NoisyMarginal
 
 SCHEMA = us.Schema.loads(
     column("age", "integer", lower=0, upper=99)

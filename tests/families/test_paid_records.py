@@ -5,7 +5,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.families.paid_records import PaidRecords
+from understudy.methods.base import PaidRecords
 
 RNG = np.random.default_rng(1)
 

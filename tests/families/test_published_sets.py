@@ -9,18 +9,18 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.perturbation import FLOATING, HALVED, overspent
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.methods.configuration import configure
+from understudy.mechanisms.tables import NoisyTables, RowCount
+from understudy.methods.auto import configure
 from understudy.models.model import PooledFits
-from understudy.pipeline.bootstrap import model_of
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
-from understudy.privacy.noise.perturbation import FLOATING, HALVED, overspent
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.papers.hierarchy_mechanisms import HierarchyLayers
 from understudy.schema import Partition
+from understudy.workflow.analyze import model_of
+from understudy.workflow.gates import open_gate
 
 FALSE_ALARM = 1e-4
 PAPER = {"mode": "paper"}

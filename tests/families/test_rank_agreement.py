@@ -12,10 +12,16 @@ import understudy as us
 from made_matrices import SCHEMA as PEOPLE
 from made_matrices import people
 from schemas import Day, column
-from understudy.families.measurement_plan import Form
-from understudy.families.merged_columns import Merged
-from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.families.rank_agreement import (
+from understudy.dp.budget import Budget
+from understudy.dp.confidential import terms_of
+from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, NoisyTable
+from understudy.features.scores import RankScores
+from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
+from understudy.mechanisms.second_moments import RankProducts
+from understudy.methods.merging import Merged
+from understudy.methods.noisy_marginals import NoisyMarginal
+from understudy.methods.plan import Form
+from understudy.methods.ranks import (
     FEW_ROWS,
     MOST_SHARE,
     NOISE,
@@ -28,13 +34,7 @@ from understudy.families.rank_agreement import (
     ranks_in,
     ranks_spend,
 )
-from understudy.features.rank_scores import RankScores
-from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
-from understudy.pipeline.bootstrap import model_of
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.sums.rank_products import RankProducts
-from understudy.privacy.released import Noise, NoisyProducts, NoisyRanks, NoisyTable
-from understudy.privacy.terms import terms_of
+from understudy.workflow.analyze import model_of
 from understudy_verify import verify
 
 LEVELS = ["1", "2", "3", "4", "5"]

@@ -8,12 +8,10 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.families.merged_columns import Merged
-from understudy.families.ranked_tables import FIRM, RankedTables
-from understudy.models.graphical.linear_effects import SHARE
-from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.max_entropy import fitted
-from understudy.models.graphical.rank_exchange import MOST_NOISE, RankExchange
+from understudy.graphical.estimation import SHARE, Observation, fitted
+from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
+from understudy.methods.merging import Merged
+from understudy.methods.ranks import FIRM, RankedTables
 
 LEVELS = ["1", "2", "3", "4", "5"]
 ITEMS = [f"q{k}" for k in range(12)]

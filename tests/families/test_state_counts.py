@@ -7,16 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import understudy as us
-from understudy.families.fine_bins import fine_bins
-from understudy.families.marginal_family import MarginalMethod
-from understudy.families.noisy_marginal import NoisyMarginal, fresh, with_lines
-from understudy.families.state_counts import LineParts, StateCounts
-from understudy.features.line_cells import LineCells, line_bins
-from understudy.methods.configuration import configure
-from understudy.pipeline.bootstrap import model_of, request_again
-from understudy.privacy.released import Noise, NoisyLine, NoisyTable
-from understudy.release.measurement_kind import Kind
+from understudy.dp.released import Noise, NoisyLine, NoisyTable
+from understudy.features.grids import LineCells, line_bins
+from understudy.methods.auto import configure
+from understudy.methods.binning import fine_bins
+from understudy.methods.marginal_based import MarginalMethod
+from understudy.methods.noisy_marginals import (
+    LineParts,
+    NoisyMarginal,
+    StateCounts,
+    fresh,
+    with_lines,
+)
+from understudy.release.shape import Kind
 from understudy.schema import Schema
+from understudy.workflow.analyze import model_of, request_again
 
 COLUMNS = {
     "income": 'kind = "integer"\nlower = 0\nupper = 1000000\nspikes = [0]\nmissing = [-9]',

@@ -8,9 +8,9 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
-from understudy.families import workload
-from understudy.families.workload import Workload, small, usual_degree
-from understudy.privacy.selection.scores import MOST_WEIGHT
+from understudy.mechanisms.selection_scores import MOST_WEIGHT
+from understudy.methods import plan
+from understudy.methods.plan import Workload, small, usual_degree
 
 
 def schema(*sizes):
@@ -117,7 +117,7 @@ def test_a_marginal_counts_more_for_each_column_with_priority():
 def test_an_unknown_target_and_too_many_marginals_are_refused(monkeypatch):
     with pytest.raises(MethodError, match="'z'"):
         of(target="z")
-    monkeypatch.setattr(workload, "MOST_CANDIDATES", 5)
+    monkeypatch.setattr(plan, "MOST_CANDIDATES", 5)
     with pytest.raises(MethodError, match="6 marginals of 2 of 4 columns"):
         of(degree=2)
     assert of(degree=2, target="a").candidates  # only three of them have it
@@ -138,10 +138,10 @@ def test_marginals_within_a_size():
 def test_the_largest_are_left_out_where_all_together_are_too_many(monkeypatch):
     """Singles have 14 cells, then pairs of 6, 8, 10 and 12: 24 more, and the last is too much."""
     pairs = [*combinations("abcd", 1), *combinations("abcd", 2)]
-    monkeypatch.setattr(workload, "MOST_TOGETHER", 14 + 24)
+    monkeypatch.setattr(plan, "MOST_TOGETHER", 14 + 24)
     kept = [pairs[k] for k in small(FOUR, pairs, 10**6)]
     assert kept == [*combinations("abcd", 1), ("a", "b"), ("a", "c"), ("a", "d")]
-    monkeypatch.setattr(workload, "MOST_TOGETHER", 1)
+    monkeypatch.setattr(plan, "MOST_TOGETHER", 1)
     assert [pairs[k] for k in small(FOUR, pairs, 10**6)] == [*combinations("abcd", 1)]
 
 
@@ -174,5 +174,5 @@ def test_there_are_no_more_of_them_than_are_worth_a_look(monkeypatch):
     columns = schema(*[2] * 8)
     three = of(degree=3, columns=columns)
     assert len(three.deeper(columns).candidates) == len(three.candidates) + 70
-    monkeypatch.setattr(workload, "MOST_DEEPER", 69)
+    monkeypatch.setattr(plan, "MOST_DEEPER", 69)
     assert three.deeper(columns) == three

@@ -19,11 +19,14 @@ from fractions import Fraction
 from pathlib import Path
 
 from understudy import cli
-from understudy.pipeline import answer_plan, regression, synthesis, verdict  # noqa: F401
-from understudy.populations.ledger_database import LedgerDatabase
-from understudy.privacy.accounting.ledger import Ledger
-from understudy.privacy.gate import Gate
+from understudy.dp.accountant import Ledger
+from understudy.dp.gate import Gate
+from understudy.ledger.store import LedgerDatabase
 from understudy.release import Release  # noqa: F401
+from understudy.workflow import (
+    synthesize,
+    verdict,  # noqa: F401
+)
 
 CALLS = ("fsync", "write", "rename", "unlink", "mkdir", "rmdir")
 """At which a machine dies, before or after."""
@@ -166,7 +169,7 @@ def run(folder, command, said, *, kill=None, power=False, delay=0, ledger="", mo
     for name in CALLS:
         machine.watch(name)
     # A release of made-up records spends nothing: what comes to the disk before it has no say.
-    synthesis.rehearse = lambda *_given, **_more: None
+    synthesize.rehearse = lambda *_given, **_more: None
     append = Ledger._append
 
     def appended(self, entry):

@@ -16,9 +16,9 @@ import pytest
 
 import understudy as us
 from schemas import AGE, CITY, MEMBER
+from understudy.checkpoint import journal as journals
+from understudy.checkpoint import replay
 from understudy.errors import CheckpointError
-from understudy.privacy.checkpoint import journal as journals
-from understudy.privacy.checkpoint import left_run
 
 pytestmark = pytest.mark.skipif(
     not (hasattr(os, "O_DSYNC") and os.path.isdir("/proc/self/fd")), reason="reads /proc"
@@ -64,7 +64,7 @@ def spent(entries):
 
 def charges(folder):
     """Charges in the checkpoint of a case, whole lines only."""
-    file = folder / "out.checkpoint" / journals.FILE
+    file = folder / "out.checkpoint" / journals.JOURNAL_FILE
     lines = file.read_bytes().split(b"\n")[:-1] if file.exists() else []
     return sum(b'"kind":"charge"' in line for line in lines)
 
@@ -140,7 +140,7 @@ def unpowered(machine, case, name, every):
 def followed_or_lost(machine, folder, command):
     """As `followed`; a checkpoint of which names alone reached the disk may be damaged."""
     try:
-        left_run.spent_of(folder / "out.checkpoint")
+        replay.spent_of(folder / "out.checkpoint")
     except CheckpointError:
         assert charges(folder) == 0
         return

@@ -21,11 +21,10 @@ import pytest
 import understudy as us
 from postgres_server import programs, server
 from schemas import AGE, CITY, column
-from understudy.populations.past_release import manifest_digest, past_release
-from understudy.populations.population import Caps, Population
-from understudy.populations.population_ledger import PopulationLedger
-from understudy.privacy.checkpoint import journal as journals
-from understudy.privacy.checkpoint import left_run
+from understudy.checkpoint import journal as journals
+from understudy.checkpoint import replay
+from understudy.ledger.account import Caps, Population
+from understudy.ledger.ledger import PopulationLedger, manifest_digest, past_release
 from understudy_verify import verify
 
 pytestmark = pytest.mark.skipif(
@@ -114,8 +113,8 @@ def drawn(folder):
 def answered(folder):
     """How many charges of the checkpoint have come to an answer."""
     place = folder / "out.checkpoint"
-    begun = (place / journals.FILE).exists() and left_run.is_checkpoint(place)
-    records = left_run.read(place)[1] if begun else ()
+    begun = (place / journals.JOURNAL_FILE).exists() and replay.is_checkpoint(place)
+    records = replay.read(place)[1] if begun else ()
     calls = {(one["call"], one["run"]) for one in records if one["kind"] == "answer"}
     return sum(one["kind"] == "charge" and (one["call"], one["run"]) in calls for one in records)
 
@@ -175,7 +174,7 @@ def killed(machine, case, name, places):
         folder = case(f"{name}-{k}", chance.choice([1, Fraction(3, 2), 4]))
         dies(folder, command)
         for _ in range(k % 3):
-            if left_run.is_checkpoint(folder / "out.checkpoint") and not (folder / "out").exists():
+            if replay.is_checkpoint(folder / "out.checkpoint") and not (folder / "out").exists():
                 dies(folder, [*command, "--resume"])
                 seen["killed again"] += 1
         seen[followed(machine, folder, command)] += 1
@@ -229,7 +228,7 @@ def test_a_full_disk_under_the_ledger_ends_a_run_before_it_computes(machine, cas
     folder, refused = case("full", 1), 0
     place, checkpoint = f"{folder}.ledger", folder / "out.checkpoint"
     for most in range(os.path.getsize(place), 10**6, 4096):
-        resume = ["--resume"] * left_run.is_checkpoint(checkpoint)
+        resume = ["--resume"] * replay.is_checkpoint(checkpoint)
         ended = machine(folder, [*COMMANDS["release"], *resume], ledger=place, most=most)
         require_counted(folder)
         if "The ledger" not in ended["said"]:
@@ -237,7 +236,7 @@ def test_a_full_disk_under_the_ledger_ends_a_run_before_it_computes(machine, cas
         assert (ended["code"], ended["said"].count("\n")) == (2, 1)
         assert "the disk or its file system failed" in ended["said"]
         refused += 1
-        if not left_run.is_checkpoint(checkpoint):
+        if not replay.is_checkpoint(checkpoint):
             void(PopulationLedger.open(place))
     assert refused
     assert followed(machine, folder, COMMANDS["release"]) in {"made", "made before"}

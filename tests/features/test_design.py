@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.features.design import Features, indicated, predictors
-from understudy.features.number_line import Drawn
+from understudy.features.grids import Drawn
 from understudy.schema import NUMERIC, Schema
 
 SCHEMA = Schema.loads(

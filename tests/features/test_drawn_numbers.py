@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.engine.coding import Coder
-from understudy.features.number_line import line_of, settled
+from understudy.data.coding import Coder
+from understudy.features.grids import line_of, settled
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.features.heap_cells import ZONES, HeapCells, heaped_columns
+from understudy.features.grids import ZONES, HeapCells, heaped_columns
 from understudy.schema import Schema
 
 

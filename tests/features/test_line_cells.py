@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
-from understudy.features.line_cells import (
+from understudy.data import Table
+from understudy.features.grids import (
     FINE,
     SINGLE,
     LineCells,

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from oracles.number_line import NumberLine
-from understudy.features.number_line import line_of, normal_quantiles, settled
+from understudy.features.grids import line_of, normal_quantiles, settled
 from understudy.schema import Schema
 
 COLUMNS = {

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.features.rank_scores import LEAST_SPREAD, REACH, UNIT, RankScores, shortened
+from understudy.features.scores import LEAST_SPREAD, RANK_UNIT, REACH, RankScores, shortened
 
 reproducible = settings(derandomize=True, deadline=None, max_examples=300, database=None)
 LARGEST = 2**20
@@ -31,7 +31,7 @@ def slow(masses, apart=()):
     inside = [mass * (k not in apart) for k, mass in enumerate(masses)]
     squares = (mass * rank**2 for mass, rank in zip(inside, ranks, strict=True))
     spread = math.sqrt(sum(squares) / sum(inside))
-    return [float(UNIT * rank) / max(spread, LEAST_SPREAD) for rank in ranks]
+    return [float(RANK_UNIT * rank) / max(spread, LEAST_SPREAD) for rank in ranks]
 
 
 def scores_of(masses, apart=()):
@@ -84,21 +84,21 @@ def test_scores_have_mean_0_and_about_squared_length_1(masses, data):
     own = np.array([mass * (k not in apart) for k, mass in enumerate(masses)], dtype=float)
     if not own.sum():
         return
-    found = scores_of(masses, sorted(apart)) / UNIT
+    found = scores_of(masses, sorted(apart)) / RANK_UNIT
     shares = own / own.sum()
     mean, squares = found @ shares, found**2 @ shares
-    assert abs(mean) <= 0.5 / UNIT + 1e-9
-    assert math.sqrt(squares) <= 1 + 0.5 / UNIT + 1e-9
+    assert abs(mean) <= 0.5 / RANK_UNIT + 1e-9
+    assert math.sqrt(squares) <= 1 + 0.5 / RANK_UNIT + 1e-9
     spread = math.sqrt((2 * np.cumsum(shares) - shares - 1) ** 2 @ shares)
     if spread > LEAST_SPREAD:
-        assert math.sqrt(squares) >= 1 - 0.5 / UNIT - 1e-9
+        assert math.sqrt(squares) >= 1 - 0.5 / RANK_UNIT - 1e-9
     else:
-        assert math.sqrt(squares) <= spread / LEAST_SPREAD + 0.5 / UNIT + 1e-9
+        assert math.sqrt(squares) <= spread / LEAST_SPREAD + 0.5 / RANK_UNIT + 1e-9
 
 
 def test_a_column_in_which_nearly_all_are_alike_counts_less():
     """Of 1,000 records 990 share a state: the deviation is .1, and counts as .25."""
-    found = scores_of([990, 5, 5]) / UNIT
+    found = scores_of([990, 5, 5]) / RANK_UNIT
     squares = found**2 @ np.array([0.99, 0.005, 0.005])
     assert squares == pytest.approx((0.1 / 0.25) ** 2, abs=0.02)
     assert np.abs(found).max() <= 1 / LEAST_SPREAD
@@ -109,7 +109,7 @@ def test_no_score_is_more_than_4():
     rng = np.random.default_rng(1)
     for _ in range(300):
         masses = rng.gamma(rng.choice([0.05, 1.0]), 100, rng.integers(1, 30))
-        assert np.abs(scores_of(masses)).max() <= UNIT / LEAST_SPREAD
+        assert np.abs(scores_of(masses)).max() <= RANK_UNIT / LEAST_SPREAD
 
 
 @pytest.mark.parametrize("masses", [[0.0, 0.0], [-3.0, -1.0, 0.0], [0.0], [-5.0, 8.0]])
@@ -134,9 +134,9 @@ def test_the_longest_vector_that_counts(d):
     """The largest whole number that is not above d + `REACH`·√d squared units; d is usual."""
     scores = RankScores({f"x{k}": (0,) for k in range(d)})
     assert scores.columns == tuple(f"x{k}" for k in range(d))
-    more = scores.most - d * UNIT**2
+    more = scores.most - d * RANK_UNIT**2
     assert more > 0
-    assert more**2 <= REACH**2 * d * UNIT**4 < (more + 1) ** 2
+    assert more**2 <= REACH**2 * d * RANK_UNIT**4 < (more + 1) ** 2
 
 
 numbers = st.integers(-LARGEST, LARGEST)

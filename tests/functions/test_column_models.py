@@ -9,10 +9,13 @@ from scipy.stats import chi2, norm
 
 from understudy.errors import MethodError
 from understudy.features.design import Features, indicated
-from understudy.features.number_line import Drawn, line_of, settled
-from understudy.functions.column_regressions import MultinomialLogit, NormalRegression
-from understudy.functions.logistic_normal import LogisticNormal
-from understudy.functions.parameter_prior import NormalWidths
+from understudy.features.grids import Drawn, line_of, settled
+from understudy.papers.generators import (
+    LogisticNormal,
+    MultinomialLogit,
+    NormalRegression,
+    NormalWidths,
+)
 from understudy.schema import NUMERIC, Categorical, Continuous, Ordinal, Schema
 
 # A correct law fails one chi-square test with probability 1e-6; seeds are fixed.

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm, qmc
 
 from understudy.errors import MethodError
-from understudy.functions.parameter_prior import Prior
+from understudy.papers.generators import Prior
 
 
 def prior(p, mean=0.0, stddev=1.0):

@@ -9,19 +9,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare, qmc
 
-from understudy.engine.coding import Coder
+from understudy.data.coding import Coder
 from understudy.errors import MethodError
 from understudy.features.design import indicated
-from understudy.functions.column_regressions import MultinomialLogit, NormalRegression
-from understudy.functions.logistic_normal import LogisticNormal
-from understudy.functions.sequential_generator import (
+from understudy.papers import column_models as column_models_module
+from understudy.papers.column_models import GeneratedModel
+from understudy.papers.generators import (
+    LogisticNormal,
+    MultinomialLogit,
+    NormalRegression,
     SequentialGenerator,
+    SimulatedColumn,
+    SimulatedRecords,
+    even_numbers,
     normal_regressions,
     regressions,
 )
-from understudy.functions.simulated_tables import SimulatedColumn, SimulatedRecords, even_numbers
-from understudy.models.bayesian import column_sequence_model
-from understudy.models.bayesian.column_sequence_model import GeneratedModel
 from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Schema
 
@@ -224,7 +227,7 @@ def test_records_that_never_become_possible_are_uniform_over_the_allowed_cells()
 def test_long_samples_are_drawn_in_pieces_and_seeds_repeat_them(monkeypatch):
     generator = all_kinds()
     model = GeneratedModel(generator, generator.prior.means)
-    monkeypatch.setattr(column_sequence_model, "_CHUNK", 64)
+    monkeypatch.setattr(column_models_module, "_CHUNK", 64)
     one, two = (model.sample(1000, np.random.default_rng(5)) for _ in range(2))
     assert all(np.array_equal(a, b) for a, b in zip(one.states, two.states, strict=True))
     counts = np.bincount(one.states[0][64:], minlength=4)

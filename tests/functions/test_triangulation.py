@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from understudy.functions.triangulation import Growth, triangulated
+from understudy.graphical.junction_tree import Growth, triangulated
 
 
 def random_problem(seed):

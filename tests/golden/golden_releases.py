@@ -131,7 +131,7 @@ def helps() -> dict[str, str]:
     import typer
     from typer.testing import CliRunner
 
-    from understudy.cli import app
+    from understudy.cli.app import app
 
     def walk(command: Any, names: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         yield names

@@ -12,7 +12,7 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.privacy.accounting.guarantee import Guarantee
+from understudy.dp.guarantee import Guarantee
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.decoding import dtype_of
 from understudy.release.manifest import InferenceFacts

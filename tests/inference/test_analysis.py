@@ -15,16 +15,14 @@ import statsmodels.formula.api as smf
 
 import understudy as us
 from schemas import column
+from understudy.dp.calibration import calibrate
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
-from understudy.inference.choice.distortion import distortion
-from understudy.inference.choice.release_facts import facts_of
-from understudy.inference.choice.rule_table import FRESH, RULES, distorts
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.noise_aware.cell_scores import cell_scores
-from understudy.inference.noise_aware.count_estimates import ratios
-from understudy.inference.noise_aware.noisy_tables import marginal
-from understudy.privacy.noise.calibration import calibrate
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.inference.contributions import cell_scores
+from understudy.inference.counts import ratios
+from understudy.inference.noisy_tables import marginal
+from understudy.inference.question import parse
+from understudy.inference.rules import FRESH, RULES, distortion, distorts, facts_of
 from understudy.schema import Schema
 
 SMALL = (

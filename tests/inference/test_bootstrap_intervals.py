@@ -9,23 +9,21 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.errors import InferenceError
-from understudy.inference.bootstrap_intervals import (
+from understudy.inference.bootstrap import (
     INTERVALS,
+    MOST_FAILED,
+    Outcome,
     Replicates,
+    analysis_of,
     bootstrapped,
+    doubts,
     ends,
     pvalues,
     require_repeats,
 )
-from understudy.inference.choice.release_facts import merged_columns
-from understudy.inference.estimates.estimators import Question
-from understudy.inference.replicate_analysis import (
-    MOST_FAILED,
-    Outcome,
-    analysis_of,
-    doubts,
-)
-from understudy.pipeline.bootstrap import World, bootstrap, replicate, replicate_some, replicates
+from understudy.inference.estimators import Question
+from understudy.inference.rules import merged_columns
+from understudy.workflow.analyze import World, bootstrap, replicate, replicate_some, replicates
 
 pytestmark = pytest.mark.statistical
 
@@ -249,7 +247,7 @@ def test_replicates_are_made_as_the_release(release, how):
 def test_replicates_follow_from_the_seed_and_their_number(release):
     one = release()
     question = Question.of("mean", "kids", one.schema)
-    from understudy.pipeline import replica_gate
+    from understudy.workflow.analyze import replica_gate
 
     world = World.of(one, [question], replica_gate, seed=5)
     together = replicates(world, 6).replicates
@@ -393,7 +391,7 @@ def test_merged_states_count_as_measured_one_by_one_only_in_runs(
 
 def test_the_door_is_all_that_replication_needs(release):
     """The bootstrap itself names no engine: it opens the gate that it is handed."""
-    from understudy.pipeline import replica_gate
+    from understudy.workflow.analyze import replica_gate
 
     opened = []
 

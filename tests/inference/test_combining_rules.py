@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from understudy.errors import InferenceError
-from understudy.inference.combining_rules import (
+from understudy.inference.combining import (
     between,
     full_variance,
     partial_variance,

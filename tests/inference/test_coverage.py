@@ -10,11 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.inference.combining_rules import (
-    full_variance,
-    partial_variance,
-    single_variance,
-)
+from understudy.inference.combining import full_variance, partial_variance, single_variance
 
 REPETITIONS = 10_000
 MARGIN = 4.5 * np.sqrt(0.95 * 0.05 / REPETITIONS)

@@ -8,7 +8,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from understudy.errors import InferenceError
-from understudy.inference.combining_rules import pool
+from understudy.inference.combining import pool
 from understudy.inference.pooled_tests import (
     denominator_df,
     f_tail,

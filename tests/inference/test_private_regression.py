@@ -5,6 +5,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
 from understudy.inference.private_regression import (
     coefficients,
@@ -14,9 +15,7 @@ from understudy.inference.private_regression import (
     require_repair,
     solve,
 )
-from understudy.privacy.mechanisms.sums.linear_regression import plan, sanitise
-from understudy.privacy.mechanisms.sums.normal_equations import ONE, NormalEquations, on_lattice
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.mechanisms.regression import ONE, NormalEquations, on_lattice, plan, sanitise
 
 
 def sample(repetitions, n, d, seed=1):

@@ -8,7 +8,7 @@ import understudy as us
 from schemas import PEOPLE
 from understudy.errors import InferenceError
 from understudy.inference.analysis import Analysis
-from understudy.inference.set_estimates import Pooled
+from understudy.inference.combining import Pooled
 from understudy.inference.waves import Waves, waves
 
 Z = 1.959963984540054

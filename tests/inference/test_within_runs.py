@@ -5,9 +5,8 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.inference.estimates.estimators import Question
-from understudy.inference.set_answers import known_numbers
-from understudy.inference.within_runs import hidden, scattered
+from understudy.inference.estimators import Question
+from understudy.inference.set_answers import hidden, known_numbers, scattered
 
 SCHEMA = us.Schema.loads(
     "".join(

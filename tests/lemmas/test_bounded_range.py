@@ -1,4 +1,4 @@
-"""What a mechanism of bounded range costs under Gaussian DP: (1) of `accounting.gaussian_dp`."""
+"""What a mechanism of bounded range costs under Gaussian DP: (1) of `dp.gaussian_dp`."""
 
 from fractions import Fraction
 
@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmas.intervals import ROOT2, arb, density, holds_everywhere, upper
-from understudy.privacy.accounting.gaussian_dp import amount_of_pure, pure_within
-from understudy.privacy.selection.exponential_mechanism import gdp_cost, zcdp_cost
+from understudy.dp.gaussian_dp import amount_of_pure, pure_within
+from understudy.mechanisms.selection import gdp_cost, zcdp_cost
 
 TAIL = 10.0
 

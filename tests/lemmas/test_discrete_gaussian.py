@@ -1,4 +1,4 @@
-"""Discrete Gaussian noise under Gaussian DP: (4) and (5) of `accounting.gaussian_dp`."""
+"""Discrete Gaussian noise under Gaussian DP: (4) and (5) of `dp.gaussian_dp`."""
 
 import math
 from fractions import Fraction
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmas.intervals import arb, density, flint, holds_everywhere, quantile_above, upper
-from understudy.privacy.accounting.gaussian_dp import unit_variance
+from understudy.dp.gaussian_dp import unit_variance
 
 ORDER = 30
 

@@ -1,4 +1,4 @@
-"""Truncated noise: what `noise.truncated_laplace` says of log Z, for every width, place and change.
+"""Truncated noise: what `dp.truncated_laplace` says of log Z, for every width, place and change.
 
 In units of the scale. X = e^-s, D = e^-d and R = e^-(w - s - d), each in [0, 1] (q to these powers
 on the integers), name a statistic s, a change d, and what is left of the width w. Each inequality
@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmas.intervals import arb, flint
-from understudy.privacy.noise.truncated_laplace import calibrated_scale, realised_epsilon
+from understudy.dp.truncated_laplace import calibrated_scale, realised_epsilon
 
 X, D, R, Q = flint.fmpq_mpoly_ctx.get(("X", "D", "R", "q"), "lex").gens()
 LINE, INTEGERS = "line", "integers"

@@ -1,4 +1,4 @@
-"""Records from an urn: the theorem of `mechanisms.records.urn`.
+"""Records from an urn: the theorem of `mechanisms.urn`.
 
 With c = ñ/α, u = α/a, v = a/N and w = y_j/ñ, all of u, v, w in [0, 1], the factors by which an
 added record multiplies a probability are A = 1 + wuc and B = 1/(1 + uvc). Independent draws are
@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lemmas.intervals import arb, ctx, flint
-from understudy.privacy.mechanisms.records.urn import prior_weight
+from understudy.mechanisms.urn import prior_weight
 
 NAMES = ("u", "v", "w", "c")
 

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.methods.aim import Aim
-from understudy.methods.configuration import configure
-from understudy.pipeline.bootstrap import model_of
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.methods.auto import configure
+from understudy.workflow.analyze import model_of
+from understudy.workflow.gates import open_gate
 
 SIZES = (3, 2, 4, 3)
 

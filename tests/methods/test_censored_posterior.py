@@ -19,15 +19,15 @@ import understudy as us
 from schemas import JOB_INCOME_MOOD as MIXED
 from schemas import NO_INCOME_WITHOUT_JOB as RULE
 from schemas import TWO_NUMBERS as NORMAL
-from understudy.cli import app
+from understudy.cli.app import app
+from understudy.dp.budget import Budget
 from understudy.errors import BudgetError, InferenceError, MethodError
-from understudy.methods import METHODS
-from understudy.methods.censored_posterior import CensoredPosterior
-from understudy.methods.configuration import configure
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.selection.metropolis import CONVERGENCE
-from understudy.report import public_page
-from understudy.report.public.release_sections import relations, sets_words
+from understudy.methods.auto import configure
+from understudy.methods.registry import METHODS
+from understudy.papers.censored_posterior import CensoredPosterior
+from understudy.papers.generator_scores import CONVERGENCE
+from understudy.report.public_page import public_page
+from understudy.report.sections import relations, sets_words
 from understudy.schema import Schema
 
 QUICK = {"candidates": 256}

@@ -6,14 +6,14 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError, NotPrivateError
-from understudy.methods.configuration import configure
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.exact_statistics import ExactFullTable
+from understudy.methods.auto import configure
+from understudy.papers.exact import ExactFullTable
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 COLUMN = 'kind = "integer"\nlower = 0\nupper = {}\nbins = {}\nreviewed = true\n'
 GIVEN = {"method": "contingency-table", "epsilon": 1, "frame": "polars"}

@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
-from understudy.methods.configuration import configure
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
-from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.mechanisms.tables import RowCount
+from understudy.methods.auto import configure
+from understudy.papers.empirical_distribution import CumulativeDistributions
+from understudy.workflow.gates import open_gate
 
 SCHEMA = us.Schema.loads("""
 rows = "public"

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 import understudy as us
-from understudy.models.table_models import projected
+from understudy.models.tables import projected
 
 SCHEMA = us.Schema.loads(
     'rows = "public"\nn_rows = 400\n[columns.code]\nkind = "categorical"\n'

@@ -5,13 +5,13 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import NotPrivateError
-from understudy.methods.configuration import configure
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.methods.auto import configure
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 COLUMNS = "".join(
     f'[columns.{name}]\nkind = "categorical"\nlevels = ["0", "1", "2"]\nreviewed = true\n'

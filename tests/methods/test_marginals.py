@@ -8,16 +8,16 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.engine import Table
-from understudy.families.merged_columns import Merged, observations
-from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.methods.configuration import configure
-from understudy.pipeline.bootstrap import model_of
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import Noise, NoisyTable
-from understudy.release.measurement_kind import Kind
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import Noise, NoisyTable
+from understudy.methods.auto import configure
+from understudy.methods.merging import Merged, observations
+from understudy.methods.noisy_marginals import NoisyMarginal
+from understudy.release.shape import Kind
+from understudy.workflow.analyze import model_of
+from understudy.workflow.gates import open_gate
 
 HEAD = 'rows = "public"\nn_rows = {n}\n'
 REVIEWED = 'reviewed = true\nsource = "codebook"\n'

@@ -13,24 +13,21 @@ import pytest
 from scipy import stats
 
 import understudy as us
+from understudy.data import Table
 from understudy.demo import demo_data, demo_schema
-from understudy.engine import Table
+from understudy.dp.budget import Budget
+from understudy.dp.confidential import terms_of
+from understudy.dp.perturbation import perturb
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError, UnderstudyError
-from understudy.inference.combining_rules import partial_variance
-from understudy.methods.configuration import configure
-from understudy.models.bayesian import beta_binomial, normal
-from understudy.models.bayesian.bayesian_model import Block, BlocksModel, Drawn
-from understudy.models.bayesian.dirichlet_multinomial import Multinomial
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
-from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.mechanisms.sums.moment_noise import moment_noises
-from understudy.privacy.mechanisms.sums.moments import sanitise
-from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.terms import terms_of
+from understudy.inference.combining import partial_variance
+from understudy.mechanisms.sums import moment_noises, sanitise
+from understudy.mechanisms.tables import BinomialCount, RowCount
+from understudy.methods.auto import configure
+from understudy.papers import bayesian_models
+from understudy.papers.bayesian_models import Block, BlocksModel, Drawn, Multinomial
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 
@@ -117,8 +114,8 @@ def test_one_repetition_of_the_bernoulli_kernels_is_the_release(bounds, mode):
     charge = priced(of, spend, bounds=bounds, mode=mode)
     rng = np.random.default_rng(3)
     noisy = perturb(np.array([[12]]), charge.parameter, SeededRandomness(5))
-    p = beta_binomial.posterior(noisy, n, rng)
-    records = beta_binomial.records(beta_binomial.predict(p, n, rng), n, rng)
+    p = bayesian_models.binomial_posterior(noisy, n, rng)
+    records = bayesian_models.binomial_records(bayesian_models.predict_binomial(p, n, rng), n, rng)
     assert sample.states[0].tolist() == records[0, 0].tolist()
 
 
@@ -135,8 +132,10 @@ def test_one_repetition_of_the_normal_kernels_is_the_release(budget):
     source, rng = SeededRandomness(5), np.random.default_rng(3)
     total = sanitise(sums.sums[0][None, :], plan[0], source)[:, 0]
     scatter = sanitise(scatter_of(sums, n)[None, :], plan[1], source)[:, 0]
-    theta = normal.posterior(1 + total / n, scatter / (n - 1), n, rng, bounds=(-4, 6))
-    values = normal.predict(theta, n, rng, bounds=(-4, 6))
+    theta = bayesian_models.normal_posterior(
+        1 + total / n, scatter / (n - 1), n, rng, bounds=(-4, 6)
+    )
+    values = bayesian_models.predict_normal(theta, n, rng, bounds=(-4, 6))
     assert sample.values["x"].tolist() == values[0].tolist()
     assert [m.value.values.tolist() for m in one.measured] == [[total[0]], [scatter[0]]]
 
@@ -262,8 +261,8 @@ def test_coverage_of_a_proportion_by_the_rule_for_partially_synthetic_data(bound
     rng, source = np.random.default_rng(1), SeededRandomness(1)
     charge = priced(schema(BINARY, n), Fraction(1, m), bounds=bounds)
     real = np.repeat(rng.binomial(n, truth, REPETITIONS)[:, None], m, axis=1)
-    p = beta_binomial.posterior(perturb(real, charge.parameter, source), n, rng)
-    q = beta_binomial.predict(p, n, rng) / n
+    p = bayesian_models.binomial_posterior(perturb(real, charge.parameter, source), n, rng)
+    q = bayesian_models.predict_binomial(p, n, rng) / n
     u = q * (1 - q) / n
     assert coverage(q, u, truth) == pytest.approx(0.95, abs=MARGIN)
     assert naive(q, u, truth) < 0.9
@@ -279,14 +278,14 @@ def test_coverage_of_a_mean_by_the_rule_for_partially_synthetic_data():
     squares = rng.chisquare(n - 1, (REPETITIONS, 1))
     sums = np.repeat(np.rint(n * mean / unit).astype(np.int64), m, axis=1)
     products = np.repeat(np.rint(squares / unit**2).astype(np.int64), m, axis=1)
-    theta = normal.posterior(
+    theta = bayesian_models.normal_posterior(
         1 + sanitise(sums, total, source) / n,
         sanitise(products, scatter, source) / (n - 1),
         n,
         rng,
         bounds=bounds,
     )
-    records = normal.predict(theta, n, rng, bounds=bounds)
+    records = bayesian_models.predict_normal(theta, n, rng, bounds=bounds)
     q, u = records.mean(axis=-1), records.var(axis=-1, ddof=1) / n
     assert coverage(q, u, truth) == pytest.approx(0.95, abs=MARGIN)
     assert naive(q, u, truth) < 0.9

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.methods.mst import Mst
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.workflow.gates import open_gate
 
 
 def chain(n, d=6, size=4, keep=0.85, seed=0):

@@ -7,8 +7,8 @@ from scipy import stats
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError, NotPrivateError
-from understudy.models.imputed_model import ImputedModel
-from understudy.privacy.mechanisms.records.imputers import Imputation
+from understudy.papers.imputation import ImputedModel
+from understudy.papers.imputation_draws import Imputation
 from understudy.schema import Domain, Schema
 
 pytestmark = pytest.mark.statistical

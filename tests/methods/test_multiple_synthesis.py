@@ -6,15 +6,15 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SecureRandomness
 from understudy.errors import MethodError, NotPrivateError
-from understudy.inference.combining_rules import partial_variance
-from understudy.methods.configuration import configure
-from understudy.models.bayesian import general_location
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SecureRandomness
+from understudy.inference.combining import partial_variance
+from understudy.methods.auto import configure
+from understudy.papers import bayesian_models
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 REVIEWED = 'reviewed = true\nsource = "codebook"'
 COLUMNS = f"""
@@ -108,7 +108,7 @@ def test_the_rule_for_partially_synthetic_data_covers():
     n, m, repetitions = 200, 5, 1500
     rng = np.random.default_rng(3)
     q, u = np.empty((2, repetitions, m))
-    model = general_location.Mixture(
+    model = bayesian_models.Mixture(
         np.array([[-20.0, 20.0]]), np.ones((2, 1), bool), np.ones(2, bool)
     )
     for r in range(repetitions):
@@ -117,7 +117,7 @@ def test_the_rule_for_partially_synthetic_data_covers():
         counts = np.bincount(group, minlength=2).astype(float)
         sums = np.bincount(group, y, minlength=2)
         scatter = (y**2).sum() - (sums**2 / counts).sum()
-        found = general_location.Statistics(
+        found = bayesian_models.LocationStatistics(
             np.tile(counts, (m, 1)),
             np.tile(sums[:, None], (m, 1, 1)),
             np.full((m, 1, 1), scatter),

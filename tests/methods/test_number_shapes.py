@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.methods.configuration import configure
-from understudy.privacy.accounting.budget import Budget
+from understudy.dp.budget import Budget
+from understudy.methods.auto import configure
 
 N = 5_000
 TEXT = f"""

@@ -6,10 +6,9 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.privacy.mechanisms.sums.moments import BY_COUNT, ONE_CELL
-from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED, overspent
-from understudy.privacy.not_dp.exact_quartiles import UNPAID_QUARTILES
-from understudy.privacy.not_dp.exact_statistics import UNPAID
+from understudy.dp.perturbation import FLOATING, HALVED, UNCALIBRATED, overspent
+from understudy.mechanisms.sums import BY_COUNT, ONE_CELL
+from understudy.papers.exact import UNPAID, UNPAID_QUARTILES
 
 COLUMNS = """
 [columns.sick]

@@ -8,8 +8,8 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError
-from understudy.methods.configuration import configure
-from understudy.privacy.mechanisms.records.state_weights import UNPAID
+from understudy.methods.auto import configure
+from understudy.papers.gibbs_mechanisms import UNPAID
 from understudy.schema import Schema
 
 COLUMNS = """

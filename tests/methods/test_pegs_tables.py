@@ -9,8 +9,10 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy.dp.budget import Budget
 from understudy.errors import InferenceError, MethodError
-from understudy.families.key_choice import (
+from understudy.methods.auto import configure
+from understudy.papers.pegs_tables import (
     MOST_KEYS,
     distinct_tables,
     gibbs_sweep_of_tables,
@@ -19,10 +21,8 @@ from understudy.families.key_choice import (
     ordered_keys,
     own_tables,
 )
-from understudy.methods.configuration import configure
-from understudy.pipeline.budget_shares import budget_of
-from understudy.privacy.accounting.budget import Budget
 from understudy.schema import GibbsSweep
+from understudy.workflow.request import budget_of
 
 SIZES = {"a": 3, "b": 3, "c": 2, "d": 4, "e": 3}
 PUBLIC = 'rows = "public"\nn_rows = {n}\n'

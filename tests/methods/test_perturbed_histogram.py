@@ -8,15 +8,15 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.distributions import ContinuousLaplace
+from understudy.dp.perturbation import FLOATING, HALVED
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.families.bin_rules import scott_bins
-from understudy.methods.configuration import configure
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import FLOATING, HALVED
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.methods.auto import configure
+from understudy.papers.histograms import scott_bins
+from understudy.workflow.gates import open_gate
 
 N = 1000
 COLUMNS = """

@@ -13,20 +13,19 @@ import understudy as us
 from schemas import JOB_INCOME_MOOD as MIXED
 from schemas import NO_INCOME_WITHOUT_JOB as RULE
 from schemas import TWO_NUMBERS as NORMAL
-from understudy.cli import app
-from understudy.engine import Table
+from understudy.cli.app import app
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, InferenceError, MethodError
-from understudy.methods import METHODS
-from understudy.methods.configuration import configure
-from understudy.methods.pmse import Pmse
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.selection.metropolis import CONVERGENCE
-from understudy.privacy.selection.tree_distinguisher_score import GREEDY
-from understudy.report import public_page
-from understudy.report.public.release_sections import relations, sets_words
+from understudy.methods.auto import configure
+from understudy.methods.registry import METHODS
+from understudy.papers.generator_scores import CONVERGENCE, GREEDY
+from understudy.papers.pmse import Pmse
+from understudy.report.public_page import public_page
+from understudy.report.sections import relations, sets_words
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 EVERYTHING = ("job", "income", "mood")
 QUICK = {"candidates": 64, "records": 500}

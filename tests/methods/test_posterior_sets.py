@@ -8,12 +8,11 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.families.noisy_marginal import NoisyMarginal, fresh
-from understudy.inference.choice.release_facts import facts_of
-from understudy.inference.choice.rule_table import MOST_SHARE, choose, outweighs
-from understudy.inference.combining_rules import mi_variance, pool
+from understudy.dp.released import Noise, NoisyTable
+from understudy.inference.combining import mi_variance, pool
+from understudy.inference.rules import MOST_SHARE, choose, facts_of, outweighs
+from understudy.methods.noisy_marginals import NoisyMarginal, fresh
 from understudy.models.model import PosteriorPredictive
-from understudy.privacy.released import Noise, NoisyTable
 
 SCHEMA = us.Schema.loads(
     """

@@ -8,9 +8,13 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.families.network_options import (
+from understudy.methods import privbayes
+from understudy.methods.auto import configure
+from understudy.methods.privbayes import (
     LARGEST_TABLE,
     candidates,
     declared,
@@ -19,11 +23,7 @@ from understudy.families.network_options import (
     most_candidates,
     usual_degree,
 )
-from understudy.methods import privbayes
-from understudy.methods.configuration import configure
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.workflow.gates import open_gate
 
 PUBLIC = 'rows = "public"\nn_rows = {n}\n'
 PRIVATE = 'rows = "private"\nrow_limit = 5000\n'

@@ -11,13 +11,12 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError, MethodError, NotPrivateError
-from understudy.families.column_model_options import MOST_FEATURES, Modelling
 from understudy.features.design import Features
-from understudy.methods.configuration import configure
-from understudy.privacy.samplers.categorical_logit import StateLogit
-from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.numeric_column import NumberModel
+from understudy.methods.auto import configure
+from understudy.papers.categorical_models import StateLogit, StateTable
+from understudy.papers.column_models import NumberModel
+from understudy.papers.pseudo_posterior import MOST_FEATURES, Modelling
+from understudy.papers.sampling_base import NormalLinear
 from understudy.schema import Schema
 
 REVIEWED = 'reviewed = true\nsource = "codebook"'

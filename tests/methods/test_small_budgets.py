@@ -8,17 +8,16 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.engine import Table
-from understudy.families.noise_room import records_per_noise
-from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.families.number_masses import averaged, fine_tables
-from understudy.methods.configuration import configure
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import Noise, NoisyTable
+from understudy.mechanisms.tables import NoisyTables
+from understudy.methods.auto import configure
+from understudy.methods.binning import records_per_noise
 from understudy.methods.marginals import ONE_WAY_SHARE
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import Noise, NoisyTable
+from understudy.methods.noisy_marginals import NoisyMarginal, averaged, fine_tables
+from understudy.workflow.gates import open_gate
 
 LEVELS = {"a": 2, "b": 3, "c": 6, "d": 6}
 NUMBERS = column("age", "integer", lower=0, upper=79) + column("late", "integer", lower=0, upper=79)

@@ -8,16 +8,15 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.methods.configuration import configure
-from understudy.methods.steps import Steps
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.tree_split import ORDER_READ, ColumnSplits
-from understudy.privacy.mechanisms.counts.lazy_leaves import LeafRecords
-from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.mechanisms.tables import RowCount
+from understudy.methods.auto import configure
+from understudy.papers.hierarchical import Steps
+from understudy.papers.hierarchy_mechanisms import ORDER_READ, ColumnSplits, LeafRecords
+from understudy.workflow.gates import open_gate
 
 FALSE_ALARM = 1e-4
 HUGE = 10**5

@@ -7,17 +7,16 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.methods.configuration import configure
-from understudy.methods.universal_histogram import range_weights
-from understudy.models.node_least_squares import gls
-from understudy.models.tree_consistency import NoisyLayer, RangeTree, consistent
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.mechanisms.tables import RowCount
+from understudy.methods.auto import configure
+from understudy.papers.hierarchical import range_weights
+from understudy.papers.tree_estimation import NoisyLayer, RangeTree, consistent, gls
+from understudy.workflow.gates import open_gate
 
 HUGE = 10**5
 SIZES = {"a": 2, "b": 3, "c": 40}

@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy.dp.budget import Budget
 from understudy.errors import MethodError
-from understudy.methods import METHODS
-from understudy.methods.configuration import configure
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.records.urn import prior_weight
+from understudy.mechanisms.urn import prior_weight
+from understudy.methods.auto import configure
+from understudy.methods.registry import METHODS
 from understudy.schema import Schema
 
 URNS = ["dirichlet", "dp-prior", "smoothed-histogram"]

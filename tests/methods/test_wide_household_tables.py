@@ -11,8 +11,8 @@ import pytest
 
 import understudy as us
 from made_households import TRAITS, household_schema, households
-from understudy.families import adaptive_rounds, marginal_family
-from understudy.models.graphical import clique_layout, merged_state_model
+from understudy.graphical import compression, factors
+from understudy.methods import aim, marginal_based
 from understudy.models.model import impossible
 
 N, SLOTS, SOME = 3_000, 4, TRAITS[:4]
@@ -41,27 +41,27 @@ def distances(rows, release):
 
 def unenforced(monkeypatch):
     """A list of how many rules each fit leaves to the drawing of records."""
-    left, fitted = [], marginal_family.fitted
+    left, fitted = [], marginal_based.fitted
 
     def watched(*args, **kwargs):
         fit = fitted(*args, **kwargs)
         left.append(len(fit.unenforced))
         return fit
 
-    monkeypatch.setattr(marginal_family, "fitted", watched)
+    monkeypatch.setattr(marginal_based, "fitted", watched)
     return left
 
 
 @pytest.fixture
 def small_trees(monkeypatch):
     """Trees in which tables and rules do not both have room without an order of precedence."""
-    monkeypatch.setattr(marginal_family, "MOST_CELLS", 1.0)
-    monkeypatch.setattr(clique_layout, "FIRST_SHARE", 0.5)
+    monkeypatch.setattr(marginal_based, "MOST_CELLS", 1.0)
+    monkeypatch.setattr(factors, "FIRST_SHARE", 0.5)
     return {"model_mb": 0.05}
 
 
 def without_precedence(monkeypatch):
-    for place in (adaptive_rounds, marginal_family):
+    for place in (aim, marginal_based):
         monkeypatch.setattr(place, "firm_boxes", lambda *_: ((), 0.0))
 
 
@@ -92,7 +92,7 @@ def test_records_drawn_again_hold_what_was_measured(rows, monkeypatch):
     assert release.manifest.contradictions == ()
     assert max(distances(rows, release).values()) < 0.03
     monkeypatch.setattr(
-        merged_state_model, "raked", lambda groups, _tables, _rng: np.arange(len(groups[0]))
+        compression, "raked", lambda groups, _tables, _rng: np.arange(len(groups[0]))
     )
     release = us.synthesize(rows, schema, **asked)
     assert len(release.manifest.contradictions) > 3

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from understudy.dp.released import NoisyTable
 from understudy.models.bayesian_network import BayesianNetwork, Conditional, conditionals, kept
-from understudy.privacy.released import NoisyTable
 from understudy.schema import Domain, Schema
 
 # A correct sampler fails one chi-square test with probability 1e-6; seeds are fixed.

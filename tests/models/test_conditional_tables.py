@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from understudy.models.conditional_tables import ConditionalTables
-from understudy.privacy.released import NoisyTable
+from understudy.dp.released import NoisyTable
+from understudy.papers.pegs_tables import ConditionalTables
 from understudy.schema import Domain, GibbsSweep
 
 BOTH = GibbsSweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.models.divided_bins import shares_of_parts
+from understudy.models.number_line import shares_of_parts
 
 PARTS = 2048
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.models.even_draws import dealt, ranked, records_by_cell, upper_ends
+from understudy.models.model import dealt, ranked, records_by_cell, upper_ends
 
 
 def combed(shares, size, phase):

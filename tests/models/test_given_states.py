@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from understudy.models.given_states import given
+from understudy.graphical.conditioning import given
+from understudy.models import ProductModel, TableModel
 from understudy.models.model import PooledFits
-from understudy.models.table_models import ProductModel, TableModel
 from understudy.schema import Domain
 
 DOMAIN = Domain((3, 4, 2), ({0: frozenset({0}), 1: frozenset({1, 2})},))

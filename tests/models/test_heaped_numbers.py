@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.features.heap_cells import HeapCells
-from understudy.models.heap_values import HeapValues
-from understudy.models.heaped_numbers import HeapedNumbers, class_shares
+from understudy.features.grids import HeapCells
+from understudy.models.numeric import HeapedNumbers, HeapValues, class_shares
 from understudy.release.decoding import drawn_numbers
 from understudy.schema import Schema
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chisquare
 
-from understudy.models.model import Sample, conditioned
+from understudy.models import Sample
+from understudy.models.model import conditioned
 from understudy.schema import Domain
 
 DOMAIN = Domain((2, 3), ({0: frozenset({1}), 1: frozenset({0, 2})},))

@@ -5,8 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from understudy.models.node_least_squares import Hierarchy, downward, gls
-from understudy.models.tree_consistency import hay, paper_phantom
+from understudy.papers.tree_estimation import Hierarchy, downward, gls, hay, paper_phantom
 
 # Root; a, b; leaves of a, leaves of b.
 SMALL = Hierarchy((np.array([0]), np.array([0, 0]), np.array([0, 0, 0, 1, 1])))

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.families.fine_bins import fine_bins
-from understudy.models import number_tails
-from understudy.models.held_states import held_states, open_states
-from understudy.models.number_tails import estimated_records, with_tails
+from understudy.methods.binning import fine_bins
+from understudy.models import number_line
+from understudy.models.number_line import estimated_records, held_states, open_states, with_tails
 from understudy.schema import Integer, Schema
 
 EDGES = np.concatenate(([0.0], np.geomspace(1, 1e6, 60)))
@@ -28,22 +27,22 @@ def test_a_tail_is_the_mean_over_all_distributions_and_sizes():
     noisy, mass, expected = np.array([300.0, 140, 60, 40, 10]), 500.0, 0.2
     stddev = np.array([20.0, 25, 20, 15, 30])
     places, sizes = np.array([0.0, 10, 25, 60, 120, 400]), np.linspace(1, 2_000, 4_001)
-    prior_size = stats.norm.pdf(sizes, mass, number_tails._DOUBT * mass)
+    prior_size = stats.norm.pdf(sizes, mass, number_line._DOUBT * mass)
     weights, tails = [], []
     for scale, shape, (rough, odds) in product(
-        np.geomspace(10 / 8, 400, number_tails._SCALES),
-        number_tails._SHAPES,
-        zip(number_tails._ROUGHNESS, number_tails._ODDS, strict=True),
+        np.geomspace(10 / 8, 400, number_line._SCALES),
+        number_line._SHAPES,
+        zip(number_line._ROUGHNESS, number_line._ODDS, strict=True),
     ):
         below = stats.genpareto.cdf(places, shape if abs(shape) > 1e-9 else 0.0, scale=scale)
         own = np.diff(below) / below[-1]
         spread = np.hypot(stddev, rough * mass * own)
         each = prior_size * stats.norm.pdf(noisy, sizes[:, None] * own, spread).prod(axis=1)
-        weights.append(odds * stats.norm.pdf(shape, expected, number_tails._SPREAD) * each.sum())
+        weights.append(odds * stats.norm.pdf(shape, expected, number_line._SPREAD) * each.sum())
         smooth = own * (each @ sizes) / each.sum()
         tails.append(smooth + (1 - (stddev / spread) ** 2) * (noisy - smooth))
     wanted = np.average(tails, axis=0, weights=weights)
-    found, _ = number_tails._fitted_tail(noisy, mass, stddev, places, expected)
+    found, _ = number_line._fitted_tail(noisy, mass, stddev, places, expected)
     np.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
@@ -54,19 +53,19 @@ def test_a_skewed_body_lets_one_expect_a_heavy_tail():
     for deviation in (0.2, 0.5, 0.8):
         below = stats.lognorm.cdf(edges, deviation, scale=600)
         masses = 1e4 * np.diff(below)
-        found.append(number_tails._expected_shape(masses, edges))
+        found.append(number_line._expected_shape(masses, edges))
         heap = masses.copy()
         heap[0] += masses.sum() / 2
-        assert number_tails._expected_shape(heap, edges) == pytest.approx(found[-1], abs=0.01)
-        mirrored = number_tails._expected_shape(masses[::-1], -edges[::-1])
-        light = max(2 * number_tails._LIGHT - found[-1], number_tails._LIMITS[0])
+        assert number_line._expected_shape(heap, edges) == pytest.approx(found[-1], abs=0.01)
+        mirrored = number_line._expected_shape(masses[::-1], -edges[::-1])
+        light = max(2 * number_line._LIGHT - found[-1], number_line._LIMITS[0])
         assert mirrored == pytest.approx(light, abs=0.02)
     np.testing.assert_allclose(np.diff(found), 0.3 * 0.3, rtol=0.1)
 
 
 def test_where_all_is_one_heap_a_tail_is_expected_to_be_light():
     masses = np.array([0.0, 5_000, 1])
-    found = number_tails._expected_shape(masses, np.arange(4.0))
+    found = number_line._expected_shape(masses, np.arange(4.0))
     assert found <= 0
 
 
@@ -149,7 +148,7 @@ def test_a_tail_on_heaps_keeps_its_records():
 def test_runs_are_averaged_by_precision():
     """Runs of 2 states with 30 and 10 records; noise of 3 in a state, of 3√2 in a run: the mean."""
     masses, runs = np.array([20.0, 10, 5, 5]), np.array([0, 0, 1, 1])
-    found = number_tails.with_runs(
+    found = number_line.with_runs(
         masses, np.full(4, 3.0), runs, np.array([20.0, 20.0]), 3 * np.sqrt(2)
     )
     np.testing.assert_allclose(found, [25 * 2 / 3, 25 / 3, 7.5, 7.5])

@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from understudy.models.share_tree import _SIZES, _cut, denoised, tree_shares
-from understudy.models.table_models import projected
+from understudy.models.number_line import _SIZES, _cut, denoised, tree_shares
+from understudy.models.tables import projected
 
 
 def slow_posterior(seen, variance, even, weights=None):

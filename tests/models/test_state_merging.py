@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.models.graphical.merged_state_model import merged_levels, merged_runs, shapes
-from understudy.models.share_tree import denoised
+from understudy.graphical.compression import merged_levels, merged_runs, shapes
+from understudy.models.number_line import denoised
 
 
 def test_rare_levels_share_a_group_and_others_do_not():

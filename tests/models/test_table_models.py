@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from understudy.models.table_models import projected
+from understudy.models.tables import projected
 
 
 @pytest.mark.parametrize("seed", range(20))

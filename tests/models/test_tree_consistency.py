@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.models.node_least_squares import Hierarchy
-from understudy.models.tree_consistency import NoisyLayer, consistent
+from understudy.papers.tree_estimation import Hierarchy, NoisyLayer, consistent
 
 TREE = Hierarchy((np.array([0]), np.array([0, 0]), np.array([0, 0, 1, 1])))
 

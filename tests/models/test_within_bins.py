@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 from scipy.interpolate import PchipInterpolator
 
-from understudy.engine.coding import Coder
-from understudy.families.fine_bins import fine_bins
-from understudy.models.within_bins import WithinBins, state_widths
+from understudy.data.coding import Coder
+from understudy.methods.binning import fine_bins
+from understudy.models.numeric import WithinBins, state_widths
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 

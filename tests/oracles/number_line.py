@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from understudy.features.number_line import reach_of, step_off
+from understudy.features.grids import reach_of, step_off
 from understudy.schema import Continuous, Date, Integer
 
 

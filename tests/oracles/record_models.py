@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy._arrays import compiled
 from understudy.errors import MethodError
-from understudy.privacy.noise.rejection_sampling import compiled
 
 Floats = NDArray[np.float64]
 

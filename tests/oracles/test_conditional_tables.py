@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.engine import ExactCells, ExactTable
-from understudy.models.conditional_tables import ConditionalTables
-from understudy.privacy.mechanisms.counts.noisy_table import noisy_table
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.mechanisms.records.lazy_gibbs import lazy_gibbs_records
-from understudy.privacy.mechanisms.records.noisy_rows import NoisyRows
-from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import NoisyTable
+from understudy.data import ExactCells, ExactTable
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import NoisyTable
+from understudy.mechanisms.tables import noisy_table
+from understudy.papers.gibbs_mechanisms import HashedRows
+from understudy.papers.pegs_tables import ConditionalTables
+from understudy.papers.perturbed_gibbs import NoisyRows, lazy_gibbs_records
 from understudy.schema import Domain, GibbsSweep
 
 LEVEL = 1e-4

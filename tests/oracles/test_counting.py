@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.engine import marginal_counter as marginals_module
-from understudy.engine.marginal_counter import MarginalCounter, count_marginals
-from understudy.engine.occupied_cells import MAX_CODES, OccupiedCounter, decode, encode
-from understudy.engine.query_cover import cover
+from understudy.data import marginals as marginals_module
+from understudy.data.marginals import (
+    MAX_CODES,
+    MarginalCounter,
+    OccupiedCounter,
+    count_marginals,
+    cover,
+    decode,
+    encode,
+)
 
 WIDTHS = (np.uint8, np.uint16, np.uint32)
 reproducible = settings(derandomize=True, deadline=None, max_examples=150, database=None)

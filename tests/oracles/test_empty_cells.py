@@ -13,17 +13,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.engine import ExactCells, ExactTable
-from understudy.privacy.mechanisms.counts.lazy_table import below_each, lazy_records
-from understudy.privacy.mechanisms.counts.noisy_table import noisy_table
-from understudy.privacy.mechanisms.counts.threshold_table import (
+from understudy.data import ExactCells, ExactTable
+from understudy.dp.calibration import lattice_step, representable
+from understudy.dp.distributions import DiscreteLaplace, LatticeLaplace
+from understudy.dp.randomness import SeededRandomness
+from understudy.mechanisms.sparse_tables import (
+    below_each,
     drawn_cells,
+    lazy_records,
     noisy_cells,
     threshold_for,
 )
-from understudy.privacy.noise.calibration import lattice_step, representable
-from understudy.privacy.noise.distributions import DiscreteLaplace, LatticeLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.mechanisms.tables import noisy_table
 from understudy.schema import Domain
 
 ALPHA = 1e-4

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.pipeline.budget_shares import MOST_ANSWER_SCORES, scored_columns
-from understudy.release.measurement_kind import Kind
+from understudy.release.shape import Kind
+from understudy.workflow.request import MOST_ANSWER_SCORES, scored_columns
 
 
 def table(*sizes):

@@ -10,11 +10,10 @@ import pytest
 import understudy as us
 from schemas import Day, column
 from understudy.errors import MethodError, ReleaseError
-from understudy.pipeline import sampling
-from understudy.pipeline.record_condition import Condition
-from understudy.pipeline.sampling import ReleasedModel
-from understudy.release.reading import require_relations
-from understudy.release.synthetic_sets import PART_ROWS
+from understudy.release.load import require_relations
+from understudy.release.sets import PART_ROWS
+from understudy.workflow import sample
+from understudy.workflow.sample import Condition, ReleasedModel
 
 FORBIDDEN = """
 [[forbidden]]
@@ -157,7 +156,7 @@ def test_as_many_as_are_asked_for_in_the_types_of_the_sets(release, model, n):
 
 
 def test_records_beyond_a_part_come_in_parts(model, monkeypatch):
-    monkeypatch.setattr(sampling, "PART_ROWS", 2**14)
+    monkeypatch.setattr(sample, "PART_ROWS", 2**14)
     sizes = [part.height for part in model.parts(2 * PART_ROWS // 2**5, {"sex": "f"}, 1)]
     assert sum(sizes) == 2 * PART_ROWS // 2**5
     assert max(sizes) <= 2**14
@@ -215,7 +214,7 @@ def test_a_folder_gives_the_same_records(release, tmp_path):
     ],
 )
 def test_a_condition_that_cannot_be_is_refused_in_a_sentence(model, monkeypatch, where, said):
-    monkeypatch.setattr(sampling, "_TRIED", 2**16)
+    monkeypatch.setattr(sample, "_TRIED", 2**16)
     with pytest.raises(MethodError, match=said):
         model.frame(10, where)
 

@@ -7,18 +7,18 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy.dp.budget import exact
 from understudy.errors import InferenceError
-from understudy.pipeline.request import request_of
-from understudy.pipeline.settled_request import (
+from understudy.release.shape import Kind
+from understudy.workflow.request import (
     HEAPS,
     LEAST_HEAPS,
     WITH_LINES,
     WITHOUT,
+    adjust_for_row_count,
     least_rows,
-    settled,
+    request_of,
 )
-from understudy.privacy.accounting.budget import exact
-from understudy.release.measurement_kind import Kind
 
 BUDGET = {"epsilon": 1, "delta": "1e-6"}
 NUMBER = {"kind": "integer", "lower": 0, "upper": 99, "reviewed": True}
@@ -60,8 +60,8 @@ def test_the_least_number_is_that_of_the_noise(columns):
     (step,) = asked.answer_steps()
     most = WITH_LINES if asked.lines else WITHOUT
     assert least_rows(asked) - 1 < step.stddev / most <= least_rows(asked)
-    assert settled(asked, least_rows(asked)) is asked
-    assert settled(asked, least_rows(asked) - 1) == dataclasses.replace(
+    assert adjust_for_row_count(asked, least_rows(asked)) is asked
+    assert adjust_for_row_count(asked, least_rows(asked) - 1) == dataclasses.replace(
         asked, answers_spend=0, usual_answers=False
     )
 
@@ -81,7 +81,7 @@ def test_the_least_number_is_that_of_the_noise(columns):
 def test_what_somebody_asked_for_is_bought_of_any_rows(asked):
     made = request(schema(), **asked)
     assert least_rows(made) == 0
-    assert settled(made, 0) is made
+    assert adjust_for_row_count(made, 0) is made
 
 
 def test_few_rows_have_tables_for_all_of_the_budget():
@@ -134,14 +134,14 @@ def heap_noise(asked):
 def test_heaps_cost_as_much_as_makes_their_noise_small_beside_the_rows(delta):
     made = request(schema(HEAPED), delta=delta, answers_share=0.25)
     enough = int(HEAPS * heap_noise(made))
-    assert settled(made, enough) is made
+    assert adjust_for_row_count(made, enough) is made
     for times in (2, 5):
-        many = settled(made, times * enough)
+        many = adjust_for_row_count(made, times * enough)
         assert heap_noise(many) == pytest.approx(times * heap_noise(made), rel=0.03)
         assert many.fit_spend == made.fit_spend + made.heaps_spend - many.heaps_spend
-        assert settled(many, times * enough).heaps_spend / many.heaps_spend > 0.99
-    assert settled(made, 10**12).heaps_spend == LEAST_HEAPS * made.heaps_spend
-    assert settled(made, -3).heaps_spend == made.heaps_spend
+        assert adjust_for_row_count(many, times * enough).heaps_spend / many.heaps_spend > 0.99
+    assert adjust_for_row_count(made, 10**12).heaps_spend == LEAST_HEAPS * made.heaps_spend
+    assert adjust_for_row_count(made, -3).heaps_spend == made.heaps_spend
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["private", "public"])

@@ -13,12 +13,12 @@ import pytest
 import understudy as us
 import understudy_verify
 from schemas import column
-from understudy.cli.terminal import plan_text
-from understudy.cli.terminal.plan_text import plan_json
+from understudy.cli import render
+from understudy.cli.render import plan_json
 from understudy.errors import InferenceError, SchemaError
-from understudy.inference.estimates.analysis_records import Records
-from understudy.pipeline.expected_answers import with_skewed_numbers
+from understudy.inference.records import Records
 from understudy.release.decoding import decode
+from understudy.workflow.plan import with_skewed_numbers
 
 N, TOP = 6_000, 10_000.0
 ANALYSES = ["ols pay ~ age", "mean pay ~ sex", "ols age ~ pay"]
@@ -142,7 +142,7 @@ def test_a_slope_on_a_number_in_a_small_part_of_its_bounds_is_said_to_be_refused
 
 def test_plan_shows_both_and_the_chance(capsys):
     plan = planned("gamma", True)
-    plan_text.planned(plan)
+    render.describe_plan(plan)
     shown = capsys.readouterr().out
     assert "may be" in shown
     assert "refused" in shown

@@ -8,7 +8,7 @@ import pytest
 import understudy as us
 from schemas import PEOPLE
 from understudy.errors import MethodError, SchemaError
-from understudy.pipeline import synthesizer
+from understudy.workflow import synthesizer
 
 SCHEMA = us.Schema.loads(PEOPLE)
 ROWS = pd.DataFrame({"city": ["Aa", "Bb", "Cc", "Aa"] * 25, "age": [*range(100)]})
@@ -29,7 +29,7 @@ def test_sampling_needs_no_rows_and_pays_nothing(fitted, monkeypatch):
 
     ledger = fitted.release_.manifest.ledger
     monkeypatch.setattr(synthesizer, "synthesize", pays)
-    monkeypatch.setattr("understudy.privacy.gate.Gate.ask", pays)
+    monkeypatch.setattr("understudy.dp.gate.Gate.ask", pays)
     one, two = (fitted.sample(5, where={"city": "Aa"}, seed=3) for _ in range(2))
     pd.testing.assert_frame_equal(one, two)
     assert (one["city"] == "Aa").all()

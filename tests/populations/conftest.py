@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from made_ledgers import JOURNAL, RELEASE, REQUEST, adults, pure
-from understudy.populations.population_ledger import PopulationLedger
+from understudy.ledger.ledger import PopulationLedger
 
 
 @pytest.fixture

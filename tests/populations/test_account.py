@@ -7,12 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from made_ledgers import adults, pure
+from understudy.dp.budget import gdp_within, rho_within
 from understudy.errors import LedgerError
-from understudy.populations.account import Account
-from understudy.populations.costs import ACCOUNTINGS, Cost
-from understudy.populations.population import Caps, Population
-from understudy.populations.population_ledger import PopulationLedger
-from understudy.privacy.accounting.budget import gdp_within, rho_within
+from understudy.ledger.account import ACCOUNTINGS, Account, Caps, Cost, Population
+from understudy.ledger.ledger import PopulationLedger
 
 DELTA = "1e-6"
 

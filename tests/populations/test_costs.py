@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from understudy.errors import LedgerError
-from understudy.populations.costs import NOTHING, Amounts, Cost, fraction, gdp_of_pure, kept
+from understudy.ledger.account import NOTHING, Amounts, Cost, fraction, gdp_of_pure, kept
 
 SIZES = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(3), Fraction(12)]
 TYPE_I = np.concatenate([np.logspace(-9, -0.31, 400), np.linspace(0.5, 0.999, 100)])

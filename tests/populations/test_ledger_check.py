@@ -12,12 +12,18 @@ from itertools import combinations
 import pytest
 
 from made_ledgers import RELEASE, altered, pure
+from understudy._storage import make_key
 from understudy.errors import LedgerError, SignatureError
-from understudy.populations.hash_chain import link
-from understudy.populations.ledger_check import faults_of, head_faults
-from understudy.populations.ledger_export import export, head_json, read_head, verify_export
-from understudy.populations.population_ledger import PopulationLedger
-from understudy.signatures import make_key
+from understudy.ledger.entries import link
+from understudy.ledger.ledger import PopulationLedger
+from understudy.ledger.verify import (
+    export,
+    faults_of,
+    head_faults,
+    head_json,
+    read_head,
+    verify_export,
+)
 
 LAST = 12
 

@@ -8,8 +8,8 @@ import pytest
 
 from made_ledgers import REQUEST, adults, pure
 from understudy.errors import LedgerError
-from understudy.populations.ledger_database import LedgerDatabase
-from understudy.populations.population_ledger import PopulationLedger
+from understudy.ledger.ledger import PopulationLedger
+from understudy.ledger.store import LedgerDatabase
 
 
 def refusal(*calls):
@@ -63,11 +63,11 @@ def test_a_view_in_the_place_of_the_table(tmp_path):
 
 
 def test_a_newer_format_is_told(tmp_path, monkeypatch):
-    from understudy.populations import ledger_book
+    from understudy.ledger import store
 
-    monkeypatch.setattr(ledger_book, "FORMAT", 2)
+    monkeypatch.setattr(store, "FORMAT", 2)
     newer = PopulationLedger.create(tmp_path / "newer")
-    monkeypatch.setattr(ledger_book, "FORMAT", 1)
+    monkeypatch.setattr(store, "FORMAT", 1)
     assert "newer format" in refusal(lambda: PopulationLedger.open(newer.place))
 
 

@@ -19,14 +19,14 @@ import pytest
 from made_ledgers import REQUEST, adults, pure
 from postgres_server import programs, server
 from understudy.errors import LedgerError
-from understudy.populations.population_ledger import PopulationLedger
+from understudy.ledger.ledger import PopulationLedger
 
 SPEND = """
 import json, os, random, sys
 from fractions import Fraction
 from understudy.errors import LedgerError
-from understudy.populations.costs import Cost
-from understudy.populations.population_ledger import PopulationLedger
+from understudy.ledger.account import Cost
+from understudy.ledger.ledger import PopulationLedger
 
 place, processes, spends, told = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 ledger = PopulationLedger.open(place)  # one object, which all children have

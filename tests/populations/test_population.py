@@ -6,9 +6,9 @@ import pytest
 
 from made_ledgers import RELEASE, REQUEST, adults, pure
 from understudy.errors import BudgetError, LedgerError
-from understudy.populations import ledger_book
-from understudy.populations.population import Caps, Population, likeness, plain_text
-from understudy.populations.population_ledger import PopulationLedger
+from understudy.ledger import store
+from understudy.ledger.account import Caps, Population, likeness, plain_text
+from understudy.ledger.ledger import PopulationLedger
 
 
 class OwnText(str):
@@ -74,7 +74,7 @@ def test_an_older_ledger_keeps_its_names(tmp_path, monkeypatch, old):
     """It opens, spends and verifies; a new name that one of its own could be taken for is none."""
     made = PopulationLedger.create(tmp_path / "old.ledger")
     with monkeypatch.context() as older:
-        older.setattr(ledger_book, "require_plain_letters", lambda _name: None)
+        older.setattr(store, "require_plain_letters", lambda _name: None)
         made.add(adults(old))
     again = PopulationLedger.open(made.place)
     run = again.reserve(old, pure("1/2"), "release", REQUEST)

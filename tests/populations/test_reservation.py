@@ -7,8 +7,8 @@ import pytest
 
 from made_ledgers import JOURNAL, RELEASE, REQUEST, adults, pure
 from understudy.errors import LedgerError
-from understudy.populations.population_ledger import PopulationLedger
-from understudy.populations.reservation import Standing
+from understudy.ledger.ledger import PopulationLedger
+from understudy.ledger.reservation import Standing
 
 
 def reserve(ledger, amount="1/2", what="release"):

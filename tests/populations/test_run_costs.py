@@ -5,15 +5,15 @@ from fractions import Fraction
 import pytest
 
 from made_ledgers import REQUEST, adults
+from understudy.checkpoint.journal import Spending as Words
+from understudy.checkpoint.journal import pack
+from understudy.dp.accountant import Entry
+from understudy.dp.budget import gdp_within
+from understudy.dp.run_cost import CHOICE, RunCost
 from understudy.errors import LedgerError
-from understudy.pipeline.run_spending import Spending
-from understudy.populations.costs import Cost
-from understudy.privacy.accounting.budget import gdp_within
-from understudy.privacy.accounting.ledger import Entry
-from understudy.privacy.accounting.run_cost import CHOICE, RunCost
-from understudy.privacy.checkpoint.json_values import pack
-from understudy.privacy.checkpoint.spending import Spending as Words
-from understudy.privacy.selection.exponential_mechanism import gdp_cost, selection_epsilon
+from understudy.ledger.account import Cost
+from understudy.mechanisms.selection import gdp_cost, selection_epsilon
+from understudy.workflow.governance import Spending
 
 BUDGET = gdp_within(Fraction(1), Fraction(1, 10**6))
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from understudy.engine import ExactCells
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
+from understudy.data import ExactCells
+from understudy.papers.gibbs_mechanisms import HashedRows
 
 
 def step(record, column, real, *, sweep, prior, used):

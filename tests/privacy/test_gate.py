@@ -8,24 +8,23 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import Table
-from understudy.engine.confidential import NO_PREMISES
+from understudy.data import Table
+from understudy.data.base import NO_PREMISES
+from understudy.dp.budget import Budget
+from understudy.dp.gate import Gate
+from understudy.dp.mechanism import answer
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
-from understudy.functions.triangulation import TreeLimit
-from understudy.pipeline.gates import NAMED, open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanism import answer
-from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns
-from understudy.privacy.mechanisms.choices.empirical_distribution import CumulativeDistributions
-from understudy.privacy.mechanisms.counts.lazy_table import LazyTable
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
-from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
-from understudy.privacy.mechanisms.records.urn import Urn
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.not_dp.exact_statistics import ExactTables
-from understudy.privacy.selection.scores import CellCount, DistanceFromModel
+from understudy.graphical.junction_tree import TreeLimit
+from understudy.mechanisms.selection import Candidate, CandidateColumns
+from understudy.mechanisms.selection_scores import CellCount, DistanceFromModel
+from understudy.mechanisms.sparse_tables import LazyTable, ThresholdTable
+from understudy.mechanisms.tables import NoisyTables, RowCount
+from understudy.mechanisms.urn import Urn
+from understudy.papers.empirical_distribution import CumulativeDistributions
+from understudy.papers.exact import ExactTables
 from understudy.schema import Schema
+from understudy.workflow.gates import NAMED, open_gate
 
 SCHEMA = Schema.loads("""
 row_limit = 50

@@ -2,9 +2,9 @@
 
 import pytest
 
-from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace
-from understudy.privacy.noise.perturbation import DISTRIBUTIONS
-from understudy.privacy.noise_record import NO_NOISE, NoiseFamily
+from understudy.dp.perturbation import DISTRIBUTIONS
+from understudy.dp.released import NO_NOISE, NoiseFamily
+from understudy.mechanisms.regression import CubeLaplace
 
 
 @pytest.mark.parametrize("kind", [*DISTRIBUTIONS, CubeLaplace], ids=lambda kind: kind.__name__)

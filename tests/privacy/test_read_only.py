@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy.dp.released import read_only
 from understudy.errors import DataError
-from understudy.privacy.read_only import read_only
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
-from understudy.privacy.noise.calibration import calibrate, l1_sensitivity, l2_sensitivity_squared
-from understudy.privacy.selection.scores import (
+from understudy.data import Table
+from understudy.dp.calibration import calibrate, l1_sensitivity, l2_sensitivity_squared
+from understudy.mechanisms.selection_scores import (
     STEPS,
     CellCount,
     DistanceFromModel,

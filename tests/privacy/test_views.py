@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.perturbation import FLOATING
+from understudy.dp.randomness import SecureRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
-from understudy.privacy.noise.perturbation import FLOATING
-from understudy.privacy.noise.randomness import SecureRandomness
+from understudy.mechanisms.tables import NoisyTables, RowCount
 from understudy.release import Measurement
+from understudy.workflow.gates import open_gate
 
 SCHEMA = us.Schema.loads("""
 [columns.sex]

@@ -5,8 +5,8 @@ import datetime
 import numpy as np
 import polars as pl
 
-from understudy.engine import Table
-from understudy.privacy.whole_rows import NumberedRows
+from understudy.data import Table
+from understudy.dp.confidential import NumberedRows
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

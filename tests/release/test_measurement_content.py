@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from understudy.privacy.released import NO_NOISE, Choice, Noise, NoisyNodes, Released
+from understudy.dp.released import NO_NOISE, Choice, Noise, NoisyNodes, Released
 from understudy.release import Measurement
-from understudy.release.measurement_content import content_of
+from understudy.release.measurement import content_of
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

@@ -7,7 +7,7 @@ import pytest
 
 import understudy as us
 from schemas import PEOPLE
-from understudy.release.once import once
+from understudy.release.release import once
 
 
 @pytest.fixture(scope="module")

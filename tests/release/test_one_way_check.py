@@ -14,13 +14,11 @@ import pytest
 
 import understudy as us
 from schemas import column
+from understudy.dp.released import NoiseFamily
 from understudy.errors import ReleaseError
-from understudy.models import Sample
-from understudy.models.graphical import merged_state_model
-from understudy.models.table_models import ProductModel
-from understudy.privacy.noise_record import NoiseFamily
-from understudy.release.measurement import Measurement
-from understudy.release.measurement_kind import Kind
+from understudy.graphical import compression
+from understudy.models import ProductModel, Sample
+from understudy.release import Measurement
 from understudy.release.one_way_check import (
     Contradiction,
     DrawnOneWays,
@@ -28,6 +26,7 @@ from understudy.release.one_way_check import (
     own_noise,
     told,
 )
+from understudy.release.shape import Kind
 from understudy_verify import verify
 
 SCHEMA = us.Schema.loads(
@@ -171,9 +170,9 @@ def spoilt(self, n_rows, rng, **_):
     ("method", "delta", "model"),
     [
         ("independent", 0, ProductModel),
-        ("mst", "1e-6", merged_state_model.MarginalModel),
-        ("aim", "1e-6", merged_state_model.MarginalModel),
-        ("marginals", "1e-6", merged_state_model.MarginalModel),
+        ("mst", "1e-6", compression.MarginalModel),
+        ("aim", "1e-6", compression.MarginalModel),
+        ("marginals", "1e-6", compression.MarginalModel),
     ],
 )
 def test_a_broken_fit_is_noted_in_manifest_pages_and_terminal(

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from schemas import Day, column
 from understudy.release.decoding import decode, dtype_of, to_frame
-from understudy.release.reading import require_relations
+from understudy.release.load import require_relations
 from understudy.release.shape import Fault
 from understudy.schema import Schema
 

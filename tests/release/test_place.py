@@ -11,11 +11,10 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy import disk
+from understudy import _storage
 from understudy.errors import ReleaseError, UnsavedError
-from understudy.release import place
-from understudy.release.bundle import publish
-from understudy.release.place import held, note_spending, require_new, require_space
+from understudy.release import folder as folder_module
+from understudy.release.folder import held, note_spending, publish, require_new, require_space
 
 
 def names(folder):
@@ -47,7 +46,7 @@ def hold(path):
 def test_a_place_without_a_name_of_its_own_is_refused(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ReleaseError, match="a name of its own"):
-        require_new(place.Path(name))
+        require_new(folder_module.Path(name))
 
 
 def test_one_run_holds_a_place_and_leaves_it_clean(tmp_path):
@@ -62,7 +61,7 @@ def test_one_run_holds_a_place_and_leaves_it_clean(tmp_path):
 
 def test_whoever_waited_sees_what_was_made_meanwhile(tmp_path, monkeypatch):
     """A run that looked before another one ended is refused under the lock, before it pays."""
-    looked = place.require_new
+    looked = folder_module.require_new
     first = []
 
     def slow(path):
@@ -72,7 +71,7 @@ def test_whoever_waited_sees_what_was_made_meanwhile(tmp_path, monkeypatch):
             path.mkdir()
             (path / "file").touch()
 
-    monkeypatch.setattr(place, "require_new", slow)
+    monkeypatch.setattr(folder_module, "require_new", slow)
     with pytest.raises(ReleaseError, match="already exists"), held(tmp_path / "r"):
         raise AssertionError
     assert names(tmp_path) == ["r"]
@@ -111,7 +110,7 @@ def test_a_full_disk_is_refused(tmp_path, monkeypatch):
     def usage(_):
         return SimpleNamespace(total=100, free=99)
 
-    monkeypatch.setattr(place.shutil, "disk_usage", usage)
+    monkeypatch.setattr(folder_module.shutil, "disk_usage", usage)
     with pytest.raises(ReleaseError, match="1 MB may be needed, and less is free"):
         require_space(tmp_path / "r", 100)
     require_space(tmp_path / "r", 99)
@@ -126,13 +125,13 @@ def test_a_folder_that_cannot_be_written_is_found_by_trying(tmp_path, monkeypatc
     def mkdir(self, mode=0o777):
         raise OSError(30, "Read-only file system")
 
-    monkeypatch.setattr(place.Path, "mkdir", mkdir)
+    monkeypatch.setattr(folder_module.Path, "mkdir", mkdir)
     with pytest.raises(ReleaseError, match="Read-only file system; choose another place"):
         hold(tmp_path / "r")
 
 
 def test_all_is_synced_before_the_name_is_there_and_the_name_after(tmp_path, monkeypatch):
-    happened, sync, rename = [], os.fsync, place.Path.rename
+    happened, sync, rename = [], os.fsync, folder_module.Path.rename
 
     def synced(file):
         sync(file)
@@ -149,8 +148,8 @@ def test_all_is_synced_before_the_name_is_there_and_the_name_after(tmp_path, mon
     def told(digest):
         happened.append(digest)
 
-    monkeypatch.setattr(disk.os, "fsync", synced)
-    monkeypatch.setattr(place.Path, "rename", renamed)
+    monkeypatch.setattr(_storage.os, "fsync", synced)
+    monkeypatch.setattr(folder_module.Path, "rename", renamed)
     publish(tmp_path / "r", fill, {}, told)
     digest = hashlib.sha256((tmp_path / "r" / "manifest.json").read_bytes()).hexdigest()
     *before, last, following, name = happened[-7:]
@@ -181,7 +180,7 @@ def test_a_disk_that_fails_leaves_nothing_and_the_release_unharmed(tmp_path, mon
         raise OSError(code, os.strerror(code))
 
     with monkeypatch.context() as failing:
-        failing.setattr(disk.os, "fsync", fails)
+        failing.setattr(_storage.os, "fsync", fails)
         with pytest.raises(UnsavedError, match=r"is spent\. As an object it is unharmed"):
             publish(tmp_path / "r", lambda folder: (folder / "file").touch(), {})
     assert names(tmp_path) == []

@@ -6,9 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.release.content_check import require_rows
-from understudy.release.decoding import decode, dtype_of, to_frame
-from understudy.release.places_of_values import places_of, with_iso_times
+from understudy.release.consistency import require_rows
+from understudy.release.decoding import decode, dtype_of, places_of, to_frame, with_iso_times
 from understudy.release.shape import Fault
 from understudy.schema import Datetime, Duration, Integer, Schema, Time
 

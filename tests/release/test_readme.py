@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from understudy.privacy.accounting.guarantee import Guarantee, public_inputs
+from understudy.dp.guarantee import Guarantee, public_inputs
 from understudy.release import Manifest, Measurement, Release
 from understudy.release import readme as readme_file
 from understudy.release.decoding import decode

@@ -9,9 +9,10 @@ import pytest
 
 import understudy as us
 from understudy.errors import ReleaseError
-from understudy.pipeline import set_drawing
-from understudy.release import bundle, reading, synthetic_sets
-from understudy.release.synthetic_sets import PartedSets, first_parts, parts_of
+from understudy.release import folder, load
+from understudy.release import sets as sets_module
+from understudy.release.sets import PartedSets, first_parts, parts_of
+from understudy.workflow import synthesize
 
 SCHEMA = """
 rows = "private"
@@ -37,7 +38,7 @@ PART = 64
 
 @pytest.fixture(autouse=True)
 def short_parts(monkeypatch):
-    for module in (synthetic_sets, set_drawing, reading):
+    for module in (sets_module, synthesize, load):
         monkeypatch.setattr(module, "PART_ROWS", PART)
 
 
@@ -133,7 +134,7 @@ def test_answers_of_a_release_in_parts_are_those_of_the_same_sets_in_one(tmp_pat
         )
     monkeypatch.undo()
     kept = whole.save(tmp_path / "whole")  # as earlier versions wrote it
-    monkeypatch.setattr(reading, "PART_ROWS", PART)
+    monkeypatch.setattr(load, "PART_ROWS", PART)
     assert us.Release.load(kept).tables[2].equals(parted.tables[2])
 
 
@@ -142,7 +143,7 @@ def forge(place, change):
     content = json.loads((place / "manifest.json").read_text(encoding="utf-8"))
     change(place, content)
     files = [path for path in place.rglob("*") if path.is_file() and path.name != "manifest.json"]
-    content["files"] = {path.relative_to(place).as_posix(): bundle.digest(path) for path in files}
+    content["files"] = {path.relative_to(place).as_posix(): folder.digest(path) for path in files}
     (place / "manifest.json").write_text(json.dumps(content), encoding="utf-8")
 
 

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from understudy.privacy.accounting.guarantee import Guarantee, public_inputs
-from understudy.privacy.accounting.ledger import Entry
+from understudy.dp.accountant import Entry
+from understudy.dp.guarantee import Guarantee, public_inputs
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.decoding import decode
 from understudy.release.manifest import InferenceFacts

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.risk_utility import Interval, Point, Tradeoff
+from understudy.evaluate.tradeoff import Interval, Tradeoff, TradeoffPoint
 from understudy.schema import Schema
 
 COLUMNS = """
@@ -76,11 +76,11 @@ def by_hand(risk="epsilon", *, public=False, losses=("one-way", "two-way"), refu
         for place, epsilon in enumerate(("0.1", "1", "10")):
             measured = None if risk == "epsilon" else Interval(0.01 * place + 0.02 * k, 0.005)
             loss = Interval(0.3 / (1 + place) + 0.01 * k, 0.01)
-            points.append(Point(method, epsilon, measured, dict.fromkeys(losses, loss)))
+            points.append(TradeoffPoint(method, epsilon, measured, dict.fromkeys(losses, loss)))
     if refused:
-        points[4] = Point("second <i>", "1", None, {}, refused)
+        points[4] = TradeoffPoint("second <i>", "1", None, {}, refused)
     measured = None if risk == "epsilon" else Interval(0.2, 0.01)
-    points.append(Point("bare", "", measured, dict.fromkeys(losses, Interval(0.02))))
+    points.append(TradeoffPoint("bare", "", measured, dict.fromkeys(losses, Interval(0.02))))
     return Tradeoff(
         title="Members <b>",
         public=public,

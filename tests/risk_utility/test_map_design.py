@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from understudy import risk_utility
-from understudy.cli.risk_utility_command import tradeoff as command
+from understudy.cli.evaluate import tradeoff as command
 from understudy.errors import BudgetError, MethodError, SchemaError
-from understudy.risk_utility import Design, tradeoff
+from understudy.evaluate import tradeoff as tradeoff_module
+from understudy.evaluate.tradeoff import Design, tradeoff
 from understudy.schema import Schema
 
 GOOD = {"methods": ["independent"], "epsilons": [1]}
@@ -99,4 +99,4 @@ def test_the_command_line_has_the_same_defaults():
             assert tuple(given.default.split(",")) == tuple(map(str, ours[name].default))
         elif name in {"repetitions", "risk", "holdout", "seed", "public"}:
             assert given.default == ours[name].default
-    assert ours["methods"].default == risk_utility.DEFAULT_METHODS
+    assert ours["methods"].default == tradeoff_module.DEFAULT_METHODS

@@ -8,11 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from understudy.risk_utility import Interval
-from understudy.risk_utility.map_figure import Drawing, colour_of, outline, placed
-from understudy.risk_utility.map_page import page
-from understudy.risk_utility.map_results import LEAK, PUBLIC
-from understudy.risk_utility.risk_axis import budget_axis, linear_axis, loss_axis
+from understudy.evaluate.tradeoff import LEAK, PUBLIC, Interval
+from understudy.evaluate.tradeoff_axes import budget_axis, linear_axis, loss_axis
+from understudy.evaluate.tradeoff_page import Drawing, colour_of, outline, page, placed
 
 
 def test_a_page_of_confidential_rows_is_stamped_and_warns(made):

@@ -10,14 +10,12 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy.dp.confidential import Internal
 from understudy.errors import DataError
-from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.utility.marginal_distances import total_variation
-from understudy.privacy.internal import Internal
-from understudy.risk_utility import Interval, Tradeoff, tradeoff
-from understudy.risk_utility.map_design import Design
-from understudy.risk_utility.repetition import Trial, _seed
-from understudy.risk_utility.risk_axis import RISKS, scene_of
+from understudy.evaluate.comparison import Comparison
+from understudy.evaluate.marginals import total_variation
+from understudy.evaluate.tradeoff import Design, Interval, Tradeoff, Trial, _seed, tradeoff
+from understudy.evaluate.tradeoff_axes import RISKS, scene_of
 from understudy.schema import Schema
 
 pytestmark = pytest.mark.whole

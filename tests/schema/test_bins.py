@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.schema.bins import integer_intervals, real_intervals
+from understudy.schema.numeric import integer_intervals, real_intervals
 
 reproducible = settings(derandomize=True, deadline=None)
 

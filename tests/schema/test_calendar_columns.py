@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from understudy.errors import SchemaError
 from understudy.schema import Datetime, Duration, Relation, Rule, Schema, Time
-from understudy.schema.value_grid import Grid
+from understudy.schema.constraints import Grid
 
 
 def moment(**entries):

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from understudy.schema import Boolean, Categorical, Continuous, Date, Integer, Ordinal, Schema
-from understudy.schema.cell_values import duplicated, number_of, same_value, text_of
+from understudy.schema.base import duplicated, number_of, same_value, text_of
 
 DAY = datetime.date
 

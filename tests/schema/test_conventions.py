@@ -3,9 +3,9 @@
 import polars as pl
 import pytest
 
-from understudy import pipeline
+import understudy as us
 from understudy.schema import Schema
-from understudy.schema.conventions import all_forms, forms_for, proposed, type_of
+from understudy.steward.conventions import all_forms, forms_for, proposed, type_of
 
 NAMES = [
     ("age", "number", "ages in whole years, 0 to 120, by five-year groups"),
@@ -99,8 +99,7 @@ ROWS = {
 def test_no_value_has_a_part_in_a_proposal(name):
     """Claim: what a convention proposes is the same for all rows, and so carries no mark."""
     first, second = (
-        Schema.loads(pipeline.draft(pl.DataFrame({name: values}))).columns[name]
-        for values in ROWS[name]
+        Schema.loads(us.draft(pl.DataFrame({name: values}))).columns[name] for values in ROWS[name]
     )
     assert first == second
     assert first.drafted == {}
@@ -110,7 +109,7 @@ def test_no_value_has_a_part_in_a_proposal(name):
 
 def test_of_absent_cells_the_rows_decide_and_leave_their_mark():
     rows = pl.DataFrame({"age": [30, None] * 20, "x": [3, 4] * 20})
-    columns = Schema.loads(pipeline.draft(rows)).columns
+    columns = Schema.loads(us.draft(rows)).columns
     assert columns["age"].missing == ("",)
     assert columns["age"].left_as_drafted == ("missing",)
     assert columns["x"].left_as_drafted == ("levels",)
@@ -118,7 +117,7 @@ def test_of_absent_cells_the_rows_decide_and_leave_their_mark():
 
 def test_where_rows_and_a_proposal_differ_only_a_check_says_so():
     rows = pl.DataFrame({"sex": ["weiblich", "male"] * 20})
-    text = pipeline.draft(rows)
+    text = us.draft(rows)
     assert "weiblich" not in text
-    (finding,) = pipeline.check(rows, Schema.loads(text)).findings
+    (finding,) = us.check(rows, Schema.loads(text)).findings
     assert "not among the levels" in finding.problem

@@ -7,11 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy import disk, pipeline
+import understudy as us
+from understudy import _storage
 from understudy.errors import SchemaError
 from understudy.schema import Schema
-from understudy.schema.conventions import all_forms, forms_for
-from understudy.schema.decisions import Review, leak_of
+from understudy.steward.conventions import all_forms, forms_for
+from understudy.steward.review import Review, leak_of
 
 RNG = np.random.default_rng(5)
 ROWS = pl.DataFrame(
@@ -23,7 +24,7 @@ ROWS = pl.DataFrame(
         "weight": RNG.normal(70, 9, 200).round(3),
     }
 )
-DRAFT = pipeline.draft(ROWS)
+DRAFT = us.draft(ROWS)
 
 
 def column(name):
@@ -153,7 +154,7 @@ def test_a_disk_that_fails_leaves_the_file_as_it_was(review, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(disk, "write_all", full)
+    monkeypatch.setattr(_storage, "write_all", full)
     with pytest.raises(SchemaError, match="cannot be written: No space left on device"):
         review.kept(column("mood")).saved(DRAFT)
     assert review.place.read_text(encoding="utf-8") == DRAFT

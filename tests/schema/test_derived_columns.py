@@ -6,7 +6,7 @@ import pytest
 from schemas import column
 from understudy.errors import SchemaError
 from understudy.schema import Schema, private_copy
-from understudy.schema.derived_columns import Cells, computed, follows
+from understudy.schema.derived import Cells, computed, follows
 
 WEIGHT = column("weight", "continuous", lower=30, upper=200, decimals=1)
 HEIGHT = column("height", "continuous", lower=1.2, upper=2.2, decimals=2)

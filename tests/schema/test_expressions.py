@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.schema import Categorical, Integer
-from understudy.schema.expression_values import span_of, values_of
-from understudy.schema.expressions import Expression
+from understudy.schema.expressions import Expression, span_of, values_of
 
 HOSTILE = [
     "__import__('os').system('true')",

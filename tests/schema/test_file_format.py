@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
+from understudy.dp.guarantee import drafted_leaks, file_conditions, public_inputs
 from understudy.errors import SchemaError
-from understudy.privacy.accounting.guarantee import drafted_leaks, file_conditions, public_inputs
 from understudy.schema import Schema
 from understudy.schema.file_format import RECORD_LINES, Encoding, FileFormat
 

@@ -4,7 +4,7 @@ import pytest
 
 from understudy.errors import SchemaError
 from understudy.schema import Schema
-from understudy.schema.level_tree import LevelTree
+from understudy.schema.columns import LevelTree
 
 LEVELS = ("a", "b", "c", 7)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from schemas import Day, column
 from understudy.errors import SchemaError
 from understudy.schema import Schema, private_copy
-from understudy.schema.value_grid import Grid
+from understudy.schema.constraints import Grid
 
 COUNTY = column("county", "categorical", levels=["a", "b", "c"], missing=["?"])
 STATE = column("state", "categorical", levels=["N", "S"])

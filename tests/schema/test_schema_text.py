@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import SchemaError
-from understudy.schema.schema_text import SchemaText
-from understudy.schema.toml_layout import entry_text, laid_out
+from understudy.schema.toml import SchemaText, entry_text, laid_out
 
 reproducible = settings(derandomize=True, deadline=None, max_examples=60)
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from understudy.schema.time_expressions import (
-    seconds_of_moments,
-    seconds_of_spans,
-    seconds_of_times,
-)
-from understudy.schema.time_texts import (
+from understudy.schema.temporal import (
     seconds_of_moment,
     seconds_of_span,
     seconds_of_time,
     span_text,
+)
+from understudy.schema.time_expressions import (
+    seconds_of_moments,
+    seconds_of_spans,
+    seconds_of_times,
 )
 
 reproducible = settings(derandomize=True, deadline=None, max_examples=60)

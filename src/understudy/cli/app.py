@@ -1,25 +1,38 @@
 """The program, which commands join from the files beside it, and options that several share.
 
 Mistakes end it with a sentence.
+
+Where the output of commands goes: JSON on standard output, texts into new files.
+
+The confidential table of a command: a path, or the address of a database with a query of it.
 """
 
 from __future__ import annotations
 
 import gc
+import json
+import re
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
-from understudy.cli.terminal import streams
-from understudy.cli.terminal.streams import Screen
-from understudy.errors import MethodError, UnderstudyError, shown
+from understudy.cli import console
+from understudy.cli.console import Screen
+from understudy.errors import DataError, MethodError, UnderstudyError, shown
+
+if TYPE_CHECKING:
+    from understudy.data.sql import Query
+    from understudy.schema import Schema
+
 
 # As a user comes to them.
 _ORDER = (
@@ -115,12 +128,12 @@ def main() -> None:
 
     The exit code is 2 then, 130 after Ctrl-C and 143 after SIGTERM.
     """
-    streams.tolerate()
+    console.tolerate()
     gc.set_threshold(*_SELDOM)
     with _heeding_sigterm():
         try:
             code = app(standalone_mode=False)
-            streams.flush()
+            console.flush()
         except UnderstudyError as error:
             _fail(" ".join([str(error), *getattr(error, "__notes__", ())]))
         except typer.TyperException as error:  # a usage error; without a message, help was shown
@@ -300,3 +313,196 @@ def listed(texts: list[str] | None, columns: Sequence[str]) -> list[str]:
     for text in texts or []:
         names += [text] if text in columns else [part.strip() for part in text.split(",")]
     return [name for name in names if name]
+
+
+# JSON escapes controls below a space; terminals obey more than those.
+_ACTING = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def print_json(content: Any) -> None:
+    """Print plain data as JSON on standard output."""
+    text = json.dumps(content, indent=2, ensure_ascii=False)
+    escaped = _ACTING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    if not console.holds(escaped):
+        escaped = json.dumps(content, indent=2)
+    Screen(soft_wrap=True, highlight=False).out(escaped)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text, and never into a release: what is not listed there does not belong there.
+
+    Raises:
+        MethodError: it cannot be written, or would lie in the folder of a release.
+    """
+    _require_outside_releases(path)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise MethodError(f"The file {str(path)!r} cannot be written: {error.strerror}.") from None
+
+
+def internal_place(out: Path) -> Path:
+    """Where an internal page goes: under a name that says what it is, and outside every release.
+
+    Args:
+        out: what was asked for. Where its name does not hold "internal", this stands before its
+            ending.
+
+    Returns:
+        The place.
+
+    Raises:
+        MethodError: it is taken, lies in a release, or its folder does not exist.
+
+    Example:
+        >>> internal_place(Path("report.html")).name, internal_place(Path("My-Internal.html")).name
+        ('report.internal.html', 'My-Internal.html')
+    """
+    marked = "internal" in out.name.lower()
+    place = out if marked or not out.name else out.with_name(f"{out.stem}.internal{out.suffix}")
+    require_new_file(place)
+    return place
+
+
+def require_new_file(out: Path) -> None:
+    """Refuse, before any work, a page that could not be written.
+
+    Raises:
+        MethodError: it is taken, lies in a release, or its folder does not exist.
+    """
+    _require_outside_releases(out)
+    try:
+        taken = out.exists() or out.is_symlink()
+    except OSError as error:  # a name too long, a folder that may not be looked into
+        raise MethodError(f"The file {str(out)!r} cannot be written: {error.strerror}.") from None
+    if taken:
+        raise MethodError(f"The file {str(out)!r} already exists; choose another name.")
+    if not out.absolute().parent.is_dir():
+        raise MethodError(f"The folder of {str(out)!r} does not exist; create it first.")
+
+
+def _require_outside_releases(out: Path) -> None:
+    from understudy.release.folder import release_around
+
+    try:
+        within = release_around(out)
+    except OSError as error:
+        raise MethodError(f"The file {str(out)!r} cannot be written: {error.strerror}.") from None
+    if within is not None:
+        raise MethodError(
+            f"The file {str(out)!r} cannot go into the release {str(within)!r}, which is published "
+            "as it is; choose another place."
+        )
+
+
+TABLE = (
+    "The table: a file of CSV, JSON lines, Parquet (or a folder), Arrow, a workbook, or of SPSS, "
+    "Stata or SAS; or the address of a database, such as sqlite:///people.db, with --query or "
+    "--table."
+)
+
+Data = Annotated[str, typer.Argument(help=TABLE)]
+SQL = Annotated[
+    str | None, typer.Option("--query", help="For a database: a SELECT of one table's columns.")
+]
+TableName = Annotated[
+    str | None, typer.Option("--table", help="For a database: a table, in place of --query.")
+]
+
+
+class Rows(StrEnum):
+    """Where rows are counted."""
+
+    HERE = "here"
+    SPARK = "spark"
+
+
+Engine = Annotated[
+    Rows, typer.Option("--engine", help="Where rows are counted: in this process, or in Spark.")
+]
+Trusted = Annotated[
+    bool,
+    typer.Option(
+        "--trusted-cluster",
+        help="Whoever sees what the Spark cluster sends, writes and shows may see the rows; the "
+        "manifest says so.",
+    ),
+]
+
+
+def given_rows(
+    data: str, query: str | None, table: str | None, engine: Rows, schema: Schema
+) -> object:
+    """What a command is to read, in this process or in Spark.
+
+    Args:
+        data: a path, an address, or the name of a table that Spark knows.
+        query: as for `given_table`.
+        table: the same.
+        engine: where rows are counted.
+        schema: says how a text is written.
+
+    Raises:
+        DataError: as by `given_table`, or Spark cannot read it.
+        MethodError: no Spark session can be opened.
+    """
+    return pending_rows(data, query, table, engine)(schema)
+
+
+def pending_rows(
+    data: str, query: str | None, table: str | None, engine: Rows
+) -> Callable[[Schema], object]:
+    """What a command is to read once it may; only then is a Spark session opened.
+
+    Args:
+        data: as for `given_rows`, like the others.
+        query: the same.
+        table: the same.
+        engine: the same.
+
+    Returns:
+        What takes the schema and gives the rows.
+
+    Raises:
+        DataError: at once as by `given_table`, or where Spark is given a query.
+    """
+    if engine is Rows.HERE:
+        here = given_table(data, query, table)
+        return lambda _schema: here
+    if query is not None or table is not None:
+        raise DataError(
+            "--query and --table ask a database; with --engine spark give a path, or the name of "
+            "a table that Spark knows."
+        )
+    from understudy.workflow.gates import in_spark
+
+    return partial(in_spark, data)
+
+
+def given_table(data: str, query: str | None, table: str | None) -> Path | Query:
+    """What a command is to read.
+
+    Args:
+        data: a path, or an address.
+        query: a SELECT; for an address alone.
+        table: a name; for an address alone.
+
+    Raises:
+        DataError: an address without one of them, or with both; a path with one.
+    """
+    if "://" not in data:
+        if query is not None or table is not None:
+            raise DataError(
+                "--query and --table ask a database; give its address, such as sqlite:///people.db."
+            )
+        return Path(data)
+    from understudy.data.sql import Query
+
+    if (query is None) == (table is None):
+        raise DataError("A database needs --query or --table, and not both of them.")
+    return Query.table(data, table) if table is not None else Query(data, query or "")
+
+
+def shown_table(data: str) -> str:
+    """How a table is shown in a command that is suggested; an address may hold a password."""
+    return "ADDRESS" if "://" in data else data

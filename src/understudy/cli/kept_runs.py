@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from understudy.cli import render_release
 from understudy.cli.app import INTERRUPTED, MACHINE, TERMINATED, Terminated, machine_words
-from understudy.cli.terminal import release_text
 from understudy.errors import CheckpointError, ReleaseError, UnderstudyError, UnsavedError
 
 if TYPE_CHECKING:
-    from understudy.pipeline.interruption import Progress
-    from understudy.pipeline.request import Request
+    from understudy.workflow.gates import Progress
+    from understudy.workflow.request import Request
+
 
 _BYTES_A_VALUE: Final = 8
 
@@ -27,7 +28,7 @@ def hold(context: typer.Context, out: Path) -> None:
     Raises:
         ReleaseError: it is not, or another run holds it.
     """
-    from understudy.release.place import held
+    from understudy.release.folder import held
 
     context.with_resource(held(out))
 
@@ -50,7 +51,7 @@ def place_beside(out: Path, *, resume: bool) -> Path:
     Raises:
         CheckpointError: there is one, and it is not asked for, or the other way round.
     """
-    from understudy.privacy.checkpoint import left_run as checkpoints
+    from understudy.checkpoint import replay as checkpoints
 
     place = out.with_suffix(f"{out.suffix}.checkpoint")
     exists = checkpoints.is_checkpoint(place)
@@ -67,7 +68,7 @@ def place_beside(out: Path, *, resume: bool) -> Path:
 
 def _require_space(out: Path, request: Request) -> None:
     """Refuse a disk that has no room for a release of as many rows as are public."""
-    from understudy.release.place import LEAST_SPACE, require_space
+    from understudy.release.folder import LEAST_SPACE, require_space
 
     rows = request.schema.n_rows if request.schema.rows == "public" else 0
     values = request.sets * (rows or 0) * len(request.schema.declared)
@@ -84,7 +85,7 @@ def noting(tell: Progress, out: Path | None, place: Path | None) -> Progress:
     """
     if out is None or place is not None:
         return tell
-    from understudy.release.place import note_spending
+    from understudy.release.folder import note_spending
 
     def told(stage: str, done: int, total: int) -> None:
         if stage.startswith("Measuring") or (stage.startswith("Reading") and done):
@@ -96,7 +97,7 @@ def noting(tell: Progress, out: Path | None, place: Path | None) -> Progress:
 
 def remove(place: Path) -> None:
     """Remove the checkpoint of a release that is written."""
-    from understudy.privacy.checkpoint import left_run as checkpoints
+    from understudy.checkpoint import replay as checkpoints
 
     checkpoints.remove(place)
 
@@ -114,7 +115,7 @@ def keeping(place: Path | None, out: Path | None) -> Iterator[None]:
     except (KeyboardInterrupt, Terminated) as error:
         by_hand = isinstance(error, KeyboardInterrupt)
         how = "Interrupted" if by_hand else "Ended by SIGTERM"
-        release_text.ended(how, _left(error, place, out))
+        render_release.ended(how, _left(error, place, out))
         sys.exit(INTERRUPTED if by_hand else TERMINATED)
     except CheckpointError:
         raise
@@ -172,7 +173,7 @@ def _told(error: Exception, place: Path | None) -> Exception:
 
 def _spent(place: Path | None) -> str:
     """What the checkpoint has spent; "" without one."""
-    from understudy.privacy.checkpoint import left_run as checkpoints
+    from understudy.checkpoint import replay as checkpoints
 
     return checkpoints.spent_of(place) if place and checkpoints.is_checkpoint(place) else ""
 

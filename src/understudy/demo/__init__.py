@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any, Final
 
-from understudy.extras import require_extra
+from understudy._validation import require_extra
 from understudy.schema import Schema
 
 ANALYSES: Final = ("mean affairs", "logit {affairs > 0} ~ religious")

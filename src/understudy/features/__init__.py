@@ -1,1 +1,1 @@
-"""One coded column given others, as numbers: both sides of the gate use it."""
+"""Functions of a record whose sums are measured: contrasts, ranks, number lines, designs."""

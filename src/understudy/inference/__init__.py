@@ -1,1 +1,1 @@
-"""RELEASED: valid inference from a release alone."""
+"""From a release to answers with valid error bars."""

@@ -1,9 +1,10 @@
 """What a release answers, kind by kind, by asking it: the code that answers is what decides.
 
-Which questions may have an answer follows from public facts (`choice.expected_widths`). Whether one
-has depends on more: on numbers beyond their bounds, on records out of domain, on groups that noise
-hides. So each question about one column is put to `answering.analyze_release`, and of those about
-two columns up to `MOST_ASKED` of a kind, spread over all of them. What is listed was answered.
+Which questions may have an answer follows from public facts (`inference.expected_widths`). Whether
+one has depends on more: on numbers beyond their bounds, on records out of domain, on groups that
+noise hides. So each question about one column is put to `analyze.analyze_release`. Of those about
+two columns up to `MOST_ASKED` of a kind are put, spread over all of them. What is listed was
+answered.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from understudy.inference.answering import is_answered
-from understudy.inference.choice.expected_widths import ExpectedWidths
-from understudy.inference.choice.question_kinds import Answerable, QuestionKind
-from understudy.inference.estimates.analysis_records import is_grouping, level_values
+from understudy.inference.analyze import is_answered
+from understudy.inference.expected_widths import ExpectedWidths
+from understudy.inference.question import Answerable, QuestionKind
+from understudy.inference.records import is_grouping, level_values
 from understudy.release import Release
 from understudy.schema import NUMERIC, Boolean, Continuous, Integer, Schema
 

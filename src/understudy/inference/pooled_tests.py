@@ -27,10 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc, chdtri, fdtrc
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.combining_rules import between
-from understudy.inference.set_estimates import check_rule, read_sets
+from understudy.inference.combining import between, check_rule, read_sets
 
 WALD_RULES: Final = ("partial", "mi")
 PVALUE_RULES: Final = ("li1991", "partial")

@@ -3,38 +3,111 @@
 A quantity whose variance is 0 within a set has no error there: all records share one value, or an
 outcome does not vary among the records that decide a coefficient. A sample of such records says
 nothing of the variance in the population, so such a quantity gets none.
+
+What merged states may hide of a relation: twice what their order within runs adds to it.
+
+Of an ordered column that was measured with others in runs of merged states, a table tells which run
+goes with what. Where a record lies in its run follows what its neighbours in the table say of this
+run and the next ones (`understudy.graphical.compression`): within a run the relation goes on
+as it does from run to run. That is likely, and not known. If numbers change places at random with
+others of their run, the relation ends at the run; the difference D of an estimate is what its going
+on within runs adds. Intervals have room for a bias of 2·|D|: the relation within runs may be none,
+or three times as strong. Outer runs, whose ends lie far out, are where straight lines say too
+little, and noise makes them shorter. Nothing of a column by itself changes, nor what was measured.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats, Integers
-from understudy.inference.choice.advice import Advice, RefusedError, advise
-from understudy.inference.choice.release_facts import Facts
-from understudy.inference.choice.rule_table import choose, errorless_reason
-from understudy.inference.combining_rules import (
+from understudy._arrays import Floats, Integers
+from understudy.inference.bin_bias import Known, bounded, record_ranges
+from understudy.inference.combining import (
+    Pooled,
     Totals,
     mi_variance,
     partial_variance,
     pool,
     single_variance,
 )
-from understudy.inference.estimates.analysis_records import ABSENT, Records
-from understudy.inference.estimates.bin_bounds import Known, bounded
-from understudy.inference.estimates.estimands import Estimand
-from understudy.inference.estimates.estimators import Question, SetEstimates
-from understudy.inference.estimates.quantiles import Curve, Quantiles, Steps, quantiles
-from understudy.inference.estimates.value_ranges import record_ranges
-from understudy.inference.noise_aware.count_estimates import FEWEST
-from understudy.inference.set_estimates import Pooled
-from understudy.inference.within_runs import hidden
+from understudy.inference.counts import FEWEST
+from understudy.inference.estimators import Question, SetEstimates
+from understudy.inference.quantiles import Curve, Quantiles, Steps, quantiles
+from understudy.inference.question import Estimand
+from understudy.inference.records import ABSENT, Records
+from understudy.inference.refusals import Advice, RefusedError, advise
+from understudy.inference.rules import Facts, choose, errorless_reason, merged_columns
 from understudy.release import Release
+from understudy.release.measurement import groups_of
+from understudy.schema import NUMERIC, Schema
+
+ROOM = 2.0
+"""Bias that there is room for, in parts of what order within runs adds."""
+SEED = 1
+"""Of what changes places: an answer to a question is the same each time."""
+
+
+def hidden(question: Question, release: Release, answer: SetEstimates, schema: Schema) -> Floats:
+    """Bound on the bias by merged states, shape (k,); 0 where none is merged.
+
+    Args:
+        question: asked of the release.
+        release: with its sets.
+        answer: of each set.
+        schema: in the bins that were measured.
+
+    Raises:
+        InferenceError: an estimate that cannot be computed from sets without order within runs.
+    """
+    names = merged_columns(release.behind_sets, question.columns)
+    if len(question.columns) < 2 or not names:
+        return np.zeros(len(answer.names))
+    groups = groups_of(release.behind_sets)
+    rng = np.random.default_rng(SEED)
+    tables = [
+        scattered(table, schema, {name: groups[name] for name in names}, rng)
+        for table in release.tables
+    ]
+    apart = question.answer(tables, release.schema)
+    return np.asarray(ROOM * np.abs((answer.estimates - apart.estimates).mean(axis=0)))
+
+
+def scattered(
+    table: pl.DataFrame,
+    schema: Schema,
+    groups: Mapping[str, Sequence[int]],
+    rng: np.random.Generator,
+) -> pl.DataFrame:
+    """A set in which values of some columns change places with others of their group.
+
+    Args:
+        table: the set.
+        schema: in whose states groups are.
+        groups: column → group of each state.
+        rng: randomness.
+    """
+    changed = []
+    for name, merged in groups.items():
+        runs = np.append(merged, -1)[_states(table, schema, name)]
+        to, source = np.argsort(runs, kind="stable"), np.lexsort((rng.random(len(runs)), runs))
+        order = np.empty(len(runs), dtype=np.int64)
+        order[to] = source
+        changed.append(table[name].gather(order))
+    return table.with_columns(changed)
+
+
+def _states(table: pl.DataFrame, schema: Schema, name: str) -> Integers:
+    """State of each value, `ABSENT` for an absent one, shape (n,)."""
+    records, column = Records.of(table, schema, [name]), schema.columns[name]
+    if isinstance(column, NUMERIC):
+        return Records.states_of(records.numbers[name], column)
+    return records.states[name]
+
 
 _ROUNDING = 1e-12
 _POOLED = {"partial": partial_variance, "mi": mi_variance}

@@ -30,10 +30,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.analysis import Analysis
-from understudy.inference.set_estimates import require_level
+from understudy.inference.combining import require_level
 from understudy.release import Release
 from understudy.release.release import given_release
 
@@ -210,7 +210,7 @@ def waves(
             quantity in common, or waves of unlike neighbours.
         ReleaseError: a folder that is not a release.
     """
-    from understudy.inference.answering import analyze_release
+    from understudy.inference.analyze import analyze_release
 
     require_level(level)
     if dependence not in ("any", "not negative"):

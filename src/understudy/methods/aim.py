@@ -4,11 +4,11 @@
 2. In rounds: the exponential mechanism picks, among all parts of the workload's marginals, the one
    whose table is farthest from the model, less what noise alone would put there, times its weight;
    its table is measured and the model fitted again. A round that found nothing new halves the
-   noise of the next ones (`families.adaptive_rounds`).
+   noise of the next ones (`methods.aim`).
 3. Records are drawn from the model of greatest entropy that fits all tables
-   (`models.graphical.max_entropy`).
+   (`graphical.estimation`).
 
-* **Numbers** whose bins are the default ones have fine bins in step 1 (`families.fine_bins`), and
+* **Numbers** whose bins are the default ones have fine bins in step 1 (`methods.binning`), and
   about as many runs of these as the default bins in rounds. In declared bins all is as in the
   paper.
 * **Measures** at first d one-way tables and rounds of ρ/(16 d) each (ε/(2 d) where δ = 0, as costs
@@ -16,8 +16,8 @@
 * **Public**: the schema with its bins and structural zeros, the options.
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
   with geometric noise otherwise; **add/remove and replace**. The score is not monotone and is
-  charged as such (`understudy.privacy.selection.scores`); adaptive costs stay within a
-  privacy filter (`understudy.privacy.accounting.ledger`).
+  charged as such (`understudy.mechanisms.selection_scores`); adaptive costs stay within a
+  privacy filter (`understudy.dp.accountant`).
 * **Costs** one count of the rows for each part of the workload, then seconds of fitting; it grows
   with the cells of the model, not with the domain.
 * **Choose it** to compare with the literature. **Do not** choose it for columns of many levels:
@@ -25,25 +25,353 @@
 
 Source: McKenna, Mullins, Sheldon & Miklau (2022), "AIM: An Adaptive and Iterative Mechanism for
 Differentially Private Synthetic Data", PVLDB 15(11), 2599-2612, doi:10.14778/3551793.3551817.
+
+Rounds of choosing a marginal, measuring it and fitting the model again.
+
+In each round the exponential mechanism picks the candidate whose table is farthest from the
+model, less what noise alone would put into it; its table is bought, and the model fitted to all
+tables so far. A round that changed the model by no more than noise makes the next ones dearer:
+noise is halved. The last round takes all that is left.
+
+* **Public**: candidates, their weights, the largest model, costs.
+* The size limit is a rule in released numbers (the columns measured so far, `TreeLimit`), followed
+  by `CandidateColumns`; it grows with the share of the budget that is spent. Structural zeros are
+  in the tree before tables are (`factors.firm_boxes`), so that the model keeps both.
+* Costs follow from released values and are refused beyond what is left: a privacy filter
+  (`understudy.dp.accountant`).
+* Estimates are exact inside the model's cliques, and counted in records drawn from the model
+  elsewhere. Both are functions of released values, so the score's sensitivity is as stated.
+
+Source: McKenna, Mullins, Sheldon & Miklau (2022), "AIM", PVLDB 15(11), algorithm 2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar, final
+from typing import Annotated, ClassVar, NamedTuple, final
 
-from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
-from understudy.families.effort import Effort, known_rows
-from understudy.families.fine_bins import fine_bins
-from understudy.families.measurement_plan import PlannedTable, planned_rounds
-from understudy.families.method import Facts, Prepared
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from understudy.dp.budget import Accounting, Budget
+from understudy.dp.calibration import NoiseName, calibrate
+from understudy.dp.gate import Gate
+from understudy.graphical.estimation import MaxEntropy
+from understudy.graphical.factors import firm_boxes
+from understudy.graphical.junction_tree import Columns, TreeLimit
+from understudy.mechanisms.selection import CandidateColumns
+from understudy.mechanisms.selection_scores import DistanceFromModel
+from understudy.mechanisms.tables import NoisyTables
+from understudy.methods.base import (
+    Effort,
+    Facts,
+    Names,
+    Prepared,
+    expected_rows,
+    known_rows,
+    records_drawn,
+    rounds_effort,
+)
+from understudy.methods.binning import fine_bins
+from understudy.methods.marginal_based import MarginalMethod, fit_of
+from understudy.methods.merging import Merged
+from understudy.methods.noisy_marginals import NoisyMarginal
+from understudy.methods.plan import Form, PlannedTable, Workload, planned_rounds
 from understudy.models import Model
-from understudy.privacy.accounting.budget import Accounting, Budget
-from understudy.privacy.gate import Gate
 from understudy.schema import Schema
+from understudy.schema.domain import table_counts
+
+_STEPS = 12
+"""Steps of the fit between two rounds; the last fit runs until it has converged."""
+Fit = Callable[[Sequence[NoisyMarginal], MaxEntropy | None], MaxEntropy]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pace:
+    """How rounds spend.
+
+    Attributes:
+        spend: what all rounds may cost.
+        first: cost of the first round.
+        measured: share of a round's cost that buys the table; the rest buys the choice.
+        model_cells: most cells of the model, once all is spent.
+        noise: noise of the tables.
+    """
+
+    spend: Fraction
+    first: Fraction
+    measured: Fraction
+    model_cells: float
+    noise: NoiseName
+
+
+@dataclass(frozen=True)
+class Round:
+    """One round, as far as it is planned before it is paid.
+
+    Attributes:
+        choice: cost of the choice.
+        table: cost of the table.
+        distance: what noise alone puts into the L1 distance of a table, per cell, in records.
+    """
+
+    choice: Fraction
+    table: Fraction
+    distance: float
+
+    @property
+    def cost(self) -> Fraction:
+        """Of both steps."""
+        return self.choice + self.table
+
+
+class _Covered(NamedTuple):
+    """What the tree of the next model covers, whatever is chosen.
+
+    Attributes:
+        firm: columns of the rules that it keeps.
+        marginals: the tables so far.
+        most_cells: of the tree with one table more.
+    """
+
+    firm: tuple[Columns, ...]
+    marginals: Sequence[NoisyMarginal]
+    most_cells: float
+
+    def limit(self, schema: Schema) -> TreeLimit:
+        """Which tables leave the tree small enough."""
+        place = {name: j for j, name in enumerate(schema.names)}
+        tables = [tuple(place[name] for name in one.table.columns) for one in self.marginals]
+        return TreeLimit(schema.sizes, (*self.firm, *tables), self.most_cells)
+
+
+def run_rounds(
+    gate: Gate,
+    known: Sequence[NoisyMarginal],
+    workload: Workload,
+    *,
+    spent: Fraction,
+    pace: Pace,
+    fit: Fit,
+) -> list[NoisyMarginal]:
+    """Buy tables until the budget is spent, or somebody asks to stop; known ones stand first.
+
+    Args:
+        gate: in whose columns candidates are named.
+        known: tables measured before.
+        workload: candidates and their weights.
+        spent: what was spent on the tables known before.
+        pace: how to spend it.
+        fit: fits a model to tables, starting from an earlier one.
+    """
+    marginals, left, cost = list(known), pace.spend, min(pace.first, pace.spend)
+    n_rows = max(float(known_rows(gate)), 1.0)
+    firm, needed = firm_boxes(gate.schema.sizes, gate.schema.domain.boxes, pace.model_cells)
+    model = fit(marginals, None)
+    while left > 0 and not gate.stopping:
+        cost, listed = _affordable(gate, workload, cost, left=left, n_rows=n_rows, pace=pace)
+        this = _round(gate, cost, pace)
+        left -= this.cost
+        earlier, before = model, _estimates(model, gate, listed, n_rows)
+        free = (pace.model_cells - needed) * float(1 - left / (pace.spend + spent))
+        covered = _Covered(firm, marginals, needed + max(free, 0.0))
+        winner = _choose(gate, covered, listed, [*before.values()], this=this)
+        (released,) = gate.ask(NoisyTables([winner], noise=pace.noise), spend=this.table)
+        marginals.append(NoisyMarginal.of(released))
+        model = fit(marginals, model)
+        noise = mean_size(pace.noise, released.noise.stddev) * _cells(gate, winner)
+        if _moved(gate, winner, earlier, before[winner], model) <= noise:
+            cost *= _faster(gate.budget.accounting)
+    return marginals
+
+
+def expected_effort(
+    schema: Schema,
+    workload: Workload,
+    tables: Sequence[PlannedTable],
+    *,
+    rounds: float,
+    model_cells: float,
+) -> Effort:
+    """Memory and time of a fit in rounds.
+
+    The noise of the first round is taken to be that of the best one-way table.
+
+    Args:
+        schema: states not merged.
+        workload: the candidates.
+        tables: what is planned, one-way tables first.
+        rounds: how many are expected; one where there are only one-way tables.
+        model_cells: most cells of the model.
+    """
+    n_rows = expected_rows(schema)
+    stddev = min((table.stddev for table in tables if table.stddev > 0), default=1.0)
+    return rounds_effort(
+        schema,
+        workload.candidates,
+        rounds=rounds if any(table.form is Form.ROUNDS for table in tables) else 1,
+        n_drawn=records_drawn(n_rows),
+        most_cells=min(2 * max(n_rows, 1) / stddev, model_cells),
+        model_cells=model_cells,
+    )
+
+
+def _affordable(
+    gate: Gate, workload: Workload, cost: Fraction, *, left: Fraction, n_rows: float, pace: Pace
+) -> tuple[Fraction, Workload]:
+    """The cost of the next round, and the candidates that could gain by it.
+
+    The noise in a table of more than 2n/E|noise| cells is larger than any distance can be. Where
+    only single columns are left at this cost, a dearer round is taken at once.
+    """
+    while True:
+        if left < 2 * cost:
+            cost = left
+        most = 2 * n_rows / _round(gate, cost, pace).distance
+        listed = workload.within(gate.schema, min(most, pace.model_cells))
+        if cost == left or any(len(columns) > 1 for columns in listed.candidates):
+            return cost, listed
+        cost *= _faster(gate.budget.accounting)
+
+
+def _faster(accounting: Accounting) -> int:
+    """By how much the cost of a round grows when its noise is halved."""
+    return 2 if accounting == "pure" else 4
+
+
+def _round(gate: Gate, cost: Fraction, pace: Pace) -> Round:
+    table = cost * pace.measured
+    noise = calibrate(
+        pace.noise, spend=table, accounting=gate.budget.accounting, neighbours=gate.neighbours
+    )
+    return Round(cost - table, table, max(mean_size(pace.noise, noise.stddev), 1e-12))
+
+
+def mean_size(distribution: NoiseName, stddev: float) -> float:
+    """E|noise|: √(2/π) of the deviation of a Gaussian, √½ of that of Laplace noise."""
+    return stddev * (math.sqrt(2 / math.pi) if distribution == "gaussian" else math.sqrt(0.5))
+
+
+def _choose(
+    gate: Gate,
+    covered: _Covered,
+    listed: Workload,
+    estimates: Sequence[NDArray[np.floating]],
+    *,
+    this: Round,
+) -> tuple[str, ...]:
+    """The candidate that the exponential mechanism picks among those that fit into the model."""
+    fits = covered.limit(gate.schema)
+    cells = np.array([_cells(gate, columns) for columns in listed.candidates], dtype=np.float64)
+    flat, penalties = np.concatenate(estimates, dtype=np.float32), this.distance * cells
+    score = DistanceFromModel(gate.schema, listed.candidates, flat, listed.weights, penalties)
+    candidates = CandidateColumns(listed.candidates, score, feasible=fits)
+    return gate.ask(candidates, spend=this.choice).value
+
+
+def _estimates(
+    model: MaxEntropy, gate: Gate, listed: Workload, n_rows: float
+) -> dict[tuple[str, ...], NDArray[np.floating]]:
+    """The model's count of every cell of each candidate, in the order of the candidates."""
+    place, sizes = {name: j for j, name in enumerate(gate.schema.names)}, gate.schema.sizes
+    tables = [tuple(map(place.__getitem__, columns)) for columns in listed.candidates]
+    inside = {table for table in tables if model.tree.covering(table) is not None}
+    apart = [table for table in tables if table not in inside]
+    n_drawn = records_drawn(n_rows)
+    # A fixed seed: what is drawn here is a function of released values and nothing else.
+    drawn = model.draw(n_drawn, np.random.default_rng(0))
+    counted = table_counts(drawn, sizes, apart, weight=n_rows / n_drawn)
+    ends = np.cumsum([math.prod(sizes[j] for j in table) for table in apart], dtype=np.int64)
+    parts = iter(np.split(counted, ends))
+    return {
+        names: model.marginal(table).reshape(-1) if table in inside else next(parts)
+        for names, table in zip(listed.candidates, tables, strict=True)
+    }
+
+
+def _moved(
+    gate: Gate,
+    winner: tuple[str, ...],
+    earlier: MaxEntropy,
+    before: NDArray[np.floating],
+    model: MaxEntropy,
+) -> float:
+    """By how many records, in L1, the model of the measured table changed.
+
+    What the earlier model said of a table that no clique held was counted in drawn records; as much
+    as their number may mislead by does not count.
+    """
+    table = tuple(gate.schema.names.index(name) for name in winner)
+    moved = float(np.abs(model.marginal(table).reshape(-1) - before).sum())
+    if earlier.tree.covering(table) is not None:
+        return moved
+    weight = model.total / records_drawn(model.total)
+    return max(0.0, moved - mean_size("gaussian", 1.0) * float(np.sqrt(before * weight).sum()))
+
+
+def _cells(gate: Gate, columns: Sequence[str]) -> int:
+    return math.prod(gate.schema.columns[name].size for name in columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveMethod(MarginalMethod):
+    """Options of a method that measures marginals of a workload in rounds.
+
+    Attributes:
+        degree: the workload is all marginals of so many columns; 3, or 2 for more than 25 columns,
+            by default.
+        target: only those that have this column.
+        workload: marginals instead, "age & job" or with a weight "age & job: 2.5".
+        priority: columns that matter; marginals count four times as much for each of them.
+    """
+
+    rounds: ClassVar[bool] = True
+
+    degree: Annotated[int, Field(ge=1)] | None = None
+    target: str = ""
+    workload: Names = ()
+    priority: Names = ()
+
+    def _workload(self, schema: Schema, *, pairs: bool = False) -> Workload:
+        """The workload; with `pairs` all pairs, where no option says what else is wanted."""
+        named, entries, target = self.priority, self.workload, self.target
+        degree = 2 if pairs and self.degree is None and not target else self.degree
+        return Workload.of(schema, degree=degree, target=target, entries=entries, priority=named)
+
+    def _in_rounds(
+        self,
+        gate: Gate,
+        merged: Merged,
+        known: Sequence[NoisyMarginal],
+        pace: Pace,
+        workload: Workload,
+        *,
+        bought: Fraction,
+    ) -> Model:
+        """The model after rounds that spend what pace says.
+
+        Args:
+            gate: states not merged.
+            merged: its columns, with groups of states.
+            known: tables measured before.
+            pace: how rounds spend.
+            workload: of the merged columns.
+            bought: what the known tables cost.
+        """
+        n_rows, view = known_rows(gate), gate.grouped(merged.groups)
+
+        def fit(marginals: Sequence[NoisyMarginal], warm: MaxEntropy | None) -> MaxEntropy:
+            cells = self._cells
+            return fit_of(merged, marginals, n_rows, warm=warm, steps=_STEPS, model_cells=cells)
+
+        marginals = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
+        return self._through(gate, marginals, n_rows)
+
 
 MEASURED = Fraction(9, 10)
 
@@ -74,7 +402,7 @@ class Aim(AdaptiveMethod):
         return (*one_ways, planned_rounds(schema, spend - bought, budget, self._cells))
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
-        """About 2 rounds a column, as seen at ε = 1 with δ (`understudy.families.effort`)."""
+        """About 2 rounds a column, as seen at ε = 1 with δ (`understudy.methods.base`)."""
         return expected_effort(
             schema,
             self._workload(schema),

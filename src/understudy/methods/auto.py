@@ -1,11 +1,176 @@
-"""What `auto` stands for, from public facts alone."""
+"""Options of a method: validated as they are given, and described as people read them.
+
+Every description comes from the method's own dataclass: types from its annotations, meanings from
+the `Attributes:` of its docstring or of the class that it has the option from.
+
+What `auto` stands for, from public facts alone.
+"""
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from understudy.families.fine_bins import fine_bins
+from pydantic import TypeAdapter, ValidationError
+
+from understudy.errors import MethodError, suggestion
+from understudy.methods.base import Method, Names
+from understudy.methods.binning import fine_bins
+from understudy.methods.registry import METHODS
 from understudy.schema import Schema
+
+_ENTRY = re.compile(r"^(\w+): (.*)$")
+_BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
+_PLAIN = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+
+
+def kind_of(name: str) -> type[Method]:
+    """A method by its name.
+
+    Raises:
+        MethodError: there is none of that name.
+    """
+    if type(name) is not str or name not in METHODS:
+        raise MethodError(
+            f"There is no method {name!r}{suggestion(name, METHODS)}; "
+            f"available: auto, {', '.join(METHODS)}."
+        )
+    return METHODS[name]
+
+
+def configure(name: str, options: Mapping[str, Any]) -> Method:
+    """A method with its options, validated by its own configuration.
+
+    Args:
+        name: name in the table of methods.
+        options: option → value; text is read as the option's type.
+
+    Raises:
+        MethodError: unknown method, unknown option, or a value that does not fit.
+    """
+    kind = kind_of(name)
+    known = [field.name for field in fields(kind)]
+    for option in options:
+        if option not in known:
+            raise MethodError(
+                f"The method {name} has no option {option!r}{suggestion(option, known)}; "
+                f"available: {', '.join(known)}."
+            )
+    try:
+        return _adapter(kind).validate_python(dict(options))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = first["loc"][0] if first["loc"] else "?"
+        said = first["msg"].removeprefix("Value error, ")
+        message = said[:1].lower() + said[1:]
+        raise MethodError(
+            f"The option {place!r} of the method {name} does not fit: {message}."
+        ) from None
+
+
+@cache
+def _adapter(kind: type[Method]) -> TypeAdapter[Method]:
+    return TypeAdapter(kind)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a method.
+
+    Attributes:
+        name: as it is given.
+        type: which values it may have, in words.
+        default: what stands if it is not given; None where that is nothing.
+        meaning: what it does.
+    """
+
+    name: str
+    type: str
+    default: Any
+    meaning: str
+
+
+def options_of(kind: type[Method]) -> tuple[Option, ...]:
+    """All options of a method, in the order of its configuration."""
+    hints = get_type_hints(kind, include_extras=True)
+    options = []
+    for field in fields(kind):
+        given = field.default if field.default_factory is MISSING else field.default_factory()
+        default = list(given) if isinstance(given, tuple) else given
+        words = _type_words(hints[field.name])
+        options.append(Option(field.name, words, default, _meaning(kind, field.name)))
+    return tuple(options)
+
+
+def _meaning(kind: type[Method], name: str) -> str:
+    """What the class, or the nearest above it that says something, writes of an attribute."""
+    for base in kind.__mro__:
+        entries = dict(_attributes(base.__dict__.get("__doc__") or ""))
+        if name in entries:
+            return entries[name]
+    return ""
+
+
+def _attributes(docstring: str) -> Iterator[tuple[str, str]]:
+    """Names and texts of the section `Attributes:` of a docstring in Google style."""
+    _, _, section = inspect.cleandoc(docstring).partition("\nAttributes:\n")
+    section = re.split(r"\n(?=\S)", section)[0]  # up to the next text at the margin
+    name, lines = "", list[str]()
+    for line in inspect.cleandoc(section).splitlines():
+        if entry := _ENTRY.match(line):
+            if name:
+                yield name, " ".join(lines)
+            name, lines = entry[1], [entry[2]]
+        elif line.strip():
+            lines.append(line.strip())
+    if name:
+        yield name, " ".join(lines)
+
+
+def _type_words(hint: Any) -> str:
+    """Which values a type allows, in words.
+
+    Example:
+        >>> _type_words(Literal["free", "split"]), _type_words(int | None)
+        ('free, split', 'whole number; or none')
+    """
+    if hint == Names:
+        return "list, with commas between"
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _type_words(parts[0]) + _bounds(parts[1:])
+    if origin in (Union, UnionType):
+        words = [_type_words(part) for part in parts if part is not NoneType]
+        return "; or ".join(words + ["none"] * (NoneType in parts))
+    if origin is Literal:
+        return ", ".join(map(str, parts))
+    return _collection_words(origin, parts) if parts else _PLAIN[hint]
+
+
+def _collection_words(origin: Any, parts: Sequence[Any]) -> str:
+    """The values of a tuple or a dictionary, in words."""
+    if origin is tuple:
+        return f"{len(parts)} × {_type_words(parts[0])}, with commas between"
+    return f"a mapping of names to {_type_words(parts[1])}; in Python only"
+
+
+def _bounds(extras: Sequence[Any]) -> str:
+    """The bounds of a number that a declaration states."""
+    stated = [rule for extra in extras for rule in getattr(extra, "metadata", ())]
+    bounds = [
+        f"{sign} {getattr(rule, name):g}"
+        for rule in stated
+        for name, sign in _BOUNDS.items()
+        if hasattr(rule, name)
+    ]
+    return (" " + " and ".join(bounds)) if bounds else ""
+
 
 AUTO_CELLS = 1_000
 """Cells of a full table that `auto` measures, at most."""

@@ -5,8 +5,8 @@ matter or the budget is very small.
 
 * **Measures** the one-way table of each column, with noise in every state and in the out-of-domain
   count. Columns are drawn by the nearest counts without negative ones. Numbers whose bins are the
-  default ones have fine bins (`families.fine_bins`) of which noise is taken
-  (`families.number_masses`), and lie within them as `models.within_bins` says.
+  default ones have fine bins (`methods.binning`) of which noise is taken
+  (`methods.noisy_marginals`), and lie within them as `models.numeric` says.
 * **Public**: the schema (levels, bounds, bins, structural zeros).
 * **Guarantee**: pure ε-DP with geometric or Laplace noise; (ε, δ)-DP through Gaussian DP (zCDP
   where ε is large) with discrete Gaussian noise when δ > 0. Both neighbouring relations. One-way
@@ -26,21 +26,23 @@ from fractions import Fraction
 from functools import partial
 from typing import ClassVar, Literal, final
 
-from understudy.families.bin_edges import numeric_columns
-from understudy.families.effort import known_rows
-from understudy.families.fine_bins import bins_for, coarse_again, fine_bins
-from understudy.families.group_states import numbers
-from understudy.families.measurement_plan import PlannedTable, announced, natural_noise
-from understudy.families.method import Beside, Facts, Method, Prepared, Tables
-from understudy.families.noise_room import records_per_noise
-from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.families.number_masses import number_masses
+from understudy.dp.budget import Accounting, Approximate, Budget
+from understudy.dp.calibration import NoiseName
+from understudy.dp.gate import Gate
+from understudy.mechanisms.tables import NoisyTables
+from understudy.methods.base import Beside, Facts, Method, Prepared, Tables, known_rows
+from understudy.methods.binning import (
+    bins_for,
+    coarse_again,
+    fine_bins,
+    numeric_columns,
+    records_per_noise,
+)
+from understudy.methods.merging import numbers
+from understudy.methods.noisy_marginals import NoisyMarginal, number_masses
+from understudy.methods.plan import PlannedTable, announced, natural_noise
 from understudy.models import Model, ProductModel
-from understudy.models.table_models import projected
-from understudy.privacy.accounting.budget import Accounting, Approximate, Budget
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.calibration import NoiseName
+from understudy.models.tables import projected
 from understudy.schema import Schema
 
 

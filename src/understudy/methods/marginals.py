@@ -2,9 +2,9 @@
 
 1. A noisy table of each column at `one_way_share` of the budget, more of it for columns of many
    states: ∝ states^(2/3), which minimises the summed L1 error. Numbers have as many bins as noise
-   allows for so many rows (`families.fine_bins`). A number line, if the release buys one, joins
-   its table (`families.state_counts`). Of a column of numbers, states whose counts noise explains
-   are empty (`models.held_states`), and long tails have a smooth shape (`models.number_tails`).
+   allows for so many rows (`methods.binning`). A number line, if the release buys one, joins
+   its table (`methods.noisy_marginals`). Of a column of numbers, states whose counts noise explains
+   are empty (`models.number_line`), and long tails have a smooth shape (`models.number_line`).
    Where noise leaves room for fewer cells than a table of two columns has, they are bought once
    more, in proportion to what is lacking: columns drawn from good tables are closer than pairs
    drowned in noise. That is divided ∝ states^(1/3), as much of the noise of many is smoothed away.
@@ -15,28 +15,28 @@
    those are made: noise does not add up in it.
    Bins of numbers that hold far more than their neighbours are divided and counted once more, for a
    sixteenth of the rest at most (an eighth where δ = 0): a heap on one value is kept
-   (`families.crowded_bins`).
+   (`methods.crowded_bins`).
 3. A table of each pair that a declared relation ties, at the cost of a round but without a choice;
    half of what rounds may cost buys these at most. With δ, how far ranks of ordered columns go
-   together, of all pairs at once, by the number of rows (`families.rank_agreement`).
-4. Rounds as in AIM (`families.adaptive_rounds`), fewer and dearer ones at first. A column in one
+   together, of all pairs at once, by the number of rows (`methods.ranks`).
+4. Rounds as in AIM (`methods.aim`), fewer and dearer ones at first. A column in one
    group tells nothing of a pair. Where noise leaves few cells (`TRIPLES_ROOM`), tables of three are
    no candidates, and first rounds are twice as dear: a cheap choice among many is mostly noise.
 5. The model of greatest entropy that fits all tables, regularised in proportion to the noise
-   (`models.graphical.max_entropy`), what ranks say of these (`families.ranked_tables`), and second
+   (`graphical.estimation`), what ranks say of these (`methods.ranks`), and second
    moments, if the release bought some. Within a group, states have the shape of their one-way
    table, shrunk towards a smooth one as far as noise makes it doubtful; which records take the
-   first states of a run follows columns measured with it (`models.graphical.run_places`).
+   first states of a run follows columns measured with it (`graphical.compression`).
    Numbers are drawn within fine bins by a density that keeps means and quantiles. Records exchange
-   values until ranks go together as measured (`models.graphical.rank_exchange`); of up to eight
-   times as many those stay that hold the tables of pairs (`models.graphical.balanced_records`).
+   values until ranks go together as measured (`graphical.rank_exchange`); of up to eight
+   times as many those stay that hold the tables of pairs (`graphical.sampling`).
 
 * **Public**: the schema with its bins and structural zeros, the options. States that differ in a
   structural zero, spikes and codes of absence are never merged with other values.
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
   with geometric noise otherwise; **add/remove and replace**. Merging states maps each record by
   itself and leaves every sensitivity as it is; the score is not monotone and is charged as such
-  (`understudy.privacy.selection.scores`).
+  (`understudy.mechanisms.selection_scores`).
 * **Costs** a count of the rows for each part of the workload, then seconds of fitting; they grow
   with rows and cells of the model, not with the domain.
 * **Choose it** for most tables: it is what `auto` takes beyond a handful of cells. **Do not**
@@ -59,31 +59,28 @@ from typing import Annotated, ClassVar, final
 import numpy as np
 from pydantic import Field
 
-from understudy.arrays import Floats
-from understudy.families.adaptive_rounds import AdaptiveMethod, Pace, expected_effort
-from understudy.families.crowded_bins import divided
-from understudy.families.effort import Effort, known_rows
-from understudy.families.fine_bins import bins_for, fine_bins
-from understudy.families.measurement_plan import (
+from understudy._arrays import Floats
+from understudy.dp.budget import Accounting, Budget, exact
+from understudy.dp.gate import Gate
+from understudy.dp.released import Groups
+from understudy.mechanisms.tables import NoisyTables
+from understudy.methods.aim import AdaptiveMethod, Pace, expected_effort
+from understudy.methods.base import Effort, Facts, Prepared, known_rows
+from understudy.methods.binning import bins_for, fine_bins, records_per_noise
+from understudy.methods.crowded_bins import divided
+from understudy.methods.marginal_based import measured_beside
+from understudy.methods.merging import Merged, coarse_groups, finer_runs, runs_spend, wide_numbers
+from understudy.methods.noisy_marginals import NoisyMarginal, fine_tables, number_masses
+from understudy.methods.plan import (
     PlannedTable,
     announced,
     planned_rounds,
     size_weights,
+    tied_pairs,
+    tied_spend,
 )
-from understudy.families.merged_columns import Merged, coarse_groups
-from understudy.families.method import Facts, Prepared
-from understudy.families.moment_tables import measured_beside
-from understudy.families.noise_room import records_per_noise
-from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.families.number_masses import fine_tables, number_masses
-from understudy.families.number_runs import finer_runs, runs_spend, wide_numbers
-from understudy.families.rank_agreement import planned_ranks, rank_products, ranks_spend, ranks_told
-from understudy.families.workload import tied_pairs, tied_spend
+from understudy.methods.ranks import planned_ranks, rank_products, ranks_spend, ranks_told
 from understudy.models import Model
-from understudy.privacy.accounting.budget import Accounting, Budget, exact
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.released import Groups
 from understudy.schema import Schema, is_ordered
 
 LEAST_BINS, MOST_BINS = 8, 48
@@ -180,7 +177,7 @@ class Marginals(AdaptiveMethod):
         return (f"{rare}{runs}.", *ranks_told(schema, self.ranks_share))
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
-        """About 2.5 rounds a column, as seen at ε = 1 with δ (`understudy.families.effort`)."""
+        """About 2.5 rounds a column, as seen at ε = 1 with δ (`understudy.methods.base`)."""
         schema = schema.with_bins(fine_bins(schema))
         return expected_effort(
             schema,

@@ -6,9 +6,9 @@
    yet connected, whose table is farthest (in L1) from that of independent columns.
 3. A noisy table of each pair of the tree.
 4. Among all distributions that fit the tables best, that of greatest entropy; records are drawn
-   from it (`models.graphical.max_entropy`).
+   from it (`graphical.estimation`).
 
-* **Numbers** whose bins are the default ones have fine bins in step 1 (`families.fine_bins`), and
+* **Numbers** whose bins are the default ones have fine bins in step 1 (`methods.binning`), and
   about as many runs of these as the default bins in steps 2 to 4. In declared bins all is as in the
   paper.
 * **Measures** a third of the budget each in steps 1, 2 and 3, in equal parts.
@@ -17,7 +17,7 @@
   exact.
 * **Guarantee**: (ε, δ)-DP with discrete Gaussian noise if δ > 0 (Gaussian DP accounting), pure ε-DP
   with geometric noise otherwise; **add/remove and replace**. The score has sensitivity 1 or 2 and
-  is not monotone (`understudy.privacy.selection.scores`).
+  is not monotone (`understudy.mechanisms.selection_scores`).
 * **Costs** one pass over the rows for the columns, one for all pairs; about a second for 50,000
   rows of 14 columns.
 * **Choose it** for a fast and plain model, or for very many columns. **Do not** choose it where
@@ -40,21 +40,19 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from understudy.families.effort import Effort, known_rows, pairs_effort
-from understudy.families.fine_bins import fine_bins
-from understudy.families.marginal_family import MarginalMethod, fit_of
-from understudy.families.measurement_plan import PlannedTable, planned, planned_choice
-from understudy.families.merged_columns import Merged, rare_groups
-from understudy.families.method import Facts, Prepared
-from understudy.families.noisy_marginal import NoisyMarginal
-from understudy.families.workload import small
+from understudy.dp.budget import Budget, split
+from understudy.dp.gate import Gate
+from understudy.graphical.estimation import MaxEntropy
+from understudy.mechanisms.selection import CandidateColumns
+from understudy.mechanisms.selection_scores import DistanceFromProduct
+from understudy.mechanisms.tables import NoisyTables
+from understudy.methods.base import Effort, Facts, Prepared, known_rows, pairs_effort
+from understudy.methods.binning import fine_bins
+from understudy.methods.marginal_based import MarginalMethod, fit_of
+from understudy.methods.merging import Merged, rare_groups
+from understudy.methods.noisy_marginals import NoisyMarginal
+from understudy.methods.plan import PlannedTable, planned, planned_choice, small
 from understudy.models import Model
-from understudy.models.graphical.max_entropy import MaxEntropy
-from understudy.privacy.accounting.budget import Budget, split
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.selection.scores import DistanceFromProduct
 from understudy.schema import Schema
 
 
@@ -99,7 +97,7 @@ class Mst(MarginalMethod):
         return (*self._planned_one_ways(fine, third, budget), *choices, *pairs)
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
-        """All pairs are counted once (`understudy.families.effort`)."""
+        """All pairs are counted once (`understudy.methods.base`)."""
         return pairs_effort(schema, self._cells)
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:

@@ -1,27 +1,332 @@
-"""Noisy measurements that leave with a release, so that others can compute with them."""
+"""Noisy measurements that leave with a release, so that others can compute with them.
+
+What a released value holds, in the terms in which a measurement stores it.
+
+Columns of the stored table of a measurement: what its numbers are of, and what they are.
+
+How sums of scores and of their products stand in a table: of what, times what, among whom.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, singledispatch
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.domain.domain import Domain
+from understudy.dp.released import (
+    Bins,
+    Choice,
+    ChosenParameters,
+    DrawnDistribution,
+    ExactStatistics,
+    GibbsDraws,
+    Groups,
+    KeptColumns,
+    Noise,
+    NoiseFamily,
+    NoisyCells,
+    NoisyHeaps,
+    NoisyLine,
+    NoisyMoment,
+    NoisyNodes,
+    NoisyProducts,
+    NoisyRanges,
+    NoisyRanks,
+    NoisySuccesses,
+    NoisyTable,
+    NoisyTotals,
+    PosteriorDraws,
+    Published,
+    Released,
+    UrnDraws,
+)
 from understudy.errors import ReleaseError
-from understudy.features.column_scores import Scores
-from understudy.privacy.noise_record import NoiseFamily
-from understudy.privacy.released import Bins, Groups, Noise, NoisyTable, Published, Released
-from understudy.release.measurement_content import content_of
-from understudy.release.measurement_kind import Kind
-from understudy.release.shape import NAME
-from understudy.release.stored_axes import count_name, stored_axes
-from understudy.schema import Schema
+from understudy.features.grids import HeapCells, LineCells
+from understudy.features.scores import CodedSquare, Scores
+from understudy.release.shape import NAME, Kind
+from understudy.schema import Domain, Schema
 from understudy.schema.coarsening import in_these_bins
+
+
+def product_axes(scores: Scores, schema: Schema) -> dict[str, tuple[str, ...]]:
+    """What a stored number is summed of: a score, times another, among which records."""
+    each = ("1", *scores.names)
+    among = dict.fromkeys(_absence(square) for square in scores.coded)
+    labels = (f"{name} = {schema.columns[name].labels[state]}" for name, state in among)
+    return {"score": each, "times": each, "among": ("all", *labels)}
+
+
+def product_codes(scores: Scores) -> NDArray[np.int64]:
+    """Codes of all sums: two places, each 0 for the constant 1, then a score; and among whom."""
+    order = scores.order
+    first, second = (place + 1 for place in scores.pairs)
+    constant, sums = np.zeros(1, dtype=np.int64), np.arange(1, len(scores) + 1)
+    squares = scores.numbers + 1
+    coded = np.array([square.place + 1 for square in scores.coded], dtype=np.int64)
+    left = order.joined((constant, np.zeros_like(sums), first, squares, coded))
+    right = order.joined((constant, sums, second, squares, coded))
+    places = {one: k for k, one in enumerate(dict.fromkeys(_absence(s) for s in scores.coded), 1)}
+    among = np.zeros(order.size, dtype=np.int64)
+    among[order.places[-1]] = [places[_absence(square)] for square in scores.coded]
+    size = len(scores) + 1
+    return np.asarray((left * size + right) * (len(places) + 1) + among)
+
+
+def pair_codes(n: int) -> NDArray[np.int64]:
+    """Codes of all pairs of n columns, first < second: two places."""
+    first, second = np.triu_indices(n, 1)
+    return np.asarray(first * n + second, dtype=np.int64)
+
+
+def _absence(square: CodedSquare) -> tuple[str, int]:
+    return square.column, square.state
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Content:
+    """Fields of a measurement that depend on the kind of value; they are explained there.
+
+    Attributes:
+        kind: of measurement.
+        columns: that it covers.
+        codes: of cells or nodes.
+        counts: in them.
+        outside: noisy number of records out of domain.
+        threshold: public threshold.
+        totals: single numbers.
+        of: columns that are summed, or that nodes fix; of sweeps and posteriors, what each is drawn
+            given.
+        bins: of numeric columns.
+        groups: of states.
+        ranks: score of each state of columns whose ranks are multiplied.
+    """
+
+    kind: Kind
+    columns: tuple[str, ...]
+    codes: NDArray[np.int64] = field(default_factory=_NONE.copy)
+    counts: NDArray[Any] = field(default_factory=_NONE.copy)
+    outside: float = 0.0
+    threshold: float | None = None
+    totals: Mapping[str, float] | None = None
+    of: tuple[str, ...] = ()
+    bins: Bins = field(default_factory=dict)
+    groups: Groups = field(default_factory=dict)
+    ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+
+@singledispatch
+def content_of(value: Published, schema: Schema) -> Content:
+    """The content of a released value.
+
+    Args:
+        value: what was paid for.
+        schema: the public schema of the release.
+    """
+    raise TypeError(f"no content is defined for {type(value).__name__}")
+
+
+@content_of.register
+def _(value: NoisyTable, schema: Schema) -> Content:
+    return replace(_full(Kind.TABLE, value), groups=value.groups)
+
+
+@content_of.register
+def _(value: DrawnDistribution, schema: Schema) -> Content:
+    return _full(Kind.DISTRIBUTION, value)
+
+
+def _full(kind: Kind, value: NoisyTable | NoisyLine | NoisyHeaps | DrawnDistribution) -> Content:
+    counts = value.counts.reshape(-1)
+    codes = np.arange(counts.size, dtype=np.int64)
+    bins = {} if isinstance(value, NoisyHeaps) else value.bins
+    return Content(kind, value.columns, codes, counts, float(value.outside), bins=bins)
+
+
+@content_of.register
+def _(value: NoisyLine, schema: Schema) -> Content:
+    return _full(Kind.LINE, value)
+
+
+@content_of.register
+def _(value: NoisyHeaps, schema: Schema) -> Content:
+    return _full(Kind.HEAPS, value)
+
+
+@content_of.register
+def _(value: NoisyCells, schema: Schema) -> Content:
+    cells = value.codes, value.counts, float(value.outside), value.threshold
+    return Content(Kind.CELLS, value.columns, *cells, bins=value.bins)
+
+
+@content_of.register
+def _(value: NoisyTotals, schema: Schema) -> Content:
+    totals = {"positive_cells": value.positive_cells, "positive_mass": value.positive_mass}
+    return Content(Kind.TOTALS, value.columns, outside=float(value.outside), totals=totals)
+
+
+@content_of.register
+def _(value: NoisySuccesses, schema: Schema) -> Content:
+    return Content(Kind.SUCCESSES, value.columns, totals={"successes": value.successes})
+
+
+@content_of.register
+def _(value: NoisyMoment, schema: Schema) -> Content:
+    if value.statistic == "scatter":
+        totals = {"scatter": float(value.values[0])}
+        return Content(Kind.SCATTER, value.columns, totals=totals, of=value.of, bins=value.bins)
+    codes = np.arange(value.values.size, dtype=np.int64)
+    kind = Kind.MEANS if value.statistic == "mean" else Kind.SUMS
+    return Content(kind, value.columns, codes, value.values, of=value.of, bins=value.bins)
+
+
+@content_of.register
+def _(value: NoisyProducts, schema: Schema) -> Content:
+    scores = Scores.of(schema, value.columns, value.complete, pure=value.pure)
+    codes = product_codes(scores)
+    return Content(Kind.PRODUCTS, value.columns, codes, value.values, of=value.complete)
+
+
+@content_of.register
+def _(value: NoisyRanks, schema: Schema) -> Content:
+    codes = pair_codes(len(value.columns))
+    content = Content(Kind.RANKS, value.columns, codes, value.values, bins=value.bins)
+    return replace(content, groups=value.groups, ranks=value.scores)
+
+
+@content_of.register
+def _(value: UrnDraws, schema: Schema) -> Content:
+    prior = {"prior": float(value.prior), "cells": value.n_cells}
+    totals = {**prior, "reinforced": value.reinforced}
+    return Content(Kind.DRAWS, value.columns, totals=totals, bins=value.bins)
+
+
+@content_of.register
+def _(value: GibbsDraws, schema: Schema) -> Content:
+    """Keys stand as in the option `keys`; what does not apply is left out of the totals."""
+    totals = {"prior": value.prior, "block": value.block}
+    return Content(
+        Kind.SWEEPS,
+        value.columns,
+        totals={name: float(number) for name, number in totals.items() if number is not None},
+        of=tuple(f"{name}<-{' & '.join(key)}" for name, key in value.keys.items()),
+        bins=value.bins,
+    )
+
+
+@content_of.register
+def _(value: NoisyNodes, schema: Schema) -> Content:
+    """Codes of nodes have one state more for each column, which says that it is open."""
+    binned = schema.with_bins(value.bins) if value.bins else schema
+    codes = np.zeros(len(value.states), dtype=np.int64)
+    for name, states in zip(value.columns, value.states.T, strict=True):
+        size = binned.columns[name].size
+        codes = codes * (size + 1) + np.where(states < 0, size, states)
+    return Content(
+        Kind.LEAF_SUMS if value.below else Kind.NODES,
+        value.below or value.columns,
+        codes,
+        value.counts,
+        float(value.outside),
+        totals=dict(value.totals) if value.totals else None,
+        of=value.columns if value.below else (),
+        bins=value.bins,
+    )
+
+
+@content_of.register
+def _(value: NoisyRanges, schema: Schema) -> Content:
+    """A one-way table if each range is a state; else codes of first and last states."""
+    binned = schema.with_bins(value.bins) if value.bins else schema
+    size = binned.columns[value.columns[0]].size
+    real = value.edges[:-1] < size
+    first, last = value.edges[:-1][real], np.minimum(value.edges[1:][real], size) - 1
+    alone = bool((first == last).all())
+    return Content(
+        Kind.TABLE if alone else Kind.RANGES,
+        value.columns,
+        first if alone else first * size + last,
+        value.counts[real],
+        float(value.outside),
+        bins=value.bins,
+    )
+
+
+@content_of.register
+def _(value: ChosenParameters, schema: Schema) -> Content:
+    totals = dict(zip(value.names, value.values, strict=True))
+    return Content(Kind.PARAMETERS, value.columns, totals=totals, bins=value.bins)
+
+
+@content_of.register
+def _(value: PosteriorDraws, schema: Schema) -> Content:
+    """Keys stand as in the option `network`."""
+    network = (f"{name}<-{' & '.join(key)}" if key else name for name, key in value.keys.items())
+    return Content(Kind.POSTERIOR, value.columns, of=tuple(network))
+
+
+_BARE = {Choice: Kind.CHOICE, KeptColumns: Kind.KEPT, ExactStatistics: Kind.EXACT}
+
+
+@content_of.register
+def _(value: Choice | KeptColumns | ExactStatistics, schema: Schema) -> Content:
+    return Content(_BARE[type(value)], value.columns)
+
+
+ANY = "(any)"
+
+
+def stored_axes(
+    kind: Kind,
+    columns: tuple[str, ...],
+    of: tuple[str, ...],
+    family: NoiseFamily,
+    schema: Schema,
+) -> dict[str, list[str]]:
+    """Columns of a stored table, each with the labels of its states."""
+    if kind is Kind.PRODUCTS:
+        scores = Scores.of(schema, columns, of, pure=family.is_laplace)
+        named = product_axes(scores, schema)
+        return {axis: _distinct(labels) for axis, labels in named.items()}
+    if kind is Kind.RANKS:
+        return {"score": list(columns), "times": list(columns)}
+    if kind is Kind.LINE:
+        return {columns[0]: _distinct(LineCells.of(schema, columns[0]).labels)}
+    if kind is Kind.HEAPS:
+        return {columns[0]: list(HeapCells.of(schema, columns[0]).labels)}
+    more = (ANY,) * kind.has_nodes
+    if kind is Kind.RANGES:
+        labels = _distinct(schema.columns[columns[0]].labels)
+        return {columns[0]: labels, f"{columns[0]} (last)": labels}
+    names = of if kind is Kind.LEAF_SUMS else columns
+    return {name: _distinct((*schema.columns[name].labels, *more)) for name in names}
+
+
+def count_name(kind: Kind, axes: Collection[str]) -> str:
+    """Name of the column of counts or sums, with underscores if a variable is called so."""
+    sums = dict.fromkeys((Kind.SUMS, Kind.PRODUCTS, Kind.RANKS), "sum")
+    name = (sums | {Kind.MEANS: "mean"}).get(kind, "count")
+    while name in axes:
+        name += "_"
+    return name
+
+
+def _distinct(labels: tuple[str, ...]) -> list[str]:
+    """Labels made distinct, should a code be spelled like a bin."""
+    result: dict[str, None] = {}
+    for label in labels:
+        distinct = label
+        while distinct in result:
+            distinct += "′"
+        result[distinct] = None
+    return list(result)
 
 
 def kept_columns(measurements: Sequence[Measurement]) -> tuple[str, ...]:

@@ -35,9 +35,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats, Integers
+from understudy._arrays import Floats, Integers
 from understudy.release.measurement import Measurement
-from understudy.release.measurement_kind import Kind
+from understudy.release.shape import Kind
 from understudy.schema import Schema, is_ordered
 
 ALARM: Final = 1e-3

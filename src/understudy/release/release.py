@@ -1,44 +1,124 @@
-"""A release: everything that is published, as one plain value, as a folder and in a notebook."""
+"""A release: everything that is published, as one plain value, as a folder and in a notebook.
+
+What follows from a release alone is worked out once, however many questions are put to it.
+
+A release does not change, so what was worked out from it holds for as long as it lives. It is kept
+with that one release: another, made by `dataclasses.replace` say, starts anew.
+
+What a notebook shows of a release: facts, and the first rows of its first set.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 
 import polars as pl
+from markupsafe import Markup
 
-from understudy import disk
-from understudy.arguments import kind_of, path_of
+from understudy import _storage
+from understudy._parallel import require_threads
+from understudy._validation import kind_of, path_of
+from understudy.dp.confidential import Internal
+from understudy.dp.guarantee import Guarantee
 from understudy.errors import ReleaseError
-from understudy.parallel import require_threads
-from understudy.privacy.accounting.guarantee import Guarantee
-from understudy.privacy.internal import Internal
-from understudy.release.amendment import before
-from understudy.release.bundle import (
+from understudy.release.consistency import is_of_this_version, require_rendered
+from understudy.release.decoding import FrameKind, require_frame, to_frame
+from understudy.release.folder import (
+    MANIFEST,
     UNWRITTEN,
     checksums,
     digest,
     lay_out,
     open_checked,
     publish,
+    require_key,
+    signer_of,
     write,
 )
-from understudy.release.decoding import FrameKind, require_frame, to_frame
-from understudy.release.exports.metadata_files import metadata_texts, row_files
-from understudy.release.exports.row_exports import FORMATS, formats_of, require_formats, write_rows
-from understudy.release.manifest import Manifest
+from understudy.release.load import MALFORMED, PAGES, Parts, read_parts
+from understudy.release.manifest import Manifest, before
 from understudy.release.measurement import Measurement
-from understudy.release.notebook_view import in_notebook
-from understudy.release.page_check import is_of_this_version, require_rendered
-from understudy.release.place import MANIFEST
-from understudy.release.reading import MALFORMED, PAGES, Parts, read_parts
-from understudy.release.release_signature import require_key, signer_of
+from understudy.release.metadata import metadata_texts, row_files
+from understudy.release.sets import PartedSets, first_parts, lazy, write_set
 from understudy.release.shape import Fault
-from understudy.release.synthetic_sets import PartedSets, first_parts, lazy, write_set
+from understudy.release.tables import FORMATS, formats_of, require_formats, write_rows
 from understudy.schema import Schema
+from understudy.schema.base import text_of
+
+Rest = ParamSpec("Rest")
+Found = TypeVar("Found")
+
+
+def once(
+    function: Callable[Concatenate[Release, Rest], Found],
+) -> Callable[Concatenate[Release, Rest], Found]:
+    """A function of a release and of names in it, worked out once for each of these.
+
+    Two threads may both work it out, and find the same.
+
+    Args:
+        function: without side effects; what it gives is changed by nobody, and is as small as what
+            is known of a few columns, since it is kept for as long as the release.
+    """
+    name = f"{function.__module__}.{function.__qualname__}"
+
+    @wraps(function)
+    def known(release: Release, /, *args: Rest.args, **kwargs: Rest.kwargs) -> Found:
+        key, kept = (name, *args, *kwargs.items()), release.worked_out
+        if key not in kept:
+            kept[key] = function(release, *args, **kwargs)
+        return cast("Found", kept[key])
+
+    return known
+
+
+_SHOWN_ROWS = 5
+_SHOWN_COLUMNS = 8
+_LONGEST = 40
+_REPORT = "For the report: release.save(“folder”), then open folder/report.html in a browser."
+
+
+def in_notebook(title: str, facts: Mapping[str, str], tables: Sequence[pl.DataFrame]) -> str:
+    """What a release is, and its first rows, as HTML for a notebook; every text escaped.
+
+    Args:
+        title: of the table.
+        facts: heading → text, such as method and guarantee.
+        tables: the synthetic tables; rows of the first are shown.
+    """
+    rows = Markup("").join(
+        Markup('<tr><th scope="row">{}</th><td style="text-align:left">{}</td></tr>').format(*fact)
+        for fact in facts.items()
+    )
+    head = Markup("<table><caption>{}</caption>{}</table>").format(title, rows)
+    return head + _first_rows(tables) + Markup("<p>{}</p>").format(_REPORT)
+
+
+def _first_rows(tables: Sequence[pl.DataFrame]) -> Markup:
+    """The first rows of the first set, without the columns beyond the first few."""
+    table = tables[0]
+    names = table.columns[:_SHOWN_COLUMNS]
+    more = ["…"] * (len(table.columns) > _SHOWN_COLUMNS)
+    rows = table[list(names)].head(_SHOWN_ROWS).rows()
+    lines = [_line("td", [*map(_short, row), *more]) for row in rows]
+    caption = f"First {len(rows)} synthetic rows" + " of the first set" * (len(tables) > 1)
+    return Markup("<table><caption>{}</caption>{}{}</table>").format(
+        caption, _line("th", [*names, *more]), Markup("").join(lines)
+    )
+
+
+def _line(tag: str, texts: Sequence[str]) -> Markup:
+    cell = Markup("<{0}>{1}</{0}>")
+    return Markup("<tr>{}</tr>").format(Markup("").join(cell.format(tag, text) for text in texts))
+
+
+def _short(value: object) -> str:
+    text = "" if value is None else text_of(value) if isinstance(value, bool) else str(value)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 @dataclass(frozen=True)
@@ -222,7 +302,7 @@ class Release:
             lay_out(place, lambda folder: write_rows(self.tables, self.schema, folder, formats))
         except UNWRITTEN as error:
             raise ReleaseError(
-                f"The files cannot be written to {str(place)!r}: {disk.reason(error)}; choose "
+                f"The files cannot be written to {str(place)!r}: {_storage.reason(error)}; choose "
                 "another place."
             ) from None
         return sorted(place.iterdir())

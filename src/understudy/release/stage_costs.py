@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from understudy.privacy.accounting.ledger import Entry
-from understudy.privacy.accounting.run_cost import RunCost
+from understudy.dp.accountant import Entry
+from understudy.dp.run_cost import RunCost
+from understudy.release.consistency import stated_budget
 from understudy.release.manifest import Manifest
-from understudy.release.promise_check import stated_budget
 
 
 def stage_costs(manifest: Manifest) -> tuple[Fraction, ...]:

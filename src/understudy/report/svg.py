@@ -17,7 +17,7 @@ from typing import Literal
 
 from markupsafe import Markup
 
-from understudy.report.number_text import clean
+from understudy.report.text import clean
 
 WIDTH = 340.0  # of a chart in a card, in points; it scales to its place, 1 point is about 1 pixel
 LETTER = 7.0  # width of a letter, on average

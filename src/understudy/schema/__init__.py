@@ -1,17 +1,20 @@
 """What is public about a table, declared before anyone looks at its rows."""
 
-from understudy.domain.cell_tree import Partition
-from understudy.domain.domain import Domain
-from understudy.domain.gibbs_keys import GibbsSweep
-from understudy.schema.calendar_columns import Calendar, Date, Datetime, Duration, Time
-from understudy.schema.columns import NUMERIC, Boolean, Categorical, Column, Ordinal, is_ordered
-from understudy.schema.given_schema import private_copy
-from understudy.schema.identifier_column import Identifier
-from understudy.schema.number_columns import Continuous, Integer
-from understudy.schema.relations import Relation
-from understudy.schema.schema import Schema
-from understudy.schema.structural_zeros import Range, Rule
-from understudy.schema.unit import Unit
+from understudy.schema.columns import (
+    NUMERIC,
+    Boolean,
+    Categorical,
+    Column,
+    Identifier,
+    Ordinal,
+    is_ordered,
+)
+from understudy.schema.constraints import Range, Relation, Rule
+from understudy.schema.domain import Domain
+from understudy.schema.numeric import Continuous, Integer
+from understudy.schema.partitions import GibbsSweep, Partition
+from understudy.schema.schema import Schema, Unit, private_copy
+from understudy.schema.temporal import Calendar, Date, Datetime, Duration, Time
 
 __all__ = [
     "NUMERIC",

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from pydantic import ValidationError
 
-from understudy.domain.domain import Domain
 from understudy.errors import SchemaError
 from understudy.schema.columns import NUMERIC, Categorical, Column
-from understudy.schema.structural_zeros import Rule
+from understudy.schema.constraints import Rule
+from understudy.schema.domain import Domain
 
 Groups = Mapping[str, tuple[int, ...]]
 """Column → group of each of its states, numbered from 0 without gaps."""

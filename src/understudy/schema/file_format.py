@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from understudy.schema.review import Reviewed
+from understudy.schema.base import Reviewed
 
 LINE_BYTES = 2**20
 """Most bytes of a line, the line break not counted; a longer one is malformed."""

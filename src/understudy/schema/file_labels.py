@@ -15,11 +15,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from understudy._validation import require_extra
 from understudy.errors import DataError
-from understudy.extras import require_extra
-from understudy.schema.cell_values import EXACT_INTEGER
+from understudy.schema.base import EXACT_INTEGER
 
-Code = int | float | str
+LabelCode = int | float | str
 Holds = Literal["numbers", "text", "days", "moments", "times", "durations"]
 
 STATISTICAL: Final[Mapping[str, str]] = MappingProxyType(
@@ -94,14 +94,14 @@ class VariableLabels:
     name: str
     label: str = ""
     holds: Holds = "numbers"
-    value_labels: Mapping[Code, str] = field(default_factory=dict)
-    missing_codes: tuple[Code, ...] = ()
+    value_labels: Mapping[LabelCode, str] = field(default_factory=dict)
+    missing_codes: tuple[LabelCode, ...] = ()
     missing_ranges: tuple[tuple[float, float], ...] = ()
     measure: Literal["", "nominal", "ordinal", "scale"] = ""
     written: str = ""
     decimals: int | None = None
 
-    def is_missing(self, code: Code) -> bool:
+    def is_missing(self, code: LabelCode) -> bool:
         """Whether a code says that there is no answer."""
         if code in self.missing_codes:
             return True
@@ -238,9 +238,9 @@ def _variable(name: str, bare: str, metadata: Any, kind: str, decoded: Any) -> V
     written = metadata.original_variable_types.get(bare) or ""
     is_text = metadata.readstat_variable_types.get(bare) == "string"
     holds: Holds = "text" if is_text else _holds(written, kind)
-    codes: list[Code] = []
+    codes: list[LabelCode] = []
     ranges: list[tuple[float, float]] = []
-    labels: dict[Code, str] = {}
+    labels: dict[LabelCode, str] = {}
     if holds in ("numbers", "text"):
         given = metadata.variable_value_labels.get(bare) or {}
         labels = {_code(code, is_text, decoded): decoded(label) for code, label in given.items()}
@@ -279,14 +279,14 @@ def _holds(written: str, kind: str) -> Holds:
     return _HOLDS["SAS" if kind in TAGGED else "SPSS"].get(bare, "numbers")
 
 
-def _code(value: Any, is_text: bool, decoded: Any) -> Code:
+def _code(value: Any, is_text: bool, decoded: Any) -> LabelCode:
     if isinstance(value, str):
         return str(decoded(value)) if is_text else f".{value}"
     whole = math.isfinite(value) and float(value).is_integer() and abs(value) <= EXACT_INTEGER
     return int(value) if whole else float(value)
 
 
-def _is_tag(code: Code, is_text: bool) -> bool:
+def _is_tag(code: LabelCode, is_text: bool) -> bool:
     return isinstance(code, str) and not is_text
 
 

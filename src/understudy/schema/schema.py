@@ -1,4 +1,13 @@
-"""The schema: everything that is public about a table before anyone looks at its rows."""
+"""The schema: everything that is public about a table before anyone looks at its rows.
+
+Who is protected: the unit whose rows a guarantee is about.
+
+Whether what a schema says of the number of rows fits together.
+
+Which population a table is of, whose ledger counts what its releases cost.
+
+A schema as a public function is given it (itself, or the path of its file); and a safe copy.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +18,70 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from understudy.arguments import require_text
-from understudy.domain.domain import Domain
+from understudy._validation import kind_of, require_text
 from understudy.errors import SchemaError, name_fault
 from understudy.schema import toml
-from understudy.schema.coarsening import (
-    Groups,
-    column_in_bins,
-    fits,
-    grouped_column,
-    grouped_rules,
-)
-from understudy.schema.columns import COLUMN_MODELS, AnyColumn, Column
-from understudy.schema.derived_columns import derived_faults
+from understudy.schema.base import Reviewed
+from understudy.schema.coarsening import Groups, column_in_bins, fits, grouped_column, grouped_rules
+from understudy.schema.columns import COLUMN_MODELS, AnyColumn, Column, Identifier
+from understudy.schema.constraints import Box, Range, Relation, Rule, rebinned, relation_boxes
+from understudy.schema.derived import derived_faults
+from understudy.schema.domain import Domain
 from understudy.schema.file_format import FileFormat
-from understudy.schema.identifier_column import Identifier
-from understudy.schema.ledger_binding import LedgerBinding
-from understudy.schema.relation_boxes import Box, rebinned, relation_boxes
-from understudy.schema.relations import Relation
-from understudy.schema.review import Reviewed
-from understudy.schema.row_numbers import row_faults
-from understudy.schema.structural_zeros import Range, Rule
-from understudy.schema.unit import Unit
+
+
+class Unit(BaseModel):
+    """Who is protected.
+
+    Attributes:
+        rows_per_unit: most rows that one protected unit (person, household) can have. Only 1 is
+            accepted: group accounting does not exist yet.
+        description: the unit in words.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    rows_per_unit: int = Field(default=1, ge=1, json_schema_extra={"maximum": 1})
+    description: str = ""
+
+    @model_validator(mode="after")
+    def _one_row(self) -> Unit:
+        if self.rows_per_unit > 1:
+            raise ValueError(
+                "rows_per_unit above 1 is not supported yet (the guarantee would need group "
+                "accounting); reduce the table to one row per protected unit and set it to 1"
+            )
+        return self
+
+
+def row_faults(rows: str, n_rows: int | None, row_limit: int | None) -> Iterator[str]:
+    """What is wrong with entries about the number of rows, a sentence each.
+
+    Args:
+        rows: "public" or "private".
+        n_rows: the public number.
+        row_limit: public upper limit of a private number.
+    """
+    if rows == "public" and n_rows is None:
+        yield 'rows = "public" needs n_rows, the public number of rows'
+    if rows == "private" and n_rows is not None:
+        yield (
+            'n_rows is for rows = "public"; with private rows the number is '
+            "bought from the budget (row_limit may bound it)"
+        )
+    if rows == "public" and row_limit is not None:
+        yield 'row_limit is for rows = "private"; rows = "public" has n_rows'
+
+
+class LedgerBinding(BaseModel):
+    """The population whose ledger governs the budget of this table.
+
+    Attributes:
+        population: its name in the ledger; "" for a table that no ledger governs. A schema that
+            names one is refused wherever the ledger cannot be reached.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    population: str = Field(default="", max_length=200)
 
 
 class Schema(BaseModel):
@@ -324,3 +375,28 @@ class Schema(BaseModel):
         inner: list[type[BaseModel]] = [Unit, LedgerBinding, FileFormat, Rule, Range, Relation]
         inner += COLUMN_MODELS
         return toml.json_schema(cls, *inner, title="Understudy table schema")
+
+
+def given_schema(schema: object) -> Schema:
+    """The schema, read from its file if a path is given.
+
+    Raises:
+        SchemaError: neither a schema nor a path, or the file cannot be read or is no schema.
+    """
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, str | Path):
+        return Schema.load(schema)
+    raise SchemaError(
+        "The schema must be a Schema, or the path of its TOML file, not "
+        f"{kind_of(schema)}; the data come first, then the schema."
+    )
+
+
+def private_copy(schema: Schema) -> Schema:
+    """An equal schema of which nothing is shared, made of the entries alone.
+
+    What was put beside the entries (a function in the place of a method, a value in the place of
+    one that is computed once) is left behind.
+    """
+    return Schema.model_validate(Schema.__pydantic_serializer__.to_python(schema, by_alias=True))

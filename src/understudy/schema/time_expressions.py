@@ -1,13 +1,13 @@
 """Times in texts as expressions that Polars runs over whole columns at once.
 
-Each says what the function of the same kind in `understudy.schema.time_texts` says of one text.
+Each says what the function of the same kind in `understudy.schema.temporal` says of one text.
 """
 
 from __future__ import annotations
 
 import polars as pl
 
-from understudy.schema.time_texts import CLOCK_SPAN, DAY_SECONDS, EMPTY_SPAN, ISO_SPAN, MOMENT, TIME
+from understudy.schema.temporal import CLOCK_SPAN, DAY_SECONDS, EMPTY_SPAN, ISO_SPAN, MOMENT, TIME
 
 FIRST_DAY, LAST_DAY = -719_528, 2_932_896
 """The first of January of the year 0 and the last of December of 9999, since 1970-01-01."""

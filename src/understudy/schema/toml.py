@@ -2,6 +2,18 @@
 
 The JSON Schema of the format has what the docstrings say about each entry. The docstrings'
 `Attributes:` sections are the one place where entries are explained; editors show them from here.
+
+How a schema's content stands on the page: lists in lines that are filled, small tables in one.
+
+A list takes one line where it fits, else as many as it fills: a level a line is more than anybody
+reads. Level lists that several columns share can stand once, under `[lists]`.
+
+The text of a schema, changed entry by entry: whatever else stands in it stays as it was written.
+
+A schema's file has comments, lists and defaults of its own, which a schema that was read does not
+know. So an entry is put where it belongs in the text itself. Where a table begins, and an entry
+ends, the reader of TOML says: a piece of text that it can read by itself, before a line that begins
+another one, is whole.
 """
 
 from __future__ import annotations
@@ -9,20 +21,140 @@ from __future__ import annotations
 import inspect
 import re
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import tomli_w
 from pydantic import BaseModel, ValidationError
 
-from understudy.arguments import path_of
+from understudy._validation import path_of
 from understudy.errors import SchemaError
-from understudy.schema.diagnosis import all_faults
-from understudy.schema.error_sentences import full_stop
-from understudy.schema.reference_forms import with_references
-from understudy.schema.references import resolved
-from understudy.schema.toml_layout import entry_text, laid_out, with_lists
+from understudy.schema.references import resolved, with_references
+from understudy.schema.validation import all_faults, full_stop
+
+LINE_LENGTH = 100
+_INDENT = "    "
+_IN_ONE_LINE = ("value_labels", "confirmed", "drafted")
+_SHARED_FROM = 24
+"""Characters of a list from which on a name for it is shorter to read."""
+
+
+class _Written(int):
+    """A value as it stands in the text. The writer takes it for a number, and writes its text.
+
+    Args:
+        text: TOML.
+    """
+
+    def __new__(cls, _text: str) -> Self:
+        """The number does not matter."""
+        return super().__new__(cls)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __str__(self) -> str:
+        return self._text
+
+
+def laid_out(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a schema, with values that TOML's writer writes as they should stand.
+
+    Args:
+        content: tables within tables; lists hold single values, or tables.
+    """
+    return {key: _laid_out(key, value) for key, value in content.items()}
+
+
+def entry_text(key: str, value: Any) -> str:
+    r"""One entry of a table as TOML, ending in a line break.
+
+    Example:
+        >>> entry_text("levels", ("f", "m"))
+        'levels = ["f", "m"]\n'
+    """
+    if isinstance(value, Mapping):
+        value = _Written(_in_one_line(value))
+    return tomli_w.dumps(laid_out({key: value}))
+
+
+def _laid_out(key: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        if value and (key in _IN_ONE_LINE or set(value) == {"list"}):
+            line = _in_one_line(value)
+            if key != "value_labels" or len(f"{key} = {line}") <= LINE_LENGTH:
+                return _Written(line)
+        return laid_out(value)
+    if isinstance(value, list | tuple):
+        if any(isinstance(item, Mapping) for item in value):
+            return [_laid_out("", item) for item in value]
+        return _Written(_filled(value, LINE_LENGTH - len(tomli_w.dumps({key: 0})) + 2))
+    return value
+
+
+def _in_one_line(table: Mapping[str, Any]) -> str:
+    inner = {
+        k: _Written(_in_one_line(v)) if isinstance(v, Mapping) else v for k, v in table.items()
+    }
+    entries = (tomli_w.dumps(laid_out({key: value})).strip() for key, value in inner.items())
+    return f"{{ {', '.join(entries)} }}"
+
+
+def _filled(values: Sequence[Any], room: int) -> str:
+    """A list of single values: in one line if there is room, else in lines that are full."""
+    texts = [line[len(_INDENT) : -1] for line in tomli_w.dumps({"x": values}).split("\n")[1:-2]]
+    if (line := f"[{', '.join(texts)}]") and len(line) <= room:
+        return line
+    return "\n".join(("[", *_lines(texts), "]"))
+
+
+def _lines(texts: Iterable[str]) -> Iterator[str]:
+    line = ""
+    for text in texts:
+        if line and len(_INDENT) + len(line) + len(text) + 2 > LINE_LENGTH:
+            yield _INDENT + line
+            line = ""
+        line = f"{line} {text}," if line else f"{text},"
+    yield _INDENT + line
+
+
+def with_lists(content: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of a schema in which longer level lists of several columns stand once.
+
+    A list is named after the first column that has it. Labels stand with it where all columns that
+    share it have the same.
+
+    Args:
+        content: of a whole schema, levels written out.
+    """
+    columns = {name: dict(column) for name, column in content["columns"].items()}
+    found = {name: _domain(column) for name, column in columns.items()}
+    shared = {domain: k for domain, k in Counter(found.values()).items() if domain and k > 1}
+    lists: dict[str, dict[str, Any]] = {}
+    names: dict[str, str] = {}
+    for name, column in columns.items():
+        if (domain := found[name]) in shared:
+            taken = {key: column.pop(key) for key in ("levels", "value_labels") if key in column}
+            if domain not in names:
+                names[domain] = name
+                lists[name] = taken
+            columns[name] = {**column, "levels": {"list": names[domain]}}
+    return {**content, **({"lists": lists} if lists else {}), "columns": columns}
+
+
+def _domain(column: Mapping[str, Any]) -> str:
+    """Levels and labels as one text; "" where they are few, or no list."""
+    if not isinstance(column.get("levels"), list | tuple):
+        return ""
+    levels = entry_text("levels", column["levels"])
+    labels = column.get("value_labels") or {}
+    text = levels + (entry_text("value_labels", labels) if labels else "")
+    return text if len(text) >= _SHARED_FROM else ""
+
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -186,3 +318,172 @@ def _attributes(docstring: str) -> dict[str, str]:
 
 def _unfolded(text: str) -> str:
     return " ".join(text.split())
+
+
+_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
+_ENTRY_LINE = re.compile(r"^[ \t]*[\w\"'-]", re.MULTILINE)
+_TRAILING = re.compile(r"(?:^[ \t]*(?:#[^\n]*)?\n)*\Z", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class SchemaText:
+    """The text of a schema that can be read.
+
+    Attributes:
+        pieces: what stands before the first table, then each table with what follows it.
+    """
+
+    pieces: tuple[str, ...] = field(repr=False)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The text in its pieces.
+
+        Args:
+            text: TOML.
+        """
+        return cls(tuple(_pieces(text if text.endswith("\n") else f"{text}\n", _TABLE)))
+
+    def __str__(self) -> str:
+        return "".join(self.pieces)
+
+    def block(self, *path: str) -> str:
+        """The table at a path as it is written, with its heading and the tables inside it.
+
+        Raises:
+            SchemaError: the table does not stand under a heading of its own.
+        """
+        self._place(path)
+        text = "".join(piece for own, piece in self._with_paths() if own[: len(path)] == path)
+        return text.removesuffix(_trailing(text))
+
+    def with_entries(self, path: Sequence[str], entries: Mapping[str, Any]) -> Self:
+        """The text with some entries of a table changed or added; None takes an entry out.
+
+        Args:
+            path: of the table, as ("columns", "age").
+            entries: name → value.
+
+        Raises:
+            SchemaError: the table does not stand under a heading of its own.
+        """
+        k = self._place(path)
+        text = self.pieces[k]
+        for key, value in entries.items():
+            text = _with_entry(text, key, value)
+        apart = [(*path, key) for key in entries]  # entries that have a table of their own
+        kept = list(self.pieces[:k])
+        kept.append(text)
+        for own, piece in self._with_paths()[k + 1 :]:
+            if any(own[: len(one)] == one for one in apart):
+                kept[-1] += _trailing(piece)
+            else:
+                kept.append(piece)
+        return type(self)(tuple(kept))
+
+    def with_block(self, path: Sequence[str], text: str) -> Self:
+        """The text with another one in the place of a table.
+
+        Args:
+            path: of the table.
+            text: TOML; or a comment, which takes the table out.
+
+        Raises:
+            SchemaError: the table does not stand under a heading of its own.
+        """
+        k, inside = self._place(path), tuple(path)
+        new = text.rstrip("\n") + "\n"
+        kept = [
+            (new if j == k else "") + _trailing(piece) if own[: len(inside)] == inside else piece
+            for j, (own, piece) in enumerate(self._with_paths())
+        ]
+        return type(self).of("".join(kept))
+
+    def _with_paths(self) -> list[tuple[tuple[str, ...], str]]:
+        """Each piece with its path; the tables of an array have a number behind its name."""
+        last: dict[str, int] = {}
+        found = []
+        for piece in self.pieces:
+            path = _path(piece)
+            if _is_array(piece) and path:
+                last[path[0]] = last.get(path[0], -1) + 1
+            if path and path[0] in last:
+                path = (path[0], str(last[path[0]]), *path[1:])
+            found.append((path, piece))
+        return found
+
+    def _place(self, path: Sequence[str]) -> int:
+        paths = [own for own, _ in self._with_paths()]
+        found = [k for k, own in enumerate(paths) if k and own == tuple(path)]
+        if not found:
+            raise SchemaError(
+                f"The schema has no table [{'.'.join(path)}] under a heading of its own; write it "
+                "so."
+            )
+        return found[0]
+
+
+def _pieces(text: str, begins: re.Pattern[str]) -> Iterator[str]:
+    """The text cut before each line at which a table, or an entry, can begin."""
+    places = [match.start() for match in begins.finditer(text)]
+    start = 0
+    for place in (*places, len(text)):
+        if place > start or place == len(text):
+            if _is_whole(text[start:place]):
+                yield text[start:place]
+                start = place
+        elif place == start == 0:
+            yield ""
+    if start < len(text):
+        yield text[start:]
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        tomllib.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_array(piece: str) -> bool:
+    """Whether a piece is one table of an array."""
+    match = _TABLE.match(piece)
+    return match is not None and piece[match.end() : match.end() + 1] == "["
+
+
+@lru_cache(4096)
+def _path(piece: str) -> tuple[str, ...]:
+    """The path in the heading of a piece; () without a heading."""
+    if not _TABLE.match(piece):
+        return ()
+    path: list[str] = []
+    # The heading is read alone; one that is cut off would not be whole.
+    for end in (match.end() for match in re.finditer(r"\]", piece)):
+        try:
+            table = tomllib.loads(piece[:end])
+        except tomllib.TOMLDecodeError:
+            continue
+        while table and isinstance(table, dict):
+            ((name, table),) = table.items()
+            path.append(name)
+        break
+    return tuple(path)
+
+
+def _with_entry(text: str, key: str, value: Any) -> str:
+    end = _trailing(text)
+    heading, *statements = _pieces(text[: len(text) - len(end)], _ENTRY_LINE)
+    new = "" if value is None else entry_text(key, value)
+    for k, statement in enumerate(statements):
+        if key in tomllib.loads(statement):
+            # Comments between this entry and the next one belong to the next one.
+            statements[k] = new + _trailing(statement)
+            new = ""
+    return "".join((heading, *statements, new, end))
+
+
+def _trailing(text: str) -> str:
+    """Empty lines and comments at the end of a piece: they belong to what follows it."""
+    match = _TRAILING.search(text)
+    return match[0] if match else ""

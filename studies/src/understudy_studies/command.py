@@ -15,8 +15,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from understudy.cli import console as console_module
 from understudy.cli.app import INTERRUPTED, Quiet
-from understudy.cli.terminal import escape, progress_bar
+from understudy.cli.console import escape
 from understudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def study(
     if out is None:
         raise StudyError("A study needs a folder for its results; give --out DIR.")
     try:
-        with progress_bar.progress(quiet=quiet) as tell:
+        with console_module.progress(quiet=quiet) as tell:
             page = run_study(chosen, out, reps=reps, jobs=jobs, seed=seed, progress=tell)
     except KeyboardInterrupt:
         _say_how_to_go_on(out)

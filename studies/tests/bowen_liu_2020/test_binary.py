@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import Table
-from understudy.models.bayesian.beta_binomial import Bernoulli
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.binomial_count import BinomialCount
-from understudy.privacy.mechanisms.records.urn import Urn
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
+from understudy.mechanisms.tables import BinomialCount
+from understudy.mechanisms.urn import Urn
+from understudy.papers.bayesian_models import Bernoulli
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 from understudy_studies.bowen_liu_2020 import BOWEN_LIU_1
 from understudy_studies.bowen_liu_2020.binary import simulation as binary
 from understudy_studies.bowen_liu_2020.binary import usable

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from understudy.inference.combining_rules import pool
+from understudy.inference.combining import pool
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.bowen_liu_2020 import BOWEN_LIU_1, BOWEN_LIU_2, BOWEN_LIU_3
 from understudy_studies.bowen_liu_2020.panels import Panel, spread

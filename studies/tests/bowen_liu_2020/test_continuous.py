@@ -9,18 +9,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.distributions import ContinuousLaplace
+from understudy.dp.perturbation import perturb
+from understudy.dp.randomness import SeededRandomness
+from understudy.mechanisms.sums import Moments
+from understudy.mechanisms.tables import NoisyTables
+from understudy.mechanisms.urn import Urn
 from understudy.models import TableModel
-from understudy.models.bayesian import normal
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.mechanisms.records.urn import Urn
-from understudy.privacy.mechanisms.sums.moments import Moments
-from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.papers import bayesian_models
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 from understudy_studies.bowen_liu_2020 import BOWEN_LIU_2, histograms
 from understudy_studies.bowen_liu_2020.continuous import claims as continuous_claims
 from understudy_studies.bowen_liu_2020.continuous import simulation as continuous
@@ -74,11 +74,11 @@ def test_one_repetition_of_a_normal_model_is_what_the_gate_gives(method, monkeyp
             Moments(["x"], calibration=calibration, mode="paper"), spend=Fraction(20)
         )
     )
-    theta = normal.posterior(
+    theta = bayesian_models.normal_posterior(
         np.array([[0.5 + total / 40]]), np.array([[scatter / 39]]), 40, rng, bounds=NUMERIC.bounds
     )
     mean, variance = continuous.mean_and_variance(
-        normal.predict(theta, 40, rng, bounds=NUMERIC.bounds)
+        bayesian_models.predict_normal(theta, 40, rng, bounds=NUMERIC.bounds)
     )
     assert found.mean == pytest.approx(mean, abs=1e-3)
     assert found.variance == pytest.approx(variance, abs=1e-3)

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import Table
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.mechanisms.sums.moments import Moments
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
+from understudy.mechanisms.sums import Moments
+from understudy.mechanisms.tables import NoisyTables
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 from understudy_studies.bowen_liu_2020 import BOWEN_LIU_3
 from understudy_studies.bowen_liu_2020.mixed import cellwise, population
 from understudy_studies.bowen_liu_2020.mixed import claims as mixed_claims

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.families.bin_rules import scott_bins
-from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.dp.distributions import ContinuousLaplace
+from understudy.dp.randomness import SeededRandomness
+from understudy.papers.histograms import scott_bins
 from understudy_studies.measures.grouped_histograms import bin_counts, bin_shares, draw_values
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.inference.combining_rules import pool
-from understudy.parallel import single_threaded
+from understudy._parallel import single_threaded
+from understudy.inference.combining import pool
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.bowen_liu_su_2021.simulation import (
     STEPS_SIMULATION,

@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy import pipeline
-from understudy.engine.coding import Coder
+import understudy as us
+from understudy.data.coding import Coder
 from understudy.errors import StudyError
-from understudy.evaluation.comparison import Comparison
-from understudy.pipeline import planning
+from understudy.evaluate.comparison import Comparison
 from understudy.release.decoding import decode
+from understudy.workflow import plan as plan_module
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.bowen_liu_su_2021 import STEPS_VOTER, STEPS_VOTER_CPS
 from understudy_studies.bowen_liu_su_2021.young_voters import (
@@ -84,7 +84,7 @@ def test_the_simulated_voters_have_the_printed_shares(voters):
 def test_the_table_is_as_large_and_as_empty_as_the_papers(voters):
     schema = population.schema()
     assert schema.domain.n_allowed == 1_290_240
-    assert pipeline.check(voters, schema).ok
+    assert us.check(voters, schema).ok
     assert voters.filter((pl.col("voted") == "yes") & (pl.col("registered") == "no")).is_empty()
     counts = voters.group_by(schema.names).len()["len"]
     assert 100 * (1 - len(counts) / 1_290_240) == pytest.approx(98.35, abs=0.1)
@@ -136,7 +136,7 @@ def test_printed_sums_follow_from_printed_numbers():
 def test_every_line_can_be_planned(name, table):
     """From the schema alone, at the smallest budget, as it is run."""
     found, line = voter_case.find(table), LINES[name]
-    plan = planning.plan(
+    plan = plan_module.plan(
         line.schema_for(found),
         epsilon=simulation.spent(Scenario(table, name, -2)),
         method=line.method,
@@ -173,7 +173,7 @@ def test_noise_is_of_the_stated_scale(name):
     """
     found, line = voter_case.find(voter_case.SIMULATED), LINES[name]
     one = Scenario(voter_case.SIMULATED, name, 2)
-    plan = planning.plan(
+    plan = plan_module.plan(
         line.schema_for(found),
         epsilon=simulation.spent(one),
         method=line.method,
@@ -404,7 +404,7 @@ def test_the_stand_in_has_about_as_many_cells():
 def test_the_real_rows_fit_their_schema():
     rows = standin.rows()
     assert rows.height == 5_497
-    assert pipeline.check(rows, standin.schema()).ok
+    assert us.check(rows, standin.schema()).ok
     assert rows.filter((pl.col("voted") == "yes") & (pl.col("registered") == "no")).is_empty()
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.evaluation.comparison import Comparison
-from understudy.parallel import single_threaded
+from understudy._parallel import single_threaded
+from understudy.evaluate.comparison import Comparison
 
 SCHEMA = us.Schema.loads(
     """

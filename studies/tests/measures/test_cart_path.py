@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.decision_trees import Greedy
+from understudy.papers.trees_greedy import Greedy
 from understudy_studies.measures.cart_path import GreedyFamily
 
 MEMBERS = tuple(

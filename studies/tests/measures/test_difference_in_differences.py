@@ -6,9 +6,9 @@ from scipy import stats
 from scipy.special import expit
 
 import understudy as us
-from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.utility.coefficients import interval_overlap
-from understudy.evaluation.utility.robust_regression import fit, fit_counts
+from understudy.evaluate.comparison import Comparison
+from understudy.evaluate.regression import interval_overlap
+from understudy.evaluate.robust_regression import fit, fit_counts
 from understudy_studies.measures.difference_in_differences import (
     Model,
     difference_overlaps,

@@ -7,17 +7,17 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.perturbation import perturb
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import NoisyTable
+from understudy.mechanisms.tables import NoisyTables
 from understudy.models import TableModel
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import NoisyTable
 from understudy.release.decoding import decode
 from understudy.schema import Domain, Schema
+from understudy.workflow.gates import open_gate
 from understudy_studies.measures.grouped_histograms import bin_counts, bin_shares, draw_values
 
 EDGES = np.linspace(-3, 4, 8)

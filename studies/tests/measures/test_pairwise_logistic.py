@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from understudy.evaluation.comparison import Comparison, distinct
-from understudy.evaluation.utility.discriminators import specks
+from understudy.evaluate.comparison import Comparison, distinct
+from understudy.evaluate.propensity import specks
 from understudy_studies.measures import pairwise_logistic
 from understudy_studies.measures.indicator_layout import Layout
 from understudy_studies.measures.pairwise_logistic import (

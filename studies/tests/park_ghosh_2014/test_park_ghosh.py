@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from understudy.engine import ExactCells
+from understudy.data import ExactCells
 from understudy.errors import StudyError
-from understudy.evaluation.risk.reidentification import uniqueness
-from understudy.pipeline import planning
-from understudy.privacy.mechanisms.records.imputers import Imputation
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.not_dp.l_diverse_gibbs import diverse_weights
+from understudy.evaluate.attacks import uniqueness
+from understudy.papers.gibbs_mechanisms import HashedRows
+from understudy.papers.imputation_draws import Imputation
+from understudy.papers.perturbed_gibbs import diverse_weights
 from understudy.schema import Schema
+from understudy.workflow import plan
 from understudy_studies import park_ghosh_2014
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.framework import public_files
@@ -300,7 +300,7 @@ def test_totals_are_a_thousandfold_for_what_is_paid_by_the_record():
 def test_every_method_can_be_planned(name, table):
     """From the schema alone, at the smallest budget."""
     line = LINES[name]
-    assert planning.plan(
+    assert plan.plan(
         patient_case.find(table).schema,
         epsilon=line.total(EPSILONS[0]),
         method=line.method,

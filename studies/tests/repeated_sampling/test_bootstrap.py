@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from understudy import pipeline
-from understudy.inference.estimates.estimators import Question
+import understudy as us
+from understudy.inference.estimators import Question
 from understudy_studies.all_studies import STUDIES, find
 from understudy_studies.framework.study import RunRecord
 from understudy_studies.repeated_sampling.bootstrap import population, simulation
@@ -36,7 +36,7 @@ def test_truth_is_what_a_crowd_shows(crowd, name):
 
 def test_samples_fit_the_schema():
     sample = population.sample(3_000, np.random.default_rng(3))
-    assert pipeline.check(sample, population.schema(3_000)).ok
+    assert us.check(sample, population.schema(3_000)).ok
 
 
 def test_probabilities_add_up():

@@ -9,11 +9,12 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy import cli, pipeline
+import understudy as us
+from understudy import cli
 from understudy.errors import MethodError
-from understudy.inference.choice import declarations
-from understudy.methods import METHODS
-from understudy.pipeline import planning
+from understudy.inference import analyze
+from understudy.methods.registry import METHODS
+from understudy.workflow import plan as plan_module
 from understudy_studies.repeated_sampling import coverage
 from understudy_studies.repeated_sampling.coverage import naive, population, simulation
 from understudy_studies.repeated_sampling.coverage.claims import findings
@@ -72,7 +73,7 @@ def test_a_set_in_which_x_does_not_vary_gives_no_slope():
 
 def test_samples_fit_the_schema():
     sample = population.sample(5_000, np.random.default_rng(3))
-    assert pipeline.check(sample, population.schema("private", 5_000)).ok
+    assert us.check(sample, population.schema("private", 5_000)).ok
 
 
 def test_every_method_is_in_the_study():
@@ -91,7 +92,7 @@ def test_every_method_is_in_the_study():
 
 
 def test_methods_that_need_public_rows_get_them(monkeypatch):
-    plan = planning.plan
+    plan = plan_module.plan
 
     def refusing(schema, **arguments):
         if arguments["method"] == "laplace" and schema.rows == "private":
@@ -100,7 +101,7 @@ def test_methods_that_need_public_rows_get_them(monkeypatch):
             raise MethodError(f"{arguments['method']} needs another table.")
         return plan(schema, **arguments)
 
-    monkeypatch.setattr(planning, "plan", refusing)
+    monkeypatch.setattr(plan_module, "plan", refusing)
     released = [one for one in simulation.scenarios() if one.method != simulation.REAL_ROWS]
     assert {(one.method, one.rows) for one in released} == {("laplace", "public")}
     assert simulation.left_out() == {
@@ -189,7 +190,7 @@ def test_poor_coverage_is_said():
 def little_advice(monkeypatch):
     """What to declare instead is looked for at the first refusal of each method alone: it takes a
     third of the time of all repetitions, and the study keeps nothing of it."""
-    seen, look = set(), declarations.declaration
+    seen, look = set(), analyze.declaration
 
     def first(release, estimand):
         method = release.manifest.method
@@ -198,7 +199,7 @@ def little_advice(monkeypatch):
         seen.add(method)
         return look(release, estimand)
 
-    monkeypatch.setattr(declarations, "declaration", first)
+    monkeypatch.setattr(analyze, "declaration", first)
 
 
 def test_the_study_runs_over_all_methods_from_the_command_line(

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from understudy.errors import StudyError
-from understudy.privacy.not_dp.record_weights import vector_weights
+from understudy.papers.record_weights import vector_weights
 from understudy.schema import Schema
 from understudy_studies import savitsky_williams_hu_2020
 from understudy_studies.all_studies import STUDIES

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from understudy.decision_trees import DepthTwo, Greedy, Stumps
+from understudy.papers.trees_exact import DepthTwo, Stumps
+from understudy.papers.trees_greedy import Greedy
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.runner import run_study

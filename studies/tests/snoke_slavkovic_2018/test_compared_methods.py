@@ -9,17 +9,18 @@ import pytest
 from scipy import stats
 from scipy.special import log_softmax, softmax
 
-from understudy.decision_trees import Greedy, Stumps
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.inference.private_regression import coefficients
-from understudy.models.bayesian.general_location import Mixture, Statistics
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.records.urn import Urn
-from understudy.privacy.mechanisms.sums.linear_regression import Regression
-from understudy.privacy.mechanisms.sums.moments import Moments
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.selection.exponential_mechanism import select
+from understudy.mechanisms.regression import Regression
+from understudy.mechanisms.selection import select
+from understudy.mechanisms.sums import Moments
+from understudy.mechanisms.urn import Urn
+from understudy.papers.bayesian_models import LocationStatistics, Mixture
+from understudy.papers.trees_exact import Stumps
+from understudy.papers.trees_greedy import Greedy
+from understudy.workflow.gates import open_gate
 from understudy_studies.snoke_slavkovic_2018 import (
     candidates,
     comparators,
@@ -271,7 +272,7 @@ def test_one_repetition_of_noisy_bayes_is_what_the_gate_gives():
     moments = gate.ask(Moments(["x1", "x2"], [], mode="paper"), spend=Fraction(20))
     first, second, xx, xy, yy = (float(np.ravel(one.value.values)[0]) for one in moments)
     model = Mixture(comparators.bounds_of(4.0), np.ones((1, 2), bool), np.ones(1, bool))
-    statistics = Statistics(
+    statistics = LocationStatistics(
         np.array([[float(N_ROWS)]]),
         np.array([[[first, second]]]),
         np.array([[[xx, xy], [xy, yy]]]),

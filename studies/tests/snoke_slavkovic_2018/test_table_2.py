@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from understudy.decision_trees import Greedy, pmse
+from understudy.papers.trees_greedy import Greedy, pmse
 from understudy_studies.all_studies import STUDIES
 from understudy_studies.framework.claim_verdicts import UNEXPLAINED
 from understudy_studies.framework.result_curves import Curves

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from understudy.engine import Table
-from understudy.engine.reading import delimited, text_lines, text_records
-from understudy.engine.reading.delimited import Delimited, is_delimited
-from understudy.engine.reading.readers import open_rows
-from understudy.engine.reading.text_records import MALFORMED, cells_of, decoded
+from understudy.data import Table, csv
+from understudy.data.csv import MALFORMED, Delimited, cells_of, decoded, is_delimited
+from understudy.data.sources import open_rows
 from understudy.schema import Schema
 from understudy.schema.file_format import RECORD_LINES, FileFormat
 
@@ -122,8 +120,8 @@ BODIES = st.lists(st.sampled_from(WHOLE), max_size=6) | st.lists(
 @given(BODIES.map(b"".join), st.sampled_from(FORMS), st.sampled_from([1, 3, 16, 2**22]))
 def test_every_record_is_what_a_slow_reader_makes_of_it_alone(tmp_path, body, form, block):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_lines, "BLOCK_BYTES", block)
-        patch.setattr(text_records, "_CELLS_AT_ONCE", max(1, block // 8))
+        patch.setattr(csv, "BLOCK_BYTES", block)
+        patch.setattr(csv, "_CELLS_AT_ONCE", max(1, block // 8))
         path = tmp_path / "a.csv"
         separator = form.separator or ","
         path.write_bytes(separator.join("xy").encode() + b"\n" + body)
@@ -163,9 +161,9 @@ LONGEST = 40
 )
 def test_lines_that_are_too_long_are_malformed_and_never_held(tmp_path, lines, block, ends):
     with pytest.MonkeyPatch.context() as patch:
-        for module in (text_lines, delimited, text_records):
+        for module in (csv, csv, csv):
             patch.setattr(module, "LINE_BYTES", LONGEST)
-        patch.setattr(text_lines, "BLOCK_BYTES", block)
+        patch.setattr(csv, "BLOCK_BYTES", block)
         body = b"\n".join(lines) + b"\n" * ends
         path = tmp_path / "a.csv"
         path.write_bytes(b"x\n" + body)
@@ -178,7 +176,7 @@ def test_lines_that_are_too_long_are_malformed_and_never_held(tmp_path, lines, b
         ]
         assert [cell for (cell,) in found] == expected
         with path.open("rb") as stream:
-            held = [len(piece) for piece in text_lines.pieces(path, stream)]
+            held = [len(piece) for piece in csv.pieces(path, stream)]
         assert max(held) <= LONGEST + block + 1
 
 

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.engine.reading.json_lines import JsonLines, is_json_lines
-from understudy.engine.reading.python_objects import UNLIKE
-from understudy.engine.reading.text_records import MALFORMED
-from understudy.engine.steward.check import check
+from understudy.data.csv import MALFORMED
+from understudy.data.frames import UNLIKE
+from understudy.data.jsonl import JsonLines, is_json_lines
 from understudy.errors import DataError
 from understudy.schema import Schema
+from understudy.steward.check import check
 
 AGES = Schema.loads(
     '[columns.age]\nkind = "integer"\nlower = 0\nupper = 120\nmissing = [""]\nreviewed = true'

@@ -10,8 +10,8 @@ import polars.selectors as cs
 import pyarrow as pa
 import pytest
 
-from understudy.engine.reading.python_objects import UNLIKE
-from understudy.engine.reading.readers import open_rows
+from understudy.data.frames import UNLIKE
+from understudy.data.sources import open_rows
 from understudy.errors import DataError
 
 SECRET = "Aurelia-4711"

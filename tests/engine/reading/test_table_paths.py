@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from made_workbook import fault, number, text, write_workbook
-from understudy.engine.reading.readers import open_rows
+from understudy.data.sources import open_rows
 from understudy.errors import DataError
 from understudy.schema import Schema
 

@@ -8,8 +8,8 @@ import zipfile
 import pyarrow as pa
 import pytest
 
-from understudy.engine.reading import text_lines
-from understudy.engine.reading.readers import open_rows
+from understudy.data import csv
+from understudy.data.sources import open_rows
 from understudy.errors import DataError
 
 TEXT = b"a,b\n" + b"1,x\n2,y\n" * 400
@@ -50,7 +50,7 @@ def test_a_compressed_text_is_the_text(ending, tmp_path):
     rows = open_rows(path)
     assert rows.count() == 800
     assert rows.lazy.head(2).collect().rows() == [("1", "x"), ("2", "y")]
-    text = list(text_lines.pieces(path, text_lines.opened(path)))
+    text = list(csv.pieces(path, csv.opened(path)))
     assert b"".join(text) == TEXT
 
 

@@ -9,15 +9,14 @@ import polars as pl
 import pytest
 
 from made_workbook import day, fault, number, text, truth, write_workbook
-from understudy.engine.reading import sheet_width
-from understudy.engine.reading.readers import open_rows
-from understudy.engine.reading.sheet_width import narrowed
-from understudy.engine.reading.text_records import MALFORMED
-from understudy.engine.reading.workbook import premises_of_sheet
-from understudy.engine.steward.check import check
-from understudy.engine.steward.schema_draft import draft
+from understudy.data import excel
+from understudy.data.csv import MALFORMED
+from understudy.data.excel import narrowed, premises_of_sheet
+from understudy.data.sources import open_rows
 from understudy.errors import DataError
 from understudy.schema import Schema
+from understudy.steward.check import check
+from understudy.steward.draft import draft_schema
 
 pytest.importorskip("fastexcel", reason="the extra files is not installed")
 
@@ -139,7 +138,7 @@ def test_cells_without_a_value_stay_so_where_a_sheet_is_written_anew(n_faults, t
     """A row is read alike, whether another one has a cell far away or not."""
     path = tmp_path / "a.xlsx"
     faults = [number(1), text("u")]
-    faults += [at(sheet_width._letters(3 + k), fault("#N/A")) for k in range(n_faults)]
+    faults += [at(excel._letters(3 + k), fault("#N/A")) for k in range(n_faults)]
     write_workbook(path, [HEAD, *ROWS, faults])
     alone = read(path)
     write_workbook(path, [HEAD, *ROWS, faults, [number(1), text("u"), at("XFD", truth(1))]])
@@ -175,11 +174,11 @@ def test_cells_that_do_not_say_where_they_are_follow_each_other(tmp_path):
 
 @pytest.mark.parametrize("last", [1, 26, 27, 89, 702, 703, 16_384])
 def test_columns_beyond_a_letter_are_found(last):
-    far = sheet_width._beyond(sheet_width._letters(last))
+    far = excel._beyond(excel._letters(last))
     for number_ in (1, 26, 27, 52, 53, 88, 90, 676, 677, 701, 702, 703, 704, 16_383, 16_384):
-        place = f'<c r="{sheet_width._letters(number_)}7">'.encode()
+        place = f'<c r="{excel._letters(number_)}7">'.encode()
         assert bool(far.search(place)) == (number_ > last)
-        assert sheet_width._number(sheet_width._letters(number_)) == number_
+        assert excel._number(excel._letters(number_)) == number_
 
 
 def test_wide_formats_are_said_to_be():
@@ -192,7 +191,7 @@ def test_a_draft_and_a_check_tell_of_rows_with_a_cell_beside_the_columns(tmp_pat
     path = tmp_path / "a.xlsx"
     beside = [number(1), text("u"), text("beside")]
     write_workbook(path, [HEAD, *ROWS * 50, beside, beside])
-    text_of_draft = draft(str(path))
+    text_of_draft = draft_schema(str(path))
     assert "\\u0000" not in text_of_draft
     schema = Schema.loads(text_of_draft)
     assert schema.columns["y"].levels == ("u", "v")

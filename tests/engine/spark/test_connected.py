@@ -15,10 +15,10 @@ warnings.simplefilter("ignore")
 import numpy as np
 from pyspark.sql import SparkSession, functions as F
 import understudy as us
-from understudy.engine import Table
-from understudy.engine.spark.connect_plan import premises_of_relation
-from understudy.engine.spark.session import opened
-from understudy.engine.spark.spark_rows import SparkRows
+from understudy.data import Table
+from understudy.spark.plan import premises_of_relation
+from understudy.spark.rows import opened
+from understudy.spark.rows import SparkRows
 from understudy.errors import DataError
 
 schema = us.Schema.loads("""

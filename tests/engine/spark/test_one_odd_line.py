@@ -7,8 +7,7 @@ import pytest
 
 import understudy as us
 from one_cell_a_record import assert_one_cell_a_record
-from understudy.engine.spark.session import opened
-from understudy.engine.spark.spark_rows import SparkRows
+from understudy.spark.rows import SparkRows, opened
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine.spark import part_files
-from understudy.engine.spark.jobs import Limits
-from understudy.engine.spark.part_files import PartFiles
-from understudy.pipeline import drawn_parts, set_drawing
-from understudy.release import reading, synthetic_sets
+from understudy.release import load, sets
+from understudy.spark import rows
+from understudy.spark.jobs import Limits
+from understudy.spark.rows import PartFiles
+from understudy.workflow import synthesize
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 
@@ -79,13 +79,13 @@ def test_tasks_write_what_one_process_writes(spark, tmp_path, kind):
 
 def test_files_are_sent_where_the_folder_is_not_shared(spark, tmp_path, monkeypatch):
     sent = []
-    write = part_files._write
+    write = rows._write
     monkeypatch.setattr(
-        part_files,
+        rows,
         "_write",
         lambda content, file, place: (sent.append(file.name), write(content, file, place)),
     )
-    monkeypatch.setattr(part_files, "_written", unshared)
+    monkeypatch.setattr(rows, "_written", unshared)
     there, here = written(spark, tmp_path, room=1)
     assert there == here
     assert len(sent) == 4
@@ -93,7 +93,7 @@ def test_files_are_sent_where_the_folder_is_not_shared(spark, tmp_path, monkeypa
 
 def unshared(make, files, _unfinished, i):
     """As `_written` where the driver's folder is not there."""
-    return part_files._made(make, i)
+    return rows._made(make, i)
 
 
 def test_what_tasks_do_not_write_is_left_to_the_caller(spark, tmp_path):
@@ -104,7 +104,7 @@ def test_what_tasks_do_not_write_is_left_to_the_caller(spark, tmp_path):
 
 @pytest.fixture
 def short_parts(monkeypatch):
-    for module in (synthetic_sets, set_drawing, reading):
+    for module in (sets, synthesize, load):
         monkeypatch.setattr(module, "PART_ROWS", 64)
 
 
@@ -119,7 +119,7 @@ def test_a_release_of_a_data_frame_is_written_by_tasks(spark, tmp_path, short_pa
     frame = spark.read.parquet(str(tmp_path / "rows.parquet"))
     release = us.synthesize(frame, schema, **asked)
     parts = release.tables.part
-    assert isinstance(parts, drawn_parts.DrawnParts)
+    assert isinstance(parts, synthesize.DrawnParts)
     used = []
     release.tables._elsewhere = Lost() if closed else Noted(release.tables._elsewhere, used)
     there = release.save(tmp_path / "there")

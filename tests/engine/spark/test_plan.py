@@ -5,10 +5,9 @@ import tempfile
 import pytest
 
 import understudy as us
-from understudy.engine.spark.cluster import DISK, LOGS, NETWORK, PAGES, lacking_settings
-from understudy.engine.spark.cluster import premises_of_cluster as premises
-from understudy.engine.spark.plan import premises_of_plan
 from understudy.errors import DataError
+from understudy.spark.plan import DISK, LOGS, NETWORK, PAGES, lacking_settings, premises_of_plan
+from understudy.spark.plan import premises_of_cluster as premises
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 
@@ -161,9 +160,7 @@ def test_settings_that_leave_a_cluster_open_are_named():
 
 def test_an_open_cluster_is_refused_unless_it_is_trusted(table, monkeypatch):
     assert premises(table, connected=False, trusted=True).conditions == ()
-    monkeypatch.setattr(
-        "understudy.engine.spark.cluster.lacking_settings", lambda _set_to: [DISK, LOGS]
-    )
+    monkeypatch.setattr("understudy.spark.plan.lacking_settings", lambda _set_to: [DISK, LOGS])
     with pytest.raises(DataError, match=r"spark\.io\.encryption\.enabled=true; spark\.eventLog"):
         us.synthesize(table, SCHEMA, epsilon=1)
     asked = {"epsilon": 1, "trusted_cluster": True, "method": "independent"}

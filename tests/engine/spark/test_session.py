@@ -5,11 +5,10 @@ import pytest
 from typer.testing import CliRunner
 
 import understudy as us
-from understudy.cli import app
-from understudy.engine import Table
-from understudy.engine.spark.session import opened
-from understudy.engine.spark.spark_rows import SparkRows
+from understudy.cli.app import app
+from understudy.data import Table
 from understudy.errors import DataError, MethodError
+from understudy.spark.rows import SparkRows, opened
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 
@@ -126,7 +125,7 @@ def test_decimal_commas_and_folders_of_texts_are_read_as_well(spark, tmp_path):
 
 
 def test_without_spark_there_is_no_table(places, monkeypatch):
-    monkeypatch.setattr("understudy.engine.spark.session.find_spec", lambda _name: None)
+    monkeypatch.setattr("understudy.spark.rows.find_spec", lambda _name: None)
     with pytest.raises(MethodError, match=r"install understudy\[spark\]"):
         opened("words", SCHEMA)
 

@@ -13,15 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 
 import understudy as us
-from understudy.engine import Table, summed_rows
-from understudy.engine.passes import CodingPass
-from understudy.engine.spark import spark_rows
-from understudy.engine.spark.jobs import Limits, packed, passed, unpacked
-from understudy.engine.spark.spark_rows import SparkRows
-from understudy.engine.table_counts import TableCounts
+from understudy.data import Table, base
+from understudy.data.base import TableCounts
+from understudy.data.passes import CodingPass
 from understudy.errors import DataError, MethodError
-from understudy.features.column_scores import Scores
-from understudy.features.line_cells import LineCells
+from understudy.features.grids import LineCells
+from understudy.features.scores import Scores
+from understudy.spark import rows as rows_module
+from understudy.spark.jobs import Limits, packed, passed, unpacked
+from understudy.spark.rows import SparkRows
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 
@@ -141,7 +141,7 @@ def test_every_pass_sums_what_the_in_process_engine_does(spark, folder, shape, m
     assert not there.has_records
     scores = Scores.of(SCHEMA, ("a", "b`. c", "real"))
     lines = {name: LineCells.of(SCHEMA, name) for name in ("real", "money", "moment")}
-    monkeypatch.setattr(summed_rows, "WIDE_CELLS", 400)  # the last one by its cells
+    monkeypatch.setattr(base, "WIDE_CELLS", 400)  # the last one by its cells
     asked = [(0, 1), (3, 0), (4,), (2, 5, 6), (0, 1, 2, 3)]
     assert there.total().expose() == here.total().expose()
     assert same(there.count(asked).expose(), here.count(asked).expose())
@@ -187,7 +187,7 @@ def test_a_table_that_was_counted_is_known_and_long_messages_come_from_few_tasks
         limits.append(asked)
         return passed(frame, begun, asked)
 
-    monkeypatch.setattr(spark_rows, "passed", noted)
+    monkeypatch.setattr(rows_module, "passed", noted)
     there = SparkRows(spark.read.parquet(str(folder)), SCHEMA)
     here = Table(folder, SCHEMA)
     asked = [(0, 1), (2, 0), (1,)]  # all counted with each column by itself
@@ -197,7 +197,7 @@ def test_a_table_that_was_counted_is_known_and_long_messages_come_from_few_tasks
     assert same(there.count(asked).expose(), here.count(asked).expose())
     assert same(there.count(asked[:1]).expose(), here.count(asked[:1]).expose())
     assert limits == [Limits(4)] * 2
-    monkeypatch.setattr(spark_rows, "MOST_AHEAD", 20)  # of 21 pairs
+    monkeypatch.setattr(rows_module, "MOST_AHEAD", 20)  # of 21 pairs
     one = SparkRows(there._frame, SCHEMA)
     assert len(limits) == 3
     assert same(one.count([(0, 1)]).expose(), here.count([(0, 1)]).expose())

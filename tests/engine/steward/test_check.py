@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.engine.reading.column_types import require_columns
-from understudy.engine.reading.readers import open_rows
-from understudy.engine.steward.check import CheckReport, Finding, check
+from understudy.data.rows import require_columns
+from understudy.data.sources import open_rows
 from understudy.errors import DataError
 from understudy.schema import Schema
 from understudy.schema.file_format import FileFormat
+from understudy.steward.check import CheckReport, Finding, check
 
 SCHEMA = Schema.loads("""
 [columns.sex]

@@ -5,8 +5,8 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy import Schema
 from understudy.errors import SchemaError
+from understudy.schema import Schema
 
 BOOK = """variable,label,code,value,missing,type,lower,upper
 sex,Sex,1,male,,,,

@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine.reading.table_rows import Rows
-from understudy.engine.steward import found_rules
-from understudy.engine.steward.check import check
-from understudy.engine.steward.schema_draft import draft
+from understudy.data.rows import Rows
 from understudy.schema import Continuous, Integer, Schema
-from understudy.schema.column_base import LevelMap
+from understudy.schema.base import LevelMap
+from understudy.steward import found_rules
+from understudy.steward.check import check
+from understudy.steward.draft import draft_schema
 
 RNG = np.random.default_rng(23)
 N = 1_500
@@ -27,7 +27,7 @@ BORN = [
 
 def found(**columns):
     """The declared columns of a draft, and the draft."""
-    text = draft(pl.DataFrame(columns))
+    text = draft_schema(pl.DataFrame(columns))
     return Schema.loads(text).declared, text
 
 
@@ -130,7 +130,7 @@ def test_near_rules_of_few_rows_get_no_rule():
 
 def test_a_found_rule_that_no_source_confirms_makes_the_guarantee_conditional(tmp_path):
     rows = pl.DataFrame({"q1": A, "q2": TOWN, "q3": np.where(A < 200, "low", "high")})
-    text = draft(rows).replace("reviewed = false", "reviewed = true")
+    text = draft_schema(rows).replace("reviewed = false", "reviewed = true")
     schema = Schema.loads(text.replace('source = ""', 'source = "codebook"'))
     columns = {
         name: one.model_copy(

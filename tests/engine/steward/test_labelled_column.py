@@ -5,9 +5,9 @@ import math
 import pandas as pd
 import pytest
 
-from understudy.engine.steward.check import check
-from understudy.engine.steward.schema_draft import draft
 from understudy.schema import Schema
+from understudy.steward.check import check
+from understudy.steward.draft import draft_schema
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="the extra files is not installed")
 
@@ -17,7 +17,7 @@ N = 60
 def drafted(path, values, **options):
     """The drafted column of a file of SPSS with one variable, and the whole text."""
     pyreadstat.write_sav(pd.DataFrame({"c": values}), str(path / "a.sav"), **options)
-    text = draft(path / "a.sav")
+    text = draft_schema(path / "a.sav")
     schema = Schema.loads(text)
     assert check(path / "a.sav", schema).ok
     return schema.columns["c"], text
@@ -120,7 +120,7 @@ def test_tags_of_stata_are_missing_codes(tmp_path):
         missing_user_values={"c": ["a", "b", "c"]},
         variable_format={"when": "%tc"},
     )
-    text = draft(path)
+    text = draft_schema(path)
     column = Schema.loads(text).columns["c"]
     assert (column.kind, column.lower, column.upper) == ("integer", 0, N - 1)
     assert set(column.missing) == {"", ".a", ".b", ".c"}

@@ -4,8 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine.steward.schema_draft import draft
 from understudy.schema import Schema
+from understudy.steward.draft import draft_schema
 
 RNG = np.random.default_rng(11)
 N = 4_000
@@ -31,7 +31,7 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_asked_about_numbers(case):
     values, question = CASES[case]
-    text = draft(pl.DataFrame({"q": values}))
+    text = draft_schema(pl.DataFrame({"q": values}))
     asked = [line for line in text.splitlines() if line.startswith("#   'q': ")]
     assert len(asked) == (question is not None)
     assert question is None or question in asked[0]
@@ -41,7 +41,7 @@ def test_what_is_asked_about_numbers(case):
 
 def test_no_question_shows_a_value_of_the_rows():
     values = np.where(RNG.random(N) < 0.003, 87_654_321, np.where(RNG.random(N) < 0.2, 4321, FINE))
-    text = draft(pl.DataFrame({"q": values}))
+    text = draft_schema(pl.DataFrame({"q": values}))
     asked = "".join(line for line in text.splitlines() if line.startswith("#   'q': "))
     assert asked.count("?") >= 2
     assert "4321" not in asked

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from schemas import column
-from understudy.engine.coding import Coder
-from understudy.engine.steward.check import check
+from understudy.data.coding import Coder
 from understudy.schema import Schema
+from understudy.steward.check import check
 
 SCHEMA = Schema.loads(
     column("s", "integer", lower=0, upper=9, bins=2)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.engine.steward.check import check
-from understudy.engine.steward.drafted_column import round_edges
-from understudy.engine.steward.schema_draft import draft
 from understudy.errors import DataError, SchemaError, name_fault
 from understudy.schema import Schema
+from understudy.steward.check import check
+from understudy.steward.column_draft import round_edges
+from understudy.steward.draft import draft_schema
 
 reproducible = settings(derandomize=True, deadline=None, max_examples=40)
 DAY = datetime.date
@@ -26,7 +26,7 @@ N = 200
 def drafted(values, **options):
     """The drafted column of one list of values."""
     series = values if isinstance(values, pl.Series) else pl.Series(values, **options)
-    return Schema.loads(draft(pl.DataFrame({"c": series}))).columns["c"]
+    return Schema.loads(draft_schema(pl.DataFrame({"c": series}))).columns["c"]
 
 
 def facts(column):
@@ -273,13 +273,13 @@ def test_what_is_left_out_is_named_with_the_reason(case):
     values, reason = LEFT_OUT[case]
     name = "odd\nname = 3 #"
     frame = pl.DataFrame({name: values, "kept": [k % 2 for k in range(len(values))]})
-    text = draft(frame)
+    text = draft_schema(frame)
     assert Schema.loads(text).names == ("kept",)
     line = next(line for line in text.splitlines() if "odd" in line)
     assert line.startswith(f"#   {name!r}: ")
     assert reason in line
     with pytest.raises(DataError, match="no column that can be drafted") as caught:
-        draft(frame.drop("kept"))
+        draft_schema(frame.drop("kept"))
     assert str(caught.value).endswith("write the schema by hand.")
 
 
@@ -288,7 +288,7 @@ def test_what_is_left_out_is_named_with_the_reason(case):
 )
 def test_a_table_of_nothing_cannot_be_drafted(data):
     with pytest.raises(DataError, match="no column that can be drafted"):
-        draft(data)
+        draft_schema(data)
 
 
 FRAME = pd.DataFrame(
@@ -309,7 +309,7 @@ def test_every_kind_of_input_gives_one_draft(tmp_path):
     nullable = FRAME.convert_dtypes()
     polars = pl.from_pandas(FRAME)
     texts = {
-        draft(data)
+        draft_schema(data)
         for data in (
             *(FRAME, nullable, polars, polars.lazy(), polars.to_arrow()),
             *(tmp_path / "a.csv", tmp_path / "a.parquet"),
@@ -320,7 +320,7 @@ def test_every_kind_of_input_gives_one_draft(tmp_path):
 
 
 def test_a_draft_says_what_it_is_and_cannot_be_used():
-    text = draft(FRAME, title="People")
+    text = draft_schema(FRAME, title="People")
     assert text.startswith("# CONFIDENTIAL: ")
     assert "do not publish" in text.lower()
     schema = Schema.loads(text)
@@ -336,7 +336,7 @@ def test_a_draft_says_what_it_is_and_cannot_be_used():
 
 
 def test_a_changed_entry_is_no_longer_as_drafted():
-    text = draft(FRAME).replace("upper = 89", "upper = 99")
+    text = draft_schema(FRAME).replace("upper = 89", "upper = 99")
     columns = Schema.loads(text).columns
     assert columns["*"].left_as_drafted == ("lower",)
     assert columns["real"].left_as_drafted == ("decimals", "lower", "upper")
@@ -360,7 +360,7 @@ def test_no_content_stops_a_draft_and_the_data_fit_it(name, values, categorical)
         series = series.cast(pl.Categorical)
     frame = pl.DataFrame({name: series})
     try:
-        schema = Schema.loads(draft(frame))
+        schema = Schema.loads(draft_schema(frame))
     except DataError as error:
         unnamed = bool(name_fault(name))
         said = "rename it" if unnamed else "no column that can be drafted"
@@ -372,7 +372,7 @@ def test_no_content_stops_a_draft_and_the_data_fit_it(name, values, categorical)
 
 def test_large_tables_are_drafted_in_few_passes():
     frame = pl.DataFrame({"a": RANDOM.normal(size=400_000), "b": np.arange(400_000) % 7})
-    schema = Schema.loads(draft(frame.lazy()))
+    schema = Schema.loads(draft_schema(frame.lazy()))
     assert schema.columns["a"].kind == "continuous"
     assert schema.columns["b"].upper == 6
 
@@ -428,7 +428,7 @@ def test_categories_that_a_type_declares_are_levels_used_or_not_in_their_order(c
     values, kind, levels = CATEGORIES[case]
     make = pl.DataFrame if isinstance(values, pl.Series) else pd.DataFrame
     frame = make({"x": values})
-    column = Schema.loads(draft(frame)).columns["x"]
+    column = Schema.loads(draft_schema(frame)).columns["x"]
     assert (column.kind, column.levels) == (kind, levels)
     assert column.missing == (("",) if case in ("gaps", "nothing") else ())
     assert check(frame, Schema(columns={"x": column})).ok
@@ -437,7 +437,7 @@ def test_categories_that_a_type_declares_are_levels_used_or_not_in_their_order(c
 
 def test_categories_that_name_the_rows_are_left_out_like_any_texts():
     frame = pd.DataFrame({"x": pd.Categorical([f"name {k}" for k in range(60)]), "y": [1, 2] * 30})
-    assert list(Schema.loads(draft(frame)).columns) == ["y"]
+    assert list(Schema.loads(draft_schema(frame)).columns) == ["y"]
 
 
 @pytest.mark.parametrize("cell", [[1], {"a": 1}, (1, 2), {3}, np.arange(2)])
@@ -446,7 +446,7 @@ def test_cells_that_hold_several_values_are_no_levels(cell):
     cells = np.empty(60, dtype=object)
     cells[:] = [cell] * 60
     frame = pd.DataFrame({"x": cells, "y": [1, 2] * 30})
-    text = draft(frame)
+    text = draft_schema(frame)
     assert list(Schema.loads(text).columns) == ["y"]
     assert "'x': its type cannot be read, as that of lists and dictionaries" in text
     mixed = pd.DataFrame({"x": ["a", *cells[:9]]})
@@ -475,12 +475,12 @@ def written(moments, path):
 
 @pytest.mark.parametrize("form", TIMED)
 def test_no_time_of_day_is_lost_in_silence(form, tmp_path):
-    timed = Schema.loads(draft(TIMED[form](MOMENTS, tmp_path))).columns["x"]
+    timed = Schema.loads(draft_schema(TIMED[form](MOMENTS, tmp_path))).columns["x"]
     assert (timed.kind, timed.resolution) == ("datetime", "minute")
     assert (timed.lower, timed.upper) == tuple(MOMENTS)
     assert bool(timed.timezone) == (form == "pandas with a zone")
     midnights = TIMED[form]([MOMENTS[0], datetime.datetime(2020, 3, 1)], tmp_path)
-    assert Schema.loads(draft(midnights)).columns["x"].kind == "date"
+    assert Schema.loads(draft_schema(midnights)).columns["x"].kind == "date"
 
 
 SURVEY = "2024-01-02 10:30:00,3,yes\n2024-01-03 11:00:00,35,no\n" * 10
@@ -497,7 +497,7 @@ def test_lines_of_words_behind_the_names_are_left_out_of_a_draft_and_told(case, 
     more, n_lines = MORE_LINES[case]
     path = tmp_path / "a.csv"
     path.write_text(f"Start,Q1,Q2\n{more}{SURVEY}", encoding="utf-8")
-    text = draft(path)
+    text = draft_schema(path)
     columns = Schema.loads(text).columns
     assert columns["Start"].kind == "datetime"
     assert columns["Q2"].levels == ("no", "yes")
@@ -511,7 +511,7 @@ def test_units_below_the_names_keep_no_column_from_being_numbers(decimal, tmp_pa
     rows = pd.DataFrame({"a": [k / 7 for k in range(60)], "b": [k / 4 for k in range(60)]})
     head, _, rest = rows.to_csv(sep=";", decimal=decimal, index=False).partition("\n")
     (tmp_path / "a.csv").write_text(f"{head}\nkg;cm\n{rest}", encoding="utf-8")
-    columns = Schema.loads(draft(tmp_path / "a.csv")).columns
+    columns = Schema.loads(draft_schema(tmp_path / "a.csv")).columns
     assert [column.kind for column in columns.values()] == ["continuous", "continuous"]
 
 
@@ -533,7 +533,7 @@ LOOKS = {
 @pytest.mark.parametrize("case", LOOKS)
 def test_texts_that_look_like_something_else_are_told(case):
     values, meant = LOOKS[case]
-    text = draft(
+    text = draft_schema(
         pl.DataFrame(
             {"x": values, "y": ["a", "b"] * (len(values) // 2) + ["a"] * (len(values) % 2)}
         )

@@ -6,12 +6,12 @@ import tomllib
 import pandas as pd
 import pytest
 
-from understudy.engine.steward.check import check
-from understudy.engine.steward.schema_draft import draft
-from understudy.engine.steward.sniffing import sniffed
 from understudy.errors import DataError, SchemaError
 from understudy.schema import Schema
 from understudy.schema.file_format import FileFormat
+from understudy.steward.check import check
+from understudy.steward.column_draft import sniffed
+from understudy.steward.draft import draft_schema
 
 CASES = {
     "as usual": ("a,b\nx,1.5\ny,2.5\n", {}),
@@ -78,12 +78,12 @@ def test_a_file_without_a_header_or_in_utf_16_is_refused(tmp_path):
         with pytest.raises(DataError, match=phrase):
             sniffed(tmp_path / "a.csv")
         with pytest.raises(DataError, match=phrase):
-            draft(tmp_path / "a.csv")
+            draft_schema(tmp_path / "a.csv")
     (tmp_path / "a.csv").write_bytes(b"\x81,b\n1,2\n")
     with pytest.raises(DataError, match="header holds bytes that are not windows-1252"):
-        draft(tmp_path / "a.csv")
+        draft_schema(tmp_path / "a.csv")
     with pytest.raises(DataError, match="does not exist"):
-        draft(tmp_path / "nowhere.csv")
+        draft_schema(tmp_path / "nowhere.csv")
 
 
 TABLE = pd.DataFrame(
@@ -104,7 +104,7 @@ def german(path):
 
 def test_a_draft_of_a_file_of_another_form_has_its_columns_and_says_how_it_is_written(tmp_path):
     path = german(tmp_path / "a.csv")
-    text = draft(path)
+    text = draft_schema(path)
     written = tomllib.loads(text)
     assert written["columns"].keys() == set(TABLE.columns)
     told = {"encoding": "windows-1252", "separator": ";", "decimal": ","}
@@ -122,7 +122,7 @@ def test_a_draft_of_a_file_of_another_form_has_its_columns_and_says_how_it_is_wr
 
 
 def test_what_a_draft_read_off_the_file_needs_review(tmp_path):
-    text = draft(german(tmp_path / "a.csv"))
+    text = draft_schema(german(tmp_path / "a.csv"))
     head, mark, rest = text.partition("reviewed = false")
     schema = Schema.loads(head + mark + rest.replace("reviewed = false", "reviewed = true"))
     assert schema.file.left_as_drafted == ("encoding", "separator", "decimal")
@@ -135,7 +135,7 @@ def test_line_breaks_in_cells_are_proposed_and_need_review(tmp_path):
     """Claim: no half of a cell becomes a level, and what one cell decides has a mark."""
     path = tmp_path / "a.csv"
     path.write_text('"x\nyears",g\n' + '"low\n(<5)",d\nhigh,e\n' * 40, encoding="utf-8")
-    text = draft(path)
+    text = draft_schema(path)
     schema = Schema.loads(text)
     assert schema.columns["x\nyears"].levels == ("high", "low\n(<5)")
     assert schema.columns["g"].levels == ("d", "e")
@@ -156,19 +156,19 @@ def test_line_breaks_in_cells_are_proposed_and_need_review(tmp_path):
 def test_a_file_most_of_whose_lines_fit_no_form_is_not_drafted(text, tmp_path):
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match="cannot be drafted: most of its lines"):
-        draft(tmp_path / "a.csv")
+        draft_schema(tmp_path / "a.csv")
 
 
 def test_a_usual_file_has_nothing_to_review(tmp_path):
     TABLE.to_csv(tmp_path / "a.csv", index=False)
-    assert "[file]" not in draft(tmp_path / "a.csv").partition("format")[2]
-    assert "[file]" not in draft(TABLE).partition("format")[2]
+    assert "[file]" not in draft_schema(tmp_path / "a.csv").partition("format")[2]
+    assert "[file]" not in draft_schema(TABLE).partition("format")[2]
 
 
 def test_malformed_lines_do_not_make_columns_text(tmp_path):
     path = german(tmp_path / "a.csv")
     path.write_bytes(path.read_bytes() + b'"\n1;2\n\n\x81;1;1;1;1\n')
-    schema = Schema.loads(draft(path))
+    schema = Schema.loads(draft_schema(path))
     assert [column.kind for column in schema.columns.values()] == [
         *("categorical", "continuous", "ordinal", "categorical", "categorical")
     ]

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 import understudy as us
+from understudy.data import Table
 from understudy.demo import demo_data, demo_schema
-from understudy.engine import Table
+from understudy.dp.confidential import Internal
 from understudy.errors import DataError, MethodError
-from understudy.evaluation.risk.assess import Intruder, assess
-from understudy.evaluation.risk.attack_setup import numbers_of, places_of
-from understudy.privacy.internal import Internal
+from understudy.evaluate.attack_setup import numbers_of, places_of
+from understudy.evaluate.risk import Intruder, assess
 from understudy.release.decoding import decode
 
 pytestmark = pytest.mark.statistical

@@ -6,18 +6,21 @@ import math
 import numpy as np
 import pytest
 
-from understudy.evaluation.risk.attack_setup import Outcome, chances, numbered, occurrences
-from understudy.evaluation.risk.inference_attacks import (
+from understudy.evaluate.attack_setup import Outcome, chances, numbered, occurrences
+from understudy.evaluate.attacks import (
     called_members,
     copies,
+    identified,
     infer_level,
     infer_number,
     largest,
+    match,
     nearest,
     probability_of_truth,
+    shuffled,
+    uniqueness,
     unmatched,
 )
-from understudy.evaluation.risk.reidentification import identified, match, shuffled, uniqueness
 
 SEEDS = range(8)
 

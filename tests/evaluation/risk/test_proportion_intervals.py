@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.evaluation.risk.inference_attacks import called_members
-from understudy.evaluation.risk.interpretation import (
+from understudy.evaluate.attack_setup import (
+    MUCH,
     Figure,
     area_under_curve,
     difference,
@@ -21,7 +21,7 @@ from understudy.evaluation.risk.interpretation import (
     share,
     wilson,
 )
-from understudy.evaluation.risk.risk_results import MUCH
+from understudy.evaluate.attacks import called_members
 
 pytestmark = pytest.mark.statistical
 

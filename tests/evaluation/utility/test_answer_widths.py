@@ -8,10 +8,9 @@ import statsmodels.formula.api as smf
 
 import understudy as us
 from made_matrices import SCHEMA, people
-from understudy.engine import Table
-from understudy.evaluation.evaluation_results import AnswerWidth
-from understudy.evaluation.utility.answer_widths import answer_widths, asked_of, columns_of
-from understudy.evaluation.utility.regression_comparison import records_of
+from understudy.data import Table
+from understudy.evaluate.regression import answer_widths, asked_of, columns_of, records_of
+from understudy.evaluate.scores import AnswerWidth
 
 ASKED = [
     "ols y ~ x + sex",

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.evaluation.utility.associations import (
+from understudy.evaluate.associations import (
     association_scores,
     correlation_scores,
     correlations,
     cramers_v,
     spearman,
 )
-from understudy.evaluation.utility.ordered_values import NOWHERE, OrderedColumn, Scale
+from understudy.evaluate.comparison import NOWHERE, OrderedColumn, Scale
 
 
 @pytest.mark.parametrize("absent", [0.0, 0.3])

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.utility.broken_relations import dependencies, orders, relation_scores
-from understudy.evaluation.utility.ordered_values import NOWHERE, OrderedColumn, Scale
+from understudy.evaluate.associations import dependencies, orders, relation_scores
+from understudy.evaluate.comparison import NOWHERE, Comparison, OrderedColumn, Scale
 
 
 def compared(original, *sets, size=8):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.evaluation.utility.associations import (
+from understudy.evaluate.associations import (
     agreement,
     class_table,
     consistency,

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from understudy.evaluation.utility.indicator_designs import (
+from understudy.evaluate.propensity import (
     FEWEST_ROWS,
     PAIR_PARAMETERS,
     group_columns,

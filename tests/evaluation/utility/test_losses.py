@@ -7,11 +7,10 @@ import polars as pl
 import pytest
 
 from understudy.errors import DataError
-from understudy.evaluation.comparison import Comparison
-from understudy.evaluation.utility.losses import LOSSES, Pairing, losses
-from understudy.evaluation.utility.marginal_distances import conditional_score, total_variation
-from understudy.evaluation.utility.propensity import propensity_scores
-from understudy.pipeline.release_evaluation import hold_out, rows_in_memory
+from understudy.evaluate.comparison import Comparison
+from understudy.evaluate.evaluate import LOSSES, Pairing, hold_out, losses, rows_in_memory
+from understudy.evaluate.marginals import conditional_score, total_variation
+from understudy.evaluate.propensity import propensity_scores
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

@@ -7,11 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from understudy.evaluation import comparison as comparisons
-from understudy.evaluation.comparison import OUTSIDE, Comparison
-from understudy.evaluation.definitions import DEFINITIONS
-from understudy.evaluation.utility import marginal_distances as distances
-from understudy.evaluation.utility.marginal_distances import (
+from understudy.evaluate import comparison as comparisons
+from understudy.evaluate import marginals as distances
+from understudy.evaluate.comparison import OUTSIDE, Comparison
+from understudy.evaluate.marginals import (
     conditional_distance,
     conditional_score,
     distance_scores,
@@ -22,6 +21,7 @@ from understudy.evaluation.utility.marginal_distances import (
     total_variation,
     triples,
 )
+from understudy.evaluate.scores import DEFINITIONS
 
 
 def slow_variation(one, other, columns):

@@ -8,13 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.evaluation.utility.number_distances import (
-    moments,
-    number_distance,
-    number_scores,
-    rank_error,
-)
-from understudy.evaluation.utility.ordered_values import NOWHERE, OrderedColumn, Scale
+from understudy.evaluate.comparison import NOWHERE, OrderedColumn, Scale
+from understudy.evaluate.marginals import moments, number_distance, number_scores, rank_error
 
 
 def counted(values, levels):

@@ -4,13 +4,8 @@ import numpy as np
 import polars as pl
 
 import understudy as us
-from understudy.evaluation.utility.ordered_values import (
-    NOWHERE,
-    Scale,
-    ordered_columns,
-    ordered_names,
-)
-from understudy.inference.estimates.analysis_records import Records
+from understudy.evaluate.comparison import NOWHERE, Scale, ordered_columns, ordered_names
+from understudy.inference.records import Records
 
 SCHEMA = us.Schema.loads(
     """

@@ -5,16 +5,16 @@ import pytest
 import statsmodels.api as sm
 from sklearn.tree import DecisionTreeClassifier
 
-from understudy.evaluation.utility.discriminators import (
+from understudy.evaluate.propensity import (
     fitted_null,
+    main_design,
     pmse,
     sd_of_mean,
     simulated_null,
     specks,
     stack_sets,
 )
-from understudy.evaluation.utility.indicator_designs import main_design
-from understudy.evaluation.utility.sparse_logistic import Logistic
+from understudy.evaluate.robust_regression import Logistic
 
 
 def test_the_worked_example_of_a_tree_of_depth_one():

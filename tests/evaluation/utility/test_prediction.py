@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import r2_score, roc_auc_score
 
-from understudy.evaluation.utility import prediction
-from understudy.evaluation.utility.prediction import (
+from understudy.evaluate import prediction
+from understudy.evaluate.prediction import (
     accuracy,
     area_under_curve,
     default_target,

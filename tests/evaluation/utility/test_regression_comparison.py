@@ -7,20 +7,18 @@ import pytest
 import statsmodels.api as sm
 
 from understudy.errors import MethodError
-from understudy.evaluation.utility.coefficients import (
+from understudy.evaluate.propensity import default_models, written_models
+from understudy.evaluate.regression import (
+    OTHER,
+    Compared,
     coefficient_scores,
     coefficients,
+    compare,
+    compare_models,
     expected_overlap,
     interval_overlap,
 )
-from understudy.evaluation.utility.indicator_designs import default_models, written_models
-from understudy.evaluation.utility.regression_comparison import (
-    OTHER,
-    Compared,
-    compare,
-    compare_models,
-)
-from understudy.evaluation.utility.robust_regression import (
+from understudy.evaluate.robust_regression import (
     COLLINEAR,
     EXACT,
     SEPARATED,
@@ -30,7 +28,7 @@ from understudy.evaluation.utility.robust_regression import (
     independent,
     undetermined,
 )
-from understudy.inference.estimates.analysis_records import Records
+from understudy.inference.records import Records
 from understudy.release.decoding import decode
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.evaluation.utility.marginal_distances import marginal_distances
-from understudy.evaluation.utility.propensity import SMALL, subgroup_scores
+from understudy.evaluate.marginals import marginal_distances
+from understudy.evaluate.propensity import SMALL, subgroup_scores
 
 
 def test_every_group_of_the_original_is_scored(compare):

@@ -9,17 +9,12 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.inference.choice import beyond_bounds
-from understudy.inference.choice.advice import RefusedError
-from understudy.inference.choice.beyond_bounds import (
-    FALSE_ALARM,
-    beyond,
-    least_certain,
-)
-from understudy.privacy.noise.calibration import noise_of
-from understudy.privacy.noise.distributions import DiscreteGaussian, DiscreteLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.release.measurement_kind import Kind
+from understudy.dp.calibration import noise_of
+from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
+from understudy.inference import refusals
+from understudy.inference.refusals import FALSE_ALARM, RefusedError, beyond, least_certain
+from understudy.release.shape import Kind
 
 SCHEMA = us.Schema.loads(
     column("assets", "integer", lower=0, upper=20000, bins=[0, 5000, 10000, 20000])
@@ -33,7 +28,7 @@ SCHEMA = us.Schema.loads(
 def _its_own_level():
     """Which other tests take a smaller one of."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(beyond_bounds, "FALSE_ALARM", FALSE_ALARM)
+        patch.setattr(refusals, "FALSE_ALARM", FALSE_ALARM)
         yield
 
 

@@ -11,10 +11,10 @@ import pytest
 
 import understudy as us
 from made_matrices import SCHEMA, people
-from understudy.inference.choice.advice import RefusedError
-from understudy.inference.choice.declarations import declaration
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.moments.firmness import lost
+from understudy.inference.analyze import declaration
+from understudy.inference.question import parse
+from understudy.inference.refusals import RefusedError
+from understudy.inference.second_moments import lost
 
 
 @pytest.fixture(scope="module")

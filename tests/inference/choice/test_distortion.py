@@ -6,8 +6,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.inference.choice.distortion import ancestors, distortion
-from understudy.inference.choice.release_facts import facts_of
+from understudy.inference.rules import ancestors, distortion, facts_of
 
 NETWORK = "a, b<-a, c<-a, d<-b&c, e<-a&c"
 EDGES = (("a", ()), ("b", ("a",)), ("c", ("a",)), ("d", ("b", "c")), ("e", ("a", "c")))

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.inference.choice.advice import RefusedError
+from understudy.inference.refusals import RefusedError
 
 COLUMNS = """
 [columns.income]

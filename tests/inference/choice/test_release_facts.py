@@ -5,9 +5,8 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.inference.choice.release_facts import FEWEST_RUNS, facts_of
-from understudy.inference.choice.rule_table import choose
-from understudy.inference.estimates.estimators import Question
+from understudy.inference.estimators import Question
+from understudy.inference.rules import FEWEST_RUNS, choose, facts_of
 
 ENTRY = '[columns.{}]\nkind = "{}"\nlevels = {}\nreviewed = true\nsource = "made"\n'
 SCHEMA = us.Schema.loads(

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.inference.choice.steady_columns import MOST, are_steady
+from understudy.inference.caveats import MOST, are_steady
 
 SCHEMA = us.Schema.loads(
     '[columns.x]\nkind = "integer"\nlower = 0\nupper = 99\nmissing = [-1]\nreviewed = true\n'

@@ -6,13 +6,13 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
-from understudy.features.record_terms import Computed, LevelValues
-from understudy.inference.claims.claims import LONGEST, read_claim
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.features.design import Computed, LevelValues
+from understudy.inference.claims import LONGEST, read_claim
+from understudy.workflow.gates import open_gate
 
 SCHEMA = us.Schema.loads(
     "\n".join(

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
-from understudy.inference.claims.vote_odds import (
+from understudy.inference.verdict import (
     WRONG,
     band_of,
     noise_reach,
@@ -17,8 +19,6 @@ from understudy.inference.claims.vote_odds import (
     subsets_for,
     votes_interval,
 )
-from understudy.privacy.noise.distributions import DiscreteGaussian, DiscreteLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
 
 NOISES = [
     DiscreteLaplace(Fraction(10)),

@@ -15,24 +15,18 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.inference.bootstrap_intervals import Replicates, bootstrapped
-from understudy.inference.choice.advice import RefusedError
-from understudy.inference.estimates import formulas, regression_models
-from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.estimates.bin_bounds import (
-    Known,
-    bounded,
-    end_scores,
-    places_of,
-    reach,
-)
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.estimates.estimators import estimate_sets
-from understudy.inference.noise_aware.cell_scores import cell_scores
-from understudy.inference.noise_aware.count_estimates import estimate_counts
-from understudy.inference.noise_aware.count_quantiles import count_quantiles
+from understudy.inference import formulas, regression_models
+from understudy.inference.bin_bias import Known, bounded, end_scores, places_of, reach
+from understudy.inference.bootstrap import Replicates, bootstrapped
+from understudy.inference.combining import Pooled
+from understudy.inference.contributions import cell_scores
+from understudy.inference.counts import estimate_counts
+from understudy.inference.estimators import estimate_sets
+from understudy.inference.quantiles import count_quantiles
+from understudy.inference.question import parse
+from understudy.inference.records import Records
+from understudy.inference.refusals import RefusedError
 from understudy.inference.set_answers import known_numbers
-from understudy.inference.set_estimates import Pooled
 
 # --- coverage -----------------------------------------------------------------------------------
 

@@ -12,11 +12,11 @@ import statsmodels.formula.api as smf
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.inference.estimates import formulas
-from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.estimates.estimators import estimate_by, estimate_sets
-from understudy.inference.estimates.regression_models import separating
+from understudy.inference import formulas
+from understudy.inference.estimators import estimate_by, estimate_sets
+from understudy.inference.question import parse
+from understudy.inference.records import Records
+from understudy.inference.regression_models import separating
 
 AWKWARD = """
 [columns."my col"]

@@ -13,16 +13,16 @@ import pytest
 
 import understudy as us
 from schemas import column
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
-from understudy.inference.choice.advice import RefusedError
-from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.estimates.quantiles import Curve, counted_curve
-from understudy.inference.estimates.value_ranges import Ranges, record_ranges, value_ranges
-from understudy.inference.noise_aware.noisy_tables import Table
+from understudy.inference.bin_bias import Ranges, record_ranges, value_ranges
+from understudy.inference.noisy_tables import Table
+from understudy.inference.quantiles import Curve, counted_curve
+from understudy.inference.question import parse
+from understudy.inference.records import Records
+from understudy.inference.refusals import RefusedError
 from understudy.inference.set_answers import set_steps
-from understudy.privacy.noise.perturbation import DiscreteLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
 
 REPETITIONS = 2_000
 LEAST = 0.95 - 4.5 * np.sqrt(0.95 * 0.05 / REPETITIONS)

@@ -4,11 +4,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
-from understudy.features.column_scores import Scores
-from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.moments import measured_moments as measured_matrices
-from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
+from understudy.data import Table
+from understudy.features.scores import Scores
+from understudy.inference import measured_moments as measured_matrices
+from understudy.inference.records import Records
+from understudy.mechanisms.second_moments import ONE, stacked
 from understudy.release import Measurement
 from understudy.release.decoding import dtype_of
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from made_matrices import SCHEMA, matrix, people
-from understudy.inference.estimates import formulas
-from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.moments.affine import absences, affine_weights
+from understudy.inference import formulas
+from understudy.inference.linear import absences, affine_weights
+from understudy.inference.records import Records
 
 
 @pytest.fixture(scope="module")

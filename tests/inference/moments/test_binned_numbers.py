@@ -7,9 +7,9 @@ import statsmodels.formula.api as smf
 
 from made_matrices import matrix_of
 from schemas import column
-from understudy.inference.estimates import estimands
-from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.moments.moment_answers import answer_of
+from understudy.inference import question
+from understudy.inference.moment_answers import answer_of
+from understudy.inference.records import Records
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(
@@ -36,7 +36,7 @@ def matrix(rows, stddev=0.0, rng=None):
 
 
 def ask(kind, formula, moments, rows):
-    estimand = estimands.parse(kind, formula, SCHEMA)
+    estimand = question.parse(kind, formula, SCHEMA)
     records = Records.of(rows, SCHEMA, estimand.columns)
     return answer_of(estimand, moments, SCHEMA, [records.take(records.complete())])
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from understudy.errors import InferenceError
-from understudy.inference.moments.inverted import Inverted, require_firm
+from understudy.inference.linear import Inverted, require_firm
 
 
 def inverted(estimate, variance, denominator, mixed, squared):

@@ -9,13 +9,11 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.errors import InferenceError
-from understudy.inference.estimates import formulas
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.estimates.regression_models import designs, fit
-from understudy.inference.moments import logistic
-from understudy.inference.moments.affine import affine_weights
-from understudy.inference.moments.calibrated_records import calibrated
-from understudy.inference.moments.logistic import score_model
+from understudy.inference import formulas, glm
+from understudy.inference.glm import calibrated, score_model
+from understudy.inference.linear import affine_weights
+from understudy.inference.question import parse
+from understudy.inference.regression_models import designs, fit
 from understudy.schema import Schema
 
 # Half the width between bounds is a power of 2, so that scores are exact on their lattice.
@@ -310,6 +308,6 @@ def test_calibrated_records_have_the_measured_moments(rows, moments_of, as_recor
 def test_an_estimate_without_information_is_refused(monkeypatch, rows, moments_of, as_records):
     """Where the outcome is as good as sure at a level, nothing is left to tell how sure it is."""
     sure = np.array([0.0, 1e4])
-    monkeypatch.setattr(logistic, "solution", lambda *_: sure)
+    monkeypatch.setattr(glm, "solution", lambda *_: sure)
     matrix, records = moments_of(SCHEMA, rows), as_records(SCHEMA, rows)
     assert "told apart" in refusal("logit", "votes ~ rare", matrix, records)

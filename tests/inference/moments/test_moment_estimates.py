@@ -9,8 +9,8 @@ from scipy import stats
 
 from made_matrices import SCHEMA, apart, complete_records, exact_moments, matrix, people
 from understudy.errors import InferenceError
-from understudy.inference.estimates import estimands
-from understudy.inference.moments.moment_answers import answer_of
+from understudy.inference import question
+from understudy.inference.moment_answers import answer_of
 
 QUESTIONS = [
     ("ols", "y ~ x"),
@@ -31,7 +31,7 @@ QUESTIONS = [
 ]
 
 
-parsed = cache(partial(estimands.parse, schema=SCHEMA))
+parsed = cache(partial(question.parse, schema=SCHEMA))
 
 
 def ask(kind, formula, moments, *sets):

@@ -9,12 +9,11 @@ import pytest
 
 from made_matrices import matrix_of
 from schemas import column
-from understudy.engine import Table
-from understudy.features.column_scores import Scores
-from understudy.inference.moments import moment_matrix
-from understudy.inference.moments.moment_matrix import MomentMatrix
-from understudy.inference.moments.moment_sources import MomentSource
-from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
+from understudy.data import Table
+from understudy.features.scores import Scores
+from understudy.inference import second_moments
+from understudy.inference.second_moments import MomentMatrix, MomentSource
+from understudy.mechanisms.second_moments import ONE, stacked
 from understudy.schema import NUMERIC, Schema
 
 SCHEMA = Schema.loads(
@@ -260,7 +259,7 @@ def test_derivatives_of_products_are_the_same_in_parts(coded, monkeypatch):
     left, right = rng.normal(size=(2, 7, len(matrix.whole)))
     left[2:], right[3:] = left[2:].round(), right[3:].round()  # some weights are 0
     whole = matrix._gradient(left[:, :, None] * right[:, None, :])
-    monkeypatch.setattr(moment_matrix, "_AT_ONCE", 3 * matrix.whole.size)
+    monkeypatch.setattr(second_moments, "_AT_ONCE", 3 * matrix.whole.size)
     parts = matrix.gradient_of_products(left, right)
     np.testing.assert_allclose(parts, whole, rtol=1e-12, atol=1e-12)
     products = left[:, :, None] * right[:, None, :]

@@ -10,11 +10,11 @@ import pytest
 
 import understudy as us
 from made_matrices import SCHEMA, people
-from understudy.cli import app
+from understudy.cli.app import app
 from understudy.errors import BudgetError, InferenceError, MethodError, ReleaseError
-from understudy.inference.moments.measured_moments import moments_of
-from understudy.release.bundle import digest
-from understudy.release.measurement_kind import Kind
+from understudy.inference.measured_moments import moments_of
+from understudy.release.folder import digest
+from understudy.release.shape import Kind
 
 DELTA = "1e-6"
 ANALYSES = ["ols y ~ x + sex", "ols wage ~ x + region", "mean wage ~ sex"]

@@ -8,13 +8,13 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import Table
-from understudy.features.column_scores import Scores
-from understudy.inference.moments.measured_moments import moments_of
-from understudy.inference.moments.moment_sources import MomentSource, averaged, joined_matrix
-from understudy.privacy.mechanisms.sums.score_moments import ONE, stacked
+from understudy.data import Table
+from understudy.features.scores import Scores
+from understudy.inference.measured_moments import moments_of
+from understudy.inference.second_moments import MomentSource, averaged, joined_matrix
+from understudy.mechanisms.second_moments import ONE, stacked
 from understudy.release import Measurement
-from understudy.release.measurement_kind import Kind
+from understudy.release.shape import Kind
 from understudy.schema import Schema
 
 PLAIN = Schema.loads(

@@ -9,12 +9,12 @@ import pytest
 from scipy import stats
 
 from made_matrices import exact_products, matrix_of
-from understudy.engine import Table
-from understudy.features.column_scores import Scores
-from understudy.features.line_cells import LineCells, coarse_states, line_bins
-from understudy.inference.moments.number_sums import NumberCounts
+from understudy.data import Table
+from understudy.features.grids import LineCells, coarse_states, line_bins
+from understudy.features.scores import Scores
+from understudy.inference.measured_moments import NumberCounts
 from understudy.release import Measurement
-from understudy.release.measurement_kind import Kind
+from understudy.release.shape import Kind
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

@@ -5,13 +5,12 @@ import pytest
 import statsmodels.api as sm
 from scipy import optimize, stats
 
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.moments.firmness import LostInNoiseError
-from understudy.inference.moments.moment_answers import answer_of
-from understudy.inference.moments.score_equations import FAMILIES, solution
-from understudy.inference.two_way.noisy_cells import NoisyCells
-from understudy.inference.two_way.odds_ratio import odds_ratio
-from understudy.inference.two_way.traits import Trait
+from understudy.inference.effect_sizes import odds_ratio
+from understudy.inference.glm import FAMILIES, solution
+from understudy.inference.moment_answers import answer_of
+from understudy.inference.question import parse
+from understudy.inference.second_moments import LostInNoiseError
+from understudy.inference.two_way import NoisyCells, Trait
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

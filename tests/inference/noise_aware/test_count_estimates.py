@@ -12,15 +12,15 @@ import pytest
 from scipy import stats
 
 import understudy as us
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
-from understudy.inference.estimates.analysis_records import grid_numbers
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.noise_aware.cell_scores import cell_scores, edge_variance, sum_by
-from understudy.inference.noise_aware.count_estimates import estimate_counts, ratios
-from understudy.inference.noise_aware.count_quantiles import count_quantiles
-from understudy.inference.noise_aware.noisy_tables import Table, marginal, pooled_table
-from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.inference.contributions import cell_scores, edge_variance, sum_by
+from understudy.inference.counts import estimate_counts, ratios
+from understudy.inference.noisy_tables import Table, marginal, pooled_table
+from understudy.inference.quantiles import count_quantiles
+from understudy.inference.question import parse
+from understudy.inference.records import grid_numbers
 from understudy.release.decoding import decode
 
 TABLE = ("sex", "age", "job", "edu")

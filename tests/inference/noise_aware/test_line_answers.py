@@ -13,21 +13,19 @@ import pytest
 
 import understudy as us
 from schemas import Day, column
-from understudy.engine import Table as Rows
+from understudy.data import Table as Rows
 from understudy.errors import BudgetError
-from understudy.features.line_cells import LineCells, line_bins
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.estimates.quantiles import counted_curve
-from understudy.inference.estimates.value_ranges import value_ranges
-from understudy.inference.noise_aware.cell_scores import cell_scores
-from understudy.inference.noise_aware.count_estimates import ratios, table_estimates
-from understudy.inference.noise_aware.full_tables import line_of
-from understudy.inference.noise_aware.line_answers import REASON
-from understudy.inference.noise_aware.line_tables import line_table
-from understudy.inference.noise_aware.noisy_tables import Table
+from understudy.features.grids import LineCells, line_bins
+from understudy.inference.bin_bias import value_ranges
+from understudy.inference.contributions import cell_scores
+from understudy.inference.counts import ratios, table_estimates
+from understudy.inference.noisy_tables import Table, line_of
+from understudy.inference.number_line import REASON, line_table
+from understudy.inference.quantiles import counted_curve
+from understudy.inference.question import parse
 from understudy.release import Measurement
-from understudy.release.measurement_kind import Kind
-from understudy.report.public.answers import Answers
+from understudy.release.shape import Kind
+from understudy.report.answers import Answers
 from understudy.schema import Schema
 
 N, REPETITIONS, LINE_NOISE, TABLE_NOISE = 3_000, 1_500, 20.0, 14.0

@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace, LatticeLaplace
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
-from understudy.inference.noise_aware import proportion_posterior
-from understudy.inference.noise_aware.proportion_likelihood import (
+from understudy.papers import proportion_likelihood
+from understudy.papers.proportion_likelihood import (
     from_beta_binomial,
     from_dp_prior,
     from_noisy_count,
     from_noisy_counts,
 )
-from understudy.privacy.noise.distributions import DiscreteGaussian, DiscreteLaplace, LatticeLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
 
 pytestmark = pytest.mark.statistical
 
@@ -197,7 +197,7 @@ def test_large_numbers_are_stable(n):
 def test_dropped_components_do_not_show(monkeypatch):
     kept = from_noisy_count(400, LAWS[0], n_rows=1000)
     assert kept.weights.size < 200
-    monkeypatch.setattr(proportion_posterior, "_DROPPED", 0.0)
+    monkeypatch.setattr(proportion_likelihood, "_DROPPED", 0.0)
     everything = from_noisy_count(400, LAWS[0], n_rows=1000)
     assert everything.weights.size == 1001
     for at in (0.3, 0.36, 0.4, 0.45):
@@ -220,7 +220,7 @@ def test_runs_do_not_show(monkeypatch, distribution, noisy, noisy_rows):
         )
 
     runs = posterior()
-    monkeypatch.setattr(proportion_posterior, "_LARGEST_SIDE", 10**6)
+    monkeypatch.setattr(proportion_likelihood, "_LARGEST_SIDE", 10**6)
     exact = posterior()
     assert runs.weights.size < exact.weights.size
     assert figures(runs) == pytest.approx(figures(exact), abs=exact.sd / 500)

@@ -13,13 +13,13 @@ import pytest
 
 import understudy as us
 from schemas import column
+from understudy.dp.calibration import calibrate
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InferenceError
-from understudy.inference.estimates.estimands import parse
-from understudy.inference.noise_aware.cell_scores import cell_scores
-from understudy.inference.noise_aware.urn_estimates import Urns, urn_ratios, urns_of
-from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
-from understudy.privacy.noise.calibration import calibrate
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.inference.contributions import cell_scores
+from understudy.inference.counts import Urns, urn_ratios, urns_of
+from understudy.inference.question import parse
+from understudy.mechanisms.urn import draw_urn, prior_weight
 from understudy.schema import Schema
 
 pytestmark = pytest.mark.statistical

@@ -5,9 +5,7 @@ import pytest
 from scipy import stats
 
 from understudy.errors import InferenceError
-from understudy.inference.two_way.independence import chi_square, independence
-from understudy.inference.two_way.noisy_cells import NoisyCells
-from understudy.inference.two_way.traits import Trait
+from understudy.inference.two_way import NoisyCells, Trait, chi_square, independence
 
 
 def quiet(counts):

@@ -5,9 +5,8 @@ import pytest
 from scipy import optimize, stats
 from statsmodels.stats.contingency_tables import Table2x2
 
-from understudy.inference.two_way.noisy_cells import NoisyCells
-from understudy.inference.two_way.odds_ratio import OPEN_NOTE, odds_ratio
-from understudy.inference.two_way.traits import Trait
+from understudy.inference.effect_sizes import OPEN_NOTE, odds_ratio
+from understudy.inference.two_way import NoisyCells, Trait
 
 TRAITS = [Trait(name, (name,), (f"{name}[0]", f"{name}[1]"), None, None) for name in "xy"]
 

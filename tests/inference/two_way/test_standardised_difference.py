@@ -10,9 +10,9 @@ from scipy import stats
 from made_matrices import SCHEMA, apart, complete_records, exact_moments, matrix, matrix_of, people
 from schemas import column
 from understudy.errors import InferenceError
-from understudy.inference.estimates import estimands
-from understudy.inference.estimates.analysis_records import Records
-from understudy.inference.measured_answers import matrix_answer
+from understudy.inference import question
+from understudy.inference.analyze import matrix_answer
+from understudy.inference.records import Records
 from understudy.schema import Schema
 
 QUESTIONS = [
@@ -30,7 +30,7 @@ QUESTIONS = [
 WITHOUT_TEST = ("standardised-difference", "ratio")
 
 
-parsed = cache(partial(estimands.parse, schema=SCHEMA))
+parsed = cache(partial(question.parse, schema=SCHEMA))
 
 
 def ask(kind, formula, moments, rows):
@@ -149,10 +149,10 @@ def test_where_the_schema_forbids_a_cell_a_difference_is_still_one(rows, exact):
     )
     records = Records.of(rows, schema, ("sex", "rare"))
     for kind, formula in [("independence", "sex + rare"), ("odds-ratio", "sex + rare")]:
-        estimand = estimands.parse(kind, formula, schema)
+        estimand = question.parse(kind, formula, schema)
         with pytest.raises(InferenceError, match=r"schema forbids sex\[m\] together"):
             matrix_answer(estimand, exact, schema, [records])
-    estimand = estimands.parse("standardised-difference", "rare ~ sex", schema)
+    estimand = question.parse("standardised-difference", "rare ~ sex", schema)
     assert matrix_answer(estimand, exact, schema, [records]) is not None
 
 
@@ -221,7 +221,7 @@ def test_records_without_a_value_or_a_group_are_left_out():
     pay = np.where(rng.random(n) < 0.1, -1, pay).astype(np.int64)
     table = pl.DataFrame({"pay": pay, "sex": sex})
     moments = matrix_of(table, schema)
-    estimand = estimands.parse("standardised-difference", "pay ~ sex", schema)
+    estimand = question.parse("standardised-difference", "pay ~ sex", schema)
     records = Records.of(table, schema, ("pay", "sex"))
     answer = matrix_answer(estimand, moments, schema, [records.take(records.complete())])
     had = (pay >= 0) & (sex != "?")

@@ -8,9 +8,9 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.cli import app
+from understudy.cli.app import app
 from understudy.errors import InferenceError
-from understudy.release.measurement_kind import Kind
+from understudy.release.shape import Kind
 
 SCHEMA = us.Schema.loads(
     column("sex", "categorical", levels=["f", "m"], missing=["?"])

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from understudy.features.number_line import Drawn
-from understudy.models.bayesian.column_sequence_model import PosteriorModel
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.categorical_table import LOGS, StateTable
-from understudy.privacy.samplers.column_sequence import SequentialModel
-from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.numeric_column import NumberModel
+from understudy.dp.randomness import SeededRandomness
+from understudy.features.grids import Drawn
+from understudy.papers.categorical_models import LOGS, StateTable
+from understudy.papers.column_models import NumberModel, PosteriorModel, SequentialModel
+from understudy.papers.sampling_base import NormalLinear
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

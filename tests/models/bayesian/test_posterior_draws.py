@@ -8,13 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.models.bayesian import (
-    beta_binomial,
-    dirichlet_multinomial,
-    general_location,
-    normal,
-)
-from understudy.models.bayesian.general_location import FLOOR, admissible_root, inverse_wishart_root
+from understudy.papers import bayesian_models
+from understudy.papers.bayesian_models import FLOOR, admissible_root, inverse_wishart_root
 
 R = 40_000
 
@@ -38,7 +33,7 @@ def pvalue(draws, distribution):
 
 @pytest.mark.parametrize("successes", [-5.0, 0, 12.5, 40, 99])
 def test_bernoulli_posterior_is_beta_with_successes_clipped(successes):
-    drawn = beta_binomial.posterior(np.full(R, successes), 40, rng())
+    drawn = bayesian_models.binomial_posterior(np.full(R, successes), 40, rng())
     s = min(max(successes, 0), 40)
     assert pvalue(drawn, stats.beta(1 / 3 + s, 1 / 3 + 40 - s)) > 1e-4
     assert pvalue(drawn, stats.beta(1 + s, 1 + 40 - s)) < 1e-6
@@ -46,23 +41,26 @@ def test_bernoulli_posterior_is_beta_with_successes_clipped(successes):
 
 def test_bernoulli_without_rows_is_the_prior():
     assert (
-        pvalue(beta_binomial.posterior(np.full(R, 3.0), 0, rng()), stats.beta(1 / 3, 1 / 3)) > 1e-4
+        pvalue(
+            bayesian_models.binomial_posterior(np.full(R, 3.0), 0, rng()), stats.beta(1 / 3, 1 / 3)
+        )
+        > 1e-4
     )
-    assert beta_binomial.predict(np.array([0.3]), 0, rng()).tolist() == [0]
-    assert beta_binomial.records(np.array([0, 0]), 0, rng()).shape == (2, 0)
+    assert bayesian_models.predict_binomial(np.array([0.3]), 0, rng()).tolist() == [0]
+    assert bayesian_models.binomial_records(np.array([0, 0]), 0, rng()).shape == (2, 0)
 
 
 def test_bernoulli_records_hold_the_predicted_successes_in_random_order():
-    found = beta_binomial.records(np.array([0, 3, 7]), 7, rng())
+    found = bayesian_models.binomial_records(np.array([0, 3, 7]), 7, rng())
     assert found.sum(axis=-1).tolist() == [0, 3, 7]
-    many = beta_binomial.records(np.full(R, 3), 7, rng())
+    many = bayesian_models.binomial_records(np.full(R, 3), 7, rng())
     # Each place is a success with probability 3/7; five standard errors.
     assert np.abs(many.mean(axis=0) - 3 / 7).max() < 5 * np.sqrt(3 / 7 * 4 / 7 / R)
 
 
 def test_multinomial_posterior_is_dirichlet_with_negative_counts_at_zero():
     counts = np.array([3.5, -2.0, 0.0, 10.0])
-    drawn = dirichlet_multinomial.posterior(np.tile(counts, (R, 1)), rng())
+    drawn = bayesian_models.dirichlet_posterior(np.tile(counts, (R, 1)), rng())
     alpha = np.maximum(counts, 0) + 1 / 3
     assert drawn.sum(axis=-1) == pytest.approx(1)
     for k in range(4):
@@ -71,32 +69,35 @@ def test_multinomial_posterior_is_dirichlet_with_negative_counts_at_zero():
 
 def test_cells_that_cannot_occur_are_never_drawn():
     allowed = np.array([True, False, True])
-    drawn = dirichlet_multinomial.posterior(
+    drawn = bayesian_models.dirichlet_posterior(
         np.tile([1.0, 50.0, -3.0], (100, 1)), rng(), allowed=allowed
     )
     assert (drawn[:, 1] == 0).all()
-    assert (dirichlet_multinomial.predict(drawn, 20, rng())[:, 1] == 0).all()
+    assert (bayesian_models.predict_multinomial(drawn, 20, rng())[:, 1] == 0).all()
 
 
 def test_without_any_weight_cells_are_alike():
     allowed = np.array([True, False, True])
-    drawn = dirichlet_multinomial.posterior(np.zeros(3) - 1, rng(), prior=0.0, allowed=allowed)
+    drawn = bayesian_models.dirichlet_posterior(np.zeros(3) - 1, rng(), prior=0.0, allowed=allowed)
     assert drawn.tolist() == [0.5, 0, 0.5]
 
 
 def test_multinomial_records_hold_the_predicted_counts_in_random_order():
     counts = np.array([[[2, 0, 3]], [[0, 5, 0]]])
-    found = dirichlet_multinomial.records(counts, rng())
+    found = bayesian_models.multinomial_records(counts, rng())
     assert found.shape == (2, 1, 5)
     assert np.sort(found[0, 0]).tolist() == [0, 0, 2, 2, 2]
     assert (found[1, 0] == 1).all()
-    many = dirichlet_multinomial.records(np.tile([2, 0, 3], (R, 1)), rng())
+    many = bayesian_models.multinomial_records(np.tile([2, 0, 3], (R, 1)), rng())
     assert np.abs((many == 0).mean(axis=0) - 0.4).max() < 5 * np.sqrt(0.24 / R)
 
 
 def test_two_cells_are_the_bernoulli_model():
-    two = dirichlet_multinomial.posterior(np.tile([28.0, 12.0], (R, 1)), rng())[:, 1]
-    assert stats.ks_2samp(two, beta_binomial.posterior(np.full(R, 12.0), 40, rng(2))).pvalue > 1e-4
+    two = bayesian_models.dirichlet_posterior(np.tile([28.0, 12.0], (R, 1)), rng())[:, 1]
+    assert (
+        stats.ks_2samp(two, bayesian_models.binomial_posterior(np.full(R, 12.0), 40, rng(2))).pvalue
+        > 1e-4
+    )
 
 
 # --- normal --------------------------------------------------------------------------------------
@@ -104,7 +105,7 @@ def test_two_cells_are_the_bernoulli_model():
 
 def test_normal_posterior_has_the_closed_forms():
     n, bounds = 15, (-10.0, 10.0)
-    theta = normal.posterior(np.full(R, 1.0), 4.0, n, rng(), bounds=bounds)
+    theta = bayesian_models.normal_posterior(np.full(R, 1.0), 4.0, n, rng(), bounds=bounds)
     assert pvalue(theta.stddev**2, stats.invgamma((n - 1) / 2, scale=(n - 1) * 4 / 2)) > 1e-4
     assert pvalue(theta.stddev**2, stats.invgamma(n / 2, scale=(n - 1) * 4 / 2)) < 1e-6
     # Marginally, (μ − x̄)/(s/√n) is t with n − 1 degrees of freedom.
@@ -113,32 +114,34 @@ def test_normal_posterior_has_the_closed_forms():
 
 def test_normal_statistics_are_clipped_to_what_is_possible():
     n, bounds = 50, (0.0, 2.0)
-    theta = normal.posterior(np.full(R, 99.0), 99.0, n, rng(), bounds=bounds)
-    most = normal.most_variance(n, bounds)
+    theta = bayesian_models.normal_posterior(np.full(R, 99.0), 99.0, n, rng(), bounds=bounds)
+    most = bayesian_models.most_variance(n, bounds)
     assert most == pytest.approx(np.var([0, 2] * 25, ddof=1))
     assert pvalue(theta.stddev**2, stats.invgamma((n - 1) / 2, scale=(n - 1) * most / 2)) > 1e-4
     assert np.median(theta.mean) == pytest.approx(2, abs=0.02)
-    still = normal.posterior(np.full(3, 1.0), -4.0, n, rng(), bounds=bounds)
+    still = bayesian_models.normal_posterior(np.full(3, 1.0), -4.0, n, rng(), bounds=bounds)
     assert still.mean.tolist() == [1, 1, 1]
     assert still.stddev.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_with_too_few_rows_the_law_does_not_depend_on_the_statistics(n):
-    one = normal.posterior(np.array([-1.0, 99.0]), np.array([3.0, 0.0]), n, rng(), bounds=(2, 8))
+    one = bayesian_models.normal_posterior(
+        np.array([-1.0, 99.0]), np.array([3.0, 0.0]), n, rng(), bounds=(2, 8)
+    )
     assert one.mean.tolist() == [5, 5]
     assert one.stddev.tolist() == [1, 1]
 
 
 def test_two_rows_give_finite_records():
-    theta = normal.posterior(np.zeros(R), 1.0, 2, rng(), bounds=(-5, 5))
-    assert np.isfinite(normal.predict(theta, 2, rng(), bounds=(-5, 5))).all()
+    theta = bayesian_models.normal_posterior(np.zeros(R), 1.0, 2, rng(), bounds=(-5, 5))
+    assert np.isfinite(bayesian_models.predict_normal(theta, 2, rng(), bounds=(-5, 5))).all()
 
 
 def test_normal_predictions_are_clipped_and_fill_the_given_array():
-    theta = normal.Parameters(np.array([0.0, 5.0]), np.array([1.0, 2.0]))
+    theta = bayesian_models.NormalParameters(np.array([0.0, 5.0]), np.array([1.0, 2.0]))
     out = np.empty((2, 100_000))
-    found = normal.predict(theta, 100_000, rng(), bounds=(-1.0, 50.0), out=out)
+    found = bayesian_models.predict_normal(theta, 100_000, rng(), bounds=(-1.0, 50.0), out=out)
     assert found is out
     assert (out >= -1).all()
     free = out[0][out[0] > -1]
@@ -150,8 +153,8 @@ def test_normal_predictions_are_clipped_and_fill_the_given_array():
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3)])
 @pytest.mark.parametrize("n", [0, 1, 20_000])
 def test_normal_predictions_take_any_leading_axes(shape, n):
-    theta = normal.Parameters(np.zeros(shape), np.ones(shape))
-    assert normal.predict(theta, n, rng(), bounds=(-1, 1)).shape == (*shape, n)
+    theta = bayesian_models.NormalParameters(np.zeros(shape), np.ones(shape))
+    assert bayesian_models.predict_normal(theta, n, rng(), bounds=(-1, 1)).shape == (*shape, n)
 
 
 # --- covariance ----------------------------------------------------------------------------------
@@ -190,7 +193,7 @@ def test_an_admissible_scatter_stays_and_any_other_becomes_one():
 
 def everywhere(k, bounds, **more):
     bounds = np.array(bounds, dtype=float)
-    return general_location.Mixture(
+    return bayesian_models.Mixture(
         bounds, np.ones((k, len(bounds)), bool), np.ones(k, bool), **more
     )
 
@@ -198,13 +201,13 @@ def everywhere(k, bounds, **more):
 def test_one_cell_and_one_number_are_the_normal_model():
     n, mean, variance = 30, 1.5, 2.0
     model = everywhere(1, [(-4, 6)])
-    found = general_location.Statistics(
+    found = bayesian_models.LocationStatistics(
         np.full((R, 1), float(n)),
         np.full((R, 1, 1), n * (mean - 1)),
         np.full((R, 1, 1), (n - 1) * variance),
     )
     theta = model.posterior(found, rng())
-    other = normal.posterior(np.full(R, mean), variance, n, rng(2), bounds=(-4, 6))
+    other = bayesian_models.normal_posterior(np.full(R, mean), variance, n, rng(2), bounds=(-4, 6))
     assert stats.ks_2samp(theta.means[:, 0, 0], other.mean).pvalue > 1e-4
     assert stats.ks_2samp(np.abs(theta.root[:, 0, 0]), other.stddev).pvalue > 1e-4
     distribution = stats.invgamma((n - 1) / 2, scale=(n - 1) * variance / 2)
@@ -214,7 +217,7 @@ def test_one_cell_and_one_number_are_the_normal_model():
 def test_one_cell_is_the_multivariate_normal_model():
     n, scatter = 25, np.array([[30.0, 12.0], [12.0, 60.0]])
     theta = everywhere(1, [(-10, 10), (-20, 20)]).posterior(
-        general_location.Statistics(
+        bayesian_models.LocationStatistics(
             np.full((R, 1), float(n)),
             np.tile([n * 1.0, n * 2.0], (R, 1, 1)),
             np.tile(scatter, (R, 1, 1)),
@@ -234,7 +237,7 @@ def test_cells_have_their_means_and_share_a_covariance():
     counts = np.array([400.0, 100.0, 0.0])
     means = np.array([[1.0], [-2.0], [0.0]])
     theta = everywhere(3, [(-5, 5)]).posterior(
-        general_location.Statistics(
+        bayesian_models.LocationStatistics(
             np.tile(counts, (R, 1)),
             np.tile(means * counts[:, None], (R, 1, 1)),
             np.full((R, 1, 1), 2.0 * 498),
@@ -249,7 +252,7 @@ def test_cells_have_their_means_and_share_a_covariance():
 
 
 def test_mixture_records_follow_their_parameters():
-    theta = general_location.Parameters(
+    theta = bayesian_models.LocationParameters(
         np.array([0.2, 0.8]),
         np.array([[0.0, 1.0], [3.0, -1.0]]),
         np.array([[1.0, 0.0], [0.6, 0.8]]),
@@ -271,7 +274,7 @@ def test_noise_in_sparse_tables_does_not_eat_up_the_degrees_of_freedom():
     counts = rng().laplace(0, 2, size=(200, k))
     counts[:, :20] += n / 20
     theta = everywhere(k, [(-5, 5)]).posterior(
-        general_location.Statistics(
+        bayesian_models.LocationStatistics(
             counts, np.zeros((200, k, 1)), np.full((200, 1, 1), 1.0 * (n - 20)), n_rows=float(n)
         ),
         rng(),
@@ -282,11 +285,11 @@ def test_noise_in_sparse_tables_does_not_eat_up_the_degrees_of_freedom():
 def test_a_column_that_is_absent_from_cells_is_estimated_from_the_others():
     """The second number exists in one cell of two only."""
     present = np.array([[True, True], [True, False]])
-    model = general_location.Mixture(np.array([[-5.0, 5], [-5, 5]]), present, np.ones(2, bool))
+    model = bayesian_models.Mixture(np.array([[-5.0, 5], [-5, 5]]), present, np.ones(2, bool))
     counts, sigma = np.array([600.0, 400.0]), np.array([[1.0, 0.4], [0.4, 2.0]])
     degrees = np.array([[998.0, 599.0], [599.0, 599.0]])
     theta = model.posterior(
-        general_location.Statistics(
+        bayesian_models.LocationStatistics(
             np.tile(counts, (R, 1)),
             np.zeros((R, 2, 2)),
             np.tile(sigma * degrees, (R, 1, 1)),
@@ -303,9 +306,9 @@ def test_a_column_that_is_absent_from_cells_is_estimated_from_the_others():
 
 def test_a_column_that_is_hardly_ever_there_does_not_spoil_the_others():
     present = np.array([[True, True], [True, False]])
-    model = general_location.Mixture(np.array([[-5.0, 5], [-5, 5]]), present, np.ones(2, bool))
+    model = bayesian_models.Mixture(np.array([[-5.0, 5], [-5, 5]]), present, np.ones(2, bool))
     theta = model.posterior(
-        general_location.Statistics(
+        bayesian_models.LocationStatistics(
             np.tile([2.0, 998.0], (R, 1)),
             np.zeros((R, 2, 2)),
             np.tile(np.diag([998.0, 1.0]), (R, 1, 1)),
@@ -320,7 +323,7 @@ def test_a_column_that_is_hardly_ever_there_does_not_spoil_the_others():
 def test_without_rows_the_law_does_not_depend_on_the_statistics(statistic):
     model = everywhere(2, [(0, 6), (0, 12)])
     scatter = np.full((R, 2, 2), statistic)
-    found = general_location.Statistics(
+    found = bayesian_models.LocationStatistics(
         np.zeros((R, 2)) - 3, np.full((R, 2, 2), statistic), scatter
     )
     theta = model.posterior(found, rng())
@@ -332,7 +335,7 @@ def test_without_rows_the_law_does_not_depend_on_the_statistics(statistic):
 def test_any_statistics_give_finite_records():
     source = rng()
     for size in (1e-9, 1.0, 1e12):
-        found = general_location.Statistics(
+        found = bayesian_models.LocationStatistics(
             source.laplace(0, size, (300, 6)),
             source.laplace(0, size, (300, 6, 3)),
             source.laplace(0, size, (300, 3, 3)),
@@ -354,7 +357,9 @@ def test_one_repetition_of_many_is_one_alone_in_law():
 
     def draw(scatter, seed):
         shape = (len(scatter), 2)
-        found = general_location.Statistics(np.full(shape, 50.0), np.zeros((*shape, 1)), scatter)
+        found = bayesian_models.LocationStatistics(
+            np.full(shape, 50.0), np.zeros((*shape, 1)), scatter
+        )
         return model.posterior(found, rng(seed)).root[:, 0, 0] ** 2
 
     mixed = np.tile([[[98.0]], [[9.8]]], (R, 1, 1))

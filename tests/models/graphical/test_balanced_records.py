@@ -8,17 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from understudy.models.graphical import balanced_records, merged_state_model
-from understudy.models.graphical.balanced_records import (
-    MOST_DRAWN,
-    MOST_VALUES,
-    MOST_WORK,
-    balanced,
-    times_drawn,
-)
-from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.max_entropy import fitted
-from understudy.models.graphical.merged_state_model import MarginalModel
+from understudy.graphical import compression, sampling
+from understudy.graphical.compression import MarginalModel
+from understudy.graphical.estimation import Observation, fitted
+from understudy.graphical.sampling import MOST_DRAWN, MOST_VALUES, MOST_WORK, balanced, times_drawn
 from understudy.schema import Domain
 
 SIZES = (4, 3, 5)
@@ -111,10 +104,10 @@ def test_tables_are_closer_to_those_of_all_that_were_drawn(order, most):
 
 def test_tables_that_cannot_be_held_are_left_to_chance(monkeypatch):
     """No memory is spent on them: only the smallest tables are there, and single columns."""
-    monkeypatch.setattr(balanced_records, "MOST_CELLS", 12 + 15)
-    assert balanced_records._tables(SIZES, 1_000) == [(0,), (1,), (2,), (0, 1)]
+    monkeypatch.setattr(sampling, "MOST_CELLS", 12 + 15)
+    assert sampling._tables(SIZES, 1_000) == [(0,), (1,), (2,), (0, 1)]
     monkeypatch.undo()
-    assert balanced_records._tables((1_000, 2, 30), 500) == [(0,), (1,), (2,), (1, 2)]
+    assert sampling._tables((1_000, 2, 30), 500) == [(0,), (1,), (2,), (1, 2)]
 
 
 @given(n=st.integers(0, 10**9), columns=st.integers(1, 3_000))
@@ -152,7 +145,7 @@ def test_a_table_that_was_not_measured_is_closer_to_the_model(monkeypatch):
         return np.mean(far)
 
     chosen = distance()
-    monkeypatch.setattr(merged_state_model, "times_drawn", lambda n_rows, columns: 1)
+    monkeypatch.setattr(compression, "times_drawn", lambda n_rows, columns: 1)
     assert chosen < distance() * 0.73
 
 

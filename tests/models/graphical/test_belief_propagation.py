@@ -5,11 +5,16 @@ import itertools
 import numpy as np
 import pytest
 
-from understudy.models.graphical.belief_propagation import calibrate
-from understudy.models.graphical.clique_layout import TreeLayout, enforceable, excluded
-from understudy.models.graphical.factor_kernels import FORBIDDEN, exponentiate
-from understudy.models.graphical.junction_tree import JunctionTree
-from understudy.models.graphical.linear_measurement import Redundancy
+from understudy.graphical.estimation import Redundancy
+from understudy.graphical.factors import (
+    FORBIDDEN,
+    TreeLayout,
+    calibrate,
+    enforceable,
+    excluded,
+    exponentiate,
+)
+from understudy.graphical.junction_tree import JunctionTree
 
 
 def expanded(array, columns, d):

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, spearmanr
 
-from understudy.models.graphical import clique_sampling
-from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.max_entropy import fitted
+from understudy.graphical import sampling
+from understudy.graphical.estimation import Observation, fitted
 
 
 def model(sizes, tables, *, seed=0, n=10_000, rules=()):
@@ -98,7 +97,7 @@ def test_children_of_one_parent_are_not_coupled(monkeypatch):
     assert coupling(one.draw(5000, np.random.default_rng(0))) < 5
     assert coupling(one.draw(5000, np.random.default_rng(0), systematic=False)) < 5
     monkeypatch.setattr(
-        clique_sampling,
+        sampling,
         "dealt",
         lambda groups, _sizes, queue, _rng: queue[np.argsort(np.argsort(groups, kind="stable"))],
     )

@@ -5,10 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from understudy.models.graphical.belief_propagation import given_weights
-from understudy.models.graphical.clique_sampling import drawn
-from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.max_entropy import fitted
+from understudy.graphical.estimation import Observation, fitted
+from understudy.graphical.factors import given_weights
+from understudy.graphical.sampling import drawn
 
 SIZES = (3, 2, 4, 3, 2)
 MARGINALS = ((0, 1), (1, 2), (2, 3), (4,))

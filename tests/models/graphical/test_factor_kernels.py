@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from understudy.models.graphical import factor_kernels as kernels
-from understudy.models.graphical.clique_layout import TreeLayout
-from understudy.models.graphical.factor_kernels import Recipe
-from understudy.models.graphical.junction_tree import JunctionTree
+from understudy.graphical import factors as kernels
+from understudy.graphical.factors import Recipe, TreeLayout
+from understudy.graphical.junction_tree import JunctionTree
 
 
 def ran(recipe, *arrays):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from understudy.models.graphical.junction_tree import JunctionTree
+from understudy.graphical.junction_tree import JunctionTree
 
 
 def random_tree(seed):

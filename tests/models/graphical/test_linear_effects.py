@@ -5,17 +5,17 @@ import itertools
 import numpy as np
 import pytest
 
-from understudy.models.graphical.clique_layout import TreeLayout
-from understudy.models.graphical.junction_tree import JunctionTree
-from understudy.models.graphical.linear_effects import (
+from understudy.graphical.estimation import (
     FEW_LEVELS,
     SHARE,
     LinearEffects,
+    Observation,
     contrasts_of,
     effects_of,
+    fitted,
 )
-from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.max_entropy import fitted
+from understudy.graphical.factors import TreeLayout
+from understudy.graphical.junction_tree import JunctionTree
 from understudy.schema import Boolean, Categorical, Integer, Ordinal
 
 LEVELS = ("a", "b", "c", "d", "e", "f")

@@ -7,8 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import xlogy
 
-from understudy.models.graphical.linear_measurement import Observation, merged
-from understudy.models.graphical.max_entropy import fitted
+from understudy.graphical.estimation import Observation, fitted, merged
 
 
 def margin(table, columns):

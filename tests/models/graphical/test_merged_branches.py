@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.models.graphical.merged_branches import merged_branches
-from understudy.models.graphical.merged_state_model import RARE
+from understudy.graphical.compression import RARE, merged_branches
 
 CODES = np.arange(27)
 BRANCHES = [CODES // 3, CODES // 9]

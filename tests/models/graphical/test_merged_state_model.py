@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.max_entropy import fitted
-from understudy.models.graphical.merged_state_model import Expansion, MarginalModel
-from understudy.models.within_bins import WithinBins
+from understudy.graphical.compression import Expansion, MarginalModel
+from understudy.graphical.estimation import Observation, fitted
+from understudy.models.numeric import WithinBins
 from understudy.schema import Domain, Integer
 
 N = 4_000

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.max_entropy import fitted
-from understudy.models.graphical.merged_state_model import MarginalModel
-from understudy.models.graphical.raked_records import raked
+from understudy.graphical.compression import MarginalModel
+from understudy.graphical.estimation import Observation, fitted
+from understudy.graphical.sampling import raked
 from understudy.schema import Domain
 
 N = 20_000

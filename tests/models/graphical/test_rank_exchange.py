@@ -8,12 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.features.rank_scores import UNIT, RankScores, shortened
-from understudy.models.graphical import rank_exchange
-from understudy.models.graphical.max_entropy import fitted
-from understudy.models.graphical.merged_state_model import MarginalModel
-from understudy.models.graphical.rank_exchange import COST, RankExchange, _exchange, _meetings
-from understudy.models.mean_products import far, shrunk, wanted
+from understudy.features.scores import RANK_UNIT, RankScores, shortened
+from understudy.graphical import rank_exchange
+from understudy.graphical.compression import MarginalModel
+from understudy.graphical.estimation import fitted
+from understudy.graphical.rank_exchange import (
+    COST,
+    RankExchange,
+    _exchange,
+    _meetings,
+    far,
+    shrunk,
+    wanted,
+)
 from understudy.schema import Domain
 
 reproducible = settings(derandomize=True, deadline=None, max_examples=60, database=None)
@@ -176,7 +183,7 @@ def vectors_of(exchange, groups):
 
 def mean_products(exchange, groups):
     """As they are measured: of each pair, records that are too long shortened."""
-    kept = shortened(vectors_of(exchange, groups), exchange.most) / UNIT
+    kept = shortened(vectors_of(exchange, groups), exchange.most) / RANK_UNIT
     products = kept.T @ kept / groups.shape[1]
     return products[np.triu_indices(len(products), 1)]
 
@@ -396,7 +403,7 @@ def test_a_sweep_is_that_of_a_slow_one(seed, tables):
     exchange = exchange_of(range(4), (3, 4, 5, 4), tables, np.zeros(6))
     goal = 2 * one_cause(4, rng) * rng.choice([-1, 1], (4, 1))
     goal = np.triu(goal, 1) + np.triu(goal, 1).T
-    own = vectors_of(exchange, groups) / UNIT
+    own = vectors_of(exchange, groups) / RANK_UNIT
     slow_states, slow_vectors = groups.copy(), own.copy()
     states, vectors = groups.copy(), own.astype(np.float32)
     lacking = goal - own.T @ own / 80
@@ -407,7 +414,7 @@ def test_a_sweep_is_that_of_a_slow_one(seed, tables):
         one_sweep_slowly(slow_states[k], slow_vectors, goal, met, int(k))
         assert np.array_equal(states, slow_states)
     assert np.array_equal(vectors.astype(float), slow_vectors)
-    assert np.array_equal(vectors_of(exchange, states) / UNIT, slow_vectors)
+    assert np.array_equal(vectors_of(exchange, states) / RANK_UNIT, slow_vectors)
     pairs = np.triu_indices(4, 1)
     left = (goal - slow_vectors.T @ slow_vectors / 80)[pairs]
     assert np.abs(lacking[pairs] - left).max() < 1e-9

@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import norm, spearmanr
 
-from understudy.models.graphical import merged_state_model
-from understudy.models.graphical.linear_measurement import Observation
-from understudy.models.graphical.max_entropy import fitted
-from understudy.models.graphical.merged_state_model import Expansion, MarginalModel
-from understudy.models.graphical.run_places import POINTS, RunPlaces, _log_chances
+from understudy.graphical import compression
+from understudy.graphical.compression import (
+    POINTS,
+    Expansion,
+    MarginalModel,
+    RunPlaces,
+    _log_chances,
+)
+from understudy.graphical.estimation import Observation, fitted
 from understudy.schema import Domain
 
 N, STATES, RUNS = 20_000, 32, 8
@@ -76,7 +80,7 @@ def test_ranks_go_together_as_much_as_before_merging():
 @pytest.mark.parametrize("seed", range(5))
 def test_each_state_keeps_its_share_to_the_record(seed, monkeypatch):
     """Of those that are drawn; which of them are kept is tested with `balanced_records`."""
-    monkeypatch.setattr(merged_state_model, "times_drawn", lambda n_rows, columns: 1)
+    monkeypatch.setattr(compression, "times_drawn", lambda n_rows, columns: 1)
     model_fit = fit(N * merged(related(0.8)))
     states = drawn(model_fit, both(model_fit), seed)
     for column in states:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.models.graphical.merged_state_model import Expansion
+from understudy.graphical.compression import Expansion
 
 GROUPS = np.array([0, 1, 0, 1, 1, 2])
 SHARES = np.array([0.3, 0.5, 0.7, 0.0, 0.5, 1.0])

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.errors import BudgetError
-from understudy.privacy.accounting.budget import (
+from understudy.dp.budget import (
     Budget,
     decimal_down,
     decimal_up,
@@ -20,6 +19,7 @@ from understudy.privacy.accounting.budget import (
     sequential,
     split,
 )
+from understudy.errors import BudgetError
 
 FRACTIONS = st.fractions(min_value=Fraction(1, 10**6), max_value=10**4, max_denominator=10**6)
 
@@ -75,7 +75,7 @@ def test_parallel_composition_doubles_under_replace():
     to the other realises a log ratio of 2ε: the doubled figure is attained, not only safe."""
     import numpy as np
 
-    from understudy.privacy.noise.distributions import DiscreteLaplace
+    from understudy.dp.distributions import DiscreteLaplace
 
     distribution = DiscreteLaplace(Fraction(1))
     x = np.arange(-30, 31)

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtri, ndtri_exp
 
-from understudy.errors import BudgetError
-from understudy.privacy.accounting.budget import (
+from understudy.dp.budget import (
     Budget,
     epsilon_of,
     gdp_epsilon_of,
@@ -23,19 +22,11 @@ from understudy.privacy.accounting.budget import (
     pure_within,
     rho_within,
 )
-from understudy.privacy.accounting.gaussian_dp import (
-    amount_of_pure,
-    log_delta_of,
-    unit_amount,
-    unit_variance,
-)
-from understudy.privacy.noise.calibration import calibrate, gaussian_variance
-from understudy.privacy.noise.distributions import DiscreteGaussian
-from understudy.privacy.selection.exponential_mechanism import (
-    gdp_cost,
-    selection_epsilon,
-    zcdp_cost,
-)
+from understudy.dp.calibration import calibrate, gaussian_variance
+from understudy.dp.distributions import DiscreteGaussian
+from understudy.dp.gaussian_dp import amount_of_pure, log_delta_of, unit_amount, unit_variance
+from understudy.errors import BudgetError
+from understudy.mechanisms.selection import gdp_cost, selection_epsilon, zcdp_cost
 
 F = Fraction
 AMOUNTS = st.fractions(min_value=F(1, 10**6), max_value=100, max_denominator=10**7)

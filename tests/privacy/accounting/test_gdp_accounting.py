@@ -7,20 +7,19 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.engine import Table
-from understudy.methods.configuration import configure
-from understudy.pipeline.budget_shares import budget_of
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.accounting.guarantee import Guarantee
-from understudy.privacy.mechanisms.choices.candidate import Candidate
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.selection import choice_charge
-from understudy.privacy.selection.exponential_mechanism import gdp_cost, selection_epsilon
-from understudy.privacy.selection.scores import CellCount
-from understudy.report import public_page
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.guarantee import Guarantee
+from understudy.dp.randomness import SeededRandomness
+from understudy.mechanisms import selection
+from understudy.mechanisms.selection import Candidate, gdp_cost, selection_epsilon
+from understudy.mechanisms.selection_scores import CellCount
+from understudy.mechanisms.tables import NoisyTables, RowCount
+from understudy.methods.auto import configure
+from understudy.report.public_page import public_page
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
+from understudy.workflow.request import budget_of
 
 F = Fraction
 SCHEMA = Schema.loads("""
@@ -82,7 +81,7 @@ def test_a_choice_gets_the_epsilon_that_the_rest_of_the_budget_allows(monkeypatc
         asked.append(epsilon)
         return 0
 
-    monkeypatch.setattr(choice_charge, "select", spying)
+    monkeypatch.setattr(selection, "select", spying)
     one = gate()
     half = one.remaining / 2
     tenth = half / 10

@@ -1,4 +1,4 @@
-"""What a run cost as it ended: (3) of `accounting.gaussian_dp`, against exact trade-off functions.
+"""What a run cost as it ended: (3) of `dp.gaussian_dp`, against exact trade-off functions.
 
 Every run of a few steps is enumerated, with what is asked after it. Of a pair of neighbours the
 loss is a mixture of normal distributions, with one part for each way that the choices can go, so
@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, ndtri_exp
 
-from understudy.privacy.accounting.budget import mu_of
-from understudy.privacy.accounting.run_cost import CHOICE, RunCost
-from understudy.privacy.selection.exponential_mechanism import gdp_cost, selection_epsilon
+from understudy.dp.budget import mu_of
+from understudy.dp.run_cost import CHOICE, RunCost
+from understudy.mechanisms.selection import gdp_cost, selection_epsilon
 
 ROUNDING = 1e-7
 SCORE = "score: 1"

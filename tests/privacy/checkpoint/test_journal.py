@@ -18,30 +18,27 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
-from understudy.engine.confidential import NO_PREMISES, Confidential
+from understudy.checkpoint import journal as anchors
+from understudy.checkpoint import journal as journals
+from understudy.checkpoint import replay
+from understudy.checkpoint.journal import JOURNAL_FILE, Journal, pack, unpack
+from understudy.checkpoint.replay import Replay
+from understudy.data import Confidential, Table
+from understudy.data.base import NO_PREMISES
+from understudy.dp.budget import Budget
+from understudy.dp.gate import Gate
+from understudy.dp.guarantee import Unpaid
+from understudy.dp.mechanism import Charge, Mechanism, answer
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
+from understudy.dp.released import LOST, NO_NOISE, Choice, Noise, NoisyTable, Released
 from understudy.errors import CheckpointError, InsufficientBudgetError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.accounting.promise import Unpaid
-from understudy.privacy.checkpoint import anchor as anchors
-from understudy.privacy.checkpoint import journal as journals
-from understudy.privacy.checkpoint import left_run
-from understudy.privacy.checkpoint.journal import FILE, Journal
-from understudy.privacy.checkpoint.json_values import pack, unpack
-from understudy.privacy.checkpoint.replay import Replay
-from understudy.privacy.gate import Gate
-from understudy.privacy.mechanism import Charge, Mechanism, answer
-from understudy.privacy.mechanisms.choices.candidate import Candidate, CandidateColumns, RandomOrder
-from understudy.privacy.mechanisms.counts.lazy_leaves import LazyLeaves, LeafRecords
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables, RowCount
-from understudy.privacy.mechanisms.counts.number_lines import NumberLines
-from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.noise_record import LOST
-from understudy.privacy.released import NO_NOISE, Choice, Noise, NoisyTable, Released
-from understudy.privacy.selection.scores import CellCount
+from understudy.mechanisms.second_moments import ScoreMoments
+from understudy.mechanisms.selection import Candidate, CandidateColumns, RandomOrder
+from understudy.mechanisms.selection_scores import CellCount
+from understudy.mechanisms.tables import NoisyTables, NumberLines, RowCount
+from understudy.papers.hierarchy_mechanisms import LazyLeaves, LeafRecords
 from understudy.schema import Partition, Schema
+from understudy.workflow.gates import open_gate
 
 SCHEMA = Schema.loads("""
 row_limit = 500
@@ -240,7 +237,7 @@ def test_a_journal_is_made_with_its_first_record_and_gives_back_what_was_written
     assert not folder.exists()
     one.append({"y": [2]})
     one.close()
-    assert (folder / FILE).stat().st_mode & 0o077 == 0
+    assert (folder / JOURNAL_FILE).stat().st_mode & 0o077 == 0
     two = Journal(folder, REQUEST, seed=8)
     assert (two.seed, two.run) == (7, 2)
     assert two.records == ({"run": 1, "x": 1}, {"run": 1, "y": [2]})
@@ -249,20 +246,20 @@ def test_a_journal_is_made_with_its_first_record_and_gives_back_what_was_written
     three = opened(folder)
     assert [one["run"] for one in three.records] == [1, 1, 2]
     three.close()
-    left_run.remove(folder)
+    replay.remove(folder)
     assert not folder.exists()
-    left_run.remove(folder)
+    replay.remove(folder)
 
 
 @pytest.mark.parametrize("cut", range(1, 60, 7))
 def test_a_torn_last_line_counts_as_not_written(tmp_path, cut):
     one = opened(tmp_path)
     one.append({"x": 1})
-    kept, anchored = (tmp_path / FILE).read_bytes(), (tmp_path / anchors.FILE).read_bytes()
+    kept, anchored = (tmp_path / JOURNAL_FILE).read_bytes(), (tmp_path / anchors.FILE).read_bytes()
     one.append({"y": "a text that is long enough to be torn somewhere"})
     one.close()
-    torn = (tmp_path / FILE).read_bytes()[: len(kept) + cut]
-    (tmp_path / FILE).write_bytes(torn)
+    torn = (tmp_path / JOURNAL_FILE).read_bytes()[: len(kept) + cut]
+    (tmp_path / JOURNAL_FILE).write_bytes(torn)
     (tmp_path / anchors.FILE).write_bytes(anchored)  # which is written behind the journal's line
     two = opened(tmp_path)
     assert two.records == ({"run": 1, "x": 1},)
@@ -276,7 +273,7 @@ def test_a_torn_first_line_is_no_journal_yet(tmp_path, cut):
     one = opened(tmp_path)
     one.append({"x": 1})
     one.close()
-    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes()[:cut])
+    (tmp_path / JOURNAL_FILE).write_bytes((tmp_path / JOURNAL_FILE).read_bytes()[:cut])
     begun, *_ = (tmp_path / anchors.FILE).read_bytes().splitlines(keepends=True)
     (tmp_path / anchors.FILE).write_bytes(begun)
     two = Journal(tmp_path, REQUEST | {"method": "another"}, seed=9)
@@ -288,14 +285,14 @@ def test_a_torn_first_line_is_no_journal_yet(tmp_path, cut):
 
 def shortened(folder, lines):
     """The journal with only its first lines, as an older copy of it would be."""
-    kept = (folder / FILE).read_bytes().splitlines(keepends=True)[:lines]
-    (folder / FILE).write_bytes(b"".join(kept))
+    kept = (folder / JOURNAL_FILE).read_bytes().splitlines(keepends=True)[:lines]
+    (folder / JOURNAL_FILE).write_bytes(b"".join(kept))
 
 
 TAKEN = {
     "emptied": lambda folder: shortened(folder, 0),
     "shortened": lambda folder: shortened(folder, 2),
-    "gone": lambda folder: (folder / FILE).unlink(),
+    "gone": lambda folder: (folder / JOURNAL_FILE).unlink(),
 }
 
 
@@ -303,12 +300,12 @@ TAKEN = {
 def test_a_journal_that_lost_lines_is_found_out_and_says_what_was_spent(tmp_path, taken):
     """Continued, it would begin again with a budget that is spent."""
     whole(tmp_path)
-    assert left_run.spent_of(tmp_path) == "ε = 1 of 1"
+    assert replay.spent_of(tmp_path) == "ε = 1 of 1"
     TAKEN[taken](tmp_path)
     with pytest.raises(CheckpointError, match=r"By its anchor it has spent ε = 1 of 1, which"):
         opened(tmp_path)
-    assert left_run.is_checkpoint(tmp_path)
-    assert left_run.spent_of(tmp_path) == "ε = 1 of 1"
+    assert replay.is_checkpoint(tmp_path)
+    assert replay.spent_of(tmp_path) == "ε = 1 of 1"
 
 
 def test_a_journal_without_its_anchor_is_damaged_and_says_what_was_spent(tmp_path):
@@ -316,17 +313,17 @@ def test_a_journal_without_its_anchor_is_damaged_and_says_what_was_spent(tmp_pat
     (tmp_path / anchors.FILE).unlink()
     with pytest.raises(CheckpointError, match="damaged"):
         opened(tmp_path)
-    assert left_run.spent_of(tmp_path) == "ε = 1 of 1"
+    assert replay.spent_of(tmp_path) == "ε = 1 of 1"
 
 
 def test_another_journal_of_as_many_lines_does_not_fit_the_anchor(tmp_path):
     for name in ("one", "two"):
         whole(tmp_path / name)
-    (tmp_path / "one" / FILE).write_bytes((tmp_path / "two" / FILE).read_bytes())
+    (tmp_path / "one" / JOURNAL_FILE).write_bytes((tmp_path / "two" / JOURNAL_FILE).read_bytes())
     assert Journal(tmp_path / "two", REQUEST, seed=1).records
-    journal = (tmp_path / "two" / FILE).read_bytes()
+    journal = (tmp_path / "two" / JOURNAL_FILE).read_bytes()
     first, *rest = journal.splitlines(keepends=True)
-    (tmp_path / "one" / FILE).write_bytes(b"".join([first, *rest[::-1]]))
+    (tmp_path / "one" / JOURNAL_FILE).write_bytes(b"".join([first, *rest[::-1]]))
     with pytest.raises(CheckpointError, match="has lost what was written"):
         opened(tmp_path / "one")
 
@@ -340,7 +337,7 @@ def test_the_chain_is_over_all_lines_and_is_known_behind_each_charge(tmp_path):
         one.note(more=1)
     one.close()
     digests = ["0" * 64]
-    for line in (tmp_path / FILE).read_bytes().splitlines(keepends=True):
+    for line in (tmp_path / JOURNAL_FILE).read_bytes().splitlines(keepends=True):
         digests.append(hashlib.sha256(digests[-1].encode() + line).hexdigest())
     two = opened(tmp_path)
     assert (one.digest, two.digest) == (digests[-1], digests[-1])
@@ -355,8 +352,8 @@ def test_a_changed_line_is_damage_and_says_no_value(tmp_path):
     for k in (11111, 22222):
         one.append({"x": k})
     one.close()
-    text = (tmp_path / FILE).read_bytes()
-    (tmp_path / FILE).write_bytes(text.replace(b"11111", b"11112"))
+    text = (tmp_path / JOURNAL_FILE).read_bytes()
+    (tmp_path / JOURNAL_FILE).write_bytes(text.replace(b"11111", b"11112"))
     with pytest.raises(CheckpointError, match="damaged") as fault:
         opened(tmp_path)
     assert "1111" not in str(fault.value)
@@ -366,10 +363,10 @@ def test_another_request_is_refused_by_name_and_leaves_the_journal_alone(tmp_pat
     one = opened(tmp_path)
     one.append({"x": 1})
     one.close()
-    before = (tmp_path / FILE).read_bytes()
+    before = (tmp_path / JOURNAL_FILE).read_bytes()
     with pytest.raises(CheckpointError, match=r"epsilon, extra differ\."):
         opened(tmp_path, {"method": "made up", "epsilon": "2", "extra": 1})
-    assert (tmp_path / FILE).read_bytes() == before
+    assert (tmp_path / JOURNAL_FILE).read_bytes() == before
     opened(tmp_path).close()
 
 
@@ -398,7 +395,7 @@ def test_a_full_disk_stops_the_step_before_the_rows_are_asked(tmp_path, monkeypa
 
 
 def lines(folder):
-    whole_ones = (folder / FILE).read_text(encoding="utf-8").split("\n")[:-1]
+    whole_ones = (folder / JOURNAL_FILE).read_text(encoding="utf-8").split("\n")[:-1]
     return [json.loads(line[17:]) for line in whole_ones[1:]]
 
 
@@ -449,11 +446,11 @@ def test_a_journal_changes_nothing(tmp_path):
 
 def test_a_finished_prefix_is_given_again_without_a_row_or_a_charge(tmp_path):
     first, answers = whole(tmp_path)
-    size = (tmp_path / FILE).stat().st_size
+    size = (tmp_path / JOURNAL_FILE).stat().st_size
     second, again = whole(tmp_path, engine=NoRows(), randomness=SecureRandomness())
     assert again == answers
     assert second.ledger == first.ledger
-    assert (tmp_path / FILE).stat().st_size == size
+    assert (tmp_path / JOURNAL_FILE).stat().st_size == size
 
 
 def test_conditions_and_leaks_are_restored(tmp_path):
@@ -638,7 +635,7 @@ def test_killed_at_every_write_and_continued(tmp_path, disk, when):
         if not killed_at(disk, folder, at, when):
             break
         deaths += 1
-        died_with = spent(folder) if (folder / FILE).stat().st_size else Fraction(0)
+        died_with = spent(folder) if (folder / JOURNAL_FILE).stat().st_size else Fraction(0)
         journal = opened(folder)
         door = gate(journal)
         paid = [line for line in lines(folder) if line["kind"] == "charge"] if died_with else []
@@ -758,7 +755,7 @@ def opened_again(folder):
     """As if the process of the first journal had ended."""
     copy = folder / "later"
     copy.mkdir()
-    for name in (FILE, anchors.FILE):
+    for name in (JOURNAL_FILE, anchors.FILE):
         (copy / name).write_bytes((folder / name).read_bytes())
     return opened(copy)
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.engine import ExactCells
-from understudy.privacy.mechanisms.counts.threshold_table import noisy_cells
-from understudy.privacy.noise.binomial_sampling import successes, survival
-from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.randomness import Randomness, SeededRandomness
+from understudy.data import ExactCells
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.randomness import Randomness, SeededRandomness
+from understudy.dp.sampling import successes, survival
+from understudy.mechanisms.sparse_tables import noisy_cells
 from understudy.schema import Domain
 
 ALPHA = 1e-4

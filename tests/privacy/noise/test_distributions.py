@@ -8,14 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from understudy.privacy.noise import inversion_sampling, rejection_sampling
-from understudy.privacy.noise.calibration import representable
-from understudy.privacy.noise.distributions import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    LatticeLaplace,
-)
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.dp import sampling
+from understudy.dp.calibration import representable
+from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace, LatticeLaplace
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
 
 DRAWS = 200_000
 # A correct sampler fails a fit with probability 1e-6 per case; a wrong scale must be rejected at
@@ -39,20 +35,20 @@ def fit_pvalue(draws, distribution):
 
 
 def laplace_by_inversion(scale, source):
-    return inversion_sampling.draw(inversion_sampling.build_table(1 / scale, F(0)), DRAWS, source)
+    return sampling.draw(sampling.build_table(1 / scale, F(0)), DRAWS, source)
 
 
 def laplace_by_rejection(scale, source):
-    return rejection_sampling.discrete_laplace(scale, DRAWS, source)
+    return sampling.discrete_laplace(scale, DRAWS, source)
 
 
 def gaussian_by_inversion(stddev, source):
-    table = inversion_sampling.build_table(1 / (2 * stddev**2), 1 / stddev**2)
-    return inversion_sampling.draw(table, DRAWS, source)
+    table = sampling.build_table(1 / (2 * stddev**2), 1 / stddev**2)
+    return sampling.draw(table, DRAWS, source)
 
 
 def gaussian_by_rejection(stddev, source):
-    return rejection_sampling.discrete_gaussian(stddev**2, DRAWS, source)
+    return sampling.discrete_gaussian(stddev**2, DRAWS, source)
 
 
 def lattice_by(step):
@@ -99,10 +95,10 @@ def test_the_same_test_rejects_another_scale(sampler, distribution, scale, wrong
 
 def test_sample_takes_the_path_that_suits_law_and_size():
     wide, narrow = DiscreteLaplace(F(5000)), DiscreteLaplace(F(3))
-    by_rejection = rejection_sampling.discrete_laplace(F(5000), 1000, SeededRandomness(1))
+    by_rejection = sampling.discrete_laplace(F(5000), 1000, SeededRandomness(1))
     assert np.array_equal(wide.sample(1000, SeededRandomness(1)), by_rejection)
-    table = inversion_sampling.build_table(F(1, 3), F(0))
-    by_table = inversion_sampling.draw(table, 1000, SeededRandomness(1))
+    table = sampling.build_table(F(1, 3), F(0))
+    by_table = sampling.draw(table, 1000, SeededRandomness(1))
     assert np.array_equal(narrow.sample(1000, SeededRandomness(1)), by_table)
 
 

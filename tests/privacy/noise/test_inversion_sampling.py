@@ -7,8 +7,8 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from understudy.privacy.noise import inversion_sampling
-from understudy.privacy.noise.randomness import Randomness, SeededRandomness
+from understudy.dp import sampling
+from understudy.dp.randomness import Randomness, SeededRandomness
 
 DIGITS = 120
 TOP = 2**63 - 1
@@ -83,7 +83,7 @@ def magnitude_at(cdf, prefix, bits):
 
 @every_distribution
 def test_every_threshold_is_the_exact_floor(distribution):
-    table = inversion_sampling.build_table(*distribution)
+    table = sampling.build_table(*distribution)
     cdf = exact_cdf(*distribution)
     exact = [scaled_floor(value, 63) for value in cdf[: table.thresholds.size]]
     assert table.thresholds.tolist() == exact
@@ -93,13 +93,13 @@ def test_every_threshold_is_the_exact_floor(distribution):
 
 @every_distribution
 def test_words_beside_every_boundary_fall_into_the_right_cell(distribution):
-    table, cdf = inversion_sampling.build_table(*distribution), exact_cdf(*distribution)
+    table, cdf = sampling.build_table(*distribution), exact_cdf(*distribution)
     limits = table.thresholds.astype(object)
     leading = np.unique(np.clip(np.concatenate([limits - 2, limits - 1, limits + 1]), 0, TOP))
     leading = leading[~np.isin(leading, limits)]
     for sign in (0, 1):
         words = Scripted(leading * 2 + sign)
-        drawn = inversion_sampling.draw(table, leading.size, words)
+        drawn = sampling.draw(table, leading.size, words)
         expected = [magnitude_at(cdf, int(m), 63) for m in leading]
         assert drawn.tolist() == [-k if sign else k for k in expected]
         assert not words.script, "an unambiguous word asked for more words"
@@ -108,7 +108,7 @@ def test_words_beside_every_boundary_fall_into_the_right_cell(distribution):
 @every_distribution
 def test_ambiguous_words_are_resolved_by_the_bits_that_follow(distribution):
     """Each boundary word, followed by the words below, beside and above the true boundary."""
-    table, cdf = inversion_sampling.build_table(*distribution), exact_cdf(*distribution)
+    table, cdf = sampling.build_table(*distribution), exact_cdf(*distribution)
     for k in sorted({0, 1, 2, table.thresholds.size // 2, table.thresholds.size - 1}):
         if k >= table.thresholds.size:
             continue
@@ -120,86 +120,84 @@ def test_ambiguous_words_are_resolved_by_the_bits_that_follow(distribution):
                 continue
             expected = magnitude_at(cdf, (leading << 64) | follow, 127)
             source = Scripted([2 * leading + 1, follow, 0, 0])
-            assert inversion_sampling.draw(table, 1, source).tolist() == [-expected]
+            assert sampling.draw(table, 1, source).tolist() == [-expected]
 
 
 @every_distribution
 def test_a_word_ambiguous_twice_is_resolved_by_the_third(distribution):
-    table, cdf = inversion_sampling.build_table(*distribution), exact_cdf(*distribution)
+    table, cdf = sampling.build_table(*distribution), exact_cdf(*distribution)
     leading, second = int(table.thresholds[0]), scaled_floor(cdf[0], 127) % 2**64
     third = scaled_floor(cdf[0], 191) % 2**64
     for follow in {max(third - 1, 0), min(third + 1, 2**64 - 1)} - {third}:
         expected = magnitude_at(cdf, (((leading << 64) | second) << 64) | follow, 191)
         source = Scripted([2 * leading, second, follow])
-        assert inversion_sampling.draw(table, 1, source).tolist() == [expected]
+        assert sampling.draw(table, 1, source).tolist() == [expected]
         assert not source.script
 
 
 def test_the_tail_beyond_the_table_is_reached_exactly():
     distribution = laplace(1)
-    table, cdf = inversion_sampling.build_table(*distribution), exact_cdf(*distribution)
+    table, cdf = sampling.build_table(*distribution), exact_cdf(*distribution)
     source = Scripted([2 * TOP, 2**64 - 2**20, 0])
-    drawn = int(inversion_sampling.draw(table, 1, source)[0])
+    drawn = int(sampling.draw(table, 1, source)[0])
     assert drawn == magnitude_at(cdf, (TOP << 64) | (2**64 - 2**20), 127)
     assert drawn > table.thresholds.size
 
 
 def test_ambiguous_words_leave_their_neighbours_alone():
-    table = inversion_sampling.build_table(*laplace(5))
+    table = sampling.build_table(*laplace(5))
     plain = SeededRandomness(1).words(100)
     crafted = plain.copy()
     crafted[[10, 50]] = np.uint64(2 * int(table.thresholds[3]))
     follow = [0, 2**64 - 1]
-    drawn = inversion_sampling.draw(table, 100, Scripted([*crafted, *follow]))
-    undisturbed = inversion_sampling.draw(table, 100, Scripted(plain))
+    drawn = sampling.draw(table, 100, Scripted([*crafted, *follow]))
+    undisturbed = sampling.draw(table, 100, Scripted(plain))
     assert drawn[[10, 50]].tolist() == [3, 4]
     others = np.delete(np.arange(100), [10, 50])
     assert np.array_equal(drawn[others], undisturbed[others])
 
 
 def test_look_up_equals_a_binary_search_on_random_words():
-    table = inversion_sampling.build_table(*laplace(700))
+    table = sampling.build_table(*laplace(700))
     words = SeededRandomness(2).words(100_000)
     leading = (words >> np.uint64(1)).astype(np.int64)
     cells = np.searchsorted(table.thresholds, leading)
     expected = np.where(words & np.uint64(1), -cells, cells)
-    assert np.array_equal(inversion_sampling.draw(table, words.size, Scripted(words)), expected)
+    assert np.array_equal(sampling.draw(table, words.size, Scripted(words)), expected)
 
 
 @pytest.mark.parametrize(
     "distribution", [laplace(F(1, 10**4)), laplace(F(1, 2**40)), gaussian(F(1, 10**4))]
 )
 def test_a_tiny_scale_has_one_cell_and_still_only_zeros(distribution):
-    table = inversion_sampling.build_table(*distribution)
+    table = sampling.build_table(*distribution)
     assert table.thresholds.tolist() == [TOP]
     # Even the one ambiguous word is a zero unless some 14,000 bits are all ones.
     source = Scripted([2**64 - 1, 2**64 - 1, 2**64 - 1, 7])
-    assert inversion_sampling.draw(table, 1, source).tolist() == [0]
-    assert not inversion_sampling.draw(table, 10_000, SeededRandomness(3)).any()
+    assert sampling.draw(table, 1, source).tolist() == [0]
+    assert not sampling.draw(table, 10_000, SeededRandomness(3)).any()
 
 
 def test_precision_is_raised_until_the_floors_are_certain(monkeypatch):
-    expected = inversion_sampling.build_table(*laplace(20)).thresholds
+    expected = sampling.build_table(*laplace(20)).thresholds
     asked = []
-    cells = inversion_sampling._cells
+    cells = sampling._cells
 
     def coarse(linear, quadratic, bits):
         asked.append(bits)
         found = cells(linear, quadratic, bits)
         if len(asked) > 1:
             return found
-        return inversion_sampling._Cells(
-            found.low, [x + (1 << 90) for x in found.high], 1, found.total_high
-        )
+        return sampling._Cells(found.low, [x + (1 << 90) for x in found.high], 1, found.total_high)
 
-    monkeypatch.setattr(inversion_sampling, "_cells", coarse)
-    assert np.array_equal(inversion_sampling._thresholds(*laplace(20)), expected)
+    monkeypatch.setattr(sampling, "_cells", coarse)
+    assert np.array_equal(sampling._thresholds(*laplace(20)), expected)
     assert asked == [63, 127]
 
 
 def test_brackets_hold_the_exact_law():
     for distribution in DISTRIBUTIONS.values():
-        cells, cdf = inversion_sampling._cells(*distribution, 63), exact_cdf(*distribution)
+        cells, cdf = sampling._cells(*distribution, 63), exact_cdf(*distribution)
         with localcontext() as context:
             context.prec = DIGITS + 10
             for low, high, value in zip(cells.low, cells.high, cdf, strict=False):
@@ -207,12 +205,12 @@ def test_brackets_hold_the_exact_law():
 
 
 def test_tables_are_cached_read_only_and_bounded():
-    table = inversion_sampling.build_table(*laplace(3))
-    assert inversion_sampling.build_table(F(1, 3), F(0)) is table
+    table = sampling.build_table(*laplace(3))
+    assert sampling.build_table(F(1, 3), F(0)) is table
     with pytest.raises(ValueError, match="read-only"):
         table.thresholds[0] = 0
     with pytest.raises(ValueError, match="too wide"):
-        inversion_sampling.build_table(*laplace(10**6))
+        sampling.build_table(*laplace(10**6))
     for linear, quadratic in [(F(0), F(1)), (F(1), F(-1))]:
         with pytest.raises(ValueError, match="expected"):
-            inversion_sampling.build_table(linear, quadratic)
+            sampling.build_table(linear, quadratic)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.privacy.noise.large_counts import (
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.sampling import (
     Uniforms,
     binomial,
     gamma,
@@ -16,7 +17,6 @@ from understudy.privacy.noise.large_counts import (
     negative_binomial,
     poisson,
 )
-from understudy.privacy.noise.randomness import SeededRandomness
 
 ALPHA = 1e-4
 N = 4000

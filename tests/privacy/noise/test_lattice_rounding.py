@@ -6,12 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from understudy.privacy.noise.distributions import LatticeLaplace
-from understudy.privacy.noise.lattice_rounding import (
-    lattice_sensitivity,
-    public_step,
-    round_to_lattice,
-)
+from understudy.dp.calibration import lattice_sensitivity, public_step, round_to_lattice
+from understudy.dp.distributions import LatticeLaplace
 
 
 @pytest.mark.parametrize("step", [F(1, 2**20), F(1, 8), F(1), F(64)])

@@ -13,8 +13,8 @@ import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from scipy.stats import chisquare
 
-from understudy.privacy.noise import randomness
-from understudy.privacy.noise.randomness import Randomness, SecureRandomness, SeededRandomness
+from understudy.dp import randomness
+from understudy.dp.randomness import Randomness, SecureRandomness, SeededRandomness
 
 # Every chi-square test below rejects a correct implementation with probability 1e-6; seeds are
 # fixed, so a test that passes once passes always.
@@ -168,7 +168,7 @@ def test_the_secure_source_shows_nothing():
 
 FORK = """
 import os
-from understudy.privacy.noise.randomness import SecureRandomness
+from understudy.dp.randomness import SecureRandomness
 source = SecureRandomness()
 source.words(10)                      # both processes hold the rest of this buffer
 def report(words):

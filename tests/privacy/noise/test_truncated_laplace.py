@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.noise.truncated_laplace import (
+from understudy.dp.distributions import ContinuousLaplace
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.truncated_laplace import (
     TruncatedDiscreteLaplace,
     TruncatedLaplace,
     calibrated_scale,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.errors import MethodError
-from understudy.privacy.not_dp.weighting_spec import count_weights, isolation_risks
+from understudy.papers.record_weights import count_weights, isolation_risks
 
 
 def slow_risks(values, patterns, radius):

@@ -9,15 +9,15 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import ExactCells, Table
+from understudy.data import ExactCells, Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import ExactStatistics
 from understudy.errors import MethodError, NotPrivateError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.l_diverse_gibbs import DiverseRows, diverse_records, diverse_weights
-from understudy.privacy.released import ExactStatistics
+from understudy.papers.gibbs_mechanisms import HashedRows
+from understudy.papers.perturbed_gibbs import DiverseRows, diverse_records, diverse_weights
 from understudy.schema import Domain, GibbsSweep, Schema
+from understudy.workflow.gates import open_gate
 
 
 def row(*counts):

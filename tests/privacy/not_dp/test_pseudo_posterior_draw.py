@@ -8,24 +8,22 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
-from understudy.engine.confidential import NO_PREMISES
+from understudy.data import Table
+from understudy.data.base import NO_PREMISES
+from understudy.dp.budget import Budget
+from understudy.dp.guarantee import Guarantee
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.errors import MethodError, NotPrivateError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.accounting.guarantee import Guarantee
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.not_dp.exact_statistics import ExactTables
-from understudy.privacy.not_dp.pseudo_posterior_draw import OpenColumns, PosteriorDraw
-from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
-from understudy.privacy.not_dp.weighting_spec import Weighting
-from understudy.privacy.samplers.categorical_table import LOGS, StateTable
-from understudy.privacy.samplers.column_sequence import SequentialModel
-from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.mixture_prior import MixturePrior
-from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.numeric_column import NO_LABEL, NumberModel
+from understudy.papers.categorical_models import LOGS, StateTable
+from understudy.papers.column_models import NO_LABEL, NumberModel, SequentialModel
+from understudy.papers.exact import ExactTables
+from understudy.papers.mixture_gibbs import MixturePrior
+from understudy.papers.mixture_regression import MixtureRegression
+from understudy.papers.pseudo_posterior import OpenColumns, PosteriorDraw
+from understudy.papers.record_weights import PseudoPosterior, Weighting
+from understudy.papers.sampling_base import NormalLinear
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 COLUMNS = """
 [columns.sex]

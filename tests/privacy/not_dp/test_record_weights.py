@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from understudy.dp.guarantee import nominal_epsilon
 from understudy.errors import MethodError
-from understudy.privacy.accounting.promise import nominal_epsilon
-from understudy.privacy.not_dp.record_weights import (
+from understudy.papers.record_weights import (
     lipschitz_bounds,
     reweighted,
     scalar_weight,

@@ -5,18 +5,21 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.features.number_line import Drawn
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.not_dp.record_weights import reweighted, vector_weights
-from understudy.privacy.not_dp.weighted_posterior import PseudoPosterior
-from understudy.privacy.not_dp.weighting_spec import Weighting, isolation_weights
-from understudy.privacy.samplers.categorical_table import LOGS, StateTable
-from understudy.privacy.samplers.column_sequence import SequentialModel
-from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.mixture_prior import MixturePrior
-from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.numeric_column import NumberModel
+from understudy.features.grids import Drawn
+from understudy.papers.categorical_models import LOGS, StateTable
+from understudy.papers.column_models import NumberModel, SequentialModel
+from understudy.papers.mixture_gibbs import MixturePrior
+from understudy.papers.mixture_regression import MixtureRegression
+from understudy.papers.record_weights import (
+    PseudoPosterior,
+    Weighting,
+    isolation_weights,
+    reweighted,
+    vector_weights,
+)
+from understudy.papers.sampling_base import NormalLinear
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from understudy.errors import MethodError
-from understudy.features.number_line import Drawn
-from understudy.privacy.not_dp.weighting_spec import Weighting, isolation_weights
+from understudy.features.grids import Drawn
+from understudy.papers.record_weights import Weighting, isolation_weights
 from understudy.schema import Schema
 
 INCOME = Schema.loads("""

@@ -7,17 +7,19 @@ import pytest
 from scipy import stats
 from scipy.special import log_softmax, softmax
 
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.features.number_line import Drawn, line_of, settled
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.categorical_logit import COEFFICIENTS, MOST, StateLogit
-from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.column_model import slices
-from understudy.privacy.samplers.column_sequence import SequentialModel
-from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.logit_density import WeightedLogit
-from understudy.privacy.samplers.logit_hmc import logit_draws
-from understudy.privacy.samplers.numeric_column import NumberModel
+from understudy.features.grids import Drawn, line_of, settled
+from understudy.papers.categorical_models import (
+    COEFFICIENTS,
+    MOST,
+    StateLogit,
+    StateTable,
+    WeightedLogit,
+    logit_draws,
+)
+from understudy.papers.column_models import NumberModel, SequentialModel
+from understudy.papers.sampling_base import NormalLinear, slices
 from understudy.schema import Schema
 
 LEVEL = 1e-5
@@ -95,9 +97,7 @@ def test_likelihoods_record_by_record():
 
 
 def test_chunks_are_those_of_all_laws(monkeypatch):
-    monkeypatch.setattr(
-        "understudy.privacy.samplers.column_model.slices.__kwdefaults__", {"chunk": 20}
-    )
+    monkeypatch.setattr("understudy.papers.sampling_base.slices.__kwdefaults__", {"chunk": 20})
     rows = records(7)
     draws = JOB.posterior(rows, np.ones(7), SeededRandomness(3), draws=5)
     found = [len(one) for one in JOB.log_likelihoods(draws, rows)]

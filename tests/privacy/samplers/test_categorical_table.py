@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.features.number_line import Drawn
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.categorical_table import LARGEST, LOGS, StateTable
-from understudy.privacy.samplers.column_model import slices
+from understudy.features.grids import Drawn
+from understudy.papers.categorical_models import LARGEST, LOGS, StateTable
+from understudy.papers.sampling_base import slices
 from understudy.schema import Schema
 
 LEVEL = 1e-5
@@ -82,9 +82,7 @@ def test_likelihoods_record_by_record():
 
 
 def test_chunks_are_those_of_all_laws(monkeypatch):
-    monkeypatch.setattr(
-        "understudy.privacy.samplers.column_model.slices.__kwdefaults__", {"chunk": 20}
-    )
+    monkeypatch.setattr("understudy.papers.sampling_base.slices.__kwdefaults__", {"chunk": 20})
     rows = records(7)
     draws = TABLE.posterior(rows, np.ones(7), SeededRandomness(6), draws=5)
     found = [len(one) for one in TABLE.log_likelihoods(draws, rows)]

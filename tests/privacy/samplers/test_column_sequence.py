@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.features.number_line import Drawn, line_of, settled
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.column_sequence import SequentialModel
-from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.mixture_prior import MixturePrior
-from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.numeric_column import NumberModel
+from understudy.dp.randomness import SeededRandomness
+from understudy.features.grids import Drawn, line_of, settled
+from understudy.papers.categorical_models import StateTable
+from understudy.papers.column_models import NumberModel, SequentialModel
+from understudy.papers.mixture_gibbs import MixturePrior
+from understudy.papers.mixture_regression import MixtureRegression
+from understudy.papers.sampling_base import NormalLinear
 from understudy.schema import Schema
 
 LEVEL = 1e-5
@@ -88,9 +87,7 @@ def test_parameters_are_named_by_column(fitted):
 
 @pytest.mark.parametrize("chunk", [1, 130, 1 << 21])
 def test_likelihoods_and_contributions_add_up(fitted, monkeypatch, chunk):
-    monkeypatch.setattr(
-        "understudy.privacy.samplers.column_model.slices.__kwdefaults__", {"chunk": chunk}
-    )
+    monkeypatch.setattr("understudy.papers.sampling_base.slices.__kwdefaults__", {"chunk": chunk})
     rows, draws = fitted
     weights = np.linspace(0, 1, 60)
     plain, weighted = np.zeros((7, 60)), np.zeros((7, 60))

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.conjugate_draws import (
+from understudy.dp.randomness import SeededRandomness
+from understudy.papers.sampling_base import (
     gammas,
     gammas_below,
     log_gammas,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.conjugate_draws import NormalLinear
+from understudy.papers.sampling_base import NormalLinear
 
 LEVEL = 1e-5
 DRAWS = 5000

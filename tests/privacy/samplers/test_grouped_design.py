@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.privacy.samplers.grouped_design import GroupedDesign
+from understudy.papers.sampling_base import GroupedDesign
 
 
 def indicators(n, rng):

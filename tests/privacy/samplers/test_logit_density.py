@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
-from understudy.privacy.samplers import logit_density
-from understudy.privacy.samplers.logit_density import WeightedLogit, own_logs
+from understudy.papers import categorical_models
+from understudy.papers.categorical_models import WeightedLogit, own_logs
 
 
 def target(n=40, p=3, m=2, seed=1, weights=None):
@@ -68,7 +68,7 @@ def test_blocks_of_records_add_up(monkeypatch):
     points = np.random.default_rng(4).normal(size=(3, *of.shape))
     whole = (*of.evaluated(points), of.curvature(points[0]))
     own = own_logs(points, of.design, of.outcomes)
-    monkeypatch.setattr(logit_density, "BLOCK", 7 * 6)
+    monkeypatch.setattr(categorical_models, "BLOCK", 7 * 6)
     for one, other in zip((*of.evaluated(points), of.curvature(points[0])), whole, strict=True):
         assert one == pytest.approx(other)
     assert own_logs(points, of.design, of.outcomes) == pytest.approx(own)

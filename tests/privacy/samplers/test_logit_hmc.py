@@ -12,9 +12,8 @@ from scipy import stats
 from scipy.special import log_softmax
 from threadpoolctl import threadpool_limits
 
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.logit_density import WeightedLogit
-from understudy.privacy.samplers.logit_hmc import Chains, logit_draws, mode_of
+from understudy.dp.randomness import SeededRandomness
+from understudy.papers.categorical_models import Chains, WeightedLogit, logit_draws, mode_of
 
 LEVEL = 1e-5
 S = 4000

@@ -12,10 +12,9 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.mixture_density import TOTAL, MixtureTarget, coordinates, mixtures
-from understudy.privacy.samplers.mixture_kernels import log_contributions, log_likelihoods
-from understudy.privacy.samplers.mixture_prior import MixturePrior
+from understudy.dp.randomness import SeededRandomness
+from understudy.papers.mixture_gibbs import MixturePrior, log_contributions, log_likelihoods
+from understudy.papers.mixture_nuts import TOTAL, MixtureTarget, coordinates, mixtures
 
 PRIORS = [
     MixturePrior(components=3),

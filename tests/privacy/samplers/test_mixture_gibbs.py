@@ -12,10 +12,14 @@ import pytest
 from scipy import stats
 from scipy.special import betaincinv, logsumexp
 
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.mixture_gibbs import MixtureGibbs, mixture_draws
-from understudy.privacy.samplers.mixture_kernels import log_likelihoods
-from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures
+from understudy.dp.randomness import SeededRandomness
+from understudy.papers.mixture_gibbs import (
+    MixtureGibbs,
+    MixturePrior,
+    Mixtures,
+    log_likelihoods,
+    mixture_draws,
+)
 
 LEVEL = 1e-5
 PRIOR = MixturePrior(components=2, coefficient_scale=1.0, noise_scale=0.7, noise_floor=0.2)

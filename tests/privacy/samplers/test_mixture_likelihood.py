@@ -7,9 +7,13 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.mixture_kernels import log_contributions, log_likelihoods
-from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures
+from understudy.dp.randomness import SeededRandomness
+from understudy.papers.mixture_gibbs import (
+    MixturePrior,
+    Mixtures,
+    log_contributions,
+    log_likelihoods,
+)
 
 S, K, P, ROWS = 7, 4, 3, 11
 RNG = np.random.default_rng(5)

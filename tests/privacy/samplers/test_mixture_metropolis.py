@@ -13,13 +13,16 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers import mixture_metropolis
-from understudy.privacy.samplers.mixture_kernels import log_contributions, log_likelihoods
-from understudy.privacy.samplers.mixture_metropolis import MixtureMetropolis, metropolis_draws
-from understudy.privacy.samplers.mixture_nuts import MixtureNuts, nuts_draws
-from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures
-from understudy.privacy.samplers.mixture_walk import Walk
+from understudy.dp.randomness import SeededRandomness
+from understudy.papers import mixture_metropolis
+from understudy.papers.mixture_gibbs import (
+    MixturePrior,
+    Mixtures,
+    log_contributions,
+    log_likelihoods,
+)
+from understudy.papers.mixture_metropolis import MixtureMetropolis, Walk, metropolis_draws
+from understudy.papers.mixture_nuts import MixtureNuts, nuts_draws
 
 LEVEL = 1e-5
 PRIOR = MixturePrior(components=2, coefficient_scale=1.0, noise_scale=0.7, noise_floor=0.2)

@@ -14,15 +14,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers import mixture_nuts
-from understudy.privacy.samplers.mixture_density import MixtureTarget
-from understudy.privacy.samplers.mixture_gibbs import MixtureGibbs, mixture_draws
-from understudy.privacy.samplers.mixture_kernels import log_contributions, log_likelihoods
-from understudy.privacy.samplers.mixture_nuts import MixtureNuts, check_numpyro, nuts_draws
-from understudy.privacy.samplers.mixture_prior import MixturePrior, Mixtures
-from understudy.privacy.samplers.mixture_regression import MixtureRegression
+from understudy.papers import mixture_nuts
+from understudy.papers.mixture_gibbs import (
+    MixtureGibbs,
+    MixturePrior,
+    Mixtures,
+    log_contributions,
+    log_likelihoods,
+    mixture_draws,
+)
+from understudy.papers.mixture_nuts import MixtureNuts, MixtureTarget, check_numpyro, nuts_draws
+from understudy.papers.mixture_regression import MixtureRegression
 
 LEVEL = 1e-5
 PRIOR = MixturePrior(components=2, coefficient_scale=1.0, noise_scale=0.7, noise_floor=0.2)

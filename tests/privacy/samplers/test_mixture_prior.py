@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.mixture_prior import MixturePrior
+from understudy.papers.mixture_gibbs import MixturePrior
 
 N = 20_000
 LEVEL = 1e-5

@@ -5,10 +5,10 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.mixture_prior import MixturePrior
-from understudy.privacy.samplers.mixture_regression import MixtureRegression
+from understudy.papers.mixture_gibbs import MixturePrior
+from understudy.papers.mixture_regression import MixtureRegression
 
 LEVEL = 1e-5
 LAW = MixtureRegression(prior=MixturePrior(components=3), burn_in=20, thin=1)
@@ -221,6 +221,6 @@ def test_a_sampler_that_is_not_there_is_refused_before_rows_are_seen(monkeypatch
     def missing():
         raise MethodError("not installed")
 
-    monkeypatch.setattr("understudy.privacy.samplers.mixture_regression.check_numpyro", missing)
+    monkeypatch.setattr("understudy.papers.mixture_regression.check_numpyro", missing)
     with pytest.raises(MethodError, match="not installed"):
         MixtureRegression(sampler="nuts")

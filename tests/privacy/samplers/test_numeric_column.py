@@ -7,15 +7,15 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
 from understudy.features.design import indicated
-from understudy.features.number_line import Drawn, line_of, settled
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.samplers.categorical_table import StateTable
-from understudy.privacy.samplers.conjugate_draws import NormalLinear
-from understudy.privacy.samplers.mixture_prior import MixturePrior
-from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.numeric_column import NO_LABEL, NumberModel
+from understudy.features.grids import Drawn, line_of, settled
+from understudy.papers.categorical_models import StateTable
+from understudy.papers.column_models import NO_LABEL, NumberModel
+from understudy.papers.mixture_gibbs import MixturePrior
+from understudy.papers.mixture_regression import MixtureRegression
+from understudy.papers.sampling_base import NormalLinear
 from understudy.schema import Schema
 
 LEVEL = 1e-5
@@ -118,9 +118,7 @@ def test_contributions_go_from_nothing_to_the_likelihood():
 
 def test_chunks_are_cut_by_all_records(monkeypatch):
     """Not by those with a number, so that columns with and without codes can be added up."""
-    monkeypatch.setattr(
-        "understudy.privacy.samplers.column_model.slices.__kwdefaults__", {"chunk": 90}
-    )
+    monkeypatch.setattr("understudy.papers.sampling_base.slices.__kwdefaults__", {"chunk": 90})
     rows = records(30)
     for column_model in (income(), NumberModel.of(SCHEMA, "age", ("sex",), NormalLinear())):
         draws = column_model.posterior(rows, np.ones(30), SeededRandomness(4), draws=7)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from understudy.errors import MethodError
-from understudy.privacy.samplers.response_scale import REACH, Response
+from understudy.papers.column_models import REACH, Response
 from understudy.schema import Schema
 
 reproducible = settings(derandomize=True, deadline=None)

@@ -8,20 +8,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
-from understudy.engine.confidential import NO_PREMISES
+from understudy.data import Table
+from understudy.data.base import NO_PREMISES
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.candidate import CandidateColumns
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.selection import association_measures, dependence_scores
-from understudy.privacy.selection.dependence_scores import (
+from understudy.mechanisms import selection_scores
+from understudy.mechanisms.selection import CandidateColumns
+from understudy.mechanisms.selection_scores import (
     DistanceFromDependence,
     DistanceFromIndependence,
     MutualInformation,
 )
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 
@@ -73,19 +73,19 @@ def test_each_statistic_is_the_slow_obvious_one(top):
     for _ in range(40):
         counts = rng.integers(0, top + 1, (rng.integers(1, 5), rng.integers(1, 6)))
         counts *= rng.random(counts.shape) < 0.7
-        assert association_measures.mutual_information(counts) == pytest.approx(
+        assert selection_scores.mutual_information(counts) == pytest.approx(
             slow_information(counts), abs=1e-3
         )
-        assert association_measures.distance_from_independence(counts) == pytest.approx(
+        assert selection_scores.distance_from_independence(counts) == pytest.approx(
             slow_independence(counts), abs=1e-9
         )
         two = counts[np.arange(2) % len(counts)]
-        assert association_measures.distance_from_dependence(two) == slow_dependence(two)
+        assert selection_scores.distance_from_dependence(two) == slow_dependence(two)
 
 
 def test_the_distance_from_independence_of_billions_of_records():
     counts = np.array([[3, 1], [0, 4]]) * 2**40
-    assert association_measures.distance_from_independence(counts) == slow_independence(counts)
+    assert selection_scores.distance_from_independence(counts) == slow_independence(counts)
 
 
 def test_scores_are_of_the_column_by_all_combinations_of_its_parents():
@@ -198,7 +198,7 @@ def test_rows_beyond_the_limit_do_not_raise_the_sensitivity_of_mutual_informatio
 
 def test_the_information_of_few_records_has_a_positive_sensitivity():
     for n in (0, 1, 2):
-        assert 0 < dependence_scores.information_sensitivity(n, binary=True) <= 2.01
+        assert 0 < selection_scores.information_sensitivity(n, binary=True) <= 2.01
 
 
 RECORDS = list(product(["0", "1", "2", "?"], ["0", "1", "?"]))
@@ -294,7 +294,7 @@ def test_different_scores_of_one_table_are_not_mistaken_for_each_other():
 
 def test_large_questions_are_asked_in_parts(monkeypatch):
     gate, engine = gate_of((3, 3, 3, 3))
-    monkeypatch.setattr(dependence_scores, "_BATCH_CELLS", 40)
+    monkeypatch.setattr(selection_scores, "_BATCH_CELLS", 40)
     asked = []
     monkeypatch.setattr(engine, "count", lambda q: asked.append(q) or engine.table.count(q))
     candidates = (("b", "a"), ("c", "a"), ("d", "a"), ("b", "c", "d"))

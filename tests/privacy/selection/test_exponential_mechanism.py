@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from understudy.functions.triangulation import TreeLimit
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.selection.exponential_mechanism import (
+from understudy.dp.randomness import SeededRandomness
+from understudy.graphical.junction_tree import TreeLimit
+from understudy.mechanisms.selection import (
     LATTICE_BITS,
     first_within,
     lattice_gaps,

@@ -10,19 +10,23 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.decision_trees import Grid, GridDepthTwo
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.confidential import Internal
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.errors import MethodError
-from understudy.functions.parameter_prior import Prior
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.internal import Internal
-from understudy.privacy.mechanisms.choices.parameters import WalkedParameters
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.selection.exponential_mechanism import rate_of
-from understudy.privacy.selection.metropolis import CONVERGENCE, Walk, walk
-from understudy.privacy.selection.tree_distinguisher_score import PropensityTrees
+from understudy.mechanisms.selection import rate_of
+from understudy.papers.generator_scores import (
+    CONVERGENCE,
+    PropensityTrees,
+    Walk,
+    WalkedParameters,
+    walk,
+)
+from understudy.papers.generators import Prior
+from understudy.papers.trees_exact import Grid, GridDepthTwo
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 PRIOR = Prior(("x", "y"), np.array([1.0, -2.0]), np.array([0.5, 2.0]))
 STEPS, ENDS = 60, 600

@@ -16,20 +16,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.decision_trees import DepthTwo, Greedy, Grid, GridDepthThree, GridDepthTwo, Stumps
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.confidential import known_rows
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
+from understudy.dp.released import ChosenParameters
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.methods.pmse import Pmse
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.parameters import ListedParameters
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.released import ChosenParameters
-from understudy.privacy.selection import choice_charge
-from understudy.privacy.selection.exponential_mechanism import lattice_gaps, selection_rate
-from understudy.privacy.selection.tree_distinguisher_score import GREEDY, PropensityTrees
-from understudy.privacy.whole_rows import known_rows
+from understudy.mechanisms import selection
+from understudy.mechanisms.selection import lattice_gaps, selection_rate
+from understudy.papers.generator_scores import GREEDY, ListedParameters, PropensityTrees
+from understudy.papers.pmse import Pmse
+from understudy.papers.trees_exact import DepthTwo, Grid, GridDepthThree, GridDepthTwo, Stumps
+from understudy.papers.trees_greedy import Greedy
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 
@@ -292,7 +292,7 @@ def fitted(gate, method, path, factor=Fraction(1)):
     """Fit by the prescribed choices."""
     forced = Forced(path, factor)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choice_charge, "select", forced)
+        patch.setattr(selection, "select", forced)
         method.fit(gate, Fraction(1), 10)
     return forced
 

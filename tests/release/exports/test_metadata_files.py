@@ -12,17 +12,20 @@ from hypothesis import strategies as st
 import understudy as us
 from exported import SCHEMA, release
 from understudy.errors import ReleaseError, name_fault
-from understudy.release.bundle import checksums
-from understudy.release.exports.croissant_export import croissant, require_croissant
-from understudy.release.exports.data_package_export import (
+from understudy.release.ddi import codebook_xml, require_codebook
+from understudy.release.export_values import variables
+from understudy.release.folder import checksums
+from understudy.release.metadata import (
+    METADATA,
+    croissant,
     data_package,
+    require_croissant,
+    require_metadata,
     require_table_schema,
+    row_files,
     table_schema,
 )
-from understudy.release.exports.ddi_export import codebook_xml, require_codebook
-from understudy.release.exports.metadata_files import METADATA, require_metadata, row_files
-from understudy.release.exports.variable_facts import variables
-from understudy.release.promise_block import RENDERED
+from understudy.release.readme import RENDERED
 from understudy.release.shape import Fault
 
 DDI = "{ddi:codebook:2_5}"

@@ -10,11 +10,11 @@ import understudy as us
 from exported import SCHEMA, release
 from schemas import column
 from understudy.errors import MethodError, ReleaseError
+from understudy.release import tables as tables_module
 from understudy.release.decoding import decode
-from understudy.release.exports import row_exports
-from understudy.release.exports.row_exports import formats_of, require_formats, write_rows
-from understudy.release.synthetic_sets import PartedSets
-from understudy.schema.cell_values import text_of
+from understudy.release.sets import PartedSets
+from understudy.release.tables import formats_of, require_formats, write_rows
+from understudy.schema.base import text_of
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat (the extra files) is absent")
 
@@ -247,7 +247,7 @@ def test_names_of_every_kind_are_adapted(tmp_path):
 
 
 def test_long_sets_are_written_in_parts(tmp_path, monkeypatch):
-    monkeypatch.setattr("understudy.release.synthetic_sets.PART_ROWS", 3)
+    monkeypatch.setattr("understudy.release.sets.PART_ROWS", 3)
     schema = us.Schema.loads(column("age", "integer", lower=0, upper=9))
     tables = PartedSets(
         1, 7, lambda k, i: pl.DataFrame({"age": [3 * i, 1, 2][: 1 if i == 2 else 3]})
@@ -256,7 +256,7 @@ def test_long_sets_are_written_in_parts(tmp_path, monkeypatch):
     assert {file.name for file in tmp_path.iterdir()} == {
         *("set-1.csv", "set-1-part-001.sav", "set-1-part-002.sav", "set-1-part-003.sav"),
     }
-    assert {file.name for file in tmp_path.iterdir()} <= row_exports.possible_files(1, 3)
+    assert {file.name for file in tmp_path.iterdir()} <= tables_module.possible_files(1, 3)
     frame, _ = pyreadstat.read_sav(tmp_path / "set-1-part-003.sav")
     assert frame["age"].tolist() == [6]
 
@@ -279,7 +279,7 @@ def test_what_cannot_be_written_is_refused_from_the_schema(monkeypatch):
     ):
         with pytest.raises(ReleaseError, match=why):
             formats_of(asked)
-    monkeypatch.setattr("understudy.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("understudy._validation.find_spec", lambda _: None)
     with pytest.raises(MethodError, match="Writing SPSS files needs pyreadstat"):
         require_formats(formats_of("sav"), both_sides)
 

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.release.exports.ddi_export import codebook_xml
-from understudy.release.exports.row_exports import write_rows
-from understudy.release.exports.variable_facts import variables
+from understudy.release.ddi import codebook_xml
+from understudy.release.export_values import variables
+from understudy.release.tables import write_rows
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="pyreadstat (the extra files) is absent")
 

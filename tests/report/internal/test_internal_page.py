@@ -8,20 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from understudy.evaluation.definitions import DEFINITIONS, Better
-from understudy.evaluation.evaluation_results import (
-    Coefficient,
-    Evaluation,
-    Marginal,
-    Score,
-    Subgroup,
-)
-from understudy.evaluation.kept_details import CorrelationKept, GroupKept, NumberKept, RelationKept
-from understudy.report import internal_page
-from understudy.report.internal.headline_scores import verdict
-from understudy.report.internal.internal_page import MAX_BYTES, STAMP
-from understudy.report.internal.utility_charts import curves, standard_error, whiskers, width_ratio
-from understudy.report.internal.utility_tables import (
+from understudy.evaluate.report_charts import curves, standard_error, verdict, whiskers, width_ratio
+from understudy.evaluate.report_page import MAX_BYTES, STAMP, internal_page
+from understudy.evaluate.report_tables import (
     agreement,
     arranged,
     chosen,
@@ -31,7 +20,20 @@ from understudy.report.internal.utility_tables import (
     shown_terms,
     worst_first,
 )
-from understudy.report.number_text import figure
+from understudy.evaluate.scores import (
+    DEFINITIONS,
+    Better,
+    Coefficient,
+    CorrelationKept,
+    Evaluation,
+    GroupKept,
+    Marginal,
+    NumberKept,
+    RelationKept,
+    Score,
+    Subgroup,
+)
+from understudy.report.text import figure
 
 NAN, INF = math.nan, math.inf
 

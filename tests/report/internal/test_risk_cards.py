@@ -7,12 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from understudy.evaluation.evaluation_results import Evaluation
-from understudy.evaluation.risk.interpretation import Figure, judged
-from understudy.evaluation.risk.risk_results import Risks
-from understudy.report import internal_page, risk_page
-from understudy.report.internal.internal_page import MAX_BYTES
-from understudy.report.internal.risk_cards import STAMP, scale_of, worst_level
+from understudy.evaluate.attack_setup import Figure, Risks, judged
+from understudy.evaluate.report_page import (
+    MAX_BYTES,
+    STAMP,
+    internal_page,
+    risk_page,
+    scale_of,
+    worst_level,
+)
+from understudy.evaluate.scores import Evaluation
 
 EXPOSED = judged(
     "re-identification",

@@ -9,11 +9,9 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.inference.choice.release_facts import facts_of
-from understudy.inference.choice.rule_table import choose
-from understudy.report import public_page
-from understudy.report.public.answers import Answers
-from understudy.report.public.pair_map import pair_map
+from understudy.inference.rules import choose, facts_of
+from understudy.report.answers import Answers, pair_map
+from understudy.report.public_page import public_page
 from understudy.schema import Schema
 
 NAMES = ("a", "b", "c", "d")

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import understudy as us
 from exported import SCHEMA, release
 from schemas import column
-from understudy.report import codebook_page, public_page
-from understudy.report.public.public_page import MAX_BYTES
+from understudy.report.codebook_page import codebook_page
+from understudy.report.public_page import MAX_BYTES, public_page
 
 
 class _Texts(HTMLParser):

@@ -10,9 +10,9 @@ import pytest
 
 import understudy as us
 from understudy.inference.analysis import Analysis
-from understudy.inference.moments.inverted import Inverted
-from understudy.inference.set_estimates import Pooled
-from understudy.report.public.forest_plot import forest_plot, forest_rows
+from understudy.inference.combining import Pooled
+from understudy.inference.linear import Inverted
+from understudy.report.results_page import forest_plot, forest_rows
 
 Z = 1.959963984540054
 

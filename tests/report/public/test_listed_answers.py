@@ -16,10 +16,10 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.cli.terminal.release_text import answers_table
+from understudy.cli.render_release import answers_table
 from understudy.errors import InferenceError
 from understudy.inference.answered_questions import MOST_ASKED, answered_kinds
-from understudy.report import public_page
+from understudy.report.public_page import public_page
 
 COLUMNS = (
     column("sex", "categorical", levels=["f", "m"])

@@ -11,17 +11,16 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.privacy.accounting.guarantee import Guarantee, PublicInput
-from understudy.privacy.noise_record import NoiseFamily
+from understudy.dp.guarantee import Guarantee, PublicInput
+from understudy.dp.released import NoiseFamily
 from understudy.release import Measurement
 from understudy.release.decoding import decode
 from understudy.release.manifest import InferenceFacts
-from understudy.report import public_page
-from understudy.report.guarantee_text import badge, best_guess, meaning
-from understudy.report.public.count_accuracy import factor_95, laplace_sum_95, marginal, noisy_total
-from understudy.report.public.measurement_reliability import reliability
-from understudy.report.public.release_sections import ledger, relations, sets_words
-from understudy.report.public.state_shares import bars, mean_shares, state_counts
+from understudy.report.accuracy import factor_95, laplace_sum_95, marginal, noisy_total, reliability
+from understudy.report.columns import bars, mean_shares, state_counts
+from understudy.report.public_page import public_page
+from understudy.report.sections import ledger, relations, sets_words
+from understudy.report.text import badge, best_guess, meaning
 from understudy.schema import Schema
 
 
@@ -113,7 +112,7 @@ def test_wide_table_stays_below_one_megabyte(make, check):
 
 
 def test_hugely_many_columns_are_cut_with_a_word_about_it(make, monkeypatch, check):
-    monkeypatch.setattr("understudy.report.public.public_page.MAX_BYTES", 120_000)
+    monkeypatch.setattr("understudy.report.public_page.MAX_BYTES", 120_000)
     columns = {f"v{j}": {"kind": "categorical", "levels": list(range(20))} for j in range(60)}
     schema = Schema.model_validate({"columns": columns})
     page = public_page(make.release(schema, make.one_way(schema, np.random.default_rng(0))))

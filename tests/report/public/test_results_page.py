@@ -12,12 +12,12 @@ import pytest
 
 import understudy as us
 from made_matrices import SCHEMA, people
-from understudy.cli import app
+from understudy.cli.app import app
 from understudy.errors import MethodError, NotPrivateError
-from understudy.inference.choice.advice import RefusedError
-from understudy.report import public_page
-from understudy.report.number_text import figure
-from understudy.report.public.results_page import MOST_DRAWN, DeclaredResult, declared_results
+from understudy.inference.refusals import RefusedError
+from understudy.report.public_page import public_page
+from understudy.report.results_page import MOST_DRAWN, DeclaredResult, declared_results
+from understudy.report.text import figure
 
 ASKED = [
     "ols y ~ x + sex",

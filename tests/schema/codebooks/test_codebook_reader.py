@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 import understudy as us
 from made_codebooks import ALL, DDI, FULL, LABELS, PEOPLE
-from understudy import Schema, UnderstudyError
-from understudy.errors import SchemaError
-from understudy.schema.codebooks import codebook
+from understudy.errors import SchemaError, UnderstudyError
+from understudy.metadata import codebook
+from understudy.schema import Schema
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import datetime
 
 import pytest
 
-from understudy.schema.codebooks.codebook import Codebook
-from understudy.schema.codebooks.variable import CodedValue, Variable
+from understudy.metadata.codebook import Codebook
+from understudy.metadata.variables import CodedValue, Variable
 
 
 def book_of(**said):

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 import understudy as us
-from understudy import Schema
+from understudy.schema import Schema
 
 SCHEMA = """
 title = "People"
@@ -58,8 +58,8 @@ def told(column):
 
 def test_a_schema_comes_back_from_the_ddi_of_its_release(tmp_path):
     reason = "releases have no DDI codebook yet"
-    ddi = pytest.importorskip("understudy.release.exports.ddi_export", reason=reason)
-    facts = pytest.importorskip("understudy.release.exports.variable_facts", reason=reason)
+    ddi = pytest.importorskip("understudy.release.ddi", reason=reason)
+    facts = pytest.importorskip("understudy.release.export_values", reason=reason)
     schema = Schema.loads(SCHEMA)
     guarantee = SimpleNamespace(statement="not private", epsilon=None)
     manifest = SimpleNamespace(

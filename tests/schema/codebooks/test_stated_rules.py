@@ -2,10 +2,9 @@
 
 import pytest
 
+from understudy.metadata.codebook import read_codebook
+from understudy.metadata.variables import derived_of, target_of, with_rules_that_hold
 from understudy.schema import Schema
-from understudy.schema.codebooks import read_codebook
-from understudy.schema.codebooks.derived_proposals import with_rules_that_hold
-from understudy.schema.codebooks.stated_rules import derived_of, target_of
 
 COLUMNS = Schema.loads(
     """

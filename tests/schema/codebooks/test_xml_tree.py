@@ -4,8 +4,8 @@ import pytest
 
 import understudy as us
 from understudy.errors import SchemaError
-from understudy.schema.codebooks import codebook_file, xml_tree
-from understudy.schema.codebooks.codebook_file import CodebookFile
+from understudy.metadata import source
+from understudy.metadata.source import CodebookFile
 
 DOCTYPE = "<!DOCTYPE codeBook [{}]><codeBook><dataDscr><var name='{}'/></dataDscr></codeBook>"
 
@@ -13,7 +13,7 @@ DOCTYPE = "<!DOCTYPE codeBook [{}]><codeBook><dataDscr><var name='{}'/></dataDsc
 def parsed(folder, text, **options):
     path = folder / "a.xml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return xml_tree.parsed(CodebookFile.read(path), **options)
+    return source.parsed(CodebookFile.read(path), **options)
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ def test_a_document_type_elsewhere_is_not_fetched(tmp_path):
 def test_depth_and_number_are_limited(tmp_path, monkeypatch):
     with pytest.raises(SchemaError, match="nested too deeply"):
         parsed(tmp_path, "<a>" * 5000 + "</a>" * 5000)
-    monkeypatch.setattr(xml_tree, "_MOST_ELEMENTS", 10)
+    monkeypatch.setattr(source, "_MOST_ELEMENTS", 10)
     with pytest.raises(SchemaError, match=r"line 3 .*too many elements"):
         parsed(tmp_path, "<a>\n\n" + "<b/>" * 20 + "</a>")
 
 
 def test_size_is_limited(tmp_path, monkeypatch):
-    monkeypatch.setattr(codebook_file, "MOST_BYTES", 2**20)
+    monkeypatch.setattr(source, "MOST_BYTES", 2**20)
     path = tmp_path / "a.xml"
     path.write_bytes(b"x" * (2**20 + 1))
     with pytest.raises(SchemaError, match="more than 1 MiB"):

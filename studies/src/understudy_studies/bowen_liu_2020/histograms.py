@@ -14,12 +14,12 @@ from typing import Literal
 
 import numpy as np
 
-from understudy.arrays import Integers
-from understudy.families.bin_rules import bins_by_width, scott_bins, sturges_bins
-from understudy.privacy.mechanisms.records.urn import draw_urn
-from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.noise.randomness import Randomness
+from understudy._arrays import Integers
+from understudy.dp.distributions import ContinuousLaplace
+from understudy.dp.perturbation import perturb
+from understudy.dp.randomness import Randomness
+from understudy.mechanisms.urn import draw_urn
+from understudy.papers.histograms import bins_by_width, scott_bins, sturges_bins
 from understudy_studies.framework.interval_tally import Values
 from understudy_studies.measures.grouped_histograms import bin_counts, bin_shares, draw_values
 

@@ -9,9 +9,9 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
+from understudy._parallel import one_thread_each
+from understudy._parallel import pool as new_pool
 from understudy.errors import StudyError
-from understudy.parallel import one_thread_each
-from understudy.parallel import pool as new_pool
 from understudy_studies.framework import chunk_files
 from understudy_studies.framework.chunk_files import Chunk
 from understudy_studies.framework.study import Row

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import stdtrit
 
-from understudy.inference.combining_rules import single_variance
+from understudy.inference.combining import single_variance
 from understudy_studies.framework.monte_carlo_error import (
     mean_and_error,
     share_and_error,

@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import escape
 
-from understudy.report.number_text import clean, number, prose
+from understudy.report.text import clean, number, prose
 from understudy_studies.framework.charts import RenderedChart
 from understudy_studies.framework.study import PageText, RunRecord, Study, TextTable
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.dp.randomness import SeededRandomness
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Generic
 
+from understudy._parallel import processors
 from understudy.errors import StudyError
-from understudy.parallel import processors
 from understudy_studies.framework import chunk_files, page_writer
 from understudy_studies.framework.charts import render
 from understudy_studies.framework.chunk_files import SOFTWARE, Chunk

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from matplotlib.figure import Figure
 
-    from understudy.families.method import CostClass
+    from understudy.methods.base import CostClass
 
 Row = dict[str, Any]
 """One row of results: names → texts, numbers, truth values or None."""

@@ -21,10 +21,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from understudy.arrays import Flags, Floats
-from understudy.decision_trees.cart import NO_LIMIT, Greedy
-from understudy.decision_trees.leaf_impurity import Codes, compiled, leaf
-from understudy.decision_trees.tree_class import in_order, require_width
+from understudy._arrays import Flags, Floats
+from understudy.papers.trees_greedy import (
+    NO_LIMIT,
+    Codes,
+    Greedy,
+    compiled,
+    in_order,
+    leaf,
+    require_width,
+)
 
 
 class Columns(NamedTuple):
@@ -198,7 +204,7 @@ def _grow(points: _Merged, depth: int, enough: float) -> tuple[Codes, Floats]:
 def _best_split(codes: Codes, start: int, end: int, synthetic: int) -> tuple[float, int, int, int]:
     """Gain, column, first place on the right, and synthetic points before it (kernel).
 
-    As `understudy.decision_trees.cart.best_split`, with leaves of any size.
+    As `understudy.papers.trees_greedy.best_split`, with leaves of any size.
     """
     n = float(end - start)
     best, nearly, column, middle, on_left = 0.0, 0.0, -1, start, 0

@@ -7,7 +7,7 @@ are combined by T = ū + b/m with its t reference (Reiter 2003). Then the 95 % i
 by their overlap (Karr et al. 2006).
 
 Where the likelihood has no maximum, estimates are shrunk by a weak normal prior
-(`understudy.evaluation.utility.robust_regression`) and this is flagged. It is no rare case here: if
+(`understudy.evaluate.robust_regression`) and this is flagged. It is no rare case here: if
 no one in the group 0 can have the outcome (nobody votes unregistered), the coefficient of the group
 is infinite, and the exposure, of which only the group 0 tells, and the product have none either.
 Overlaps of such coefficients compare one prior with another and come out high, whatever the sets
@@ -29,11 +29,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from understudy.arrays import Floats
-from understudy.evaluation.comparison import Comparison, Rows, distinct
-from understudy.evaluation.utility.coefficients import interval_overlap
-from understudy.evaluation.utility.robust_regression import Fit, fit_counts
-from understudy.inference.combining_rules import partial_variance
+from understudy._arrays import Floats
+from understudy.evaluate.comparison import Comparison, Rows, distinct
+from understudy.evaluate.regression import interval_overlap
+from understudy.evaluate.robust_regression import Fit, fit_counts
+from understudy.inference.combining import partial_variance
 from understudy.schema import NUMERIC, Column, Schema
 
 LEVEL = 0.95

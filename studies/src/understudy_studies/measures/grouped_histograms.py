@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import compiled
+from understudy._arrays import compiled
 
 _GUIDES = 4  # places of the guide table for each bin
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats, compiled
-from understudy.evaluation.comparison import Comparison, Rows, distinct
+from understudy._arrays import Floats, compiled
+from understudy.evaluate.comparison import Comparison, Rows, distinct
 
 Places = NDArray[np.int64]
 

@@ -1,6 +1,6 @@
 """SPECKS by a logistic regression on all columns and all pairs of them, fast on large tables.
 
-`understudy.evaluation.utility.propensity` groups states until a few hundred parameters are left,
+`understudy.evaluate.propensity` groups states until a few hundred parameters are left,
 and gives a null. Here nothing is grouped: every state has an indicator but the most frequent of its
 column, and every pair of indicators of two columns has a product, as in Bowen, Liu & Su (2021). For
 15 columns that makes some 500 parameters on 90,000 rows.
@@ -16,7 +16,7 @@ moves the distance by less than 0.001 (`tests/evaluation/test_pairwise.py`).
 
 Sources:
     Bowen, Liu & Su (2021), METRON 79, section 2.4. The distance itself stands
-    in `understudy.evaluation.utility.discriminators`.
+    in `understudy.evaluate.propensity`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
-from understudy.arrays import Floats
-from understudy.evaluation.comparison import Comparison
+from understudy._arrays import Floats
+from understudy.evaluate.comparison import Comparison
 from understudy_studies.measures.indicator_layout import (
     Grouped,
     Layout,

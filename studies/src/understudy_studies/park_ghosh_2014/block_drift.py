@@ -12,12 +12,7 @@ from functools import cache
 
 import numpy as np
 
-from understudy.privacy.mechanisms.records.gibbs_chain import (
-    Chains,
-    chain_records,
-    even_weights,
-)
-from understudy.privacy.mechanisms.records.state_weights import state_weight
+from understudy.papers.gibbs_mechanisms import Chains, chain_records, even_weights, state_weight
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import TextTable
 from understudy_studies.park_ghosh_2014 import patient_case

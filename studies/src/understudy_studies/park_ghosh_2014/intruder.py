@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.risk.inference_attacks import infer_level, infer_number, unmatched
+from understudy.evaluate.attacks import infer_level, infer_number, unmatched
 from understudy_studies.framework.study import Row
 from understudy_studies.park_ghosh_2014.patient_case import Case, find
 from understudy_studies.park_ghosh_2014.table_distances import Measure
@@ -67,7 +67,7 @@ def attacked(case: Case, synthetic: States, rng: np.random.Generator) -> Row:
 def uniques(case: Case, synthetic: States) -> tuple[float, float]:
     """The share of records whose keys occur once, and of these, once in the table too.
 
-    The same as `understudy.evaluation.risk.reidentification.uniqueness`, without counting the table
+    The same as `understudy.evaluate.attacks.uniqueness`, without counting the table
     again for each synthetic one.
     """
     numbers = _unique_keys(case, synthetic)

@@ -10,16 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.domain.domain import Uniforms
-from understudy.families.key_choice import foremost_key, foremost_keys
-from understudy.privacy.mechanisms.records.imputers import (
-    Imputation,
-    Imputers,
-    fit_imputers,
-)
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
+from understudy.papers.gibbs_mechanisms import HashedRows
+from understudy.papers.imputation_draws import Imputation, Imputers, fit_imputers
+from understudy.papers.pegs_tables import foremost_key, foremost_keys
 from understudy.release.decoding import decode
 from understudy.schema import Domain, GibbsSweep
+from understudy.schema.domain import Uniforms
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.park_ghosh_2014 import patient_case
 from understudy_studies.park_ghosh_2014.key_readings import Reading

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from understudy.privacy.mechanisms.records.state_weights import EVEN, StateShares
+from understudy.papers.gibbs_mechanisms import EVEN, StateShares
 from understudy_studies.park_ghosh_2014.key_readings import (
     OTHERS,
     PUBLIC,

@@ -8,21 +8,18 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy import pipeline
-from understudy.pipeline import budget_shares
-from understudy.pipeline.request import request_of
-from understudy.pipeline.set_drawing import draw_sets
-from understudy.privacy.mechanisms.counts.noisy_table import RowCount
-from understudy.privacy.mechanisms.records.imputation_draws import imputed_records
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.mechanisms.records.perturbed_gibbs import gibbs_records
-from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import block_records
-from understudy.privacy.mechanisms.records.state_weights import state_weight
-from understudy.privacy.mechanisms.records.urn import prior_weight
-from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.not_dp.l_diverse_gibbs import diverse_records
-from understudy.privacy.released import Records
+import understudy as us
+from understudy.dp.randomness import Randomness
+from understudy.dp.released import Records
+from understudy.mechanisms.tables import RowCount
+from understudy.mechanisms.urn import prior_weight
+from understudy.papers.gibbs_mechanisms import HashedRows, state_weight
+from understudy.papers.imputation_draws import imputed_records
+from understudy.papers.perturbed_gibbs import block_records, diverse_records, gibbs_records
 from understudy.schema import GibbsSweep
+from understudy.workflow import request as request_module
+from understudy.workflow.request import request_of
+from understudy.workflow.synthesize import draw_sets
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.park_ghosh_2014 import patient_case
 from understudy_studies.park_ghosh_2014.pegs_papers import N_RECORDS, PMI
@@ -128,10 +125,10 @@ def _released(table: patient_case.Case, line: Line, epsilon: float, streams: Str
         delta=0,
         sets=1,
         options=dict(line.options) | order,
-        rows_share=budget_shares.DEFAULT_ROWS_SHARE,
+        rows_share=request_module.DEFAULT_ROWS_SHARE,
     )
     seed = int(streams.generator("noise").integers(2**63))
-    gate = pipeline.replica_gate(frame(table.name), table.schema, request.budget, seed)
+    gate = us.replica_gate(frame(table.name), table.schema, request.budget, seed)
     gate.ask(RowCount(), spend=request.rows_spend)
     prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
     (drawn,) = draw_sets(request, prepared, gate, N_RECORDS, streams.generator("records"))

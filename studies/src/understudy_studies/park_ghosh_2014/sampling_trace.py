@@ -13,8 +13,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.privacy.mechanisms.records.perturbed_gibbs import gibbs_records
-from understudy.privacy.mechanisms.records.state_weights import state_weight
+from understudy.papers.gibbs_mechanisms import state_weight
+from understudy.papers.perturbed_gibbs import gibbs_records
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.park_ghosh_2014.key_readings import PUBLISHED
 from understudy_studies.park_ghosh_2014.patient_case import Case

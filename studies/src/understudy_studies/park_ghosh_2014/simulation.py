@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.families.method import CostClass
-from understudy.parallel import single_threaded
+from understudy._parallel import single_threaded
+from understudy.methods.base import CostClass
 from understudy_studies.framework.csv_numbers import joined, parted
 from understudy_studies.framework.monte_carlo_error import mean_and_error
 from understudy_studies.framework.random_streams import Streams

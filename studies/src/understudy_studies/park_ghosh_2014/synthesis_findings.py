@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from understudy.privacy.mechanisms.records.state_weights import state_weight
+from understudy.papers.gibbs_mechanisms import state_weight
 from understudy_studies.framework.result_curves import span
 from understudy_studies.park_ghosh_2014.figures import PUBLISHED_WAYS
 from understudy_studies.park_ghosh_2014.intruder import ATTACKS, LEVEL, NUMBER

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluation.utility.robust_regression import Fit, fit
+from understudy.evaluate.robust_regression import Fit, fit
 from understudy_studies.framework.csv_numbers import joined
 from understudy_studies.framework.study import Row
 from understudy_studies.measures.rank_sums import Better

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy_studies.framework import claim_verdicts
 from understudy_studies.framework.claim_verdicts import Verdict, judged_by_margins
 from understudy_studies.framework.study import RunRecord, TextTable

@@ -10,10 +10,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy.errors import StudyError
-from understudy.features.number_line import Drawn
-from understudy.privacy.samplers.column_model import Records
+from understudy.features.grids import Drawn
+from understudy.papers.sampling_base import Records
 from understudy.schema import NUMERIC, Column, Schema
 from understudy_studies.savitsky_williams_hu_2020 import consumer_files, population
 

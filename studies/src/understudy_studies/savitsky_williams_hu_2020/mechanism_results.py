@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import betainc
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy_studies.framework.csv_numbers import parted
 from understudy_studies.framework.study import Row
 from understudy_studies.savitsky_williams_hu_2020.mechanisms import Model

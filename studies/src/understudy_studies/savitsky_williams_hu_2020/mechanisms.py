@@ -7,18 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.arrays import Floats
-from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.not_dp.record_weights import LipschitzBounds, lipschitz_bounds
-from understudy.privacy.not_dp.weighted_posterior import FittedPosterior, PseudoPosterior
-from understudy.privacy.not_dp.weighting_spec import Weighting
-from understudy.privacy.samplers.column_model import Records
-from understudy.privacy.samplers.column_sequence import SequentialModel
-from understudy.privacy.samplers.mixture_density import Power
-from understudy.privacy.samplers.mixture_prior import MixturePrior
-from understudy.privacy.samplers.mixture_regression import MixtureRegression
-from understudy.privacy.samplers.numeric_column import NumberModel
-from understudy.privacy.samplers.response_scale import Form
+from understudy._arrays import Floats
+from understudy.dp.randomness import Randomness
+from understudy.papers.column_models import NumberModel, ScaleForm, SequentialModel
+from understudy.papers.mixture_gibbs import MixturePrior
+from understudy.papers.mixture_nuts import Power
+from understudy.papers.mixture_regression import MixtureRegression
+from understudy.papers.record_weights import (
+    FittedPosterior,
+    LipschitzBounds,
+    PseudoPosterior,
+    Weighting,
+    lipschitz_bounds,
+)
+from understudy.papers.sampling_base import Records
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.savitsky_williams_hu_2020.consumer_case import INCOME, Case
 from understudy_studies.savitsky_williams_hu_2020.pseudo_posterior_paper import (
@@ -51,7 +53,7 @@ class Model:
             "labels", each component.
     """
 
-    form: Form
+    form: ScaleForm
     unit: float
     components: int = COMPONENTS
     power: Power = REPORTED

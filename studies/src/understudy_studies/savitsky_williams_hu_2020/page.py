@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy_studies.framework.page_template import prose_of
 from understudy_studies.framework.reconstruction_notes import reconstructed
 from understudy_studies.framework.study import PageText, Row, RunRecord, TextTable

@@ -27,7 +27,7 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy.schema import Schema
 
 States = NDArray[np.int64]

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 from scipy.special import betaincinv
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 
 POINTS = 99
 PROBABILITIES: Final[Floats] = (np.arange(POINTS) + 0.5) / POINTS

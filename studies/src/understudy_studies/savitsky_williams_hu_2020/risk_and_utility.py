@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from scipy.stats import rankdata
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy_studies.framework.csv_numbers import joined
 from understudy_studies.framework.study import Row
 from understudy_studies.savitsky_williams_hu_2020 import resampling

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy_studies.framework.result_curves import span
 from understudy_studies.savitsky_williams_hu_2020.mechanism_results import (
     Results,

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.families.method import CostClass
-from understudy.parallel import single_threaded
-from understudy.privacy.samplers.mixture_density import Power
-from understudy.privacy.samplers.response_scale import Form
+from understudy._parallel import single_threaded
+from understudy.methods.base import CostClass
+from understudy.papers.column_models import ScaleForm
+from understudy.papers.mixture_nuts import Power
 from understudy_studies.framework.csv_numbers import joined, parted
 from understudy_studies.framework.monte_carlo_error import mean_and_error
 from understudy_studies.framework.random_streams import Streams
@@ -55,7 +55,7 @@ class Scenario:
     """
 
     table: str
-    form: Form
+    form: ScaleForm
     unit: float
     components: int
     power: Power
@@ -100,7 +100,7 @@ def hornby() -> tuple[Scenario, ...]:
 def _scenarios(table: str) -> tuple[Scenario, ...]:
     """The model that is reported, and others at the first setting, to see what hangs on them."""
     unit = consumer_case.find(table).own_unit
-    kinds: tuple[tuple[Form, float, int, Power], ...] = (
+    kinds: tuple[tuple[ScaleForm, float, int, Power], ...] = (
         ("asinh", LOGARITHM, COMPONENTS, REPORTED),
         ("asinh", unit, COMPONENTS, REPORTED),
         ("asinh", LOGARITHM, MORE_COMPONENTS, REPORTED),

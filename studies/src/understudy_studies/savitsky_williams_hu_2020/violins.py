@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from scipy.stats import gaussian_kde
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy_studies.framework.charts import PAPER
 
 Side = Literal["both", "left", "right"]

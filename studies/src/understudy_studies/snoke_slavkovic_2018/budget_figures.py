@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy_studies.bowen_liu_2020.panels import DASHED, DOTTED, WHOLE, Dash
 from understudy_studies.framework.chart_marks import MOST_LINES, intervals, name_lines
 from understudy_studies.framework.charts import INK, KINDS, MUTED, ORDERED, RULE, style

@@ -16,16 +16,10 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.arrays import Floats
-from understudy.decision_trees import (
-    CountedTreeClass,
-    Grid,
-    GridDepthTwo,
-    Partitions,
-    random_partitions,
-)
-from understudy.functions.parameter_prior import Prior
-from understudy.functions.sequential_generator import SequentialGenerator, normal_regressions
+from understudy._arrays import Floats
+from understudy.papers.generators import Prior, SequentialGenerator, normal_regressions
+from understudy.papers.trees_exact import Grid, GridDepthTwo
+from understudy.papers.trees_greedy import CountedTreeClass, Partitions, random_partitions
 from understudy.schema import Schema
 from understudy_studies.snoke_slavkovic_2018.population import N_ROWS, Parameters, Regressions
 

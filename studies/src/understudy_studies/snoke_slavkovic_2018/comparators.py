@@ -4,10 +4,10 @@ All of them need bounds. These lie B standard deviations from the middle, by the
 which are taken as public; records beyond them are clipped first.
 
 * **Noisy Bayes** (Bowen & Liu): sums and scatters with Laplace noise, then parameters from their
-  posterior and records from the normal distribution (`understudy.models.bayesian.general_location`
+  posterior and records from the normal distribution (`understudy.papers.bayesian_models`
   with one cell), m sets at ε/m, five statistics with an equal share each.
 * **Smoothed histogram** (Wasserman & Zhou): records from an urn
-  (`understudy.privacy.mechanisms.records.urn`) with a weight for each bin. For n records at ε
+  (`understudy.mechanisms.urn`) with a weight for each bin. For n records at ε
   together it is 1/(exp(ε/n) − 1), and for ε a record 1/(exp(ε) − 1), with bins by Scott's rule and
   the public deviations. Neither gives the paper's printed values. A weight of 1/ε with 45 bins a
   side does, at all budgets (`AS_PRINTED`): fitted. There each record costs log(1 + ε), since one
@@ -24,13 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.arrays import Floats, Integers
-from understudy.families.bin_rules import scott_bins
-from understudy.models.bayesian.general_location import Mixture, Statistics
-from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
-from understudy.privacy.mechanisms.sums.moment_noise import MomentNoise, moment_noises
-from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.noise.randomness import Randomness
+from understudy._arrays import Floats, Integers
+from understudy.dp.perturbation import perturb
+from understudy.dp.randomness import Randomness
+from understudy.mechanisms.sums import MomentNoise, moment_noises
+from understudy.mechanisms.urn import draw_urn, prior_weight
+from understudy.papers.bayesian_models import LocationStatistics, Mixture
+from understudy.papers.histograms import scott_bins
 from understudy_studies.snoke_slavkovic_2018 import methods
 from understudy_studies.snoke_slavkovic_2018.candidates import SPREADS, schema_of
 from understudy_studies.snoke_slavkovic_2018.population import N_ROWS
@@ -172,5 +172,5 @@ def _drawn(
     one_cell = np.ones((1, 2), dtype=np.bool_), np.ones(1, dtype=np.bool_)
     model = Mixture(bounds_of(reach), *one_cell)
     counts = np.full((*sums.shape[:-1], 1), float(n_rows))
-    statistics = Statistics(counts, sums[..., None, :], scatter, float(n_rows), exact=True)
+    statistics = LocationStatistics(counts, sums[..., None, :], scatter, float(n_rows), exact=True)
     return model.predict(model.posterior(statistics, rng), n_rows, rng).values

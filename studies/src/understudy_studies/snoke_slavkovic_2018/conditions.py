@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from understudy.decision_trees import Greedy
+from understudy.papers.trees_greedy import Greedy
 from understudy_studies.measures.cart_path import GreedyFamily
 from understudy_studies.snoke_slavkovic_2018 import methods
 from understudy_studies.snoke_slavkovic_2018.population import N_ROWS
@@ -33,7 +33,7 @@ class Condition:
         n_rows: n.
         sets: numbers of sets m, the first for the paper's methods.
         complexity: c of greedy trees.
-        rule: what c means, see `understudy.decision_trees.Greedy`.
+        rule: what c means, see `understudy.papers.trees_greedy.Greedy`.
         worlds: simulated sets of a candidate, over which its pMSE is averaged.
     """
 

@@ -25,8 +25,8 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import logsumexp
 
-from understudy.arrays import Floats
-from understudy.privacy.selection.exponential_mechanism import rate_of
+from understudy._arrays import Floats
+from understudy.mechanisms.selection import rate_of
 from understudy_studies.measures.cart_path import GreedyFamily, by_column
 from understudy_studies.snoke_slavkovic_2018.candidates import (
     DEPTH_2,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 
 N_ROWS = 5_000
 """Records of a table, public: what two columns of the paper's table 2 tell (`conditions`)."""

@@ -22,8 +22,8 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.special import logsumexp, ndtri
 
-from understudy.arrays import Floats
-from understudy.functions.parameter_prior import Prior, even_points
+from understudy._arrays import Floats
+from understudy.papers.generators import Prior, even_points
 from understudy_studies.snoke_slavkovic_2018.candidates import (
     PRIOR,
     SPREADS,

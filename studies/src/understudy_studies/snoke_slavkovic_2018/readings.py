@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from understudy.arrays import Flags, Floats
+from understudy._arrays import Flags, Floats
 from understudy_studies.framework.claim_verdicts import (
     Verdict,
     comparison,

@@ -2,7 +2,7 @@
 
 The score is q(θ) = min SSE over a class of trees that is fixed beforehand, of sensitivity n/(n + 1)
 for a replaced record. Draws are by Gumbel-max, which has the distribution of
-`understudy.privacy.selection.exponential_mechanism` but for its rounding.
+`understudy.mechanisms.selection` but for its rounding.
 
 * **One grid**: a candidate of the prior, with all of ε.
 * **Rounds**: equal shares of ε; each further round lays points around the last choice, in a space
@@ -18,9 +18,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from understudy.arrays import Floats, Integers
-from understudy.decision_trees import sensitivity
-from understudy.privacy.selection.exponential_mechanism import rate_of
+from understudy._arrays import Floats, Integers
+from understudy.mechanisms.selection import rate_of
+from understudy.papers.trees_greedy import sensitivity
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.snoke_slavkovic_2018 import methods
 from understudy_studies.snoke_slavkovic_2018.candidates import (

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from understudy.arrays import Floats
-from understudy.functions.parameter_prior import Prior
-from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.selection.metropolis import Walk, walk
+from understudy._arrays import Floats
+from understudy.dp.randomness import Randomness
+from understudy.papers.generator_scores import Walk, walk
+from understudy.papers.generators import Prior
 from understudy_studies.measures.cart_path import GreedyFamily, by_column
 from understudy_studies.snoke_slavkovic_2018.candidates import PRIOR, simulated, theta_of
 from understudy_studies.snoke_slavkovic_2018.limits import published_rate

@@ -10,10 +10,9 @@ import pytest
 
 import understudy as us
 from postgres_server import programs, server
-from understudy import Query
-from understudy.engine import Table
-from understudy.engine.reading.databases.connections import doubts_of_plan
-from understudy.engine.reading.readers import open_rows
+from understudy.data import Table
+from understudy.data.sources import open_rows
+from understudy.data.sql import Query, doubts_of_plan
 from understudy.errors import DataError
 
 pytest.importorskip("sqlglot", reason="the extra database is not installed")

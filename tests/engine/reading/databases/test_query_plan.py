@@ -3,12 +3,13 @@
 import pytest
 
 import understudy as us
-from understudy.engine.reading.databases.query import Query, is_address
-from understudy.engine.reading.databases.query_plan import (
+from understudy.data.sql import (
     Comparison,
     Constant,
     Declared,
+    Query,
     doubts_of,
+    is_address,
     stated,
     taken_apart,
 )

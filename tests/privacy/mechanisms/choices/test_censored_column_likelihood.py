@@ -16,20 +16,25 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.errors import MethodError
-from understudy.functions.parameter_prior import Prior
-from understudy.methods.censored_posterior import CensoredPosterior
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.censored_column_likelihood import ColumnLikelihood
-from understudy.privacy.mechanisms.choices.censored_likelihood import STEPS, Censoring
-from understudy.privacy.mechanisms.choices.parameters import ListedParameters, WalkedParameters
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.selection import choice_charge
-from understudy.privacy.selection.exponential_mechanism import lattice_gaps, selection_rate
-from understudy.privacy.selection.metropolis import CONVERGENCE, Walk
+from understudy.mechanisms import selection
+from understudy.mechanisms.selection import lattice_gaps, selection_rate
+from understudy.papers.censored_posterior import CensoredPosterior
+from understudy.papers.generator_scores import (
+    CONVERGENCE,
+    STEPS,
+    Censoring,
+    ColumnLikelihood,
+    ListedParameters,
+    Walk,
+    WalkedParameters,
+)
+from understudy.papers.generators import Prior
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 
@@ -184,7 +189,7 @@ def law_of(records, known, act, epsilon, factor=Fraction(1), path=()):
     gate = open_gate(engine(records, known), Budget.of(epsilon), SecureRandomness())
     forced = Forced(path, factor)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(choice_charge, "select", forced)
+        patch.setattr(selection, "select", forced)
         act(gate, Fraction(epsilon))
     assert gate.remaining == 0
     own = forced.column_models[len(path)]

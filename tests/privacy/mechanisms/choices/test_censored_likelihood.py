@@ -11,16 +11,12 @@ import pytest
 from scipy import stats
 
 from oracles.record_models import NormalRegression, Tabulated
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.errors import MethodError
-from understudy.privacy.mechanisms.choices import censored_likelihood
-from understudy.privacy.mechanisms.choices.censored_likelihood import (
-    STEPS,
-    CensoredLikelihood,
-    Censoring,
-)
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.not_dp.record_weights import lipschitz_bounds, vector_weights
-from understudy.privacy.selection.exponential_mechanism import lattice_gaps, select, selection_rate
+from understudy.mechanisms.selection import lattice_gaps, select, selection_rate
+from understudy.papers import generator_scores
+from understudy.papers.generator_scores import STEPS, CensoredLikelihood, Censoring
+from understudy.papers.record_weights import lipschitz_bounds, vector_weights
 
 FORMS = ("interval", "own-peak", "own-weight", "own-range")
 POINTS = np.arange(3.0)[:, None]
@@ -223,7 +219,7 @@ def test_sums_are_whole_and_the_same_in_any_order_and_in_any_chunks(monkeypatch)
     np.testing.assert_array_equal(score.evaluate(records[rng.permutation(301)]), found)
     counts = rng.integers(0, 4, 301)
     several = score.evaluate(records, counts)
-    monkeypatch.setattr(censored_likelihood, "_CHUNK", 350)
+    monkeypatch.setattr(generator_scores, "_CHUNK", 350)
     np.testing.assert_array_equal(score.evaluate(records), found)
     np.testing.assert_array_equal(score.evaluate(np.repeat(records, counts, axis=0)), several)
     np.testing.assert_array_equal(score.evaluate(records, counts), several)

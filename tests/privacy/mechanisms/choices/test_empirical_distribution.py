@@ -11,27 +11,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.engine import ExactTable
+from understudy.data import ExactTable
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.errors import MethodError
-from understudy.privacy.mechanisms.choices import distribution_bands
-from understudy.privacy.mechanisms.choices.distribution_bands import (
+from understudy.papers import empirical_distribution
+from understudy.papers.empirical_distribution import (
+    Distance,
     any_path,
     block_ends,
+    draw_counts,
+    drawn_distribution,
     highest_level,
     log_all_paths,
     log_paths,
     needed_level,
+    noise_of_distance,
     path_within,
+    require_drawable,
     steps_up_to,
 )
-from understudy.privacy.mechanisms.choices.empirical_distribution import (
-    Distance,
-    draw_counts,
-    drawn_distribution,
-    noise_of_distance,
-    require_drawable,
-)
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
 from understudy.schema import Domain
 
 pytestmark = pytest.mark.statistical
@@ -188,7 +186,7 @@ def test_wide_blocks_of_levels_leave_the_law_as_it_is():
 
 
 def test_a_cap_below_the_needed_level_gives_the_capped_law(monkeypatch):
-    monkeypatch.setattr(distribution_bands, "MOST_STEPS", 50)
+    monkeypatch.setattr(empirical_distribution, "MOST_STEPS", 50)
     counts, total, epsilon = (3, 0), 12, Fraction(1, 2)
     cap = highest_level(2, total, epsilon)
     assert 0 < cap < needed_level(2, total, epsilon) == total
@@ -286,7 +284,8 @@ def test_a_line_too_long_for_the_budget_is_refused():
     with pytest.raises(MethodError, match="independent"):
         require_drawable(("a", "b"), Domain((200, 200)), 100, ONE)
     assert (
-        steps_up_to(highest_level(5000, 10**6, ONE), 5000, 10**6) <= distribution_bands.MOST_STEPS
+        steps_up_to(highest_level(5000, 10**6, ONE), 5000, 10**6)
+        <= empirical_distribution.MOST_STEPS
     )
 
 

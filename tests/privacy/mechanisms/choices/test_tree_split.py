@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 from scipy.special import gammaln, xlogy
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import Choice
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.choices.tree_split import ORDER_READ, ColumnSplits, GroupSplit
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import Choice
-from understudy.privacy.selection import aic_score, bic_score
+from understudy.papers import hierarchy_mechanisms
+from understudy.papers.hierarchy_mechanisms import ORDER_READ, ColumnSplits, GroupSplit
 from understudy.schema import Partition, Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 
@@ -55,13 +55,15 @@ def replaced(counts):
 
 def test_it_is_the_formula_for_small_and_for_large_counts():
     for counts in [(0, 0), (3, 1, 0), (63, 65, 64), (10**4, 1, 0, 7)]:
-        assert aic_score.aic(np.array(counts)) == pytest.approx(slow_aic(counts), abs=1e-7)
+        assert hierarchy_mechanisms.aic(np.array(counts)) == pytest.approx(
+            slow_aic(counts), abs=1e-7
+        )
 
 
 def test_large_counts_lose_no_digits():
     """Neighbours of 10¹² records differ by 2(g(n) − g(n_j)); the plain formula is off by 10⁻³."""
     n = 10**12
-    before, after = aic_score.aic(np.array([[n, 0], [n, 1]]))
+    before, after = hierarchy_mechanisms.aic(np.array([[n, 0], [n, 1]]))
     assert after - before == pytest.approx(2, abs=1e-9)
 
 
@@ -89,12 +91,14 @@ def slow_bic(counts):
 
 def test_bic_is_the_formula():
     for counts in [(0, 0), (1, 0), (3, 1, 0), (63, 65, 64), (10**4, 1, 0, 7)]:
-        assert bic_score.bic(np.array(counts)) == pytest.approx(slow_bic(counts), abs=1e-7)
+        assert hierarchy_mechanisms.bic(np.array(counts)) == pytest.approx(
+            slow_bic(counts), abs=1e-7
+        )
 
 
 @pytest.mark.parametrize("states", [1, 2, 3, 5])
 def test_the_sensitivity_of_bic_is_attained_by_the_second_record_and_adding_moves_it_up(states):
-    bound = float(bic_score.sensitivity((states,)))
+    bound = float(hierarchy_mechanisms.sensitivity((states,)))
     up, across = [0.0], [0.0]
     for n in range(8):
         for counts in compositions(n, states):
@@ -111,13 +115,13 @@ def test_the_sensitivity_of_bic_is_attained_by_the_second_record_and_adding_move
 
 def test_groups_differ_by_less_than_two_or_four():
     rng = np.random.default_rng(0)
-    groups = aic_score.ordered_groups(range(3))
+    groups = hierarchy_mechanisms.ordered_groups(range(3))
     records = list(product(*(range(k) for k in SIZES)))
     largest = {"add_remove": 0.0, "replace": 0.0}
 
     def scores(rows):
         each = [slow_aic(np.bincount(rows[:, j], minlength=k)) for j, k in enumerate(SIZES)]
-        return aic_score.group_scores(np.array(each), groups)
+        return hierarchy_mechanisms.group_scores(np.array(each), groups)
 
     for _ in range(25):
         n = rng.integers(1, 60)
@@ -131,13 +135,17 @@ def test_groups_differ_by_less_than_two_or_four():
             other[0] = record
             for kind, changed in (("add_remove", more), ("replace", other)):
                 largest[kind] = max(largest[kind], np.abs(scores(changed) - before).max())
-    assert 1.9 < largest["add_remove"] < aic_score.group_sensitivity("add_remove") == 2
-    assert 3 < largest["replace"] < aic_score.group_sensitivity("replace") == 4
+    assert (
+        1.9 < largest["add_remove"] < hierarchy_mechanisms.aic_group_sensitivity("add_remove") == 2
+    )
+    assert 3 < largest["replace"] < hierarchy_mechanisms.aic_group_sensitivity("replace") == 4
 
 
 def joint_changes(slow, absolute):
     """Largest change of any score of groups, over all small tables and all their neighbours."""
-    groups = (aic_score.unordered_groups if absolute else aic_score.ordered_groups)(range(3))
+    groups = (
+        hierarchy_mechanisms.unordered_groups if absolute else hierarchy_mechanisms.ordered_groups
+    )(range(3))
     largest = {"add_remove": 0.0, "replace": 0.0}
 
     def scores(rows):
@@ -145,7 +153,7 @@ def joint_changes(slow, absolute):
             slow(np.bincount([row[j] for row in rows], minlength=k)) if rows else slow([0] * k)
             for j, k in enumerate((2, 3, 2))
         ]
-        found = aic_score.group_scores(np.array(each), groups)
+        found = hierarchy_mechanisms.group_scores(np.array(each), groups)
         return np.abs(found) if absolute else found
 
     known = {}
@@ -169,20 +177,24 @@ def test_differences_of_groups_keep_to_the_stated_change_and_their_absolute_valu
     sizes = (2, 3, 2)
     of_aic, of_bic = joint_changes(slow_aic, absolute), joint_changes(slow_bic, absolute)
     for relation in ("add_remove", "replace"):
-        assert of_aic[relation] < float(aic_score.group_sensitivity(relation))
-        assert of_bic[relation] < float(bic_score.group_sensitivity(sizes, relation))
+        assert of_aic[relation] < float(hierarchy_mechanisms.aic_group_sensitivity(relation))
+        assert of_bic[relation] < float(hierarchy_mechanisms.bic_group_sensitivity(sizes, relation))
     # AIC's own bound would not do: the second record moves the penalties apart.
-    assert of_bic["add_remove"] > 0.4 * float(bic_score.sensitivity(sizes))
+    assert of_bic["add_remove"] > 0.4 * float(hierarchy_mechanisms.sensitivity(sizes))
 
 
 def test_a_moved_record_changes_bic_groups_by_more_than_four_where_states_are_many():
     """So under replace the bound is the larger of 4 and Δ; a record may leave the domain."""
-    assert bic_score.group_sensitivity((2, 3), "replace") == 4
-    assert bic_score.group_sensitivity((2, 9), "replace") == bic_score.sensitivity((9,)) > 4
+    assert hierarchy_mechanisms.bic_group_sensitivity((2, 3), "replace") == 4
+    assert (
+        hierarchy_mechanisms.bic_group_sensitivity((2, 9), "replace")
+        == hierarchy_mechanisms.sensitivity((9,))
+        > 4
+    )
 
 
 def test_five_columns_fall_into_two_groups_in_15_ways():
-    groups = aic_score.unordered_groups(range(5))
+    groups = hierarchy_mechanisms.unordered_groups(range(5))
     both = {frozenset({frozenset(group), frozenset(range(5)) - set(group)}) for group in groups}
     assert len(groups) == len(both) == 15
     assert all(0 in group for group in groups)
@@ -190,8 +202,8 @@ def test_five_columns_fall_into_two_groups_in_15_ways():
 
 def test_the_score_of_a_group_is_the_difference_of_means():
     scores = np.array([1.0, 5.0, 9.0])
-    groups = aic_score.ordered_groups(range(3))
-    found = dict(zip(groups, aic_score.group_scores(scores, groups), strict=True))
+    groups = hierarchy_mechanisms.ordered_groups(range(3))
+    found = dict(zip(groups, hierarchy_mechanisms.group_scores(scores, groups), strict=True))
     assert found == pytest.approx({(0,): 6, (1,): 0, (2,): -6, (0, 1): 6, (0, 2): 0, (1, 2): -6})
 
 
@@ -235,7 +247,7 @@ def layer_noise(rows, rate, slow=slow_aic):
 )
 def test_a_whole_layer_costs_epsilon_once(relation, rate, epsilon, slow):
     """All tables of up to three records, plus tables where the bound is nearly met."""
-    rate /= 2 if slow is slow_aic else float(bic_score.sensitivity((2, 3, 2)))
+    rate /= 2 if slow is slow_aic else float(hierarchy_mechanisms.sensitivity((2, 3, 2)))
     heavy = [((0, 0, 0),) * 40, ((0, 0, 0),) * 40 + ((1, 0, 0),) * 40]
     tables = [t for n in range(4) for t in combinations_with_replacement(RECORDS, n)] + heavy
     largest = 0.0
@@ -330,8 +342,8 @@ def test_groups_are_chosen_by_the_larger_difference():
     scores = [
         slow_aic([sum(r[j] == k for r in rows) for k in range(s)]) for j, s in enumerate((2, 3, 2))
     ]
-    groups = aic_score.ordered_groups(range(3))
-    best = groups[int(np.argmax(aic_score.group_scores(np.array(scores), groups)))]
+    groups = hierarchy_mechanisms.ordered_groups(range(3))
+    best = groups[int(np.argmax(hierarchy_mechanisms.group_scores(np.array(scores), groups)))]
     assert found == (best,)
 
 
@@ -348,9 +360,9 @@ def test_two_groups_have_the_law_of_their_absolute_difference(utility):
 
     rows = [(0, 0, 0)] * 4 + [(0, 1, 1)]
     slow = slow_aic if utility == "aic" else slow_bic
-    delta = 2 if utility == "aic" else float(bic_score.sensitivity((2, 3, 2)))
-    groups = aic_score.unordered_groups(range(3))
-    scores = np.abs(aic_score.group_scores(means(rows, slow), groups))
+    delta = 2 if utility == "aic" else float(hierarchy_mechanisms.sensitivity((2, 3, 2)))
+    groups = hierarchy_mechanisms.unordered_groups(range(3))
+    scores = np.abs(hierarchy_mechanisms.group_scores(means(rows, slow), groups))
     law = np.exp(8 * scores / (2 * delta))
     law /= law.sum()
     found, draws, engine = np.zeros(3), 4_000, table(rows)
@@ -368,8 +380,8 @@ def test_two_groups_have_the_law_of_their_absolute_difference(utility):
 
 def test_the_order_of_two_groups_is_a_choice_of_its_own_or_read_as_published():
     rows = [(0, k % 3, k % 2) for k in range(60)]
-    groups = aic_score.ordered_groups(range(3))
-    scores = aic_score.group_scores(means(rows), groups)
+    groups = hierarchy_mechanisms.ordered_groups(range(3))
+    scores = hierarchy_mechanisms.group_scores(means(rows), groups)
     best = groups[int(np.argmax(scores))]  # (0,): all records are of one state
     other = tuple(j for j in range(3) if j not in best)
     tree = Partition(SCHEMA.domain)

@@ -10,18 +10,15 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.confidential import terms_of
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.perturbation import perturb
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.errors import MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.binomial_count import (
-    SENSITIVITY,
-    BinomialCount,
-)
-from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.terms import terms_of
+from understudy.mechanisms.tables import SENSITIVITY, BinomialCount
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 

@@ -8,15 +8,15 @@ import polars as pl
 import pytest
 
 from one_cell_a_record import assert_one_cell_a_record
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.calibration import calibrate
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
-from understudy.features.heap_cells import HeapCells
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.heap_counts import HeapCounts
-from understudy.privacy.noise.calibration import calibrate
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.features.grids import HeapCells
+from understudy.mechanisms.tables import HeapCounts
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 COLUMNS = """
 [columns.x]

@@ -9,21 +9,21 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import ExactCells, Table
+from understudy.data import ExactCells, Table
+from understudy.dp.budget import Budget
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import NoisyNodes, NoisyTable
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.hierarchy_layer import HierarchyLayers
-from understudy.privacy.mechanisms.counts.lazy_leaves import (
+from understudy.papers.hierarchy_mechanisms import (
+    HierarchyLayers,
     LazyLeaves,
     LeafRecords,
     noisy_leaves,
     records_below,
 )
-from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import NoisyNodes, NoisyTable
 from understudy.schema import Domain, Partition, Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 

@@ -8,14 +8,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.hierarchy_layer import RangeCounts
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.release.measurement import Measurement
+from understudy.papers.hierarchy_mechanisms import RangeCounts
+from understudy.release import Measurement
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 

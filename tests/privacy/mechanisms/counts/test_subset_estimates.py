@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from understudy.privacy.mechanisms.counts.subset_estimates import (
-    correlations,
-    last_coefficients,
-    means,
-)
+from understudy.mechanisms.votes import correlations, last_coefficients, means
 
 RNG = np.random.default_rng(3)
 SIZES = np.array([40, 0, 1, 35, 60])

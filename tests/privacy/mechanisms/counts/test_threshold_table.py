@@ -5,13 +5,13 @@ import polars as pl
 import pytest
 
 from schemas import column
-from understudy.engine import Table
-from understudy.pipeline.gates import open_gate
-from understudy.privacy import secret_rows
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.threshold_table import ThresholdTable
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.data import Table
+from understudy.dp import confidential
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
+from understudy.mechanisms.sparse_tables import ThresholdTable
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 SCHEMA = Schema.loads(
     "row_limit = 1000\n"
@@ -24,7 +24,7 @@ SCHEMA = Schema.loads(
 def test_all_parts_of_the_occupied_cells_are_looked_at(monkeypatch, most):
     """At ε = 500 noise moves no count: P(|noise| ≥ 1) < 10⁻²⁰⁰ a cell. What reaches the threshold
     is known, whatever is held at once, and those out of domain are counted once."""
-    monkeypatch.setattr(secret_rows, "MOST_CELLS", most)
+    monkeypatch.setattr(confidential, "MOST_CELLS", most)
     rng = np.random.default_rng(1)
     rows = pl.DataFrame({"a": rng.integers(0, 40, 300), "b": rng.integers(0, 7, 300)})
     gate = open_gate(Table(rows, SCHEMA), Budget.of(500), SeededRandomness(1))

@@ -11,16 +11,16 @@ from scipy import stats
 
 import understudy as us
 from schemas import column
-from understudy.engine import Table
+from understudy.checkpoint.journal import Journal
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.confidential import terms_of
+from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
-from understudy.features.record_terms import Computed, LevelValues
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.checkpoint.journal import Journal
-from understudy.privacy.mechanisms.counts.votes import Votes, vote_noise
-from understudy.privacy.noise.distributions import DiscreteGaussian, DiscreteLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.terms import terms_of
+from understudy.features.design import Computed, LevelValues
+from understudy.mechanisms.votes import Votes, vote_noise
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 

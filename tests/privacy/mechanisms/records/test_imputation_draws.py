@@ -9,30 +9,28 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.records.elastic_net import (
+from understudy.mechanisms.urn import prior_weight
+from understudy.papers.imputation_draws import (
+    Imputation,
+    ImputedRecords,
     Observations,
     Regression,
     best_penalty,
-    fit_path,
-    indicators_of,
-)
-from understudy.privacy.mechanisms.records.imputation_draws import (
-    Imputation,
-    ImputedRecords,
     fit_imputers,
+    fit_path,
     imputed_records,
+    indicators_of,
     perturbed_states,
     require_imputable,
     step_prior,
     step_weights,
 )
-from understudy.privacy.mechanisms.records.urn import prior_weight
-from understudy.privacy.noise.randomness import SeededRandomness
 from understudy.schema import Domain, Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 
@@ -202,7 +200,7 @@ def test_chunks_of_records_do_not_matter(monkeypatch):
         )
 
     whole = drawn()
-    monkeypatch.setattr("understudy.privacy.mechanisms.records.imputation_draws._CHUNK", 7)
+    monkeypatch.setattr("understudy.papers.imputation_draws._CHUNK", 7)
     parts = drawn()
     for one, two in zip(whole.columns, parts.columns, strict=True):
         assert one.tolist() == two.tolist()
@@ -346,10 +344,8 @@ def test_the_penalty_of_a_fit_is_the_best_one_over_the_rows(monkeypatch):
         seen.append((len(sample.states), float(penalties[0])))
         return fit_path(sample, penalties, *rest)
 
-    monkeypatch.setattr("understudy.privacy.mechanisms.records.imputers.fit_path", spy)
-    monkeypatch.setattr(
-        "understudy.privacy.mechanisms.records.imputers.best_penalty", lambda *_: 10.0
-    )
+    monkeypatch.setattr("understudy.papers.imputation_draws.fit_path", spy)
+    monkeypatch.setattr("understudy.papers.imputation_draws.best_penalty", lambda *_: 10.0)
     for n in (400, 99):
         fit_imputers(correlated(n), (3, 4, 2), Imputation(), SeededRandomness(1))
     assert seen == [(400, 10 / 400)] * 3 + [(99, 3 / 99)] * 3
@@ -382,9 +378,9 @@ def test_no_rows_stop_a_fit(states, penalty):
 def test_nothing_is_warned_of_and_a_solver_that_gives_up_leaves_the_shares(monkeypatch):
     """Descents that do not converge, and coefficients beyond all bounds; warnings are errors."""
     states, given = correlated(40), [np.zeros(1, dtype=np.int64)] * 3
-    monkeypatch.setattr("understudy.privacy.mechanisms.records.elastic_net._FINE", (0.0, 1))
+    monkeypatch.setattr("understudy.papers.imputation_draws._FINE", (0.0, 1))
     fit_imputers(states, (3, 4, 2), FAST, SeededRandomness(1))
-    monkeypatch.setattr("understudy.privacy.mechanisms.records.elastic_net._LARGEST", 1e-9)
+    monkeypatch.setattr("understudy.papers.imputation_draws._LARGEST", 1e-9)
     imputers = fit_imputers(states, (3, 4, 2), FAST, SeededRandomness(1))
     for j, size in enumerate((3, 4, 2)):
         shares = np.bincount(states[j], minlength=size) / 40

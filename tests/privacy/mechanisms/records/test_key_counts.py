@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.engine import ExactCells
+from understudy.data import ExactCells
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError
-from understudy.privacy.mechanisms.records import gibbs_chain as chains_module
-from understudy.privacy.mechanisms.records.gibbs_chain import (
+from understudy.papers import gibbs_mechanisms as chains_module
+from understudy.papers.gibbs_mechanisms import (
     Chains,
+    HashedRows,
     chain_records,
     even_weights,
+    joined,
     require_small,
 )
-from understudy.privacy.mechanisms.records.key_counts import HashedRows, joined
-from understudy.privacy.mechanisms.records.perturbed_gibbs import gibbs_records
-from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import block_records
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.papers.perturbed_gibbs import block_records, gibbs_records
 from understudy.schema import Domain, GibbsSweep
 
 WIDE = GibbsSweep(

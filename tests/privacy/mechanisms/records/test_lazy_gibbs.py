@@ -11,18 +11,17 @@ import polars as pl
 import pytest
 from scipy.stats import chisquare
 
-from understudy.engine import ExactCells, Table
+from understudy.data import ExactCells, Table
+from understudy.dp.budget import Budget
+from understudy.dp.calibration import calibrate
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import GibbsDraws
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.records.key_counts import HashedRows
-from understudy.privacy.mechanisms.records.lazy_gibbs import LazyRows, lazy_gibbs_records
-from understudy.privacy.mechanisms.records.noisy_rows import NoisyRows
-from understudy.privacy.noise.calibration import calibrate
-from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import GibbsDraws
+from understudy.papers.gibbs_mechanisms import HashedRows
+from understudy.papers.perturbed_gibbs import LazyRows, NoisyRows, lazy_gibbs_records
 from understudy.schema import Domain, GibbsSweep, Schema
+from understudy.workflow.gates import open_gate
 
 RELATIONS = ("add_remove", "replace")
 PAIR = GibbsSweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))

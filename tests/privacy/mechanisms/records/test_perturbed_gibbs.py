@@ -10,19 +10,15 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import GibbsDraws
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.records.perturbed_gibbs import (
-    PerturbedGibbs,
-    gibbs_records,
-    step_epsilon,
-)
-from understudy.privacy.mechanisms.records.urn import prior_weight
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import GibbsDraws
+from understudy.mechanisms.urn import prior_weight
+from understudy.papers.perturbed_gibbs import PerturbedGibbs, gibbs_records, step_epsilon
 from understudy.schema import Domain, GibbsSweep, Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 

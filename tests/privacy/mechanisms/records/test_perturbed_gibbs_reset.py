@@ -12,20 +12,15 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
+from understudy.dp.released import GibbsDraws
 from understudy.errors import BudgetError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import (
-    ResetBlocks,
-    block_records,
-    row_epsilon,
-    usual_block,
-)
-from understudy.privacy.mechanisms.records.urn import prior_weight
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.released import GibbsDraws
+from understudy.mechanisms.urn import prior_weight
+from understudy.papers.perturbed_gibbs import ResetBlocks, block_records, row_epsilon, usual_block
 from understudy.schema import Domain, GibbsSweep, Schema
+from understudy.workflow.gates import open_gate
 
 PLAIN = GibbsSweep(("a", "b"), Domain((2, 2)), ((1,), (0,)))
 RULED = GibbsSweep(

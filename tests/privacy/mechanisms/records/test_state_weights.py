@@ -11,13 +11,11 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.records.perturbed_gibbs import PerturbedGibbs, gibbs_records
-from understudy.privacy.mechanisms.records.perturbed_gibbs_reset import ResetBlocks, block_records
-from understudy.privacy.mechanisms.records.state_weights import (
+from understudy.papers.gibbs_mechanisms import (
     FINEST,
     LEAST,
     UNPAID,
@@ -26,8 +24,14 @@ from understudy.privacy.mechanisms.records.state_weights import (
     state_weight,
     state_weights,
 )
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.papers.perturbed_gibbs import (
+    PerturbedGibbs,
+    ResetBlocks,
+    block_records,
+    gibbs_records,
+)
 from understudy.schema import Domain, GibbsSweep, Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 

@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
+from understudy.dp.released import UrnDraws
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.records.urn import Urn, draw_urn, prior_weight
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.released import UrnDraws
+from understudy.mechanisms.urn import Urn, draw_urn, prior_weight
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 

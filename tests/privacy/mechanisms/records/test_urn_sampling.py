@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest, chisquare
 
-from understudy.privacy.mechanisms.records import urn_sampling
-from understudy.privacy.mechanisms.records.urn import draw_urn
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
+from understudy.mechanisms import urn
+from understudy.mechanisms.urn import draw_urn
 
 pytestmark = pytest.mark.statistical
 
@@ -68,7 +68,7 @@ CASES = [
 def test_sequences_have_the_stated_law(
     listed, n_cells, prior, n_rows, reinforced, largest, monkeypatch
 ):
-    monkeypatch.setattr(urn_sampling, "_LARGEST_TOTAL", largest)
+    monkeypatch.setattr(urn, "_LARGEST_TOTAL", largest)
     counts = np.tile(np.array(listed, dtype=np.int64), (40_000 if largest else 4_000, 1))
     source = SeededRandomness(1)
     drawn = draw_urn(counts, n_cells, prior, n_rows, reinforced=reinforced, randomness=source)
@@ -162,7 +162,7 @@ def test_records_are_those_of_the_slow_program(n_cells, prior, reinforced, chunk
     counts = np.array([[4, 0, 3], [0, 1, 0], [0, 0, 0], [2, 2, 2]])
     words = SeededRandomness(5).words(2_000)
     slow = slow_urn(counts, n_cells, prior, 50, reinforced, words)
-    monkeypatch.setattr(urn_sampling, "_CHUNK_WORDS", chunk)
+    monkeypatch.setattr(urn, "_CHUNK_WORDS", chunk)
     source = SeededRandomness(5)
     fast = draw_urn(counts, n_cells, prior, 50, reinforced=reinforced, randomness=source)
     assert np.array_equal(fast, slow)
@@ -172,14 +172,14 @@ def test_high_halves_of_products_are_exact():
     edges = [0, 1, 2**32 - 1, 2**32, 2**63, 2**64 - 1]
     numbers = [*edges, *SeededRandomness(6).words(50).tolist()]
     for a, b in product(numbers, repeat=2):
-        found = int(urn_sampling._product_high(np.uint64(a), np.uint64(b)))
+        found = int(urn._product_high(np.uint64(a), np.uint64(b)))
         assert found == a * b >> 64
 
 
 @pytest.mark.parametrize("bound", [1, 2**63 + 1, 2**64, 3 * 2**90])
 def test_wide_integers_are_uniform_below_their_bound(bound):
     source = SeededRandomness(7)
-    found = [urn_sampling._below(bound, source) for _ in range(3_000)]
+    found = [urn._below(bound, source) for _ in range(3_000)]
     assert 0 <= min(found) <= max(found) < bound
     if bound > 1:
         thirds = Counter(3 * one // bound for one in found)

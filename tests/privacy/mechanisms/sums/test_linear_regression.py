@@ -12,22 +12,24 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp import sampling
+from understudy.dp.budget import Budget
+from understudy.dp.confidential import terms_of
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.sums.k_norm import CubeLaplace
-from understudy.privacy.mechanisms.sums.linear_regression import (
+from understudy.mechanisms.regression import (
+    ONE,
+    CubeLaplace,
+    NormalEquations,
     Regression,
+    on_lattice,
     plan,
     sanitise,
 )
-from understudy.privacy.mechanisms.sums.normal_equations import ONE, NormalEquations, on_lattice
-from understudy.privacy.noise import rejection_sampling
-from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.terms import terms_of
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 LEVEL = 1e-6
 SCHEMA = Schema.loads("""
@@ -141,7 +143,7 @@ def test_the_standard_deviation_is_that_of_the_law(scale, dimension):
 @pytest.mark.parametrize("chunk", [1, 7, 64])
 def test_a_draw_cut_by_the_end_of_a_buffer_is_replayed(chunk, monkeypatch):
     whole = CubeLaplace(F(100, 19), 3).radii(200, SeededRandomness(3))
-    monkeypatch.setattr(rejection_sampling, "_CHUNK_WORDS", chunk)
+    monkeypatch.setattr(sampling, "_CHUNK_WORDS", chunk)
     assert np.array_equal(CubeLaplace(F(100, 19), 3).radii(200, SeededRandomness(3)), whole)
 
 

@@ -14,26 +14,31 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.engine import ExactSums, Table
-from understudy.engine.confidential import NO_PREMISES
+from understudy.data import ExactSums, Table
+from understudy.data.base import NO_PREMISES
+from understudy.dp.budget import Budget
+from understudy.dp.distributions import DiscreteLaplace
+from understudy.dp.perturbation import FLOATING, HALVED, UNCALIBRATED, count_noise
+from understudy.dp.randomness import SecureRandomness, SeededRandomness
+from understudy.dp.truncated_laplace import TruncatedDiscreteLaplace
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError, NotPrivateError
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.counts.noisy_table import NoisyTables
-from understudy.privacy.mechanisms.sums.moment_noise import (
+from understudy.mechanisms.sums import (
+    BY_COUNT,
+    Moments,
     admissible,
+    exact_statistic,
     moment_noises,
+    moments_of,
+    noisy_means,
+    pooled_scatter,
     rounded_sensitivity,
+    sanitise,
     whole_sensitivity,
 )
-from understudy.privacy.mechanisms.sums.moments import BY_COUNT, Moments, noisy_means, sanitise
-from understudy.privacy.mechanisms.sums.scatter import exact_statistic, moments_of, pooled_scatter
-from understudy.privacy.noise.distributions import DiscreteLaplace
-from understudy.privacy.noise.perturbation import FLOATING, HALVED, UNCALIBRATED, count_noise
-from understudy.privacy.noise.randomness import SecureRandomness, SeededRandomness
-from understudy.privacy.noise.truncated_laplace import TruncatedDiscreteLaplace
-from understudy.privacy.not_dp.exact_statistics import ExactMoments
+from understudy.mechanisms.tables import NoisyTables
+from understudy.papers.exact import ExactMoments
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 pytestmark = pytest.mark.statistical
 

@@ -7,9 +7,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
-from understudy.engine.bounded_sums import HALF
-from understudy.privacy.mechanisms.sums.normal_equations import (
+from understudy.data import Table
+from understudy.data.sums import HALF
+from understudy.mechanisms.regression import (
     ONE,
     NormalEquations,
     asks_count,

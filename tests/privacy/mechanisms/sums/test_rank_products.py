@@ -9,22 +9,22 @@ import polars as pl
 import pytest
 
 from schemas import column
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.confidential import terms_of
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
-from understudy.families.measurement_plan import planned_charge
-from understudy.families.rank_agreement import planned_ranks, ranked_columns
-from understudy.features.rank_scores import UNIT, RankScores, shortened
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.sums.rank_products import (
+from understudy.features.scores import RANK_UNIT, RankScores, shortened
+from understudy.mechanisms.second_moments import (
     STEP,
     RankProducts,
     absolute_sensitivity,
     squared_sensitivity,
 )
-from understudy.privacy.noise.randomness import SeededRandomness
-from understudy.privacy.terms import terms_of
+from understudy.methods.plan import planned_charge
+from understudy.methods.ranks import planned_ranks, ranked_columns
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 RELATIONS = ("add_remove", "replace")
 LEVELS = ["a", "b", "c", "d"]
@@ -157,7 +157,7 @@ def gate_of(schema, frame, budget, seed=7):
 def exact_of(frame, schema, scores=SCORES):
     """In records."""
     places = tuple(schema.names.index(name) for name in scores.columns)
-    return Table(frame, schema).rank_sums(places, scores).expose() / UNIT**2
+    return Table(frame, schema).rank_sums(places, scores).expose() / RANK_UNIT**2
 
 
 @pytest.mark.parametrize("accounting", ["zcdp", "gdp"])
@@ -167,7 +167,7 @@ def test_noise_is_what_its_price_asks_for_and_little_more(neighbours, accounting
     gate = gate_of(schema_of(SIZES, neighbours, 40), frame_of(40), budget)
     spend = budget.amount / 9
     released = gate.ask(RankProducts(SCORES), spend=spend)
-    least = squared_sensitivity(SCORES, neighbours) / (2 * float(spend)) / UNIT**4
+    least = squared_sensitivity(SCORES, neighbours) / (2 * float(spend)) / RANK_UNIT**4
     assert least <= released.noise.stddev**2 <= least * 1.0001
     assert float(Fraction(released.noise.scale)) == pytest.approx(released.noise.stddev**2)
 
@@ -182,7 +182,7 @@ def standardised(amounts, epsilon, accounting, neighbours, repeats):
         gate = gate_of(schema, frame, budget, seed)
         for _ in range(repeats):
             released = gate.ask(RankProducts(SCORES), spend=budget.amount / repeats)
-            spread = released.noise.stddev * UNIT**2
+            spread = released.noise.stddev * RANK_UNIT**2
             z.append((released.value.values - exact) / released.noise.stddev)
     return np.concatenate(z), spread
 

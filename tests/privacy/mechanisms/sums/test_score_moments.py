@@ -7,22 +7,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.engine import Table
+from understudy.data import Table
+from understudy.dp.budget import Budget
+from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
-from understudy.features.column_scores import (
-    BINS,
-    MOST_BINS,
-    MOST_SCORES,
-    Scores,
-    n_scores,
-)
-from understudy.features.orthonormal_contrasts import contrasts
-from understudy.pipeline.gates import open_gate
-from understudy.privacy.accounting.budget import Budget
-from understudy.privacy.mechanisms.sums.score_moments import ScoreMoments, product_noise
-from understudy.privacy.mechanisms.sums.score_sensitivity import Sensitivity
-from understudy.privacy.noise.randomness import SeededRandomness
+from understudy.features.scores import BINS, MOST_BINS, MOST_SCORES, Scores, contrasts, n_scores
+from understudy.mechanisms.second_moments import ScoreMoments, Sensitivity, product_noise
 from understudy.schema import Schema
+from understudy.workflow.gates import open_gate
 
 NUMBER = "kind = 'integer'\nlower = 0\nupper = 2\nreviewed = true\n"
 MIXED = NUMBER + "missing = [9]\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from understudy.privacy.noise.truncated_laplace import realised_epsilon
+from understudy.dp.truncated_laplace import realised_epsilon
 from understudy_studies.bowen_liu_2020 import panels
 from understudy_studies.bowen_liu_2020.binary import usable
 from understudy_studies.bowen_liu_2020.binary.claims import about_coverage, about_usable

@@ -15,13 +15,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.families.method import CostClass
-from understudy.models.bayesian import beta_binomial
-from understudy.privacy.mechanisms.records.urn import draw_urn, prior_weight
-from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.noise.randomness import Randomness
-from understudy.privacy.noise.truncated_laplace import TruncatedLaplace
+from understudy.dp.distributions import ContinuousLaplace
+from understudy.dp.perturbation import perturb
+from understudy.dp.randomness import Randomness
+from understudy.dp.truncated_laplace import TruncatedLaplace
+from understudy.mechanisms.urn import draw_urn, prior_weight
+from understudy.methods.base import CostClass
+from understudy.papers import bayesian_models
 from understudy_studies.framework.interval_tally import Intervals, Values, pooled, totals
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
@@ -161,7 +161,9 @@ def laplace(sample: Sample) -> Values:
 
 def laplace_drawn(sample: Sample) -> NDArray[np.int64]:
     """The same, and a set of n records is drawn with that share."""
-    return beta_binomial.predict(laplace(sample) / sample.n_rows, sample.n_rows, sample.rng)
+    return bayesian_models.predict_binomial(
+        laplace(sample) / sample.n_rows, sample.n_rows, sample.rng
+    )
 
 
 def laplace_rounded(sample: Sample) -> Values:
@@ -172,7 +174,7 @@ def laplace_rounded(sample: Sample) -> Values:
 def laplace_sets(sample: Sample) -> NDArray[np.int64]:
     """Ten sets drawn with noisy shares of their own, at ε/10 each."""
     shares = np.clip(sample.noisy(SETS), 0, sample.n_rows) / sample.n_rows
-    return beta_binomial.predict(shares, sample.n_rows, sample.rng)
+    return bayesian_models.predict_binomial(shares, sample.n_rows, sample.rng)
 
 
 def dirichlet(sample: Sample) -> NDArray[np.int64]:
@@ -204,8 +206,8 @@ METHODS: dict[str, Callable[[Sample], Ones]] = {
 
 
 def _modelled(ones: Values, sample: Sample) -> NDArray[np.int64]:
-    p = beta_binomial.posterior(ones, sample.n_rows, sample.rng)
-    return beta_binomial.predict(p, sample.n_rows, sample.rng)
+    p = bayesian_models.binomial_posterior(ones, sample.n_rows, sample.rng)
+    return bayesian_models.predict_binomial(p, sample.n_rows, sample.rng)
 
 
 def from_urn(sample: Sample, sets: int, *, reinforced: bool) -> NDArray[np.int64]:

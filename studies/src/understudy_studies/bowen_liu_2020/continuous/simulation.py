@@ -14,12 +14,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from understudy.families.method import CostClass
-from understudy.models.bayesian import normal
-from understudy.privacy.mechanisms.records.urn import prior_weight
-from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.noise.randomness import Randomness
+from understudy.dp.distributions import ContinuousLaplace
+from understudy.dp.perturbation import perturb
+from understudy.dp.randomness import Randomness
+from understudy.mechanisms.urn import prior_weight
+from understudy.methods.base import CostClass
+from understudy.papers import bayesian_models
 from understudy_studies.bowen_liu_2020 import histograms
 from understudy_studies.framework import interval_tally
 from understudy_studies.framework.interval_tally import Values, pooled
@@ -233,16 +233,18 @@ def modips_scales(scenario: Scenario, epsilon: float, *, split: bool) -> tuple[f
 def modelled(scenario: Scenario, statistics: Moments, rng: np.random.Generator) -> Moments:
     """Sets from the normal model given statistics, noisy or not, shape (repetitions, m)."""
     n, bounds = scenario.n_rows, scenario.bounds
-    drawn = normal.posterior(statistics.mean, statistics.variance, n, rng, bounds=bounds)
+    drawn = bayesian_models.normal_posterior(
+        statistics.mean, statistics.variance, n, rng, bounds=bounds
+    )
     mean, stddev = drawn.mean.ravel(), drawn.stddev.ravel()
     found = Moments(np.empty_like(mean), np.empty_like(mean))
     step = max(1, histograms.PIECE // n)
     buffer = np.empty((step, n))
     for start in range(0, mean.size, step):
         piece = slice(start, start + step)
-        theta = normal.Parameters(mean[piece], stddev[piece])
+        theta = bayesian_models.NormalParameters(mean[piece], stddev[piece])
         out = buffer[: theta.mean.size]
-        normal.predict(theta, n, rng, bounds=bounds, out=out)
+        bayesian_models.predict_normal(theta, n, rng, bounds=bounds, out=out)
         found.mean[piece], found.variance[piece] = mean_and_variance(out)
     shape = statistics.mean.shape
     return Moments(found.mean.reshape(shape), found.variance.reshape(shape))

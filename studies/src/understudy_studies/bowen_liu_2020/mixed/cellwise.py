@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from understudy.arrays import Integers
-from understudy.families.bin_rules import scott_bins
-from understudy.models.bayesian import dirichlet_multinomial
-from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.noise.randomness import Randomness
+from understudy._arrays import Integers
+from understudy.dp.distributions import ContinuousLaplace
+from understudy.dp.perturbation import perturb
+from understudy.dp.randomness import Randomness
+from understudy.papers import bayesian_models
+from understudy.papers.histograms import scott_bins
 from understudy_studies.bowen_liu_2020.mixed.description import Described
 from understudy_studies.bowen_liu_2020.mixed.population import BOUNDS, CELLS, NUMBERS, WIDTH, Data
 from understudy_studies.framework.interval_tally import Values
@@ -78,7 +78,7 @@ def records(
         Place 24 · set + cell of each record, shape (records,), and its numbers, (records, 2).
     """
     sets = table.shape[1]
-    sizes = dirichlet_multinomial.predict(bin_shares(table), data.cells.shape[1], rng)
+    sizes = bayesian_models.predict_multinomial(bin_shares(table), data.cells.shape[1], rng)
     shapes = bins_of(data, exact).reshape(-1, NUMBERS)
     found: list[tuple[Integers, Values]] = []
     for shape in np.unique(shapes, axis=0):

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.families.method import CostClass
-from understudy.models.bayesian.general_location import Mixture, Statistics
-from understudy.privacy.noise.floating_point_laplace import ContinuousLaplace
-from understudy.privacy.noise.perturbation import perturb
-from understudy.privacy.noise.randomness import Randomness
+from understudy.dp.distributions import ContinuousLaplace
+from understudy.dp.perturbation import perturb
+from understudy.dp.randomness import Randomness
+from understudy.methods.base import CostClass
+from understudy.papers.bayesian_models import LocationStatistics, Mixture
 from understudy_studies.bowen_liu_2020.mixed import cellwise
 from understudy_studies.bowen_liu_2020.mixed.description import Described, described, estimated
 from understudy_studies.bowen_liu_2020.mixed.population import (
@@ -174,7 +174,7 @@ def multiple_synthesis(sample: Sample) -> Described:
         for one in (sample.exact.counts, sample.exact.sums, sample.exact.scatter)
     )
     n_rows = float(sample.scenario.n_rows)
-    repeated = Statistics(counts, sums, scatter, n_rows=n_rows, exact=True)
+    repeated = LocationStatistics(counts, sums, scatter, n_rows=n_rows, exact=True)
     return modelled(sample, repeated)
 
 
@@ -188,7 +188,7 @@ def modips_strict(sample: Sample) -> Described:
     return modelled(sample, noisy(sample, strict(sample.scenario.n_rows), means=False))
 
 
-def noisy(sample: Sample, each: Sensitivities, *, means: bool) -> Statistics:
+def noisy(sample: Sample, each: Sensitivities, *, means: bool) -> LocationStatistics:
     """Statistics of every set with noise, each block at ε/(6m).
 
     Args:
@@ -215,10 +215,10 @@ def noisy(sample: Sample, each: Sensitivities, *, means: bool) -> Statistics:
     first, product, second = (noise(size) for size in (each.squares, each.products, each.squares))
     scatter = np.stack([first, product, product, second], axis=-1)
     scatter = exact.scatter[:, None] + scatter.reshape(*lead, NUMBERS, NUMBERS)
-    return Statistics(counts, sums, scatter, n_rows=float(sample.scenario.n_rows))
+    return LocationStatistics(counts, sums, scatter, n_rows=float(sample.scenario.n_rows))
 
 
-def modelled(sample: Sample, statistics: Statistics) -> Described:
+def modelled(sample: Sample, statistics: LocationStatistics) -> Described:
     """Sets from the mixture model given statistics, noisy or not, of shape (repetitions, m)."""
     lead, n = sample.lead, sample.scenario.n_rows
     theta = MODEL.posterior(statistics, sample.rng)

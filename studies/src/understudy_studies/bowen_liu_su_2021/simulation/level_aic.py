@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from understudy.privacy.selection.aic_score import aic, group_scores, ordered_groups
+from understudy.papers.hierarchy_mechanisms import aic, group_scores, ordered_groups
 from understudy_studies.bowen_liu_su_2021.simulation import population
 from understudy_studies.bowen_liu_su_2021.simulation.population import (
     BINS,

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from understudy import pipeline
-from understudy.families.method import CostClass
-from understudy.parallel import single_threaded
+import understudy as us
+from understudy._parallel import single_threaded
+from understudy.methods.base import CostClass
 from understudy.release import Release
 from understudy_studies.bowen_liu_su_2021.simulation import population
 from understudy_studies.bowen_liu_su_2021.simulation.population import (
@@ -134,7 +134,7 @@ def released(
     assert case.epsilon is not None
     line = LINES[case.method]
     rng = streams.generator("release", case.method, case.epsilon, repetition)
-    return pipeline.synthesize(
+    return us.synthesize(
         data.frame(),
         population.schema(scenario),
         epsilon=f"{float(line.spends(case.epsilon, scenario.n_rows)):.9g}",

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from understudy.evaluation.comparison import distinct
+from understudy.evaluate.comparison import distinct
 from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import (
     CELL_COUNTS,
     CELL_SIZES,

@@ -12,9 +12,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from understudy import pipeline
-from understudy.families.method import CostClass
-from understudy.parallel import single_threaded
+import understudy as us
+from understudy._parallel import single_threaded
+from understudy.methods.base import CostClass
 from understudy_studies.bowen_liu_su_2021.young_voters import standin, voter_case
 from understudy_studies.bowen_liu_su_2021.young_voters.printed_comparison import LOG_EPSILONS
 from understudy_studies.bowen_liu_su_2021.young_voters.release_lines import (
@@ -94,7 +94,7 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
     found, memory = [], Memory()
     for child in np.random.SeedSequence(seed).spawn(repetitions):
         with single_threaded():
-            release = pipeline.synthesize(
+            release = us.synthesize(
                 table.rows(),
                 line.schema_for(table),
                 epsilon=spent(scenario),

@@ -8,8 +8,8 @@ from functools import cache, cached_property
 
 import polars as pl
 
-from understudy.evaluation.comparison import Rows, coded
-from understudy.evaluation.utility.robust_regression import Fit
+from understudy.evaluate.comparison import Rows, coded
+from understudy.evaluate.robust_regression import Fit
 from understudy.schema import Schema
 from understudy_studies.bowen_liu_su_2021.young_voters import population, standin
 from understudy_studies.measures.difference_in_differences import Model, fit_table

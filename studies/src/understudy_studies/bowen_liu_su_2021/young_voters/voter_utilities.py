@@ -12,8 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy.evaluation.comparison import Comparison, Rows, coded
-from understudy.evaluation.utility.associations import LI, agreement, class_table
+from understudy.evaluate.associations import LI, agreement, class_table
+from understudy.evaluate.comparison import Comparison, Rows, coded
 from understudy.schema import Column, Schema
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_case import Case
 from understudy_studies.framework.study import Row

@@ -9,16 +9,15 @@ import numpy as np
 import polars as pl
 from scipy import stats
 
-from understudy import pipeline
+import understudy as us
 from understudy.errors import InferenceError
-from understudy.families.method import CostClass
 from understudy.inference.analysis import Analysis
-from understudy.inference.answering import analyze_release
-from understudy.inference.bootstrap_intervals import INTERVALS
-from understudy.inference.estimates.estimators import Question
-from understudy.inference.replicate_analysis import analysis_of, doubts, outcome_of
-from understudy.pipeline.bootstrap import World, replicates
+from understudy.inference.analyze import analyze_release
+from understudy.inference.bootstrap import INTERVALS, analysis_of, doubts, outcome_of
+from understudy.inference.estimators import Question
+from understudy.methods.base import CostClass
 from understudy.release import Release
+from understudy.workflow.analyze import World, replicates
 from understudy_studies.framework.interval_tally import Estimand
 from understudy_studies.framework.study import Row
 from understudy_studies.repeated_sampling.bootstrap import population
@@ -86,7 +85,7 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
 def _release(
     scenario: Scenario, sample: pl.DataFrame, rng: np.random.Generator, *, sets: int, kind: str
 ) -> Release:
-    return pipeline.synthesize(
+    return us.synthesize(
         sample,
         population.schema(scenario.n_rows),
         epsilon=scenario.epsilon,
@@ -102,7 +101,7 @@ def _bootstrap(scenario: Scenario, release: Release, seed: int) -> list[Row]:
     """All kinds of intervals from the same replicates."""
     asked = {e.name: _question(e) for e in population.estimands()}
     open_ones = {name: one for name, one in asked.items() if not doubts(release, one)}
-    world = World.of(release, list(open_ones.values()), pipeline.replica_gate, seed=seed)
+    world = World.of(release, list(open_ones.values()), us.replica_gate, seed=seed)
     answers = replicates(world, scenario.refits if open_ones else 0)
     rows = []
     for estimand in population.estimands():

@@ -16,7 +16,7 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import stats
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy.schema import Schema
 from understudy_studies.framework.interval_tally import Estimand
 

@@ -10,14 +10,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 import polars as pl
 
-from understudy import pipeline
+import understudy as us
 from understudy.errors import InferenceError, MethodError
-from understudy.families.method import CostClass, SetsKind
-from understudy.inference.answering import analyze_release
-from understudy.methods import METHODS
-from understudy.pipeline import planning
-from understudy.pipeline.bootstrap import rebuildable
+from understudy.inference.analyze import analyze_release
+from understudy.methods.base import CostClass, SetsKind
+from understudy.methods.registry import METHODS
 from understudy.release import Release
+from understudy.workflow import plan
+from understudy.workflow.analyze import rebuildable
 from understudy_studies.framework.interval_tally import Estimand
 from understudy_studies.framework.study import Row
 from understudy_studies.repeated_sampling.coverage import naive, population
@@ -68,7 +68,7 @@ class Scenario:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What `planning.plan` and `pipeline.synthesize` are called with."""
+        """What `plan.plan` and `workflow.synthesize` are called with."""
         options = dict(pair.split("=", 1) for pair in self.options.split(", ") if pair)
         return {
             "epsilon": self.epsilon,
@@ -128,7 +128,7 @@ def _accepted(scenario: Scenario) -> tuple[Scenario | None, str]:
     why = ""
     for one in (scenario, replace(scenario, rows="public")):
         try:
-            planning.plan(population.schema(one.rows, one.n_rows), **one.arguments)
+            plan.plan(population.schema(one.rows, one.n_rows), **one.arguments)
         except MethodError as error:
             why = str(error)
         else:
@@ -154,7 +154,7 @@ def run(scenario: Scenario, repetitions: int, seed: int) -> list[Row]:
         if scenario.method == REAL_ROWS:
             rows += [_naive(sample, one, rule="textbook") for one in population.estimands()]
             continue
-        release = pipeline.synthesize(
+        release = us.synthesize(
             sample,
             population.schema(scenario.rows, scenario.n_rows),
             insecure_noise_seed=int(rng.integers(2**63)),

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from understudy.arrays import Floats
-from understudy.families.method import CostClass
+from understudy._arrays import Floats
+from understudy.methods.base import CostClass
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
 from understudy_studies.snoke_slavkovic_2018.bound_violations.tally import row

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-from understudy.arrays import Floats
-from understudy.decision_trees import sensitivity
+from understudy._arrays import Floats
+from understudy.papers.trees_greedy import sensitivity
 from understudy_studies.framework.study import Row
 from understudy_studies.snoke_slavkovic_2018.bound_violations.trees import Line
 

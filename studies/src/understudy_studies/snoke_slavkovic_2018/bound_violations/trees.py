@@ -12,17 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from understudy.arrays import Floats
-from understudy.decision_trees import (
-    DepthTwo,
-    Greedy,
-    Grid,
-    GridDepthTwo,
-    Stumps,
-    TreeClass,
-    coded,
-    random_partitions,
-)
+from understudy._arrays import Floats
+from understudy.papers.trees_exact import DepthTwo, Grid, GridDepthTwo, Stumps, coded
+from understudy.papers.trees_greedy import Greedy, TreeClass, random_partitions
 from understudy_studies.measures.cart_path import GreedyFamily
 
 STOP, PRUNE = "greedy, stopped", "greedy, pruned"

@@ -14,16 +14,17 @@ from typing import Literal
 
 import numpy as np
 
-from understudy.arrays import Floats
-from understudy.families.method import CostClass
+from understudy._arrays import Floats
+from understudy.dp.randomness import Randomness
 from understudy.inference.private_regression import coefficients
-from understudy.privacy.mechanisms.sums.linear_regression import (
+from understudy.mechanisms.regression import (
+    NormalEquations,
     RegressionMechanism,
+    on_lattice,
     plan,
     sanitise,
 )
-from understudy.privacy.mechanisms.sums.normal_equations import NormalEquations, on_lattice
-from understudy.privacy.noise.randomness import Randomness
+from understudy.methods.base import CostClass
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
 from understudy_studies.snoke_slavkovic_2018 import (

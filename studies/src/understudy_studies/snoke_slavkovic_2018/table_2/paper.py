@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy_studies.snoke_slavkovic_2018 import methods
 
 MEANS: dict[str, tuple[float, ...]] = {

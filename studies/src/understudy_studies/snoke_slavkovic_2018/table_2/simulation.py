@@ -15,9 +15,9 @@ from typing import Literal
 
 import numpy as np
 
-from understudy.arrays import Floats
-from understudy.decision_trees import CountedTreeClass, pmse
-from understudy.families.method import CostClass
+from understudy._arrays import Floats
+from understudy.methods.base import CostClass
+from understudy.papers.trees_greedy import CountedTreeClass, pmse
 from understudy_studies.framework.random_streams import Streams
 from understudy_studies.framework.study import Row
 from understudy_studies.measures.cart_path import by_column

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from understudy.arrays import Floats
+from understudy._arrays import Floats
 from understudy_studies.framework.result_curves import Curves, plain, span
 from understudy_studies.snoke_slavkovic_2018 import candidates, comparators, methods
 from understudy_studies.snoke_slavkovic_2018.conditions import CONDITIONS, PAPER, PRUNED

@@ -1,0 +1,201 @@
+"""Texts and tables in a terminal; one console for all of them.
+
+Streams that no text and no reader can end: encodings without our signs, pipes that close.
+
+How far work is, as people see it: bars in a terminal, a line now and then elsewhere.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich import markup
+from rich.console import Console
+
+from understudy.errors import line
+
+if TYPE_CHECKING:
+    from understudy.workflow.gates import Progress
+
+
+class Screen(Console):
+    """A console that goes on in silence when whoever read it has gone, as `| head` does.
+
+    What a command does besides, such as a release that is paid for, must not end with its reader.
+    """
+
+    def on_broken_pipe(self) -> None:
+        """Send what follows nowhere."""
+        self.quiet = True
+        silence(self.file.fileno())
+
+
+def silence(stream: int) -> None:
+    """Let an open stream lead nowhere.
+
+    Args:
+        stream: its number.
+    """
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, stream)
+    finally:
+        os.close(nowhere)
+
+
+def tolerate() -> None:
+    """Have signs that an encoding lacks written by their numbers, where they would be an error.
+
+    A stream that is closed leads nowhere from here on: the next file to be opened would get its
+    number, and what is printed.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # which takes the lowest number that is free
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
+    sys.stderr = sys.stderr or os.fdopen(2, "w", encoding="utf-8", closefd=False)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def flush() -> None:
+    """Write what waits, so that a pipe that is closed says nothing when the process ends.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            try:
+                stream.flush()
+            except BrokenPipeError:
+                silence(stream.fileno())
+
+
+def is_terminal() -> bool:
+    """Whether somebody looks at the output, and no file or pipe keeps it."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def holds(text: str) -> bool:
+    """Whether the output can show a text as it is.
+
+    Args:
+        text: to be shown.
+    """
+    try:
+        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+MOST_ROWS = 20
+"""Rows of a table; the others are in the output with --json."""
+
+out = Screen(highlight=False)
+
+
+def escape(text: str) -> str:
+    """A text as it is, on one line: no markup, and nothing that the terminal would obey."""
+    return markup.escape(line(text))
+
+
+def sets_words(number: int, kind: str) -> str:
+    """How many sets there are, and of which kind."""
+    return f"{number} {kind} sets" if number > 1 else "1 set"
+
+
+LINE_SECONDS = 10.0
+"""Where there is no terminal: seconds between lines, and before the first one."""
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Progress]:
+    """Tell how far each stage is, unless quiet.
+
+    A bar for each stage, with elapsed and remaining time, on whichever of the error stream and the
+    output is a terminal: `make` and shells often redirect one of them. Where neither is (a log of
+    `make`, a pipe, a server), a plain line every ten seconds, so that short work says nothing.
+    """
+    watched = next(
+        (console for console in (Screen(stderr=True), Screen()) if _can_draw(console)), None
+    )
+    if quiet:
+        yield lambda _stage, _done, _total: None
+    elif watched is None:
+        lines = Screen(stderr=True, highlight=False, markup=False, soft_wrap=True)
+        yield lines_of(lines.print)
+    else:
+        with _bars(watched) as tell:
+            yield tell
+
+
+def _can_draw(console: Console) -> bool:
+    """Whether a console is a terminal that can draw over what it has drawn."""
+    return console.is_terminal and not console.is_dumb_terminal
+
+
+@contextmanager
+def _bars(console: Console) -> Iterator[Progress]:
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        *(SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn()),
+        *(TimeElapsedColumn(), TimeRemainingColumn()),
+    )
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=console) as bars:
+
+        def tell(stage: str, done: int, total: int) -> None:
+            name = _name(stage)
+            whole = None if total == 1 and not done else total
+            if name not in tasks:
+                tasks[name] = bars.add_task(stage, total=whole)
+            bars.update(tasks[name], description=stage, completed=done, total=whole)
+
+        yield tell
+
+
+def lines_of(
+    write: Callable[[str], object], clock: Callable[[], float] = time.monotonic
+) -> Progress:
+    """A listener that writes a line at most every `LINE_SECONDS`.
+
+    Args:
+        write: takes a line.
+        clock: seconds.
+    """
+    begun = last = clock()
+
+    def tell(stage: str, done: int, total: int) -> None:
+        nonlocal last
+        now = clock()
+        if now - last >= LINE_SECONDS:
+            last = now
+            share = f": {done:,} of {total:,}" if total > 1 and stage == _name(stage) else ""
+            write(f"{stage}{share} ({now - begun:.0f} s)")
+
+    return tell
+
+
+def _name(stage: str) -> str:
+    """A stage without what changes meanwhile, which stands behind a comma."""
+    return stage.partition(",")[0]

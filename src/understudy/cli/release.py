@@ -1,0 +1,439 @@
+"""Commands that plan and make releases.
+
+Commands that sign a release that is made, and that show one and who signed it.
+
+The command that writes the synthetic tables of a release for other programs.
+
+The command that draws more records from a release, which costs nothing.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import understudy as us
+from understudy.cli import console, kept_runs, render, render_release
+from understudy.cli.app import (
+    SQL,
+    Analyses,
+    AnalysesFile,
+    AnswersShare,
+    By,
+    Data,
+    Delta,
+    Engine,
+    Epsilon,
+    Json,
+    LayerShare,
+    LedgerUrl,
+    LinesShare,
+    MethodName,
+    NoiseSeed,
+    Options,
+    Priority,
+    Quiet,
+    Resume,
+    Rows,
+    RowsShare,
+    SchemaFile,
+    Seed,
+    Sets,
+    Spill,
+    TableName,
+    Trusted,
+    app,
+    declared,
+    given_rows,
+    listed,
+    method_options,
+    print_json,
+    require_new_file,
+    shown_table,
+)
+from understudy.cli.console import Screen, escape, out
+from understudy.errors import MethodError
+
+_Signer = Annotated[
+    str | None, typer.Option(help="Public key, in hex, of whoever must have signed it.")
+]
+
+
+@app.command("show")
+def show_release(
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    signer: _Signer = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a release promises and holds, after checking its files and its signature."""
+    from understudy.release import Release
+    from understudy.release.release import render_pages_by
+    from understudy.workflow.synthesize import pages
+
+    render_pages_by(pages)
+    loaded = Release.load(release, signer=signer)
+    if as_json:
+        print_json(
+            {
+                **loaded.manifest.to_json(),
+                "signed_by": loaded.signed_by or None,
+                "not_compared": [*loaded.not_compared],
+            }
+        )
+    else:
+        render_release.release(loaded)
+
+
+@app.command("sign")
+def sign_release(
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    key: Annotated[
+        Path, typer.Argument(help="File of a private key; understudy ledger key makes one.")
+    ],
+    quiet: Quiet = False,
+) -> None:
+    """Sign a release: manifest.sig says who vouches for it. What signed it before is replaced."""
+    from understudy.release import Release
+    from understudy.release.folder import clear_unfinished, require_key, write_signature
+    from understudy.release.release import render_pages_by
+    from understudy.workflow.synthesize import pages
+
+    require_key(key)
+    clear_unfinished(release)
+    render_pages_by(pages)
+    Release.load(release)  # nobody signs what does not fit itself
+    public = write_signature(release, key)
+    if not quiet:
+        out.print(
+            f"{escape(str(release))}/ is signed; give this public key to those who receive it, in "
+            f"another way than the release: {public}",
+            soft_wrap=True,
+        )
+
+
+Also = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--also",
+        help="Write the synthetic tables in these formats as well: csv, sav (SPSS), dta (Stata); "
+        "as sav,dta, or repeated.",
+    ),
+]
+Csv = Annotated[
+    bool,
+    typer.Option(
+        "--csv",
+        help="The same as --also csv; an apostrophe stands before texts that a spreadsheet would "
+        "run as a formula.",
+    ),
+]
+CsvRaw = Annotated[bool, typer.Option("--csv-raw", help="Write CSV with all texts as they are.")]
+
+
+@app.command("export")
+def export_release(
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    out: Annotated[Path, typer.Argument(help="Folder for the files; must be new, or empty.")],
+    also: Also = None,
+    csv: Csv = False,
+    csv_raw: CsvRaw = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write the synthetic tables of a release as CSV, or for SPSS or Stata.
+
+    The release stays as it was published; what is written are files to work with.
+    """
+    from understudy.release import Release
+    from understudy.release.tables import formats_of
+
+    formats = formats_of(also or (), csv=csv, csv_raw=csv_raw)
+    written = Release.load(release).export(out, also=formats)
+    if as_json:
+        print_json({"files": [str(file) for file in written]})
+    elif not quiet:
+        Screen(highlight=False, soft_wrap=True).print(
+            "\n".join(str(file) for file in written), markup=False
+        )
+
+
+DEMO_MARK = ".made-by-understudy-demo"
+
+_AllowNonprivate = Annotated[
+    bool,
+    typer.Option(
+        "--allow-nonprivate",
+        help="Permit methods without a guarantee; their release is stamped not private.",
+    ),
+]
+_Sign = Annotated[
+    Path | None,
+    typer.Option(help="Private key that signs the release; understudy ledger key makes one."),
+]
+_AssumeRows = Annotated[
+    int | None,
+    typer.Option(help="Number of records for which to say how exact answers will be.", min=1),
+]
+
+
+_Like = Annotated[
+    Path | None,
+    typer.Option(help="An earlier release whose records stand for the population there."),
+]
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    out: Annotated[Path, typer.Option(help="Folder of the release.")] = Path("demo-release"),
+    epsilon: Epsilon = "1",
+    delta: Delta = "1e-6",
+    sets: Sets = 5,
+    method: MethodName = "auto",
+    quiet: Quiet = False,
+) -> None:
+    """Release a real survey as synthetic data: the main job in one command.
+
+    What the survey was made for is declared, so that it is measured first and answered with error
+    bars. Replaces the output folder only if a demo made it.
+    """
+    from understudy.demo import ANALYSES, SHARES, demo_data, demo_schema
+    from understudy.release.folder import remove
+
+    schema = demo_schema()
+    if not (out / DEMO_MARK).exists():  # the demo replaces nothing but a folder that it made
+        kept_runs.hold(context, out)
+    with kept_runs.keeping(None, out), console.progress(quiet=quiet) as tell:
+        release = us.synthesize(
+            demo_data(),
+            schema,
+            epsilon=epsilon,
+            delta=delta,
+            method=method,
+            sets=sets,
+            analyses=ANALYSES,
+            rows_share=SHARES["rows_share"],
+            answers_share=SHARES["answers_share"],
+            layer_share=SHARES["layer_share"],
+            progress=tell,
+        )
+        tell("Writing the release", 0, 1)
+        if (out / DEMO_MARK).exists():
+            remove(out)
+        release.save(out)
+        (out / DEMO_MARK).touch()
+        tell("Writing the release", 1, 1)
+    if not quiet:
+        with kept_runs.made(out):
+            render_release.released(release, out)
+
+
+@app.command()
+def plan(
+    schema: SchemaFile,
+    epsilon: Epsilon,
+    delta: Delta = "0",
+    method: MethodName = "auto",
+    sets: Sets = 1,
+    option: Options = None,
+    rows_share: RowsShare = "0.05",
+    answers_share: AnswersShare = None,
+    lines_share: LinesShare = None,
+    layer_share: LayerShare = None,
+    analysis: Analyses = None,
+    analyses: AnalysesFile = None,
+    priority: Priority = None,
+    assume_rows: _AssumeRows = None,
+    like: _Like = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a release would measure, cost and how exact it would be. Reads no data."""
+    from understudy.release import Release
+    from understudy.schema import Schema
+    from understudy.workflow import plan as plan_module
+
+    loaded = Schema.load(schema)
+    planned = plan_module.plan(
+        loaded,
+        epsilon=epsilon,
+        delta=delta,
+        method=method,
+        sets=sets,
+        options=method_options(option),
+        rows_share=rows_share,
+        answers_share=answers_share,
+        lines_share=lines_share,
+        layer_share=layer_share,
+        analyses=declared(analysis, analyses),
+        priority=listed(priority, loaded.names),
+        assume_rows=assume_rows,
+        like=None if like is None else Release.load(like),
+    )
+    if as_json:
+        print_json(render.plan_json(planned))
+    else:
+        render.describe_plan(planned)
+
+
+@app.command()
+def synthesize(
+    context: typer.Context,
+    data: Data,
+    schema: SchemaFile,
+    epsilon: Epsilon,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
+    delta: Delta = "0",
+    method: MethodName = "auto",
+    sets: Sets = 1,
+    option: Options = None,
+    rows_share: RowsShare = "0.05",
+    answers_share: AnswersShare = None,
+    lines_share: LinesShare = None,
+    layer_share: LayerShare = None,
+    analysis: Analyses = None,
+    analyses: AnalysesFile = None,
+    assume_rows: _AssumeRows = None,
+    like: _Like = None,
+    priority: Priority = None,
+    seed: Seed = None,
+    insecure_noise_seed: NoiseSeed = None,
+    allow_nonprivate: _AllowNonprivate = False,
+    also: Also = None,
+    csv: Csv = False,
+    csv_raw: CsvRaw = False,
+    sign: _Sign = None,
+    ledger: LedgerUrl = None,
+    by: By = None,
+    spill: Spill = None,
+    query: SQL = None,
+    table: TableName = None,
+    engine: Engine = Rows.HERE,
+    trusted_cluster: Trusted = False,
+    resume: Resume = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn a confidential table into a release.
+
+    Until the release is written, OUT.checkpoint holds what was paid for. Ctrl-C ends the rounds of
+    a method that works in rounds and makes the release of that; a second one aborts.
+    """
+    from understudy.release import Release
+    from understudy.release.folder import require_key
+    from understudy.release.tables import formats_of, require_formats
+    from understudy.schema import Schema
+    from understudy.workflow.request import request_of
+
+    if sign is not None:
+        require_key(sign)
+    kept_runs.hold(context, out)
+    loaded = Schema.load(schema)
+    formats = formats_of(also or (), csv=csv, csv_raw=csv_raw)
+    require_formats(formats, loaded)
+    request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
+    request |= {"options": method_options(option), "rows_share": rows_share}
+    request |= {"answers_share": answers_share, "lines_share": lines_share}
+    request |= {"layer_share": layer_share, "analyses": declared(analysis, analyses)}
+    request |= {"priority": listed(priority, loaded.names)}
+    place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
+    rows = given_rows(data, query, table, engine, loaded)
+    earlier = None if like is None else Release.load(like)
+    diagnostics: list[Any] = []  # shown when no bar is drawn any more
+    with kept_runs.keeping(place, out), console.progress(quiet=quiet or as_json) as bar:
+        tell = kept_runs.noting(bar, out, place)
+        release = us.synthesize(
+            rows,
+            loaded,
+            **request,
+            assume_rows=assume_rows,
+            like=earlier,
+            seed=seed,
+            insecure_noise_seed=insecure_noise_seed,
+            allow_nonprivate=allow_nonprivate,
+            checkpoint=place,
+            keep_checkpoint=True,
+            ledger=ledger,
+            by=by,
+            spill=spill,
+            trusted_cluster=trusted_cluster,
+            progress=tell,
+            confide=None if quiet or as_json else diagnostics.append,
+            # For the eyes of whoever sits there: no file, no pipe and no log has it.
+            confide_misfits=sys.stderr.isatty(),
+            also=formats,
+        )
+        tell("Writing the release", 0, 1)
+        release.save(out, also=formats, sign=sign)
+        tell("Writing the release", 1, 1)
+    if place is not None:
+        kept_runs.remove(place)
+    with kept_runs.made(out):
+        if as_json:
+            print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
+        elif not quiet:
+            render_release.released(release, out)
+            if engine is Rows.HERE:
+                render_release.to_be_checked(shown_table(data), schema)
+        for diagnostic in diagnostics:
+            render_release.confided(diagnostic)
+
+
+@app.command()
+def methods(
+    name: Annotated[str | None, typer.Argument(help="A method, to see its options too.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the methods: what each is for, what it promises, what it costs; or one with its options.
+
+    Options are given to synthesize and plan as --option NAME=VALUE, or -o NAME=VALUE.
+    """
+    if name is not None:
+        from understudy.methods.auto import kind_of, options_of
+
+        facts, options = kind_of(name).facts, options_of(kind_of(name))
+        if as_json:
+            print_json({**vars(facts), "options": [vars(option) for option in options]})
+        else:
+            render_release.method(facts, options)
+    elif as_json:
+        print_json([vars(facts) for facts in us.list_methods()])
+    else:
+        render_release.methods(us.list_methods())
+
+
+@app.command()
+def sample(
+    release: Annotated[Path, typer.Argument(help="Folder of the release.")],
+    n: Annotated[int, typer.Option("-n", help="How many records.", min=0)],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="New file: .parquet, or .csv with texts guarded.")
+    ],
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--where",
+            help='What they must be, such as "age >= 30" or "sex == \'f\'"; may be repeated, and '
+            "all must hold.",
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Fixes the records.", min=0)] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Draw more records from the model of a release, or some under a condition; it costs nothing.
+
+    They are the same information as the release, and make no estimate more exact.
+    """
+    from understudy.release import Release
+    from understudy.release.sets import write_file
+    from understudy.workflow.sample import ReleasedModel
+
+    if out.suffix not in (".parquet", ".csv"):
+        raise MethodError(f"The file {str(out)!r} must end in .parquet or .csv.")
+    require_new_file(out)
+    model = ReleasedModel.of(Release.load(release))
+    write_file(model.parts(n, where or None, seed), out, model.note)
+    if not quiet:
+        render_release.sampled(model.note, n, out)

@@ -1,0 +1,618 @@
+"""Plans as people see them in a terminal.
+
+Paid answers as people see them in a terminal: what one costs, and what it brings.
+
+Verdicts on claims as people see them in a terminal.
+
+Changes between waves as people see them in a terminal.
+
+Population ledgers as stewards see them in a terminal.
+
+What a review of a schema shows: what is proposed, from where, and what it tells if it stays.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+
+from understudy.cli.console import MOST_ROWS, escape, out, sets_words
+from understudy.errors import SchemaError
+from understudy.errors import line as on_one_line
+from understudy.schema import Schema
+from understudy.schema.derived import rule_text
+from understudy.schema.toml import COLUMN_ORDER, entry_text
+from understudy.steward.conventions import Form
+from understudy.steward.review import RULES, Part, Path_, Review, leak_of, left_as_drafted
+
+if TYPE_CHECKING:
+    from understudy.inference.amended import AmendedAnswer, Told
+    from understudy.inference.verdict import Verdict, VerdictPlan
+    from understudy.inference.waves import Waves
+    from understudy.ledger.account import Totals
+    from understudy.ledger.entries import Row
+    from understudy.ledger.ledger import PopulationLedger
+    from understudy.ledger.reservation import Reservation
+    from understudy.methods.plan import PlannedTable
+    from understudy.workflow.amend import AnswerPlan, ExpectedGain
+    from understudy.workflow.plan import Plan
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """A plan as plain data; shares and budget as decimals."""
+    from understudy.dp.budget import decimal_up
+
+    tables, setup = (
+        [{**vars(table), "share": decimal_up(table.share)} for table in part]
+        for part in (plan.tables, plan.setup)
+    )
+    budget = {"epsilon": decimal_up(plan.budget.epsilon), "delta": decimal_up(plan.budget.delta)}
+    expected = [row.to_json() for row in plan.expected]
+    ranges = [row.to_json() for row in plan.ranges]
+    parts = {"budget": budget, "setup": setup, "tables": tables}
+    parts |= {"expected": expected, "ranges": ranges}
+    return {**vars(plan), **parts}
+
+
+def describe_plan(plan: Plan) -> None:
+    """A plan as a table: what is measured, at which cost, how exactly."""
+    from understudy.dp.budget import decimal_up
+
+    budget = f"ε = {decimal_up(plan.budget.epsilon)}"
+    if plan.budget.delta:
+        kept = f"{plan.budget.unit} = {decimal_up(plan.budget.amount)}"
+        if plan.budget.mu is not None:
+            kept = f"μ-GDP, μ = {decimal_up(plan.budget.mu)}, {kept}"
+        budget += f", δ = {decimal_up(plan.budget.delta)} ({kept})"
+    reason = f" (chosen because {plan.reason})" if plan.reason else ""
+    out.print(
+        f"[bold]{plan.method}[/bold]{escape(reason)}, {budget}, "
+        f"{sets_words(plan.sets, plan.sets_kind)}; neighbours: {plan.neighbours}"
+    )
+    out.print(escape(f"Number of rows: {plan.rows_noise}."))
+    rows = _alike(plan.tables)
+    shown = [_planned_row(row, times, " (once)") for row, times in _alike(plan.setup)]
+    shown += [_planned_row(row, times) for row, times in rows[:MOST_ROWS]]
+    out.print(_planned_table(shown, f" (of {plan.fits})" * (plan.fits > 1)))
+    if len(rows) > MOST_ROWS:
+        out.print(f"… and {len(rows) - MOST_ROWS} more tables (all with --json).")
+    if any(row[-1] != "–" for row in shown):
+        out.print(
+            "Noise mass: records' worth of positive noise that empty cells receive on average; "
+            "compare it with the number of rows."
+        )
+    if plan.priority:
+        out.print(
+            escape(f"Columns with priority, in moments of their own: {', '.join(plan.priority)}.")
+        )
+    if plan.expected:
+        out.print(_expected_table(plan))
+    for remark in plan.remarks:
+        out.print(escape(remark), soft_wrap=True)
+    out.print(
+        f"Beyond the rows: about {max(plan.memory_mb, 0.1):,.1f} MB and "
+        f"{max(plan.seconds, 0.01):,.2f} s. "
+        "No data were read and no budget was spent."
+    )
+
+
+SPREADS = (
+    "Widths are for numbers spread evenly between their bounds. Beside them is what they may be: "
+    "numbers are nine in ten within what the schema calls typical; where it says nothing, they are "
+    "even, or all, or only the outcome, or all but it, in the lowest tenth of their range. "
+    "Refused: the largest chance that noise hides what the analysis rests on."
+)
+
+
+def _expected_table(plan: Plan) -> Table:
+    """How exact the answers to declared analyses will be."""
+    table = Table(title=f"Expected 95 % half-widths, for {plan.assumed_rows:,} records")
+    table.add_column("analysis", overflow="fold")
+    for heading in ("estimate", "by noise", "by sampling", "together"):
+        table.add_column(heading, justify="right" if heading != "estimate" else "left")
+    ranges = {(row.analysis, row.name): row for row in plan.ranges}
+    chances = {row.analysis: row.refusal for row in plan.ranges}
+    if ranges:
+        table.add_column("may be", justify="right")
+        table.add_column("refused", justify="right")
+        table.caption, table.caption_justify = SPREADS, "left"
+    for row in plan.expected:
+        parts = row.noise, row.sampling, row.half_width
+        widths = [f"± {width:,.3g}" for width in parts]
+        shown = (row.refused, "–", "–", "–") if row.refused else (row.name, *widths)
+        other = ranges.get((row.analysis, row.name))
+        known = other is not None and math.isfinite(other.least)
+        ends = _ends(other.least, other.largest) if other and known else "–"
+        more = (ends, _percent(chances.get(row.analysis, 0.0))) * bool(ranges)
+        table.add_row(escape(row.analysis), *map(escape, (*shown, *more)))
+    return table
+
+
+def _ends(least: float, largest: float) -> str:
+    """Between which half-widths an interval may be."""
+    more = f"to {largest:,.3g}" if math.isfinite(largest) else "or more"
+    return f"± {least:,.3g}" if least == largest else f"± {least:,.3g} {more}"
+
+
+def _percent(chance: float) -> str:
+    """A chance, which is only as exact as what it assumes."""
+    return "< 1 %" if chance < 0.01 else "> 99 %" if chance > 0.99 else f"{100 * chance:.0f} %"
+
+
+def _planned_table(rows: list[tuple[str, ...]], fits: str) -> Table:
+    """The steps of a plan; what no step has is left out."""
+    table = Table(title="Measured in one fit" + fits)
+    table.add_column("measured", overflow="fold")
+    headings = ("form", "cells", "share", "noise sd", "95 % of counts within", "noise mass")
+    kept = [k for k, _ in enumerate(headings, 1) if any(row[k] != "–" for row in rows)]
+    for k in kept:
+        table.add_column(headings[k - 1], justify="right")
+    for row in rows:
+        table.add_row(row[0], *(row[k] for k in kept))
+    return table
+
+
+def _alike(rows: tuple[PlannedTable, ...]) -> list[tuple[PlannedTable, int]]:
+    """Steps, and how often each follows itself; the costs of equal steps may differ in a unit."""
+    runs: list[tuple[PlannedTable, int]] = []
+    for row in rows:
+        if runs and replace(runs[-1][0], share=row.share) == row:
+            runs[-1] = (row, runs[-1][1] + 1)
+        else:
+            runs.append((row, 1))
+    return runs
+
+
+def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ...]:
+    names = ", ".join(row.columns[:6]) + (
+        f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
+    )
+    counted = row.form.counts_cells
+    form = row.form + (f" ≥ {row.threshold}" if row.threshold is not None else "") + when
+    cells = f"{row.n_cells:,}" if row.n_cells < 10**9 else f"10^{math.log10(row.n_cells):.1f}"
+    mass = f"{row.noise_mass:,.3g}" if row.form.has_noise_mass else "–"
+    measured = names if counted and names else row.query
+    return (
+        escape(f"{times} × {measured}" if times > 1 else measured),
+        form,
+        "up to " * row.chosen + cells if row.form.has_cells else "–",
+        f"{times} × {float(row.share):.2%}" if times > 1 else f"{float(row.share):.2%}",
+        f"{row.stddev:,.4g}" if row.form.has_noise else "–",
+        f"± {1.96 * row.stddev:,.4g}" if row.form.has_noise else "–",
+        mass,
+    )
+
+
+def describe_answer_plan(plan: AnswerPlan) -> None:
+    """What an answer would cost and bring."""
+    from understudy.dp.budget import decimal_up
+
+    delta = f", δ = {decimal_up(plan.after.delta)}" if plan.after.delta else ""
+    title = plan.question.title or "The question"
+    out.print(
+        f"[bold]{escape(title)}[/bold]: ε = {plan.epsilon} more, "
+        f"{decimal_up(plan.before.epsilon)} → {decimal_up(plan.after.epsilon)}{delta} in all."
+    )
+    for step in plan.steps:
+        out.print(escape(f"  {step.query}: {step.noise}"), soft_wrap=True)
+    if plan.gains:
+        out.print(_gains(plan.gains))
+    if len(plan.gains) > MOST_ROWS:
+        out.print(f"… and {len(plan.gains) - MOST_ROWS} more estimates (all with --json).")
+    for asked, why in plan.refused:
+        out.print(f"[bold]No answer is expected[/bold] to {escape(asked)}: {escape(why)}")
+    out.print(
+        "Rehearsed on a synthetic set, with noise of the true scale. No confidential rows were "
+        "read and no budget was spent."
+    )
+
+
+def _gains(gains: tuple[ExpectedGain, ...]) -> Table:
+    table = Table(title="Expected 95 % half-widths")
+    table.add_column("analysis", overflow="fold")
+    table.add_column("estimate", overflow="fold")
+    for heading in ("release now", "new alone", "pooled", "wanted"):
+        table.add_column(heading, justify="right")
+    for gain in gains[:MOST_ROWS]:
+        widths = (gain.now, gain.alone, gain.pooled, gain.wanted)
+        table.add_row(escape(gain.question), escape(gain.name), *map(_width, widths))
+    return table
+
+
+def answered(answers: list[AmendedAnswer]) -> None:
+    """What an answer brought, pooled and alone."""
+    from understudy.inference.amended import POOLED_RIGHT
+
+    table = Table(title="Estimates ± half of the 95 % interval")
+    table.add_column("analysis", overflow="fold")
+    table.add_column("estimate", overflow="fold")
+    for heading in ("release before", "new alone", "pooled"):
+        table.add_column(heading, justify="right")
+    for one in answers:
+        for name in one.names[:MOST_ROWS]:
+            told = (one.before, one.alone, one.pooled)
+            asked = escape(f"{one.kind} {one.formula}")
+            table.add_row(asked, escape(name), *(_told(part, name) for part in told))
+        if not one.names:
+            out.print(f"No answer to {escape(one.kind)} {escape(one.formula)}: ", end="")
+            out.print(escape(one.pooled.refused))
+    out.print(table)
+    out.print(POOLED_RIGHT)
+
+
+def _told(told: Told, name: str) -> str:
+    if name not in told.intervals:
+        return "–"
+    return f"{told.intervals[name][0]:.4g} ± {_width(told.half_widths[name])}"
+
+
+def _width(width: float) -> str:
+    return f"{width:.2g}" if math.isfinite(width) else "–"
+
+
+def found(verdict: Verdict, *, odds: bool) -> None:
+    """A verdict, and perhaps how sure it was to be."""
+    for sentence in str(verdict).splitlines():
+        out.print(escape(sentence), soft_wrap=True)
+    if odds:
+        _odds(verdict.plan)
+
+
+def describe_verdict_plan(plan: VerdictPlan) -> None:
+    """How a verdict would come about."""
+    out.print(
+        escape(
+            f"{plan.claim}: {plan.subsets:,} random subsets of {plan.records:,} records would "
+            f"vote, with noise of standard deviation {plan.noise.stddev:.3g} ({plan.noise_words}), "
+            f"for {plan.epsilon}. More than {plan.band:,} votes beyond half decide."
+        ),
+        soft_wrap=True,
+    )
+    for note in plan.notes:
+        out.print(escape(note), soft_wrap=True)
+    _odds(plan)
+
+
+def _odds(plan: VerdictPlan) -> None:
+    """Stated probabilities, by how far the border is from the estimate of all rows."""
+    table = Table(title="Standard errors of all rows between estimate and border")
+    for heading in ("distance", "right", "undecided", "wrong"):
+        table.add_column(heading, justify="right")
+    for distance, odds in plan.by_distance.items():
+        shown = (f"{100 * part:.1f} %" for part in (odds.right, odds.undecided, odds.wrong))
+        table.add_row(f"{distance}", *shown)
+    out.print(table)
+
+
+def changed(found: Waves) -> None:
+    """Changes from wave to wave, and the mean over waves."""
+    title = f"{found.kind} of {found.formula}: changes, {100 * found.level:g} % intervals"
+    table = _table(title, "estimate", "waves", "change")
+    for (name, first, last), row in found.changes.iterrows():
+        steps = f"{first} → {last}"
+        table.add_row(
+            escape(str(name)), steps, *_numbers(row["change"], row["lower"], row["upper"])
+        )
+    out.print(table)
+    table = _table("Mean over waves, of what did not change", "estimate", "mean")
+    for name, row in found.pooled.iterrows():
+        table.add_row(escape(str(name)), *_numbers(row["estimate"], row["lower"], row["upper"]))
+    out.print(table)
+    out.print(found.assumed)
+
+
+def _table(title: str, *headings: str) -> Table:
+    table = Table(title=escape(title))
+    for heading in (*headings, "lower", "upper"):
+        table.add_column(heading, justify="left" if heading in ("estimate", "waves") else "right")
+    return table
+
+
+def _numbers(*values: float) -> list[str]:
+    return [f"{value:.4g}" for value in values]
+
+
+_NEIGHBOURS = {
+    "add_remove": "one record is added or removed",
+    "replace": "one record is replaced",
+}
+_DIGEST = 12
+
+
+def made(ledger: PopulationLedger) -> None:
+    """Where a new ledger is, and what comes next."""
+    out.print(f"Made the ledger {escape(ledger.place)}, with the id {ledger.id}.", soft_wrap=True)
+    out.print("Next: understudy ledger population NAME, with its caps.")
+
+
+def entered(number: int, what: str) -> None:
+    """What was entered."""
+    out.print(f"Entered as number {number}: {escape(what)}.", soft_wrap=True)
+
+
+def voided(reservation: Reservation) -> None:
+    """What is left of a reservation that was closed."""
+    from understudy.dp.budget import decimal_up
+
+    standing = reservation.standing
+    out.print(
+        f"Reservation {reservation.number} is void: of {escape(reservation.cost.words)} it was "
+        f"charged {decimal_up(standing.spent)}, which stays spent.",
+        soft_wrap=True,
+    )
+
+
+def show_ledger(totals: Sequence[Totals]) -> None:
+    """What populations have spent, and their caps."""
+    if not totals:
+        out.print("The ledger has no population yet; add one by understudy ledger population.")
+    for one in totals:
+        _population(one)
+
+
+def _population(totals: Totals) -> None:
+    population = totals.population
+    out.print(
+        f"\n[bold]{escape(population.name)}[/bold]: one row is one {escape(population.unit)}; "
+        f"governed by {escape(population.governor)}; neighbours: "
+        f"{_NEIGHBOURS[population.neighbours]}.",
+        soft_wrap=True,
+    )
+    table = Table("", "spent", "reserved", "internal", box=None, pad_edge=False)
+    parts = totals.spent, totals.reserved, totals.internal
+    table.add_row("ε, pure", *(_number(part.pure) for part in parts))
+    table.add_row("ρ of zCDP", *(_number(part.zcdp) for part in parts))
+    table.add_row("μ of Gaussian DP", *(_number(part.mu) for part in parts))
+    out.print(table)
+    if (cap := population.caps.approximate) is not None:
+        from understudy.dp.budget import decimal_up
+
+        delta = decimal_up(cap.delta)
+        out.print(f"Spent and reserved, at δ = {delta}: ε = {_number(totals.epsilon)}")
+    waves = f"; {totals.wave} of {population.waves} waves open" if population.waves > 1 else ""
+    out.print(f"Caps: {'; '.join(population.caps.words)}{waves}.", soft_wrap=True)
+    if totals.open:
+        out.print(f"Open reservations: {', '.join(map(str, totals.open))}.", soft_wrap=True)
+
+
+def wave_opened(population: str, wave: int) -> None:
+    """Which wave was opened."""
+    out.print(f"Opened wave {wave} of the population {escape(repr(population))}.")
+
+
+def history(rows: Sequence[Row]) -> None:
+    """Every entry on one line; charges of a reservation that follow each other are one."""
+    table = Table("", "UTC", "population", "entry", "", "by", box=None, pad_edge=False)
+    for (kind, _), group in groupby(rows, key=_run):
+        *first, last = group
+        said: dict[str, Any] = json.loads(last.public)
+        numbers = f"{first[0].number}–{last.number}" if first else str(last.number)
+        words = f"{len(first) + 1} charges" if first else kind
+        when = last.time.replace("T", " ").rstrip("Z")
+        shown = (last.population, words, _words(said), said["by"])
+        table.add_row(numbers, when, *(escape(text) for text in shown))
+    out.print(table)
+
+
+def _run(row: Row) -> tuple[str, int]:
+    """Charges of one reservation go together; every other entry stands alone."""
+    if row.kind != "charge":
+        return row.kind, row.number
+    return row.kind, json.loads(row.public)["reservation"]
+
+
+def _words(said: dict[str, Any]) -> str:
+    """What an entry says besides."""
+    from understudy.dp.budget import decimal_up
+    from understudy.ledger.account import Cost
+
+    parts = [f"of {said[name]}" for name in ("reservation", "internal") if name in said]
+    parts += [said["what"]] if "what" in said else []
+    if cost := said.get("cost"):
+        parts.append(Cost.from_json(cost).words)
+    parts += [f"spent {decimal_up(Fraction(said['spent']))}"] if "spent" in said else []
+    parts += [f"{name} {said[name][:_DIGEST]}" for name in ("request", "release") if said.get(name)]
+    return ", ".join(parts)
+
+
+def verified(faults: Sequence[str], *, with_head: bool) -> None:
+    """What is wrong, or that nothing is."""
+    for fault in faults:
+        out.print(escape(fault), soft_wrap=True)
+    if not faults:
+        out.print(
+            "Every entry is as it was written, and follows from those before it."
+            + ("" if with_head else " Give --head to tell whether it was put back or written anew.")
+        )
+
+
+def key_made(path: Path, public: str) -> None:
+    """Where a private key is, and the public one."""
+    out.print(
+        f"Wrote the private key to {escape(str(path))}; keep it away from the ledger, and tell "
+        f"others the public key:\n{public}",
+        soft_wrap=True,
+    )
+
+
+def _number(amount: Fraction | None) -> str:
+    from understudy.dp.budget import decimal_up
+
+    return "–" if amount is None else decimal_up(amount)
+
+
+_LINES = 8
+"""Lines of one entry that are shown."""
+_TOLD_APART = ("source", "reviewed", "confirmed", "drafted")
+_KEYS = (
+    "a accept · c SOURCE confirm · = same source · e ENTRY edit · l like the last · v forms · "
+    "x take out · s skip · ? help · q quit"
+)
+_HELP = """\
+a            accept it as it stands: it is public (a SOURCE names where it comes from)
+c SOURCE     confirm what was read from the rows: the source that has these very values
+=            confirm with the source of the confirmation before
+e ENTRY      change an entry, such as: e lower = 0, upper = 120 (e alone: lines, or your EDITOR)
+l            the same entries and source as the column decided before (l NAME: as that one)
+A            accept at once all that comes from public sources alone
+v            forms that conventions have for this name (v WORD: all forms with this word)
+x            take the column out of the schema, so that it is not released
+k            keep what was read from the rows unconfirmed: the guarantee is then conditional
+s            skip it for now
+q            quit; all decisions are in the file
+An entry changed because of what the rows hold is read from the rows: it needs a source, too."""
+KEPT = "Releases will have a conditional guarantee that names this column. Type yes to keep it so: "
+
+
+def prompt(text: str) -> None:
+    """Ask for a line."""
+    out.print(escape(text), end="", soft_wrap=True)
+    sys.stdout.flush()
+
+
+def began(review: Review, findings: Sequence[str], sourced: int) -> None:
+    """What lies ahead.
+
+    Args:
+        review: as it stands.
+        findings: about the rows as a whole.
+        sourced: how many are open that come from public sources alone.
+    """
+    left = len(review.open)
+    if left:
+        columns = "1 decision is" if left == 1 else f"{left} decisions are"
+        out.print(f"{columns} open. Each is written into {escape(str(review.place))} at once.")
+        out.print(_KEYS, soft_wrap=True)
+    if sourced > 1:
+        out.print(f"A accepts {sourced} of them at once, which come from public sources alone.")
+    for problem in findings:
+        _finding(f"{problem}.")
+
+
+def show_review(review: Review, path: Path_, left: int, findings: Sequence[str]) -> None:
+    """One column as it is proposed."""
+    part = review.part(path)
+    name = "How the text file is written" if path == ("file",) else path[1]
+    if path[0] in RULES:
+        name = f"What holds for everybody: {review.name(path).removeprefix('The rule ')}"
+    out.print(f"\n[bold]{escape(name)}[/bold]  ({left} open)")
+    for line in _entries(part):
+        out.print(f"  {escape(line)}", soft_wrap=True)
+    out.print(f"  from: {escape(part.source.strip() or 'no source named')}", soft_wrap=True)
+    for entry in left_as_drafted(part):
+        out.print(
+            f"  [bold]{entry}[/bold] from the rows; if left: {leak_of(entry)}.", soft_wrap=True
+        )
+    for problem in findings:
+        _finding(f"the column {problem}.")
+
+
+def _entries(part: Part) -> Iterator[str]:
+    """What is declared, as it stands in a schema's file."""
+    content = part.model_dump(exclude_defaults=True, by_alias=True)
+    known = [key for key in COLUMN_ORDER if key in content]
+    for key in (*known, *(key for key in content if key not in known)):
+        if key not in _TOLD_APART:
+            lines = entry_text(key, content[key]).rstrip("\n").split("\n")
+            yield from lines[:_LINES]
+            if len(lines) > _LINES:
+                yield f"    … {len(lines) - _LINES} lines more"
+
+
+def _finding(sentence: str) -> None:
+    out.print(f"  CONFIDENTIAL, by the rows: {escape(sentence)}", soft_wrap=True)
+
+
+def forms(found: Sequence[Form]) -> None:
+    """Forms to choose from, by number."""
+    for k, form in enumerate(found, 1):
+        levels = [escape(label) for label in form.column.labels[:6]]
+        told = f"{', '.join(levels)}{', …' if form.column.size > len(levels) else ''}"
+        out.print(f"  {k}  {escape(form.title)}: {told}", soft_wrap=True)
+
+
+def as_in_rows(n_columns: int, source: str) -> str:
+    """What is asked where one source confirms many bounds that are as the rows have them.
+
+    Args:
+        n_columns: how many columns.
+        source: that of all of them.
+    """
+    return (
+        f"CONFIDENTIAL: {n_columns} columns have bounds as the rows have them, and one source, "
+        f"{on_one_line(source)}. Does it state these very bounds? Type yes if it does: "
+    )
+
+
+def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> None:
+    """Which columns were accepted in one decision, and where each comes from.
+
+    Args:
+        review: after it.
+        paths: what was accepted.
+        waiting: how many columns a name alone has proposed, with no rows to object.
+    """
+    if waiting:
+        columns = "1 column waits" if waiting == 1 else f"{waiting} columns wait"
+        out.print(
+            f"{columns} that names alone have proposed: conventions are accepted at once only with "
+            "--data, so that it is seen whether the rows fit them.",
+            soft_wrap=True,
+        )
+    if not paths:
+        out.print("Nothing is open that comes from public sources alone.")
+        return
+    out.print(f"Accepted at once, {len(paths)} from public sources alone:")
+    for path in paths:
+        part = review.part(path)
+        name = review.name(path) if path[0] in RULES else path[-1]
+        derived = review.schema.stated.get(path[1]) if path[0] == "columns" else None
+        rule = f" = {rule_text(derived)}" if derived is not None and derived.derived else ""
+        out.print(f"  {escape(name)}{escape(rule)}: {escape(part.source)}", soft_wrap=True)
+
+
+def refused(error: SchemaError) -> None:
+    """Why a decision cannot be."""
+    out.print(escape(str(error)), soft_wrap=True)
+
+
+def help_of_keys() -> None:
+    """What each key does."""
+    for line in _HELP.split("\n"):
+        out.print(escape(line), soft_wrap=True)
+
+
+def ended(review: Review) -> None:
+    """How many decisions were made, and what is left."""
+    schema = review.schema
+    drafted = sum(bool(part.left_as_drafted) for _, part in schema.vouched)
+    n = review.decisions
+    out.print(f"\n{n} decision{'s' * (n != 1)}, {drafted} left as drafted.", soft_wrap=True)
+    if unreviewed := _unreviewed(schema):
+        out.print(
+            f"Not reviewed: {escape(', '.join(unreviewed[:5]))}"
+            f"{f' and {len(unreviewed) - 5} more' if len(unreviewed) > 5 else ''}.",
+            soft_wrap=True,
+        )
+    else:
+        out.print(
+            "The schema is reviewed. `understudy schema check` says where the rows do not fit it, "
+            "before anything is spent.",
+            soft_wrap=True,
+        )
+
+
+def _unreviewed(schema: Schema) -> list[str]:
+    parts = [name for name, part in schema.declared.items() if not part.reviewed]
+    parts += ["[file]"] * bool(schema.file.drafted and not schema.file.reviewed)
+    parts += [f"“{rule.text}”" for rule in schema.forbidden if not rule.reviewed]
+    return parts + [f"“{one.text}”" for one in schema.relations if not one.reviewed]

@@ -1,0 +1,257 @@
+"""Coding rows against the schema: from values to state numbers, one column at a time.
+
+Nothing is dropped and nothing stops: a value that fits no state gets the out-of-domain state.
+Every rule here is about one value by itself, whatever the type of its column: a type may follow
+from all rows (one empty cell makes whole numbers real, one odd value makes a column of Python
+objects), so it may decide how fast a value is read, never as what. So neighbouring tables stay
+neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.data.frames import different_texts, is_text, plain
+from understudy.data.values import (
+    NOWHERE,
+    Named,
+    NumberStates,
+    as_floats,
+    numbers_of,
+    places_of_moments,
+    places_of_texts,
+    truths_of,
+)
+from understudy.schema import NUMERIC, Calendar, Column, Schema
+from understudy.schema.domain import box_contains
+
+StateCodes = NDArray[np.unsignedinteger]
+_SOME = 10_000
+
+
+def code_dtype(size: int) -> type[np.unsignedinteger]:
+    """Smallest unsigned type for the states 0..size (`size` is the out-of-domain state)."""
+    for dtype in (np.uint8, np.uint16, np.uint32):
+        if size <= np.iinfo(dtype).max:
+            return dtype
+    raise ValueError("a column has more than 2^32 states")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One batch of a column, read against its declaration; arrays of shape (n,).
+
+    Attributes:
+        states: state of each value; `size` where it fits none.
+        number: place on the number line (days and moments: units since 1970-01-01), NaN where
+            there is none.
+        absent: null, NaN or empty text.
+    """
+
+    states: NDArray[np.int64]
+    number: NDArray[np.float64]
+    absent: NDArray[np.bool_]
+
+    def at(self, rows: NDArray[np.integer]) -> Reading:
+        """The values at some places, in their order; places of shape (m,)."""
+        return Reading(self.states[rows], self.number[rows], self.absent[rows])
+
+    def counted(self, column: Column) -> NDArray[np.int64]:
+        """States as records are counted: what fits none is under the declared code, if any.
+
+        The code `out_of_domain` is the last state of a column that declares it.
+        """
+        if column.out_of_domain is None:
+            return self.states
+        return np.where(self.states == column.size, column.size - 1, self.states)
+
+    @classmethod
+    def join(cls, parts: Sequence[Reading]) -> Reading:
+        """Several batches of one column, one after the other."""
+        return cls(
+            np.concatenate([part.states for part in parts]),
+            np.concatenate([part.number for part in parts]),
+            np.concatenate([part.absent for part in parts]),
+        )
+
+
+_NOTHING = Reading(np.empty(0, np.int64), np.empty(0), np.empty(0, np.bool_))
+
+
+@dataclass(frozen=True)
+class ColumnCoder:
+    """Turns the values of one column into state numbers.
+
+    A value is the state that has its very text; else the one that it means by its truth value, its
+    day or its number (`understudy.data.values`); else, in a numeric column, the bin
+    it lies in after clipping to the bounds. True and "true" are the number 1 as well; days,
+    moments, times of day and durations have a place on their line
+    (`understudy.data.values`).
+
+    Attributes:
+        name: the column's name, for error messages.
+        column: its declaration.
+        named: its states that have a name.
+    """
+
+    name: str
+    column: Column
+    named: Named = field(init=False, repr=False)
+    _numbers: NumberStates = field(init=False, repr=False)
+    _days: NumberStates = field(init=False, repr=False)
+    _last: tuple[pl.Series, Reading] | None = field(
+        init=False, repr=False, compare=False, default=None
+    )  # batches of one table mostly have the same texts
+
+    def __post_init__(self) -> None:
+        named, column = Named(self.column), self.column
+        of_days = isinstance(column, Calendar)
+        binned = column if isinstance(column, NUMERIC) else None
+        numbers = NumberStates(named.exact, named.close, None if of_days else binned)
+        days = NumberStates(named.days, column=binned if of_days else None)
+        for name, value in (("named", named), ("_numbers", numbers), ("_days", days)):
+            object.__setattr__(self, name, value)
+
+    def code(self, values: pl.Series) -> StateCodes:
+        """State of each value; what fits none gets the out-of-domain state.
+
+        Args:
+            values: of any type; shape (n,).
+
+        Returns:
+            Shape (n,), the smallest unsigned type that holds `size`. The out-of-domain state is
+            that of the declared code `out_of_domain`, or `size` if there is none.
+        """
+        values = plain(values.alias("values"))  # Polars takes some names ("^a$") for patterns
+        if values.dtype == pl.Boolean or is_text(values.dtype):
+            reading, places = self._read_words(values)
+            states = self._narrow(reading.counted(self.column))
+            return states if places is None else np.take(states, places)
+        lost = self.column.size - (self.column.out_of_domain is not None)
+        return self._narrow(self._found(*_line(values, self.column), lost))
+
+    def read(self, values: pl.Series) -> Reading:
+        """What `code` does, with what `check` needs to say why a value fits no state."""
+        values = plain(values.alias("values"))
+        if values.dtype == pl.Boolean or is_text(values.dtype):
+            reading, places = self._read_words(values)
+            return reading if places is None else reading.at(places)
+        line, are_days = _line(values, self.column)
+        states = self._found(line, are_days, self.column.size)
+        if are_days is not isinstance(self.column, Calendar):
+            number = np.full(len(line), np.nan)
+        else:
+            number = np.where(np.isfinite(line), line, np.nan) if are_days else line
+        return Reading(states, number, np.isnan(line))
+
+    def _found(self, line: NDArray[np.float64], are_days: bool, lost: int) -> NDArray[np.int64]:
+        states = self._days if are_days else self._numbers
+        return states.find(line, absent=self.named.texts.get("", lost), lost=lost)
+
+    def _narrow(self, states: NDArray[np.int64]) -> StateCodes:
+        return states.astype(code_dtype(self.column.size))
+
+    def _read_words(self, values: pl.Series) -> tuple[Reading, NDArray[np.integer] | None]:
+        """Truth values or texts that differ, and the place of each value among them.
+
+        Each different one is read once; where texts of numbers mostly differ, they are read one by
+        one, to the same end.
+        """
+        if not len(values):  # the first batch of a table; no value of these types is unreadable
+            return _NOTHING, None
+        of_numbers = values.dtype == pl.String and isinstance(self.column, NUMERIC)
+        if of_numbers and (some := values.head(_SOME)).n_unique() > len(some) // 4:
+            return self._texts(values), None
+        if values.dtype == pl.Boolean:
+            different = pl.Series([None, "false", "true"])
+            places = values.cast(pl.Int8).fill_null(-1).to_numpy() + 1
+        else:
+            different, places = different_texts(values)
+        last = self._last
+        if last is None or not different.equals(last[0]):
+            last = different, self._texts(different)
+            object.__setattr__(self, "_last", last)
+        return last[1], places
+
+    def _texts(self, text: pl.Series) -> Reading:
+        states, line = self._numbers.find(number := numbers_of(text)), number
+        if isinstance(self.column, Calendar) or len(self.named.days.numbers):
+            day = places_of_texts(text, self.column)
+            found = self._days.find(day)
+            states = np.where(found != NOWHERE, found, states)
+            line = day if isinstance(self.column, Calendar) else number
+        if self.named.truths:
+            truth = truths_of(text)
+            for value, state in self.named.truths.items():
+                states[truth == value] = state
+        if self.named.texts:
+            known = list(self.named.texts)
+            matched = text.replace_strict(
+                known, list(self.named.texts.values()), default=NOWHERE, return_dtype=pl.Int64
+            ).to_numpy()
+            states = np.where(matched != NOWHERE, matched, states)
+        absent = (text.fill_null("") == "").to_numpy()
+        states[absent] = self.named.texts.get("", self.column.size)
+        states[states == NOWHERE] = self.column.size
+        return Reading(states, line, absent)
+
+
+def _line(values: pl.Series, column: Column) -> tuple[NDArray[np.float64], bool]:
+    """Numbers, or places of days and moments, and whether they are the latter.
+
+    NaN stands for null, and infinity for days and moments that have no place.
+    """
+    if values.dtype == pl.Date or isinstance(values.dtype, pl.Datetime):
+        return places_of_moments(values, column), True
+    return as_floats(values.cast(pl.String) if values.dtype.is_decimal() else values), False
+
+
+@dataclass(frozen=True)
+class Coder:
+    """Codes whole batches against a schema.
+
+    Attributes:
+        schema: what each column may hold and which combinations are forbidden.
+        columns: the coder of each column, in the order of the schema.
+    """
+
+    schema: Schema
+    columns: tuple[ColumnCoder, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        coders = tuple(ColumnCoder(name, column) for name, column in self.schema.columns.items())
+        object.__setattr__(self, "columns", coders)
+
+    def code(self, batch: pl.DataFrame) -> list[StateCodes]:
+        """States of every column of a batch; records in a forbidden combination leave the domain.
+
+        They leave it for good, in the columns that the rule names: a declared code `out_of_domain`
+        stands for single values that fit no state, and could itself be part of a rule.
+
+        Args:
+            batch: holds every column of the schema; n rows.
+
+        Returns:
+            One array of shape (n,) per column, in the order of the schema.
+        """
+        columns = [coder.code(batch.get_column(coder.name)) for coder in self.columns]
+        domain = self.schema.domain
+        hits = [box_contains(box, domain.sizes, columns) for box in domain.boxes]
+        for box, hit in zip(domain.boxes, hits, strict=True):
+            for j in box:
+                columns[j][hit] = domain.sizes[j]
+        return columns
+
+
+def part_of(schema: Schema, columns: Sequence[int]) -> Schema:
+    """The columns of a table, with those that decide with them whether a record is possible."""
+    names = {schema.names[j] for j in columns}
+    needed = names.union(*(box for _, box in schema.boxes if names & set(box)))
+    touching = tuple(rule for rule in schema.forbidden if names & set(rule.where))
+    # Relations between others say nothing of these columns; chains of them have boxes that do.
+    return schema.part(needed).model_copy(update={"forbidden": touching})

@@ -1,1 +1,0 @@
-"""Rows that a database holds: what a query may be, and how each database is read."""

@@ -1,0 +1,756 @@
+"""R-U maps: the risk of a release against its utility, by method and budget.
+
+Each method is run at each budget, several times, and every release is scored on two axes: what an
+intruder gains (the budget ε itself, or a measured risk), and what an analyst loses. A map shows
+where the lines of the methods lie; lower left is better.
+
+**A map is internal.** It is computed from the rows without a budget, so it, and a choice of ε or of
+a method that follows from it, is outside any ε. Draw it on public rows, on simulated ones, or on a
+release of an earlier year with the same schema.
+
+For the same reason the noise of these releases need not be secret: none of them is ever written or
+published. It is seeded, and the same seed gives the same map.
+
+Sources:
+    Duncan, Keller-McNulty & Stokes (2001), "Disclosure Risk vs. Data Utility: The R-U
+    Confidentiality Map", National Institute of Statistical Sciences; used for perturbed Gibbs
+    samplers by Park & Ghosh (2014), section 4.3.
+
+Draw a map: run methods over budgets with repetitions, and summarise.
+
+What is asked of a map, checked from public facts alone before any row is read.
+
+What a map found: risk and utility at each point, with their Monte Carlo intervals.
+
+One repetition of one point: make a release, score it, forget it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any, Literal, overload
+
+import numpy as np
+import polars as pl
+from scipy import stats
+
+from understudy._parallel import in_chunks, single_threaded
+from understudy._validation import (
+    require_extra,
+    require_function,
+    require_list,
+    require_mapping,
+    require_number,
+    require_whole,
+)
+from understudy.dp.budget import Budget, Number, decimal_up
+from understudy.dp.confidential import Internal
+from understudy.errors import BudgetError, MethodError, nearest, suggestion
+from understudy.evaluate.comparison import Comparison
+from understudy.evaluate.evaluate import LOSSES, Pairing, hold_out, losses, rows_in_memory
+from understudy.evaluate.tradeoff_axes import RISKS, scene_of
+from understudy.methods.auto import configure
+from understudy.methods.registry import METHODS
+from understudy.release import Release
+from understudy.schema import Schema
+from understudy.schema.schema import LedgerBinding, given_schema
+from understudy.workflow.gates import NOTICE
+from understudy.workflow.governance import enter_use
+from understudy.workflow.request import DEFAULT_ROWS_SHARE, request_of
+from understudy.workflow.synthesize import synthesize
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One point of a map.
+
+    Attributes:
+        method: its name.
+        epsilon: the budget; None for a method without a guarantee, which has none.
+    """
+
+    method: str
+    epsilon: Fraction | None
+
+    @property
+    def words(self) -> str:
+        """The budget as text; "" where there is none."""
+        return "" if self.epsilon is None else decimal_up(self.epsilon)
+
+
+@dataclass(frozen=True)
+class Design:
+    """A map as it was asked for.
+
+    Attributes:
+        schema: the public schema.
+        methods: names, each once.
+        options: method → its options.
+        epsilons: budgets, ascending, each once.
+        delta: δ of every release.
+        repetitions: releases at each point.
+        risk: a name of `RISKS`.
+        utility: names of `understudy.evaluate.evaluate.LOSSES`.
+        holdout: share of the rows that are held out for a measured risk.
+        keys: columns that an intruder knows.
+        secrets: columns that an intruder wants to know.
+        seed: everything random follows from it.
+    """
+
+    schema: Schema
+    methods: tuple[str, ...]
+    options: Mapping[str, Mapping[str, Any]]
+    epsilons: tuple[Fraction, ...]
+    delta: Fraction
+    repetitions: int
+    risk: str
+    utility: tuple[str, ...]
+    holdout: float
+    keys: tuple[str, ...]
+    secrets: tuple[str, ...]
+    seed: int
+
+    @classmethod
+    def of(
+        cls,
+        schema: Schema | str | Path,
+        *,
+        methods: Sequence[str],
+        epsilons: Sequence[Number],
+        delta: Number = 0,
+        repetitions: int = 5,
+        risk: str = "epsilon",
+        utility: Sequence[str] = ("two-way",),
+        holdout: float = 0.2,
+        keys: Sequence[str] = (),
+        secrets: Sequence[str] = (),
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        seed: int = 0,
+    ) -> Design:
+        """Check what was asked; arguments as in `tradeoff`.
+
+        Raises:
+            SchemaError: not reviewed.
+            MethodError: an unknown method, option, risk, loss or column, or a number out of range.
+            BudgetError: not a budget.
+        """
+        schema = given_schema(schema)
+        schema.require_reviewed()
+        chosen = options or {}
+        require_mapping("options", chosen, MethodError, '{"laplace": {"form": "dense"}}')
+        require_list("epsilons", epsilons, BudgetError, "[0.1, 1]")
+        require_number("holdout", holdout, MethodError, 0.2)
+        _require_methods(methods, chosen)
+        if not epsilons:
+            raise MethodError("A map needs at least one ε.")
+        budgets = [Budget.of(epsilon, delta) for epsilon in epsilons]
+        _require_known("risk", [risk], RISKS)
+        _require_known("utility", utility, LOSSES)
+        if "specks" in utility:
+            require_extra("evaluate", "The loss specks")
+        _require_numbers(repetitions, seed, holdout)
+        _require_columns(schema, keys, secrets)
+        known = tuple(keys)
+        if RISKS[risk].needs_secrets and not known:
+            known = tuple(name for name in schema.names if name not in secrets)
+        RISKS[risk].require(known, tuple(secrets))
+        return cls(
+            # Its releases stay inside, and are entered together as one internal use.
+            schema=schema.model_copy(update={"ledger": LedgerBinding()}),
+            methods=tuple(dict.fromkeys(methods)),
+            options={name: dict(given) for name, given in chosen.items()},
+            epsilons=tuple(sorted({budget.epsilon for budget in budgets})),
+            delta=budgets[0].delta,
+            repetitions=repetitions,
+            risk=risk,
+            utility=tuple(dict.fromkeys(utility)),
+            holdout=float(holdout),
+            keys=known,
+            secrets=tuple(secrets),
+            seed=seed,
+        )
+
+    @property
+    def settings(self) -> tuple[Setting, ...]:
+        """All points of the map, method by method."""
+        return tuple(
+            Setting(method, epsilon)
+            for method in self.methods
+            for epsilon in (self.epsilons if is_private(method) else (None,))
+        )
+
+    def cost(self, setting: Setting) -> Budget | None:
+        """What a release of a point may spend at most; None for one without a guarantee."""
+        if setting.epsilon is None:
+            return None
+        return Budget.of(setting.epsilon, self.delta, "gdp")
+
+    def refusal(self, setting: Setting) -> str:
+        """Why a method cannot be run so, as the schema alone tells; "" if it can."""
+        try:
+            request = request_of(
+                self.schema,
+                method=setting.method,
+                epsilon=self.budget(setting),
+                delta=self.delta,
+                sets=1,
+                options=self.options.get(setting.method),
+                rows_share=DEFAULT_ROWS_SHARE,
+            )
+            request.tables()
+            request.setup()
+        except MethodError as error:
+            return str(error)
+        return ""
+
+    def budget(self, setting: Setting) -> Fraction:
+        """ε that is asked for; a method that has none is asked with any."""
+        return Fraction(1) if setting.epsilon is None else setting.epsilon
+
+
+def is_private(method: str) -> bool:
+    """Whether a method has a guarantee at all, so that ε means something."""
+    return method not in METHODS or METHODS[method].private
+
+
+def _require_methods(methods: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> None:
+    if not methods or isinstance(methods, str):
+        raise MethodError("A map needs at least one method, as a list of names.")
+    for name, given in options.items():
+        require_mapping(f"options of {name}", given, MethodError, '{"form": "dense"}')
+    for name in methods:
+        if name != "auto":
+            configure(name, options.get(name, {}))
+    for name in options:
+        if name not in methods:
+            raise MethodError(f"There are options for {name!r}, which is no method of this map.")
+
+
+def _require_known(what: str, names: Sequence[str], known: Collection[str]) -> None:
+    if not names or isinstance(names, str):
+        raise MethodError(f"A map needs at least one {what}, as a list of names.")
+    for name in names:
+        if name not in known:
+            hint = suggestion(name, known)
+            raise MethodError(f"There is no {what} {name!r}{hint}; known: {', '.join(known)}.")
+
+
+def _require_numbers(repetitions: int, seed: int, holdout: float) -> None:
+    for what, value, least in (("repetitions", repetitions, 1), ("seed", seed, 0)):
+        require_whole(what, value, MethodError, least=least)
+    if not 0 < holdout < 1:
+        raise MethodError("holdout must be a share between 0 and 1; the default is 0.2.")
+
+
+def _require_columns(schema: Schema, keys: Sequence[str], secrets: Sequence[str]) -> None:
+    for what, names in (("keys", keys), ("secrets", secrets)):
+        if isinstance(names, str):
+            raise MethodError(f"{what} must be a list of columns.")
+        for name in names:
+            if name not in schema.names:
+                close = nearest(name, schema.names)
+                hint = f"did you mean {close!r}?" if close else "it is not in the schema."
+                raise MethodError(f"{what} names {name!r}, which is no column; {hint}")
+    both = [name for name in keys if name in secrets]
+    if both:
+        raise MethodError(f"{both[0]!r} cannot be both a key and a secret.")
+
+
+LEVEL = 0.95
+
+STAMP = "internal: compares with confidential data, not for release"
+LEAK = (
+    "Choosing ε, or a method, by looking at this map is itself a leak outside ε: the choice would "
+    "follow from the confidential rows, and no budget pays for it. Choose on public or simulated "
+    "rows of the same schema, such as a release of last year."
+)
+PUBLIC = (
+    "Made from rows that were declared public, so it may guide the choice of ε and of a method; "
+    "that they are public, or simulated, is the word of whoever drew it."
+)
+_INTERNAL = {"internal": STAMP.removeprefix("internal: "), "warning": LEAK}
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean over repetitions, and how exactly it is known.
+
+    Attributes:
+        mean: of the repetitions.
+        half: half the width of its interval, t · s/√R; None for fewer than two repetitions.
+    """
+
+    mean: float
+    half: float | None = None
+
+    @classmethod
+    def over(cls, values: Sequence[float], level: float = LEVEL) -> Interval:
+        """The mean of R repetitions with its t interval, which takes the mean for normal.
+
+        Args:
+            values: one per repetition, at least one.
+            level: confidence level in (0, 1).
+
+        Example:
+            >>> found = Interval.over([1.0, 3.0])
+            >>> found.mean, round(found.half, 2)
+            (2.0, 12.71)
+        """
+        n, mean = len(values), float(np.mean(values))
+        if n < 2 or not math.isfinite(mean):
+            return cls(mean)
+        reach = float(stats.t.ppf((1 + level) / 2, n - 1))
+        return cls(mean, reach * float(np.std(values, ddof=1)) / math.sqrt(n))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Lower and upper end; both the mean where there is no interval."""
+        half = self.half or 0.0
+        return self.mean - half, self.mean + half
+
+    def to_json(self) -> dict[str, float | None]:
+        """Plain data; None where something is not known."""
+        low, high = self.ends
+        known = self.half is not None
+        return {
+            "mean": self.mean if math.isfinite(self.mean) else None,
+            "low": low if known else None,
+            "high": high if known else None,
+        }
+
+
+@dataclass(frozen=True)
+class TradeoffPoint:
+    """One method at one budget.
+
+    Attributes:
+        method: its name.
+        epsilon: the budget as text; "" of a method without a guarantee.
+        risk: the measured risk; None where risk is ε itself, or if it was refused.
+        utility: loss → its value, lower is better; empty if it was refused.
+        refused: why the method could not be run so; "" if it could.
+    """
+
+    method: str
+    epsilon: str
+    risk: Interval | None
+    utility: dict[str, Interval]
+    refused: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "method": self.method,
+            "epsilon": self.epsilon or None,
+            "risk": self.risk.to_json() if self.risk else None,
+            "utility": {name: loss.to_json() for name, loss in self.utility.items()},
+            "refused": self.refused or None,
+        }
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    """An R-U map.
+
+    Attributes:
+        title: title of the table.
+        public: whether the rows are public, in the word of whoever asked.
+        n_rows: rows that each release was made from.
+        n_control: rows that were held out.
+        methods: names, in order.
+        options: method → its options, where some were given.
+        delta: δ of every release, as text.
+        repetitions: releases at each point.
+        risk: a name of `RISKS`.
+        utility: names of losses.
+        keys: columns that the intruder knows.
+        secrets: columns that the intruder wants to know.
+        seed: everything random follows from it.
+        points: method by method, budgets ascending.
+    """
+
+    title: str
+    public: bool
+    n_rows: int
+    n_control: int
+    methods: tuple[str, ...]
+    options: dict[str, dict[str, Any]]
+    delta: str
+    repetitions: int
+    risk: str
+    utility: tuple[str, ...]
+    keys: tuple[str, ...]
+    secrets: tuple[str, ...]
+    seed: int
+    points: tuple[TradeoffPoint, ...]
+
+    def __repr__(self) -> str:
+        """What it is, without a figure."""
+        stamp = "public rows" if self.public else "INTERNAL"
+        return f"Tradeoff({stamp}, {len(self.points)} points of {', '.join(self.methods)})"
+
+    def of(self, method: str) -> tuple[TradeoffPoint, ...]:
+        """Points of one method that could be run."""
+        return tuple(point for point in self.points if point.method == method and not point.refused)
+
+    @property
+    def refused(self) -> tuple[TradeoffPoint, ...]:
+        """Points that could not be run."""
+        return tuple(point for point in self.points if point.refused)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for machines; stamped internal unless the rows are public."""
+        stamp = {"public": PUBLIC} if self.public else _INTERNAL
+        named = ("title", "n_rows", "n_control", "delta", "repetitions", "risk", "seed")
+        listed = ("methods", "utility", "keys", "secrets")
+        return {
+            **stamp,
+            **{name: getattr(self, name) for name in named},
+            **{name: list(getattr(self, name)) for name in listed},
+            "options": {name: _plain(given) for name, given in self.options.items()},
+            "points": [point.to_json() for point in self.points],
+        }
+
+
+def _plain(options: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in options.items()}
+
+
+Task = tuple[Setting, int]
+"""A point, and the number of a repetition."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one release scored.
+
+    Attributes:
+        risk: the measured risk; None where risk is ε itself.
+        losses: loss → its value.
+        refused: why there was no release; "" if there was.
+    """
+
+    risk: float | None
+    losses: dict[str, float]
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The rows of a repetition. CONFIDENTIAL.
+
+    Attributes:
+        schema: of the members; a public number of rows is theirs.
+        members: rows that the release is made from.
+        control: rows that are held out; None if none are.
+    """
+
+    schema: Schema
+    members: pl.DataFrame = field(repr=False)
+    control: pl.DataFrame | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Rows, and what is asked of them. CONFIDENTIAL.
+
+    Attributes:
+        design: what is asked.
+        rows: the table.
+    """
+
+    design: Design
+    rows: pl.DataFrame = field(repr=False)
+
+    def run(self, setting: Setting, repetition: int) -> Outcome:
+        """Make one release and score it against the rows it was made from.
+
+        Its noise is seeded: it is never published. Everything random follows from the seed of the
+        design, the method, the budget and the number of the repetition; another method or budget
+        in the design changes nothing. Members and control are the same for all methods and
+        budgets of one repetition, so that these are compared on the same rows.
+        """
+        design, parts = self.design, self.parts(repetition)
+        name = f"{setting.method} {setting.words} {repetition}"
+        try:
+            release = self._release(parts, setting, _seed(design.seed, "release", name))
+        except (MethodError, BudgetError) as error:
+            return Outcome(None, {}, str(error))
+        pairing = Pairing.of(design.schema, parts.members, release.tables, design.seed)
+        risk = self._risk(pairing.comparison, parts.control, _seed(design.seed, "risk", name))
+        return Outcome(risk, losses(pairing, design.utility))
+
+    def parts(self, repetition: int) -> Parts:
+        """The rows of a repetition: all of them, or members and control if risk is measured."""
+        design = self.design
+        if RISKS[design.risk].measure is None:
+            return Parts(design.schema, self.rows)
+        rng = np.random.default_rng(_seed(design.seed, "split", str(repetition)))
+        members, control = hold_out(self.rows, design.holdout, rng)
+        schema = design.schema
+        if schema.rows == "public":
+            schema = schema.model_copy(update={"n_rows": members.height})
+        return Parts(schema, members, control)
+
+    @cached_property
+    def n_rows(self) -> tuple[int, int]:
+        """Rows that each release is made from, and rows that are held out."""
+        parts = self.parts(0)
+        return parts.members.height, 0 if parts.control is None else parts.control.height
+
+    def _risk(
+        self, comparison: Comparison, control: pl.DataFrame | None, seed: int
+    ) -> float | None:
+        if control is None:
+            return None
+        design = self.design
+        scene = scene_of(comparison, control, keys=design.keys, secrets=design.secrets, seed=seed)
+        return RISKS[design.risk].of(scene)
+
+    def _release(self, parts: Parts, setting: Setting, seed: int) -> Release:
+        return synthesize(
+            parts.members,
+            parts.schema,
+            epsilon=self.design.budget(setting),
+            delta=self.design.delta,
+            method=setting.method,
+            options=self.design.options.get(setting.method),
+            insecure_noise_seed=seed,
+            allow_nonprivate=True,
+            frame="polars",
+            progress=_not_ended_early,
+        )
+
+
+def run_some(trial: Trial, tasks: Sequence[Task]) -> list[Outcome]:
+    """Some repetitions, with one thread: the same numbers in whatever process."""
+    with single_threaded():
+        return [trial.run(setting, repetition) for setting, repetition in tasks]
+
+
+def _not_ended_early(stage: str, _done: int, _total: int) -> None:
+    """Ctrl-C ends the map; a method in rounds would take it for a wish to make fewer of them."""
+    if stage == NOTICE:
+        raise KeyboardInterrupt
+
+
+def _seed(seed: int, purpose: str, name: str) -> int:
+    """A seed of its own for each purpose, 128 bits."""
+    sequence = np.random.SeedSequence([seed, *f"{purpose} {name}".encode()])
+    return int.from_bytes(sequence.generate_state(4, np.uint32).astype("<u4").tobytes(), "little")
+
+
+Progress = Callable[[str, int, int], None]
+
+DEFAULT_METHODS = ("marginals", "mst", "privbayes", "independent")
+DEFAULT_EPSILONS: tuple[Number, ...] = ("0.1", "0.3", "1", "3", "10")
+DEFAULT_UTILITY = ("one-way", "two-way", "specks")
+_STAGE = "Making releases and scoring them"
+
+
+@overload
+def tradeoff(
+    data: object,
+    schema: Schema | str | Path,
+    *,
+    public: Literal[True],
+    methods: Sequence[str] = ...,
+    epsilons: Sequence[Number] = ...,
+    delta: Number = ...,
+    repetitions: int = ...,
+    risk: str = ...,
+    utility: Sequence[str] = ...,
+    holdout: float = ...,
+    keys: Sequence[str] = ...,
+    secrets: Sequence[str] = ...,
+    options: Mapping[str, Mapping[str, Any]] | None = ...,
+    seed: int = ...,
+    workers: int = ...,
+    ledger: str | Path | None = ...,
+    progress: Progress | None = ...,
+) -> Tradeoff: ...
+
+
+@overload
+def tradeoff(
+    data: object,
+    schema: Schema | str | Path,
+    *,
+    public: Literal[False] = ...,
+    methods: Sequence[str] = ...,
+    epsilons: Sequence[Number] = ...,
+    delta: Number = ...,
+    repetitions: int = ...,
+    risk: str = ...,
+    utility: Sequence[str] = ...,
+    holdout: float = ...,
+    keys: Sequence[str] = ...,
+    secrets: Sequence[str] = ...,
+    options: Mapping[str, Mapping[str, Any]] | None = ...,
+    seed: int = ...,
+    workers: int = ...,
+    ledger: str | Path | None = ...,
+    progress: Progress | None = ...,
+) -> Internal[Tradeoff]: ...
+
+
+def tradeoff(
+    data: object,
+    schema: Schema | str | Path,
+    *,
+    public: bool = False,
+    methods: Sequence[str] = DEFAULT_METHODS,
+    epsilons: Sequence[Number] = DEFAULT_EPSILONS,
+    delta: Number = 0,
+    repetitions: int = 5,
+    risk: str = "epsilon",
+    utility: Sequence[str] = DEFAULT_UTILITY,
+    holdout: float = 0.2,
+    keys: Sequence[str] = (),
+    secrets: Sequence[str] = (),
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    ledger: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Internal[Tradeoff] | Tradeoff:
+    """An R-U map of methods over budgets. INTERNAL on confidential rows.
+
+    Choosing ε, or a method, by looking at a map of confidential rows is a leak outside ε. Draw it
+    on public or simulated rows of the same schema, such as a release of an earlier year.
+
+    Args:
+        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder); held in
+            memory.
+        schema: a reviewed schema, or the path of its file.
+        public: the rows are public or simulated, so that the map is not internal. Only whoever has
+            the rows can know that.
+        methods: names in the table of methods, or "auto". One without a guarantee is run once, as
+            a point without ε.
+        epsilons: ε of the releases.
+        delta: δ of the releases; 0 for pure differential privacy.
+        repetitions: releases at each point; from two on there are Monte Carlo intervals.
+        risk: "epsilon", or a measured one: "attribute" (how much better an intruder guesses the
+            secrets of people in the release from their keys than those of people held out) or
+            "membership" (how well nearness to the release tells members from people held out).
+        utility: losses, lower is better: "one-way", "two-way", "conditional", "specks" or
+            "intervals" (`understudy.evaluate.evaluate`).
+        holdout: share of the rows that are held out, where risk is measured.
+        keys: for "attribute", columns that an intruder knows; all but the secrets if none.
+        secrets: for "attribute", columns that he wants to know.
+        options: method → its options.
+        seed: everything random follows from it, the noise of these releases included, which are
+            never published; the number of workers changes nothing.
+        workers: processes. With several, a script needs the guard `if __name__ == "__main__":`.
+        ledger: that governs the population of the rows, as for `synthesize`; a map of rows that are
+            not public is entered there as internal, with the sum of its releases.
+        progress: called with a stage, and how much of how much is done.
+
+    Returns:
+        The map, as an `Internal` value unless the rows are public. A method that refuses a budget
+        or the schema is listed with its reason.
+
+    Raises:
+        SchemaError: not a schema, or not reviewed.
+        BudgetError: not a budget.
+        MethodError: an unknown method, option, risk, loss or column, a number out of range, or no
+            method can be run.
+        DataError: a structural fault of the data, or too few rows.
+        LedgerError: as `synthesize`.
+    """
+    design = Design.of(
+        schema,
+        methods=methods,
+        epsilons=epsilons,
+        delta=delta,
+        repetitions=repetitions,
+        risk=risk,
+        utility=utility,
+        holdout=holdout,
+        keys=keys,
+        secrets=secrets,
+        options=options,
+        seed=seed,
+    )
+    require_whole("workers", workers, MethodError, least=1)
+    require_function("progress", progress, MethodError)
+    refused = {setting: design.refusal(setting) for setting in design.settings}
+    if all(refused.values()):
+        raise MethodError(next(iter(refused.values())))
+    if not public:
+        budgets = [design.cost(setting) for setting, reason in refused.items() if not reason]
+        private = None if None in budgets else [one for one in budgets if one is not None]
+        repeated = None if private is None else private * design.repetitions
+        enter_use(given_schema(schema), "map of methods over budgets", repeated, ledger)
+    tradeoff = _drawn(data, design, refused, public=public, workers=workers, progress=progress)
+    return tradeoff if public else Internal(tradeoff)
+
+
+def _drawn(
+    data: object,
+    design: Design,
+    refused: Mapping[Setting, str],
+    *,
+    public: bool,
+    workers: int,
+    progress: Progress | None,
+) -> Tradeoff:
+    tell = progress or (lambda _stage, _done, _total: None)
+    tell("Reading and coding rows", 0, 1)
+    trial = Trial(design, rows_in_memory(data, design.schema))
+    n_rows, n_control = trial.n_rows
+    tell("Reading and coding rows", 1, 1)
+    tasks = [
+        (setting, k)
+        for setting in design.settings
+        if not refused[setting]
+        for k in range(design.repetitions)
+    ]
+    tell(_STAGE, 0, len(tasks))
+    outcomes = in_chunks(
+        partial(run_some, trial),
+        tasks,
+        workers=workers,
+        done=lambda done: tell(_STAGE, done, len(tasks)),
+        error=MethodError,
+    )
+    by_setting: dict[Setting, list[Outcome]] = {setting: [] for setting in design.settings}
+    for (setting, _), outcome in zip(tasks, outcomes, strict=True):
+        by_setting[setting].append(outcome)
+    return Tradeoff(
+        title=design.schema.title or "Table",
+        public=public,
+        n_rows=n_rows,
+        n_control=n_control,
+        methods=design.methods,
+        options={name: dict(given) for name, given in design.options.items()},
+        delta=decimal_up(design.delta) if design.delta else "0",
+        repetitions=design.repetitions,
+        risk=design.risk,
+        utility=design.utility,
+        keys=design.keys,
+        secrets=design.secrets,
+        seed=design.seed,
+        points=tuple(
+            _point(setting, refused[setting], repeated) for setting, repeated in by_setting.items()
+        ),
+    )
+
+
+def _point(setting: Setting, refused: str, outcomes: Sequence[Outcome]) -> TradeoffPoint:
+    """The summary of a point; one repetition that is refused refuses it."""
+    reason = refused or next((outcome.refused for outcome in outcomes if outcome.refused), "")
+    if reason:
+        return TradeoffPoint(setting.method, setting.words, None, {}, reason)
+    risks = [outcome.risk for outcome in outcomes if outcome.risk is not None]
+    losses = {
+        name: Interval.over([outcome.losses[name] for outcome in outcomes])
+        for name in outcomes[0].losses
+    }
+    risk = Interval.over(np.array(risks).tolist()) if risks else None
+    return TradeoffPoint(setting.method, setting.words, risk, losses)

@@ -1,1 +1,0 @@
-"""INTERNAL. How close a release comes to the rows."""

@@ -1,1 +1,0 @@
-"""RELEASED. What several published methods share; no method by name."""

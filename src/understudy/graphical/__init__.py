@@ -1,0 +1,1 @@
+"""Inference in graphical models: junction trees, estimation, sampling."""

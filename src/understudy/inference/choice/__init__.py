@@ -1,1 +1,0 @@
-"""Which rule is valid for which release, and why not."""

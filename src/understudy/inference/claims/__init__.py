@@ -1,1 +1,0 @@
-"""Claims about the rows, and how sure a verdict by noisy votes is."""

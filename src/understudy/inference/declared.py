@@ -1,0 +1,351 @@
+"""Analyses that are declared before a release is made, so that it measures what they need.
+
+Written as "ols income ~ age + sex", or as a mapping with `kind`, `formula` and, for the record, who
+asked (`asked_by`); a file of them is TOML with an entry `[[analyses]]` for each. They are part of
+the request, so they must be chosen without a look at the rows: ε covers what is measured for them,
+and not how they were picked.
+
+Question files: what an analyst who has worked on a release asks the steward to measure.
+
+A question file is TOML, and holds text and numbers only, never code:
+
+    title = "Does income differ by training?"
+    asked_by = "A. Analyst"
+    chosen = "beforehand"
+
+    [[analyses]]
+    kind = "ols"
+    formula = "income ~ trained + age"
+    half_width = 500.0
+    term = "age"
+
+or, instead of analyses, claims for verdicts (`claims = ["mean income > 30000"]`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from understudy.errors import InferenceError, line
+from understudy.release.manifest import Chosen
+from understudy.schema import NUMERIC, Schema
+
+if TYPE_CHECKING:
+    from understudy.inference.question import Estimand
+
+
+_ENTRIES = ("kind", "formula", "asked_by")
+_WIDTHS = ("noise", "sampling")
+_OF_NUMBERS = ("mean", "proportion", "total", "quantile")
+
+
+@dataclass(frozen=True)
+class DeclaredAnalysis:
+    """One analysis.
+
+    Attributes:
+        kind: as `analyze` takes it.
+        formula: as `analyze` takes it.
+        asked_by: who asked for it; "" if that is not said.
+    """
+
+    kind: str
+    formula: str
+    asked_by: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.formula}"
+
+    def estimand(self, schema: Schema) -> Estimand:
+        """The question.
+
+        Raises:
+            InferenceError: it is none for this schema.
+        """
+        from understudy.inference import question  # loads the library of formulas
+
+        return question.parse(self.kind, self.formula, schema)
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What is expected of one estimate of a declared analysis.
+
+    Attributes:
+        analysis: that it belongs to.
+        name: of the estimate.
+        noise: half-width of a 95 % interval by privacy noise alone; NaN where none is expected.
+        sampling: half-width by sampling alone.
+        refused: why no answer is expected; "" if one is.
+    """
+
+    analysis: str
+    name: str
+    noise: float
+    sampling: float
+    refused: str = ""
+
+    @property
+    def half_width(self) -> float:
+        """By both."""
+        return math.hypot(self.noise, self.sampling)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; None for what is not expected."""
+        parts = {"noise": self.noise, "sampling": self.sampling}
+        told = {name: part if math.isfinite(part) else None for name, part in parts.items()}
+        return {**vars(self), **told}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Expected:
+        """Read back what `to_json` wrote."""
+        told = {name: math.nan if data[name] is None else data[name] for name in _WIDTHS}
+        return cls(**{**data, **told})
+
+
+@dataclass(frozen=True)
+class ExpectedAnswers:
+    """What was expected of the declared analyses before anything was spent.
+
+    Attributes:
+        records: how many were assumed.
+        like: the earlier release that they were drawn from, by its title; "" for records drawn
+            evenly over the schema.
+        answers: each estimate of each analysis.
+    """
+
+    records: int
+    like: str
+    answers: tuple[Expected, ...]
+
+    @property
+    def words(self) -> str:
+        """Of which records it was expected."""
+        drawn = f"like those of {self.like}" if self.like else "drawn evenly over the schema"
+        return f"{self.records:,} records {drawn}"
+
+    def of(self, kind: str, formula: str) -> tuple[Expected, ...]:
+        """The estimates of one analysis, each once."""
+        asked = str(DeclaredAnalysis(kind, formula))
+        return tuple(dict.fromkeys(one for one in self.answers if one.analysis == asked))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, as a manifest keeps it."""
+        return {**vars(self), "answers": [one.to_json() for one in self.answers]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ExpectedAnswers:
+        """Read back what `to_json` wrote."""
+        return cls(**{**data, "answers": tuple(map(Expected.from_json, data["answers"]))})
+
+
+def declared_analyses(given: object, schema: Schema) -> tuple[DeclaredAnalysis, ...]:
+    """Read declared analyses, and see that each can be asked of releases with this schema.
+
+    Args:
+        given: texts or mappings, or the path of a TOML file with them; None for none.
+        schema: of the release.
+
+    Raises:
+        InferenceError: not an analysis; says which and why.
+    """
+    if given is None:
+        return ()
+    entries = _from_file(Path(given)) if isinstance(given, str | Path) else given
+    if not isinstance(entries, Iterable):
+        raise InferenceError(
+            "Expected a list of analyses such as 'ols income ~ age + sex', or the path of a file."
+        )
+    analyses = tuple(dict.fromkeys(_read(entry) for entry in entries))
+    for analysis in analyses:
+        analysis.estimand(schema)
+    return analyses
+
+
+def columns_of(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[str, ...]:
+    """Columns that some analyses are about, in the order of the schema."""
+    used = {name for analysis in analyses for name in analysis.estimand(schema).columns}
+    return tuple(name for name in schema.names if name in used)
+
+
+def on_lines(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[str, ...]:
+    """Numeric columns whose numbers means, shares, totals and quantiles ask for."""
+    asked = (analysis.estimand(schema) for analysis in analyses if analysis.kind in _OF_NUMBERS)
+    used = {name for one in asked for name in one.used}
+    return tuple(
+        name
+        for name, column in schema.columns.items()
+        if name in used and isinstance(column, NUMERIC)
+    )
+
+
+def by_absences(
+    analyses: Iterable[DeclaredAnalysis], schema: Schema
+) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """Columns of the analyses that rest on the same records: those with a value of each column.
+
+    Returns:
+        For each set of columns that have codes of absence, which may be empty, all columns of the
+        analyses that are about these columns and others without codes.
+    """
+    groups: dict[tuple[str, ...], list[DeclaredAnalysis]] = {}
+    for analysis in analyses:
+        used = columns_of([analysis], schema)
+        key = tuple(name for name in used if schema.columns[name].codes)
+        groups.setdefault(key, []).append(analysis)
+    return {key: columns_of(group, schema) for key, group in groups.items()}
+
+
+def _read(entry: object) -> DeclaredAnalysis:
+    if isinstance(entry, DeclaredAnalysis):
+        return entry
+    if isinstance(entry, Mapping):
+        texts = all(isinstance(value, str) for value in entry.values())
+        if texts and {"kind", "formula"} <= set(entry) <= set(_ENTRIES):
+            return DeclaredAnalysis(**entry)
+        raise InferenceError(
+            "An analysis needs the texts kind and formula, and may have asked_by; got the entries "
+            f"{', '.join(map(str, entry)) or 'none'}."
+        )
+    kind, _, formula = str(entry).strip().partition(" ")
+    if not isinstance(entry, str) or not formula.strip():
+        raise InferenceError(
+            f"Expected an analysis such as 'ols income ~ age + sex', got {entry!r}."
+        )
+    return DeclaredAnalysis(kind, formula.strip())
+
+
+def _from_file(path: Path) -> list[Any]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InferenceError(f"The analyses in {path} cannot be read: {error}.") from None
+    entries = content.get("analyses")
+    if not isinstance(entries, list) or set(content) != {"analyses"}:
+        raise InferenceError(f"The file {path} needs entries [[analyses]], and nothing else.")
+    return entries
+
+
+MOST_BYTES = 100_000
+_Text = Annotated[str, Field(max_length=2_000)]
+
+
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    kind: _Text
+    formula: _Text
+    half_width: Annotated[float | int, Field(gt=0, allow_inf_nan=False)] | None = None
+    term: _Text = ""
+
+
+class _Content(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    title: _Text = ""
+    asked_by: _Text = ""
+    chosen: Chosen = ""
+    analyses: Annotated[list[_Entry], Field(max_length=50)] = []
+    claims: Annotated[list[_Text], Field(max_length=50)] = []
+
+
+@dataclass(frozen=True)
+class QuestionFile:
+    """What is asked of the rows behind a release.
+
+    Attributes:
+        analyses: to be answered better than the release does.
+        half_widths: of the 95 % intervals that are wanted, one for each analysis; NaN for any.
+        terms: of which estimate, one for each analysis; "" for all but intercepts.
+        claims: to be judged instead; one of the two is empty.
+        title: in words.
+        asked_by: who asks.
+        chosen: "beforehand" if no number of the release suggested it, else "from the release"; ""
+            if that is not said.
+    """
+
+    analyses: tuple[DeclaredAnalysis, ...]
+    half_widths: tuple[float, ...] = ()
+    terms: tuple[str, ...] = ()
+    claims: tuple[str, ...] = ()
+    title: str = ""
+    asked_by: str = ""
+    chosen: Chosen = ""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of its content, in hexadecimal digits."""
+        content = asdict(self) | {"half_widths": [str(width) for width in self.half_widths]}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode("utf-8")).hexdigest()
+
+    def require_asked(self, schema: Schema) -> None:
+        """See that each analysis can be asked of rows with this schema.
+
+        Raises:
+            InferenceError: says which cannot, and why.
+        """
+        for analysis in self.analyses:
+            analysis.estimand(schema)
+
+
+def question_file(given: object) -> QuestionFile:
+    """Read a question.
+
+    Args:
+        given: the path of a question file, or its content as a mapping.
+
+    Raises:
+        InferenceError: it cannot be read, or is no question; says what is wrong with which entry.
+    """
+    if isinstance(given, QuestionFile):
+        return given
+    if not isinstance(given, str | Path | Mapping):
+        raise InferenceError("A question is the path of its file, or a mapping with its entries.")
+    try:
+        content = _Content.model_validate(
+            dict(given) if isinstance(given, Mapping) else _read_file(Path(given))
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InferenceError(
+            f"The question's entry {line(place)} does not fit: {line(first['msg'])}; it holds "
+            "title, asked_by, chosen, and [[analyses]] with kind and formula, or claims."
+        ) from None
+    if bool(content.analyses) == bool(content.claims):
+        raise InferenceError(
+            "A question holds [[analyses]] or claims, and not both: they are paid for apart."
+        )
+    return QuestionFile(
+        analyses=tuple(
+            DeclaredAnalysis(entry.kind, entry.formula, content.asked_by)
+            for entry in content.analyses
+        ),
+        half_widths=tuple(
+            math.nan if entry.half_width is None else float(entry.half_width)
+            for entry in content.analyses
+        ),
+        terms=tuple(entry.term for entry in content.analyses),
+        claims=tuple(content.claims),
+        title=content.title,
+        asked_by=content.asked_by,
+        chosen=content.chosen,
+    )
+
+
+def _read_file(path: Path) -> object:
+    try:
+        with path.open("rb") as stream:
+            text = stream.read(MOST_BYTES + 1)
+        if len(text) > MOST_BYTES:
+            raise InferenceError(f"The question {path} is longer than {MOST_BYTES:,} bytes.")
+        return tomllib.loads(text.decode("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InferenceError(f"The question {path} cannot be read: {line(str(error))}.") from None

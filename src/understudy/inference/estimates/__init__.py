@@ -1,1 +1,0 @@
-"""What is asked, computed on one set."""

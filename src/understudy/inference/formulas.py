@@ -1,0 +1,320 @@
+"""Reading what an analyst writes: formulas and expressions, and the columns that they name.
+
+Formulas follow `formulaic`: `income ~ age + C(region)`, with `log`, `poly`, `np` and the like, and
+back-ticks around column names with spaces. An expression is what could stand in braces there,
+`log(income + 1)` or `income > 0`. They are programs of the analyst, run on the analyst's machine;
+names other than columns and known functions are refused with a suggestion.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from formulaic import Formula, model_matrix
+from formulaic.errors import FormulaicError
+from formulaic.transforms import TRANSFORMS
+
+from understudy._arrays import Floats
+from understudy.errors import InferenceError, nearest
+from understudy.schema.expressions import python_tree
+
+_EXPRESSION = "0 + {"  # an expression, as a formula with one column
+_BUILTINS = {"abs", "bool", "float", "int", "max", "min", "round"}
+_FUNCTIONS = _BUILTINS | set(TRANSFORMS)
+# In lower layers a faulty formula ends in one of these, depending on where the fault is.
+_FAULTS = (FormulaicError, SyntaxError, ArithmeticError, LookupError, TypeError, ValueError)
+_LOST = (AttributeError, RecursionError)
+"""What the library ends in where brackets lack their other half, or nest without end."""
+
+
+@lru_cache(maxsize=256)  # replicates ask the same of one set after another
+def parse(formula: str) -> Formula:
+    """Parse a formula.
+
+    Raises:
+        InferenceError: it is not one; shows the place.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", SyntaxWarning)  # as in `python_tree`
+            return Formula(formula)
+    except (*_FAULTS, *_LOST) as error:
+        raise InferenceError(
+            f"The formula {_shown(formula)!r} cannot be read: {_first_line(error)}; expected "
+            "something like 'income ~ age + C(region)', or 'income > 0' in braces within a formula."
+        ) from None
+
+
+def columns_of(formula: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Columns that a formula names, in the order of the table.
+
+    Args:
+        formula: formula, or expression in braces.
+        known: names of the table's columns; they take precedence over functions.
+
+    Raises:
+        InferenceError: it cannot be read, or names something unknown.
+    """
+    table = tuple(known)
+    used = set(_names(formula))
+    for name in sorted(used - set(table) - _FUNCTIONS):
+        raise InferenceError(unknown(name, table))
+    return tuple(name for name in table if name in used)
+
+
+def has_predictor(formula: str, name: str) -> bool:
+    """Whether a column stands among the predictors as it is; what is made of it does not count.
+
+    Example:
+        >>> has_predictor("y ~ x + y", "y"), has_predictor("y ~ {y > 0}", "y")
+        (True, False)
+    """
+    terms = _terms(_parts(parse(formula))[-1])
+    return any([factor.expr for factor in term.factors] == [name] for term in terms)
+
+
+def unknown(name: str, table: Iterable[str]) -> str:
+    """The sentence that says that a name is no column, with the nearest one that is."""
+    names = list(table)
+    # A column is meant sooner than a function, and no name that is short is near another one.
+    close = nearest(name, names) or nearest(name, sorted(one for one in _FUNCTIONS if len(one) > 2))
+    meant = f"; did you mean {close!r}?" if close else ""
+    shown = ", ".join(names[:12]) + (", …" if len(names) > 12 else "")
+    return (
+        f"There is no column or function {name!r} in this release{meant or '.'} "
+        f"The columns are {shown}."
+    )
+
+
+def comparisons(formula: str) -> Iterator[tuple[str, object]]:
+    """Each column that a formula tests for being equal, or not, to a constant; and the constant."""
+    for factor in _factors(formula):
+        if factor.eval_method.value != "python":
+            continue
+        tree, quoted = python_tree(factor.expr)
+        for node in ast.walk(tree):
+            if not (isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Eq | ast.NotEq)):
+                continue
+            sides = (node.left, node.comparators[0])
+            for column, constant in (sides, sides[::-1]):
+                if isinstance(column, ast.Name) and isinstance(constant, ast.Constant):
+                    yield quoted.get(column.id, column.id), constant.value
+
+
+def constants(formula: str) -> tuple[float, ...]:
+    """Numbers that stand in a formula, also with the other sign.
+
+    Example:
+        >>> constants("0 + {(income > 25000) & (age < 3)}")
+        (-25000.0, -3.0, 3.0, 25000.0)
+    """
+    found = {
+        float(node.value)
+        for factor in _factors(formula)
+        if factor.eval_method.value == "python"
+        for node in ast.walk(python_tree(factor.expr)[0])
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+    }
+    return tuple(sorted(found | {-number for number in found}))
+
+
+def split_groups(formula: str) -> tuple[str, str]:
+    """Expression and groups of "expression ~ groups"; no groups if there is no tilde.
+
+    Raises:
+        InferenceError: nothing stands before the tilde, or after it.
+    """
+    left, tilde, right = formula.partition("~")
+    if not left.strip() or (tilde and not right.strip()):
+        raise InferenceError(
+            f"The formula {formula!r} is incomplete; expected an expression such as "
+            "'log(income + 1)', or one by groups such as 'income ~ sex'."
+        )
+    return _bare(left.strip()), right.strip()
+
+
+def split_terms(formula: str) -> tuple[str, ...]:
+    """Expressions of "x + y", each as it could stand alone."""
+    return tuple(_bare(str(term).strip()) for term in _terms(parse(f"0 + {formula}")))
+
+
+def as_formula(expression: str) -> str:
+    """An expression as a formula with one column."""
+    return f"{_EXPRESSION}{expression}}}"
+
+
+def _shown(formula: str) -> str:
+    """A formula as the analyst wrote it."""
+    if not formula.startswith(_EXPRESSION):
+        return formula
+    return formula.removeprefix(_EXPRESSION).removesuffix("}")
+
+
+def _bare(expression: str) -> str:
+    """An expression without the braces that it would need within a formula."""
+    braced = expression.startswith("{") and expression.find("}") == len(expression) - 1
+    return expression[1:-1].strip() if braced else expression
+
+
+def crossed(terms: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Column names in "a + b", in the order written.
+
+    Raises:
+        InferenceError: it cannot be read, or a term is not simply a column.
+    """
+    table = tuple(known)
+    columns_of(terms, table)
+    names = [str(term) for term in _terms(parse(f"0 + {terms}"))]
+    for name in names:
+        if name not in table:
+            raise InferenceError(
+                f"Expected column names joined by +, got {name!r} among them; for a condition or a "
+                "transformed column take the kind mean or proportion."
+            )
+    return tuple(names)
+
+
+def no_number(expression: str) -> str:
+    """The sentence that says that an expression has levels."""
+    return (
+        f"The expression {expression!r} has levels, not one number for each record; take the "
+        "kind proportion for their shares, or a condition such as \"sex == 'f'\"."
+    )
+
+
+def not_two(term: str) -> str:
+    """The sentence that says that a column does not have two levels."""
+    return (
+        f"The column {term} does not have two levels; write a condition, such as {{sex == 'f'}} or "
+        "{income > 25000}."
+    )
+
+
+def not_an_outcome(kind: str) -> str:
+    """The sentence that says that a model of this kind cannot have such an outcome."""
+    return (
+        f"The outcome of the kind {kind} must be one column of numbers"
+        f"{' or have two levels' if kind == 'logit' else ''}; for a condition write such as "
+        "\"{sex == 'f'} ~ age\"."
+    )
+
+
+def evaluate(expression: str, frame: pd.DataFrame) -> Floats:
+    """Value of an expression for each record.
+
+    Args:
+        expression: one that yields a number or a truth value for each record.
+        frame: complete records, with the columns that the expression names.
+
+    Returns:
+        Shape (records,); truth values as 0 and 1.
+
+    Raises:
+        InferenceError: it cannot be computed, is not one number a record, or is not finite.
+    """
+    if is_plain(expression, frame):  # itself: a formula would take milliseconds to say so
+        values = frame[expression].to_numpy(dtype=np.float64)
+    else:
+        design = matrices(as_formula(expression), frame)
+        if design.shape[1] != 1:
+            raise InferenceError(no_number(expression))
+        values = design.to_numpy(dtype=np.float64)[:, 0]
+    if not np.isfinite(values).all():
+        raise InferenceError(
+            f"The expression {expression!r} is not a finite number for every complete record; "
+            "change it, such as log(income) to log(income + 1)."
+        )
+    return np.asarray(values)
+
+
+def is_plain(expression: str, frame: pd.DataFrame) -> bool:
+    """Whether an expression is the plain name of a column of numbers or truth values."""
+    named = expression.isidentifier() and expression in frame.columns
+    return named and frame[expression].dtype in (np.float64, np.bool_)
+
+
+def matrices(formula: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Model matrices of a formula (one, or `lhs` and `rhs`).
+
+    Raises:
+        InferenceError: it cannot be read, or not be computed on these columns.
+    """
+    return laid_out(formula, parse(formula), frame)
+
+
+def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
+    """Model matrices of a formula in a layout that is its own, or that of other records.
+
+    Raises:
+        InferenceError: it cannot be computed on these columns.
+    """
+    try:
+        with np.errstate(all="ignore"):  # what is not finite is refused by the caller, in words
+            design: pd.DataFrame = model_matrix(layout, frame, context={}, na_action="ignore")
+            return design
+    except _FAULTS as error:
+        if "TypeError: " in str(error) and {"'", '"'} & {*_shown(formula)}:
+            raise InferenceError(
+                f"The formula {_shown(formula)!r} has a text where a number is needed; a text "
+                "stands beside a column with levels, or beside one of times by itself."
+            ) from None
+        raise InferenceError(
+            f"The formula {_shown(formula)!r} cannot be computed on this release: "
+            f"{_first_line(error)}."
+        ) from None
+
+
+def _names(formula: str) -> Iterator[str]:
+    """Every name in a formula, columns and functions alike.
+
+    Not `Formula.required_variables`: that leaves out columns which are called like a function.
+    """
+    for factor in _factors(formula):
+        if factor.eval_method.value == "lookup":
+            yield factor.expr
+        elif factor.eval_method.value == "python":
+            yield from _python_names(factor.expr)
+
+
+def _factors(formula: str) -> Iterator[Any]:
+    for part in _parts(parse(formula)):
+        for term in _terms(part):
+            yield from term.factors
+
+
+def _python_names(code: str) -> Iterator[str]:
+    tree, quoted = python_tree(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            yield quoted.get(node.id, node.id)
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            raise InferenceError(f"The formula uses {node.attr!r}, which is not for formulas.")
+
+
+def _parts(parsed: Formula) -> list[Formula]:
+    """The sides of a formula: left and right, or the only one."""
+    sides = [getattr(parsed, side, None) for side in ("lhs", "rhs")]
+    parts = [side for side in sides if side is not None] or [parsed]
+    if any(isinstance(side, tuple) for side in parts):
+        raise InferenceError("A formula with several parts, joined by |, is not supported.")
+    return parts
+
+
+def _terms(part: Formula) -> list[Any]:
+    return list(part)
+
+
+def _first_line(error: Exception) -> str:
+    """What a library says of a fault, in a line and without colours."""
+    if isinstance(error, _LOST):
+        return "its brackets do not fit together"
+    text = str(error.args[0] if error.args else error)
+    plain = re.sub(r"\x1b\[[0-9;]*m|[⧛⧚]", "", text)
+    return plain.strip().splitlines()[0].rstrip(".") if plain.strip() else type(error).__name__

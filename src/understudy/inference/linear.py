@@ -1,0 +1,748 @@
+"""Linear models from noisy second moments, with errors that count sampling and noise.
+
+With the design X, outcome y and second moments M of all scores, coefficients solve X'X b = X'y,
+where X'X = W M Wᵀ and X'y = W M w for the weights W, w of the terms (`affine_weights`). To first
+order
+
+    b̂ − β = A⁻¹ (Σ x_i r_i + W E ω),    A = X'X, r = y − x'β, ω = w − Wᵀβ,                     (1)
+
+E the noise in M: noise in the design is in it, times the coefficients. Variance:
+
+* *noise*: exact for (1), number by number (`MomentMatrix.noise_covariance`);
+* *sampling*: A⁻¹ B A⁻¹ with B = Σ r²xx', so variances may differ between records (White 1980). B
+  has fourth moments, which were not measured. Of a 0/1 outcome they follow: r² has the mean
+  p(1 − p) given x, p = x'b cut to [0, 1]. Else the *shape* of B is that of the synthetic records,
+  by their own fit, and its *size* that of Σ r² = ωᵀ M ω, which was measured. Records whose relation
+  was drawn too weak have the larger residuals that this takes back.
+
+**Noise in the design.** Coefficient k is the ratio of x̃_k'y to x̃_k'x_k, x̃_k what is left of its
+predictor when the others are taken out, so its interval is that of `Inverted`: noise that makes the
+denominator smaller makes it longer. Where a denominator is not firm under its noise
+(`require_firm`), or A is not positive definite, there is no answer.
+
+Sources: White (1980), Econometrica 48, 817-838; noise in all moments as in Sheffet (2017) and
+Evans & King (2023), Political Analysis 31, 1-21, whose correction it shares.
+
+Pearson's correlation of two columns from noisy second moments.
+
+r = C_xy/S with S = √(C_xx·C_yy) and C the moments about the means. Its interval is that of
+`Inverted`, with the noise in C_xy − r·S and in S, to first order. Its sampling variance is that of
+the influence of a record, z_x z_y − r(z_x² + z_y²)/2 with z in standard units, over n: right
+whatever the distributions (Fisher's z assumes normal ones). It has fourth moments, which are those
+of the synthetic records, whose own correlation stands in the influence; and it is no less than
+(1 − r²)²/n, that of normal ones.
+
+Means, shares and cross-tabulations, by groups or not, from noisy second moments.
+
+Each is a ratio R = N/D of sums over the records of a product of two affine functions of scores,
+N = l'Mr and D = L'MR: what a record adds, and whether it has a value and belongs to the group. So
+who counts is known exactly, absences left out. Intervals are those of `Inverted`, with the noise in
+N − R·D and in D; the sampling variance is added, from the sum of squared values, which was measured
+for indicators, and for numbers without groups. Within groups the variance of a number is that of
+the synthetic records, brought to the size that the measured squares leave within groups.
+
+A group whose size D is not firm under its noise (`are_firm`) has no answer: its numbers are NaN.
+
+Intervals of ratios by inverting a test, which hold though the denominator is noisy (Fieller).
+
+An estimate b̂ = N/S has a noisy denominator S: a number of records, or what is left of a predictor
+when the others are taken out of it. At the true b the difference N − bS = S(b̂ − b) is 0 but for
+errors, whose variance is a quadratic function of b,
+
+    V(b) = v_0 + 2(b̂ − b)·v_1 + (b̂ − b)²·v_2,
+
+v_2 the variance of the noise in S, and v_1 its covariance with that of N − b̂S. So the interval has
+every b with S²(b̂ − b)² ≤ z²V(b). It is longer on the side where S may be smaller, and endless
+where S is not told from 0. For v_1 = v_2 = 0 it is b̂ ± z√v_0/S. A bound on
+a bias is added at both ends.
+
+Source: Fieller (1954), "Some problems in interval estimation", JRSS B 16, 175-185.
+
+Terms of a formula as affine functions of what is measured, found by looking at what they do.
+
+A term is affine where it is a sum of functions of one column each: of levels any, of numbers a
+linear one (`age`, `age / 10`), or one that changes at the edges of bins only, if these have rows in
+the matrix (`age >= 65` where a bin begins at 65). Whether it is follows from its values on a few
+public records: a base, the base with one column changed, and many changed at once, on which the sum
+must hold. `log(income)` and `sex:region` are none; they would need other moments. Nor is
+`age == 40`, which is 0 nearly everywhere: columns of few whole numbers are looked at in each, and
+others at the numbers that the formula names too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from understudy._arrays import Floats, Integers
+from understudy.inference import formulas
+from understudy.inference.bin_bias import state_places
+from understudy.inference.combining import Pooled, require_level
+from understudy.inference.contributions import edge_variance, sampling_covariance
+from understudy.inference.question import SHARES, Estimand
+from understudy.inference.records import Records
+from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, lost
+from understudy.schema import NUMERIC, Column, Continuous, Schema
+
+
+def are_firm(shown: Floats, squared: Floats) -> NDArray[np.bool_]:
+    """Which denominators are told from 0 under their noise; arguments as for `require_firm`."""
+    return np.asarray(shown >= FIRM * np.sqrt(squared))
+
+
+def require_firm(shown: Floats, squared: Floats, what: str) -> None:
+    """Refuse a denominator that is not told from 0 under its noise.
+
+    Whether there is an answer follows from the synthetic records, not from the noisy denominator
+    itself: those that came out too large would be answered more often, and their intervals would
+    cover less.
+
+    Args:
+        shown: the denominators, as the synthetic records have them, shape (k,).
+        squared: variances of the noise in the measured ones, shape (k,).
+        what: what they are, as the beginning of a sentence.
+
+    Raises:
+        LostInNoiseError: one is below `FIRM` standard deviations.
+    """
+    firmness = float((shown / np.sqrt(squared + 1e-300)).min())
+    if firmness < FIRM:
+        raise lost(what, firmness)
+
+
+def _nothing() -> Floats:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True)
+class Inverted(Pooled):
+    """Estimates whose intervals come from inverted tests.
+
+    Attributes:
+        denominator: S of each, shape (k,).
+        mixed: v_1 of each, shape (k,).
+        squared: v_2 of each, shape (k,).
+        null: value of the hypothesis that p-values are of.
+    """
+
+    denominator: Floats = field(default_factory=_nothing)
+    mixed: Floats = field(default_factory=_nothing)
+    squared: Floats = field(default_factory=_nothing)
+    null: float = 0.0
+
+    def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Lower and upper ends, each of shape (k,); infinite where the data do not bound them.
+
+        Raises:
+            InferenceError: the level is not in (0, 1).
+        """
+        require_level(level)
+        z2 = ndtri((1 + level) / 2) ** 2
+        leading = self.denominator**2 - z2 * self.squared
+        middle, constant = z2 * self.mixed, z2 * self._constant
+        with np.errstate(divide="ignore", invalid="ignore"):
+            root = np.sqrt(middle**2 + leading * constant)
+            above, below = (middle + root) / leading, (root - middle) / leading
+        bounded = leading > 0
+        known = np.where(np.isnan(self.estimate), np.nan, np.inf)
+        lower = np.where(bounded, self.estimate - above - self.bias, -known)
+        return lower, np.where(bounded, self.estimate + below + self.bias, known)
+
+    @property
+    def pvalue(self) -> Floats:
+        """Two-sided p-values of the hypotheses that each quantity is `null`, by the same tests."""
+        off = self.estimate - self.null
+        b = np.sign(off) * np.maximum(np.abs(off) - self.bias, 0)
+        variance = self._constant + 2 * b * self.mixed + b * b * self.squared
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(2 * ndtr(-np.abs(b * self.denominator) / np.sqrt(variance)))
+
+    @property
+    def _constant(self) -> Floats:
+        return np.asarray(np.diag(self.covariance)) * self.denominator**2
+
+
+@dataclass(frozen=True)
+class LinearFit:
+    """Coefficients, and the parts of their covariance.
+
+    Attributes:
+        estimate: shape (p,).
+        noise: by privacy noise, shape (p, p).
+        sampling: by sampling, shape (p, p).
+        denominator: sum of squares of each predictor when the others are taken out, shape (p,).
+        mixed: covariance of its noise with that of the numerator (`Inverted`), shape (p,).
+        squared: variance of its noise, shape (p,).
+        bias: bound on what was not measured, shape (p,) (`MomentMatrix.hidden`).
+    """
+
+    estimate: Floats
+    noise: Floats
+    sampling: Floats
+    denominator: Floats
+    mixed: Floats
+    squared: Floats
+    bias: Floats
+
+
+def least_squares(
+    matrix: MomentMatrix,
+    design: Floats,
+    outcome: Floats,
+    sets: Sequence[tuple[Floats, Floats]],
+    *,
+    binary: bool,
+) -> LinearFit:
+    """A linear model.
+
+    Args:
+        matrix: second moments.
+        design: weights of its p terms, shape (p, s + 1).
+        outcome: weights of the outcome, shape (s + 1,).
+        sets: outcome (n,) and design (n, p) of the complete records of each synthetic set, which
+            the shape of the sampling variance is taken from.
+        binary: whether the outcome is 0 or 1.
+
+    Raises:
+        LostInNoiseError: predictors are not told apart under the noise.
+    """
+    gram = matrix.form(design, design)
+    inverse = _inverse(gram)
+    estimate = inverse @ (design @ matrix.sums @ outcome)
+    residual = outcome - estimate @ design
+    influence = inverse @ design
+    derivatives = influence[:, :, None] * residual
+    noise, bias = matrix.noise_covariance(derivatives), matrix.hidden(derivatives)
+    variances = np.diag(inverse)
+    mixed, squared = _denominator_noise(matrix, influence / variances[:, None], residual)
+    shown = [1 / np.diag(np.linalg.pinv(x.T @ x)) for _, x in sets]
+    require_firm(np.mean(shown, axis=0), squared, _NOT_APART)
+    squares = residual @ matrix.sums @ residual
+    error = np.sqrt(matrix.noise_covariance(np.multiply.outer(residual, residual)[None])[0, 0])
+    middle = np.mean(
+        [
+            _middle(y, x, estimate, matrix.n, max(squares, 2 * error), binary=binary)
+            for y, x in sets
+        ],
+        axis=0,
+    )
+    sampling = inverse @ middle @ inverse
+    return LinearFit(estimate, noise, sampling, 1 / variances, mixed, squared, bias)
+
+
+def _inverse(gram: Floats) -> Floats:
+    """Of the second moments of the predictors, which must be positive definite."""
+    size = np.sqrt(np.maximum(np.diag(gram), 0))
+    if not (size > 0).all() or np.linalg.eigvalsh(gram / np.outer(size, size)).min() <= 0:
+        raise LostInNoiseError(
+            f"{_NOT_APART} (their noisy second moments fit no records); take fewer of them."
+        )
+    return np.asarray(np.linalg.inv(gram))
+
+
+def _denominator_noise(
+    matrix: MomentMatrix, left: Floats, residual: Floats
+) -> tuple[Floats, Floats]:
+    """Covariance of the noise in numerators and denominators, and its variance in these.
+
+    With W the weights of the design, row k of A⁻¹W is x̃_k over its sum of squares S_k, and S_k is 1
+    over the k-th diagonal entry of A⁻¹; so `left` has the weights of each x̃_k.
+    """
+    numerators, own = left[:, :, None] * residual, left[:, :, None] * left[:, None, :]
+    both = matrix.noise_covariance(np.concatenate([numerators, own]))
+    p = len(left)
+    return np.diag(both[:p, p:]), np.diag(both)[p:]
+
+
+_NOT_APART = "The predictors are not told apart clearly enough under the privacy noise"
+
+
+def _middle(
+    y: Floats, x: Floats, estimate: Floats, n: float, squares: float, *, binary: bool
+) -> Floats:
+    """Σ r²xx' over n records, from the records of one set."""
+    if binary:
+        p = np.clip(x @ estimate, 0.0, 1.0)
+        return np.asarray((x.T * (p * (1 - p))) @ x * (n / len(y)))
+    own, *_ = np.linalg.lstsq(x, y, rcond=None)
+    r2 = (y - x @ own) ** 2
+    if not r2.any():
+        return np.asarray(x.T @ x * (squares / len(y)))
+    return np.asarray((x.T * r2) @ x * (squares / r2.sum()))
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """A correlation, and the parts of its variance.
+
+    Attributes:
+        estimate: r.
+        noise: variance by privacy noise.
+        sampling: variance by sampling.
+        denominator: S.
+        mixed: covariance of the noise in S with that in C_xy − r·S.
+        squared: variance of the noise in S.
+        bias: bound on what was not measured (`MomentMatrix.hidden`).
+    """
+
+    estimate: float
+    noise: float
+    sampling: float
+    denominator: float
+    mixed: float
+    squared: float
+    bias: float
+
+
+def correlation(
+    matrix: MomentMatrix, x: Floats, y: Floats, sets: Sequence[tuple[Floats, Floats]]
+) -> Correlation:
+    """The correlation of two affine functions of scores.
+
+    Args:
+        matrix: second moments.
+        x: weights, shape (s + 1,).
+        y: weights, shape (s + 1,).
+        sets: both for the complete records of each synthetic set, shapes (n,).
+
+    Raises:
+        LostInNoiseError: a variance is not clearly above 0 under its noise, or no records are left.
+    """
+    n, sums = matrix.n, matrix.sums
+    if n <= 0:
+        raise LostInNoiseError("By the noisy counts no record has a value of both columns.")
+    centred = []
+    for weights in (x, y):
+        own = weights.copy()
+        own[0] -= float(weights @ sums[0]) / n
+        centred.append(own)
+    a, b = centred
+    variances = np.array([a @ sums @ a, b @ sums @ b])
+    squares = np.stack([np.multiply.outer(a, a), np.multiply.outer(b, b)])
+    shown = np.mean([[len(u) * u.var(), len(v) * v.var()] for u, v in sets], axis=0)
+    noise = np.diag(matrix.noise_covariance(squares))
+    require_firm(shown, noise, "A column varies too little under the privacy noise")
+    if variances.min() <= 0:
+        raise LostInNoiseError("The noisy second moments of a column fit no records.")
+    size = float(np.sqrt(variances.prod()))
+    r = float(a @ sums @ b / size)
+    root = size / 2 * (squares[0] / variances[0] + squares[1] / variances[1])
+    derivatives = np.stack([np.multiply.outer(a, b) - r * root, root])
+    both = matrix.noise_covariance(derivatives)
+    spread = float(np.mean([_influence(*pair) for pair in sets]))
+    return Correlation(
+        estimate=r,
+        noise=float(both[0, 0]) / size**2,
+        sampling=max(spread, (1 - min(r * r, 1.0)) ** 2) / n,
+        denominator=size,
+        mixed=float(both[0, 1]),
+        squared=float(both[1, 1]),
+        bias=float(matrix.hidden(derivatives[:1])[0]) / size,
+    )
+
+
+def _influence(x: Floats, y: Floats) -> float:
+    """Variance of the influence of a record on the correlation."""
+    if not (x.std() > 0 and y.std() > 0):
+        return 0.0
+    u, v = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
+    r = float(np.mean(u * v))
+    return float(np.var(u * v - r * (u * u + v * v) / 2))
+
+
+_CHECKS = 64
+_CLOSE = 1e-9
+_PLACES = (0.0, 1.0, *np.linspace(0, 1, 63)[1:-1])  # where numbers are looked at, in their bounds
+_FEW = 1_000  # whole numbers that are all looked at
+_INNER = 3  # and in each bin, beside its ends and the numbers that a formula names
+
+Terms = Callable[[pd.DataFrame], Floats]
+"""Values of p terms for each record: shape (records, p)."""
+
+
+@dataclass(frozen=True)
+class _Values:
+    """Where a column is looked at.
+
+    Attributes:
+        numbers: numbers, or places of levels, shape (values,).
+        states: state of each, same shape.
+        linear: how many of the first lie anywhere between the bounds; 0 for levels.
+    """
+
+    numbers: Floats
+    states: Integers
+    linear: int
+
+
+def affine_weights(
+    terms: Terms,
+    columns: Sequence[str],
+    schema: Schema,
+    matrix: MomentMatrix,
+    named: Sequence[float] = (),
+) -> Floats | None:
+    """Weights of the rows of the matrix in each term.
+
+    Args:
+        terms: to be looked at.
+        columns: that they use, all among those of the matrix.
+        schema: of the columns.
+        matrix: whose rows the weights are for.
+        named: numbers that the formula names, at which a term may jump.
+
+    Returns:
+        Shape (p, R), for records that have a value in each column; None where a term is not
+        affine, or one has a number and another the bins of the same column.
+
+    Raises:
+        InferenceError: a term cannot be computed.
+    """
+    values = [
+        _column_values(schema.columns[name], named, (name, 0) in matrix.place) for name in columns
+    ]
+    probes = _probes([len(own.states) for own in values])
+    seen = terms(_records(schema, columns, values, probes).frame())
+    weights = np.zeros((seen.shape[1], len(matrix.sums)))
+    weights[:, 0] = seen[0]
+    row = 1
+    for name, own in zip(columns, values, strict=True):
+        change = seen[row : row + len(own.states) - 1] - seen[0]
+        weights += _of_column(schema.columns[name], name, own, change, matrix)
+        row += len(own.states) - 1
+    predicted = _rows(schema, columns, values, probes, matrix) @ weights.T
+    size = np.maximum(np.abs(seen).max(axis=0), 1e-300)
+    affine = np.abs((predicted - seen) / size).max() <= _CLOSE
+    return weights if affine and not _has_both(weights, columns, matrix) else None
+
+
+def _has_both(weights: Floats, columns: Sequence[str], matrix: MomentMatrix) -> bool:
+    """Whether the number of a column and its bins are used, whose products were not measured."""
+    used = np.asarray(weights.any(axis=0))
+    for name in columns:
+        rows, number = matrix.basis.columns[name], matrix.place.get((name, None))
+        if number is not None and used[number] and used[rows].sum() > 1:
+            return True
+    return False
+
+
+def _of_column(
+    column: Column, name: str, values: _Values, change: Floats, matrix: MomentMatrix
+) -> Floats:
+    """What one column adds to the weights, from its changes against the first of its values."""
+    weights = np.zeros((change.shape[1], len(matrix.sums)))
+    seen = np.concatenate([np.zeros((1, change.shape[1])), change])
+    if not isinstance(column, NUMERIC):
+        rows = [matrix.place[name, state] for state in values.states.tolist()]
+        weights[:, rows] = seen.T
+        return weights
+    low, high = column.bounds
+    if low == high:
+        return weights
+    slope = change[0] / (values.numbers[1] - values.numbers[0])
+    line = np.outer(values.numbers - values.numbers[0], slope)
+    size = np.maximum(np.abs(seen).max(axis=0), 1e-300)
+    linear = (np.abs(line - seen) <= _CLOSE * size).all(axis=0)
+    weights[linear, matrix.place[name, None]] = slope[linear] * (high - low) / 2
+    weights[linear, 0] = slope[linear] * ((low + high) / 2 - values.numbers[0])
+    if len(values.states) > values.linear:
+        first = [int(np.flatnonzero(values.states == k)[0]) for k in range(column.n_ordinary)]
+        rows = [matrix.place[name, state] for state in range(column.n_ordinary)]
+        weights[np.ix_(~linear, rows)] = seen[first][:, ~linear].T
+    return weights
+
+
+def _rows(
+    schema: Schema,
+    columns: Sequence[str],
+    values: Sequence[_Values],
+    probes: Integers,
+    matrix: MomentMatrix,
+) -> Floats:
+    """What the records that are looked at have in the rows of the matrix, shape (records, R)."""
+    rows = np.zeros((len(probes), len(matrix.sums)))
+    rows[:, 0] = 1
+    for j, name in enumerate(columns):
+        column, states = schema.columns[name], values[j].states[probes[:, j]]
+        if isinstance(column, NUMERIC):
+            low, high = column.bounds
+            numbers = values[j].numbers[probes[:, j]]
+            half = (high - low) / 2 or 1.0
+            rows[:, matrix.place[name, None]] = (numbers - (low + high) / 2) / half
+        for state in range(column.n_ordinary):
+            if (name, state) in matrix.place:
+                rows[:, matrix.place[name, state]] = states == state
+    return rows
+
+
+def _column_values(column: Column, named: Sequence[float], bins: bool) -> _Values:
+    """Where a column is looked at, at both bounds first; in each bin only if these have rows."""
+    if not isinstance(column, NUMERIC):
+        levels = np.arange(column.n_ordinary)
+        return _Values(levels.astype(np.float64), levels, 0)
+    low, high = column.bounds
+    inside = [number for number in named if low <= number <= high]
+    numbers = np.append(low + (high - low) * np.array(_PLACES), inside)
+    if not isinstance(column, Continuous):
+        whole = np.arange(low, high + 1) if high - low < _FEW else numbers
+        numbers = np.rint(np.concatenate([[low, high], whole]))
+    own = Records.states_of(numbers, column)
+    if not bins:
+        return _Values(numbers, own, len(numbers))
+    places = state_places(column, named, _INNER)
+    states = np.repeat(np.arange(len(places)), places.shape[1])
+    return _Values(
+        np.concatenate([numbers, places.ravel()]), np.concatenate([own, states]), len(numbers)
+    )
+
+
+def _probes(sizes: Sequence[int]) -> Integers:
+    """The base, each column changed alone, and many at once: places among the values."""
+    rows = [np.zeros(len(sizes), dtype=np.int64)]
+    for j, size in enumerate(sizes):
+        for place in range(1, size):
+            rows.append(np.zeros(len(sizes), dtype=np.int64))
+            rows[-1][j] = place
+    rng = np.random.default_rng(0)
+    mixed = np.stack([rng.integers(0, size, _CHECKS) for size in sizes], axis=1)
+    return np.concatenate([np.stack(rows), mixed])
+
+
+def _records(
+    schema: Schema, columns: Sequence[str], values: Sequence[_Values], probes: Integers
+) -> Records:
+    states: dict[str, Integers] = {}
+    numbers: dict[str, Floats] = {}
+    for j, name in enumerate(columns):
+        states[name] = values[j].states[probes[:, j]]
+        if isinstance(schema.columns[name], NUMERIC):
+            numbers[name] = values[j].numbers[probes[:, j]]
+    return Records(schema, states, numbers)
+
+
+def absences(schema: Schema, columns: Iterable[str], matrix: MomentMatrix) -> tuple[str, ...]:
+    """Columns of which not every record that counts has a value."""
+    coded = (name for name in columns if schema.columns[name].codes)
+    return tuple(name for name in coded if name not in matrix.scores.complete)
+
+
+@dataclass(frozen=True)
+class MomentRatios:
+    """Ratios, and the parts of their covariance.
+
+    Attributes:
+        estimate: shape (k,).
+        noise: by privacy noise, shape (k, k).
+        sampling: by sampling, shape (k, k).
+        sizes: D of each, NaN where it is not firm, shape (k,).
+        small: how many groups are not.
+        mixed: covariance of the noise in N − R·D with that in D, shape (k,).
+        squared: variance of the noise in D, shape (k,).
+        dropped: records that are in no group, or have no value; noisy.
+        bias: how far each may be off by where numbers lie within cells, shape (k,).
+    """
+
+    estimate: Floats
+    noise: Floats
+    sampling: Floats
+    sizes: Floats
+    small: int
+    mixed: Floats
+    squared: Floats
+    dropped: float
+    bias: Floats
+
+
+@dataclass(frozen=True)
+class _Products:
+    """Sums of products of two affine functions.
+
+    Attributes:
+        added: l and r of each quantity, both of shape (k, s + 1).
+        sizes: L and R of each group, both of shape (groups, s + 1).
+        group_of: group of each quantity, shape (k,).
+        number: whether l is a number, and no indicator.
+    """
+
+    added: tuple[Floats, Floats]
+    sizes: tuple[Floats, Floats]
+    group_of: Integers
+    number: bool
+
+
+def moment_ratios(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MomentRatios | None:
+    """The ratios of means, shares or a table; None where second moments do not give them.
+
+    Args:
+        estimand: of columns that the matrix has.
+        matrix: second moments.
+        schema: of the release.
+        sets: complete records of each synthetic set, with the estimand's columns.
+
+    Raises:
+        InferenceError: a group is too small under its noise.
+    """
+    products = _products(estimand, matrix, schema)
+    if products is None:
+        return None
+    (left, right), (first, second) = products.added, products.sizes
+    if len(left) * len(matrix.numbers) > _MOST:
+        return None
+    totals = np.einsum("ki,ij,kj->k", left, matrix.sums, right)
+    sizes = np.einsum("gi,ij,gj->g", first, matrix.sums, second)
+    group_of = products.group_of
+    by_group = matrix.gradient_of_products(first, second)
+    shown = _shown_sizes(estimand, sets, len(sizes))
+    noise = matrix.noise_of_pairs(by_group, by_group)
+    firm = are_firm(shown, noise)
+    if not firm.any():
+        require_firm(shown, noise, _TOO_SMALL)
+    known = np.where(firm, sizes, np.nan)
+    own = known[group_of]
+    estimate = totals / own
+    numerators = matrix.gradient_of_products(left, right)
+    mixed, squared = np.empty(len(estimate)), noise[group_of]
+    for group in range(len(sizes)):
+        mine = np.flatnonzero(group_of == group)
+        numerators[mine] -= np.multiply.outer(estimate[mine], by_group[group])
+        mixed[mine] = matrix.noise_between(by_group[[group]], numerators[mine])[0]
+    squares = totals if not products.number else _squares(estimand, matrix, products, known, sets)
+    sampling = sampling_covariance(estimate, squares, own, group_of)
+    if estimand.kind in SHARES:
+        place = np.diag_indices(len(estimate))
+        sampling[place] = np.maximum(sampling[place], edge_variance(own))
+    return MomentRatios(
+        estimate=estimate,
+        noise=matrix.noise_between(numerators, numerators) / np.multiply.outer(own, own),
+        sampling=sampling,
+        sizes=own,
+        small=int((~firm).sum()),
+        mixed=mixed,
+        squared=squared,
+        dropped=matrix.n - float(sizes.sum()),
+        bias=matrix.within_cells_by(numerators) / own,
+    )
+
+
+def _products(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> _Products | None:
+    whole = np.zeros((1, len(matrix.sums)))
+    whole[0, 0] = 1
+    crossed = (*estimand.levels, *estimand.groups)
+    found = [matrix.indicators(schema, name) for name in crossed]
+    each = [rows for rows in found if rows is not None]
+    if len(each) < len(found) or (len(crossed) == 1 and _is_binned_alone(estimand, schema)):
+        return None
+    if estimand.levels and len(crossed) == 1:
+        return _of_groups(each[0], each[0].sum(axis=0), whole)
+    if estimand.levels and len(crossed) == 2 and not estimand.groups:
+        k, m = len(each[0]), len(each[1])
+        cells = np.repeat(each[0], m, axis=0), np.tile(each[1], (k, 1))
+        sizes = each[0].sum(axis=0)[None], each[1].sum(axis=0)[None]
+        return _Products(cells, sizes, np.zeros(k * m, dtype=np.int64), number=False)
+    if estimand.levels:
+        return _of_groups(each[0], each[0].sum(axis=0), each[1]) if len(crossed) == 2 else None
+    return _of_expression(estimand, matrix, schema, each[0] if each else whole)
+
+
+def _of_expression(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, groups: Floats
+) -> _Products | None:
+    """Of one column, affine in it, by at most one other."""
+    names = [name for name in estimand.columns if name not in estimand.groups]
+    if len(names) != 1 or len(estimand.groups) > 1:
+        return None
+    named = formulas.constants(formulas.as_formula(estimand.expression))
+    weights = affine_weights(lambda frame: _values(estimand, frame), names, schema, matrix, named)
+    if weights is None:
+        return None
+    numeric = isinstance(schema.columns[names[0]], NUMERIC)
+    if numeric and not estimand.groups and not weights[0, matrix.place[names[0], None]]:
+        return None  # a condition on one column, which its own table has
+    present = matrix.presence(schema, names[0])
+    value = weights[0].copy()
+    value[0] = 0
+    value += weights[0, 0] * present  # the constant, for those who have a value
+    return _of_groups(value[None], present, groups, number=numeric)
+
+
+def _of_groups(
+    values: Floats, present: Floats, groups: Floats, *, number: bool = False
+) -> _Products:
+    """What records of each group add: values of a group run fastest."""
+    k, n_groups = len(values), len(groups)
+    added = np.tile(values, (n_groups, 1)), np.repeat(groups, k, axis=0)
+    sizes = np.tile(present, (n_groups, 1)), groups
+    return _Products(added, sizes, np.repeat(np.arange(n_groups), k), number)
+
+
+def _values(estimand: Estimand, frame: pd.DataFrame) -> Floats:
+    plain = estimand.expression.strip("`")
+    if plain in frame:
+        return np.asarray(frame[plain], dtype=np.float64)[:, None]
+    return formulas.evaluate(estimand.expression, frame)[:, None]
+
+
+def _is_binned_alone(estimand: Estimand, schema: Schema) -> bool:
+    """Whether the shares of the bins of one column of numbers are asked for, which a table has."""
+    return any(isinstance(schema.columns[name], NUMERIC) for name in estimand.levels)
+
+
+def _squares(
+    estimand: Estimand,
+    matrix: MomentMatrix,
+    products: _Products,
+    sizes: Floats,
+    sets: Sequence[Records],
+) -> Floats:
+    """Sums of squared numbers by group, shape (groups,); NaN where the size is."""
+    value = products.added[0][0]
+    whole = float(value @ matrix.sums @ value)
+    if not estimand.groups:
+        return np.array([whole])
+    within = _within(estimand, sets, len(sizes))
+    totals = np.einsum("ki,ij,kj->k", products.added[0], matrix.sums, products.added[1])
+    squares = outer = totals**2 / sizes
+    error = np.sqrt(matrix.noise_covariance(np.multiply.outer(value, value)[None])[0, 0])
+    left = max(whole - float(np.nansum(outer)), 2 * error)
+    shown = float(np.nansum(within * sizes))
+    spread = within * left / shown if shown > 0 else np.full(len(sizes), left / np.nansum(sizes))
+    return np.asarray(squares + spread * sizes)
+
+
+def _within(estimand: Estimand, sets: Sequence[Records], n_groups: int) -> Floats:
+    """Variance of the number in each group of the synthetic records."""
+    values, groups = [], []
+    for records in sets:
+        scores = estimand.scores(records)
+        values.append(scores.value)
+        groups.append(scores.quantity)
+    value, group = np.concatenate(values), np.concatenate(groups)
+    n = np.maximum(np.bincount(group, minlength=n_groups), 1)
+    mean = np.bincount(group, value, n_groups) / n
+    overall = value.var() if len(value) else 0.0
+    squares = np.bincount(group, (value - mean[group]) ** 2, n_groups)
+    few = 20.0  # records' worth of the overall variance, so that small groups have one
+    return np.asarray((squares + few * overall) / (n + few))
+
+
+def _shown_sizes(estimand: Estimand, sets: Sequence[Records], n_groups: int) -> Floats:
+    """Records in each group of the synthetic sets, on average, shape (groups,)."""
+    sizes = np.zeros(n_groups)
+    for records in sets:
+        scores = estimand.scores(records)
+        sizes += np.bincount(scores.group_of[scores.quantity], minlength=n_groups)
+    return sizes / len(sets)
+
+
+_MOST: Final = 2**26
+"""Derivatives of the ratios in the released numbers, at most: half a gigabyte."""
+
+_TOO_SMALL = "A group is too small under the privacy noise"

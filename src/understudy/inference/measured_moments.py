@@ -1,0 +1,382 @@
+"""The second moments that a release has of some columns, with what its noisy tables say of them.
+
+Tables of levels tell sums of contrasts (`refined`), lines and tables of numbers their sums as well
+(`inference.measured_moments`).
+
+What number lines and tables of bins say of the sums of second moments, and how well.
+
+The noisy counts of fine cells of a column of numbers (`inference.number_line`) tell
+how many records there are, the sum of the number and of its square, and how many have each code and
+lie in each bin. Second moments have these sums too, with noise of their own. Both are put together
+by generalised least squares: with f the sums of all columns asked about and C the covariance of
+their noise, counts say y = Hf + noise of covariance R, and
+
+    f̂ = f + K(y − Hf),   K = CH'(HCH' + R + D)⁻¹,   Ĉ = (I − KH)C(I − KH)' + KRK'.
+
+A cell does not tell where in it a number lies. So the sums of y may be off by as much as the
+half-widths of cells allow, b; D = diag(b²) makes them count for less accordingly, and what is left,
+|K|·b, is a bound that every answer carries (`MomentMatrix.hidden`). Values out of domain are in no
+cell, but have a sum of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from understudy._arrays import Floats, Integers
+from understudy.features.grids import Numeric, coarse_states, is_finer
+from understudy.features.scores import UNIT
+from understudy.inference.noisy_tables import (
+    Sources,
+    Table,
+    covers,
+    line_of,
+    marginal,
+    pooled_table,
+)
+from understudy.inference.number_line import line_schema, line_table
+from understudy.inference.second_moments import (
+    MomentMatrix,
+    MomentSource,
+    Together,
+    improve,
+    joined_matrix,
+)
+from understudy.release import Measurement, Release
+from understudy.release.release import once
+from understudy.release.shape import Kind
+from understudy.schema import NUMERIC, Schema
+
+_FIRMLY = 2.0
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What the cells of a column say.
+
+    Attributes:
+        entries: released numbers that they tell; the number of records last.
+        values: of them; the last one less the records out of domain.
+        noise: covariance, shape (k, k).
+        off: how far each may lie off, shape (k,).
+        beside: the number of records out of domain, −1 if there is none.
+    """
+
+    entries: Integers
+    values: Floats
+    noise: Floats
+    off: Floats
+    beside: int
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What is known of the sums of some columns.
+
+    Attributes:
+        entries: released numbers, ascending, shape (k,).
+        values: f, shape (k,).
+        noise: C, shape (k, k).
+        off: how far each may lie off, by what cells leave open, shape (k, sums).
+    """
+
+    entries: Integers
+    values: Floats
+    noise: Floats
+    off: Floats
+
+    @classmethod
+    def of(cls, matrix: MomentMatrix, said: Sequence[_Said]) -> _Sums:
+        """By second moments alone: the noise of different sums is independent."""
+        beside = [one.beside for one in said if one.beside >= 0]
+        told = np.concatenate([*(one.entries for one in said), beside])
+        entries = np.unique(told).astype(np.int64)
+        noise = np.diag(matrix.variances[entries])
+        return cls(entries, matrix.numbers[entries], noise, np.zeros((len(entries), 0)))
+
+    def improved(self, one: _Said) -> _Sums:
+        """With what the cells of another column say."""
+        tells = np.zeros((len(one.entries), len(self.entries)))
+        tells[np.arange(len(one.entries)), np.searchsorted(self.entries, one.entries)] = 1
+        if one.beside >= 0:
+            tells[-1, np.searchsorted(self.entries, one.beside)] = -1
+        spread = tells @ self.noise @ tells.T + one.noise + np.diag(one.off**2)
+        # What is known without noise from both may leave no spread.
+        gain = self.noise @ tells.T @ np.linalg.pinv(spread, hermitian=True)
+        kept = np.eye(len(self.entries)) - gain @ tells
+        open_ = one.off > 0
+        return _Sums(
+            self.entries,
+            self.values + gain @ (one.values - tells @ self.values),
+            kept @ self.noise @ kept.T + gain @ one.noise @ gain.T,
+            np.hstack([kept @ self.off, gain[:, open_] * one.off[open_]]),
+        )
+
+
+class NumberCounts:
+    """What the cells of columns of numbers tell of the sums of second moments.
+
+    Args:
+        measurements: of a release.
+        schema: of the release.
+    """
+
+    def __init__(self, measurements: Sequence[Measurement], schema: Schema) -> None:
+        self._measurements, self._schema = measurements, schema
+        self._known: dict[str, tuple[Table, Numeric] | None] = {}
+
+    def put_to(self, matrix: MomentMatrix) -> MomentMatrix:
+        """The matrix with the sums of its columns of numbers as counts of cells tell them too.
+
+        Args:
+            matrix: second moments; those of some records alone stay as they are.
+        """
+        if matrix.scores.complete:
+            return matrix
+        said = list[_Said]()
+        for name in matrix.scores.columns:
+            column = self._schema.columns[name]
+            if isinstance(column, NUMERIC):
+                counted = self._of(name)
+                if counted is not None:
+                    said.append(_told_by_numbers(matrix, name, column, *counted))
+        if not said:
+            return matrix
+        joined = _Sums.of(matrix, said)
+        for one in said:
+            joined = joined.improved(one)
+        numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
+        numbers[joined.entries], variances[joined.entries] = joined.values, np.diag(joined.noise)
+        together = Together(joined.entries, joined.noise, joined.off)
+        return replace(matrix, numbers=numbers, variances=variances, together=together)
+
+    def _of(self, name: str) -> tuple[Table, Numeric] | None:
+        """Counts of the cells of a column, and their column; None where nothing counts them."""
+        if name not in self._known:
+            self._known[name] = _counts(self._measurements, self._schema, name)
+        return self._known[name]
+
+
+def _counts(
+    measurements: Sequence[Measurement], schema: Schema, name: str
+) -> tuple[Table, Numeric] | None:
+    """Counts of the cells of a column, from its line and its own tables; None without either."""
+    line = line_of(measurements, name)
+    tables = [one for one in measurements if one.columns == (name,) and covers(one, [name])]
+    column = schema.columns[name]
+    assert isinstance(column, NUMERIC)
+    if line is not None:
+        cells = line_schema(line, schema).columns[name]
+        assert isinstance(cells, NUMERIC)
+        if is_finer(cells, column):
+            return line_table(line, tables, schema), cells
+    if not tables:
+        return None
+    return pooled_table([marginal(one, (name,), schema) for one in tables]), column
+
+
+def _told_by_numbers(
+    matrix: MomentMatrix, name: str, column: Numeric, table: Table, cells: Numeric
+) -> _Said:
+    """What counts say of the sums of one column."""
+    scores, source = matrix.scores, matrix.basis.source
+    places = np.array(scores.places(name), dtype=np.int64)
+    states = scores.tables[name] / UNIT
+    weights = states[coarse_states(cells, column)]
+    middle, reach = _positions(cells)
+    k = cells.n_ordinary
+    weights[:k, 0] = middle
+    out = np.flatnonzero(states[-1] > 0)
+    told = np.setdiff1d(np.arange(len(places)), out)
+    number = matrix.basis.place[name, None]
+    square, present = np.zeros(cells.size), np.arange(cells.size) < k
+    square[:k] = 2 * middle**2
+    square -= present
+    rows = np.vstack([weights[:, told].T, square, np.ones(cells.size)])
+    wide = np.zeros((2, cells.size))
+    wide[0, :k], wide[1, :k] = reach, 2 * reach * (2 * np.abs(middle) + reach)
+    off = np.zeros(len(rows))
+    off[[0, -2]] = [_most(row, table) for row in wide]
+    return _Said(
+        entries=np.append(
+            source[0, places[told] + 1], [matrix.basis.squares[number], source[0, 0]]
+        ),
+        values=rows @ table.counts,
+        noise=_covariance(rows, table),
+        off=off,
+        beside=int(source[0, places[out[0]] + 1]) if len(out) else -1,
+    )
+
+
+def _positions(cells: Numeric) -> tuple[Floats, Floats]:
+    """Middle and half the width of each ordinary cell, in scores."""
+    low, high = cells.bounds
+    ends = np.array([(cell.low, cell.high) for cell in cells.intervals], dtype=np.float64)
+    scaled = (2 * ends - low - high) / (high - low or 1.0)  # one value alone has the score 0
+    return scaled.mean(axis=1), np.diff(scaled, axis=1)[:, 0] / 2
+
+
+def _most(row: Floats, table: Table) -> float:
+    """A sum over the records that is not negative, or a bit more if noise may have hidden it."""
+    if not row.any():
+        return 0.0
+    error = float(np.sqrt(_covariance(row[None], table)[0, 0]))
+    return max(float(row @ table.counts), 0.0) + _FIRMLY * error
+
+
+def _covariance(rows: Floats, table: Table) -> Floats:
+    """Of the noise in sums of counts, shape (k, k)."""
+    sources = table.sources or Sources(np.eye(len(table.variances)), table.variances)
+    mixed = rows @ sources.mix
+    return np.asarray((mixed * sources.variances) @ mixed.T)
+
+
+_RECENT = 32  # matrices that are kept: several kinds of questions are asked of the same columns
+_CENTRED = 0.01  # of the sum of scores over the states, which are rounded
+
+
+class MeasuredMoments:
+    """All that a release knows of second moments; what no question changes is worked out once.
+
+    Args:
+        measurements: of a release.
+        schema: of the release.
+        n: number of records, and the standard deviation of the noise in it.
+    """
+
+    def __init__(
+        self, measurements: Sequence[Measurement], schema: Schema, n: tuple[float, float]
+    ) -> None:
+        self._measurements, self._schema, self._n = measurements, schema, n
+        self._counts = NumberCounts(measurements, schema)
+        self._recent: dict[frozenset[str], MomentMatrix | None] = {}
+
+    @cached_property
+    def _sources(self) -> tuple[MomentSource, ...]:
+        products = (one for one in self._measurements if one.kind is Kind.PRODUCTS)
+        return tuple(MomentSource.of(one, self._schema) for one in products)
+
+    def matrix(self, columns: Sequence[str]) -> MomentMatrix | None:
+        """The second moments of some columns, from all that has them; None if there are none.
+
+        Those of the very records that have a value of each column are taken first; else those of
+        all.
+
+        Args:
+            columns: of the question.
+        """
+        asked, recent = frozenset(columns), dict(self._recent)
+        if asked not in recent:
+            recent[asked] = self._joined(columns)
+            kept = [*recent.items()][-_RECENT:]
+            self._recent = dict(kept)  # a whole new one, as another thread may ask as well
+        return recent[asked]
+
+    def _joined(self, columns: Sequence[str]) -> MomentMatrix | None:
+        matrix = joined_matrix(self._sources, self._schema, columns, self._n)
+        if matrix is None:
+            return None
+        return self._counts.put_to(refined(matrix, self._measurements, self._schema))
+
+
+def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
+    """The second moments of some columns, as `MeasuredMoments` has them.
+
+    Args:
+        release: that is asked.
+        columns: of the question.
+    """
+    return _moments(release).matrix(columns)
+
+
+@once
+def _moments(release: Release) -> MeasuredMoments:
+    about = float(release.manifest.n_rows), release.manifest.inference.rows_stddev
+    return MeasuredMoments(release.measurements, release.schema, about)
+
+
+def moments_of(
+    measurements: Sequence[Measurement],
+    schema: Schema,
+    columns: Sequence[str],
+    n: tuple[float, float],
+) -> MomentMatrix | None:
+    """The same, of measurements that no release has yet.
+
+    Args:
+        measurements: that were made.
+        schema: of the release.
+        columns: of the question.
+        n: number of records, and the standard deviation of the noise in it.
+    """
+    return MeasuredMoments(measurements, schema, n).matrix(columns)
+
+
+def refined(
+    matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
+) -> MomentMatrix:
+    """The matrix with sums of scores averaged with those that noisy tables have.
+
+    A full table over one or two columns tells sums and products of their scores as well, with noise
+    of its own: contrasts are orthogonal over its cells, so that it is independent. The mean by
+    precision has less. Cells that cannot occur have no noise, and are counted as if they had it. Of
+    records that must have a value of some columns, tables of all of these tell, by their cells with
+    such values.
+
+    Args:
+        matrix: second moments.
+        measurements: of the release.
+        schema: of the release.
+    """
+    numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
+    known, needed = set(matrix.scores.columns), set(matrix.scores.complete)
+    for table in measurements:
+        own = set(table.columns)
+        if not (needed <= own <= known and len(own) <= 2 and covers(table, table.columns)):
+            continue
+        if len(table.columns) == 1 and isinstance(schema.columns[table.columns[0]], NUMERIC):
+            continue  # `NumberCounts` has these
+        for entries, values, factors in _told_by_levels(matrix, table, schema):
+            noise = factors * table.stddev**2
+            improve(numbers, variances, entries.ravel(), values.ravel(), noise.ravel())
+    return replace(matrix, numbers=numbers, variances=variances)
+
+
+def _told_by_levels(
+    matrix: MomentMatrix, table: Measurement, schema: Schema
+) -> Iterator[tuple[Integers, Floats, Floats]]:
+    """Released numbers that a table tells as well: which, what it says, and its noise in them.
+
+    Noise is in variances of that in a cell. No cell tells a number, or what is out of domain. Where
+    the scores of a column are not centred, as indicators are not, the sums of the other column's
+    would share noise with the products, and are left to them.
+    """
+    scores, source = matrix.scores, matrix.basis.source
+    counts = np.asarray(table.counts, dtype=np.float64).reshape(schema.table(table.columns).sizes)
+    states, places = [], []
+    for axis, name in enumerate(table.columns):
+        column, own = schema.columns[name], np.array(scores.places(name), dtype=np.int64)
+        k = column.n_ordinary if name in scores.complete else column.size
+        values = scores.tables[name][:k]
+        told = ~np.isin(own, scores.numbers) & values.any(axis=0)
+        states.append(values[:, told] / UNIT)
+        places.append(own[told] + 1)
+        counts = counts.take(np.arange(k), axis=axis)
+    squares = [(state**2).sum(axis=0) for state in states]
+    if len(places) == 1:
+        yield source[0, places[0]], states[0].T @ counts, squares[0]
+        return
+    (left, right), (first, second), k_cells = states, places, counts.shape
+    yield source[np.ix_(first, second)], left.T @ counts @ right, np.outer(*squares)
+    if _is_centred(right):
+        yield source[0, first], left.T @ counts.sum(axis=1), k_cells[1] * squares[0]
+    if _is_centred(left):
+        yield source[0, second], right.T @ counts.sum(axis=0), k_cells[0] * squares[1]
+
+
+def _is_centred(states: Floats) -> bool:
+    return bool((np.abs(states.sum(axis=0)) < _CENTRED).all())

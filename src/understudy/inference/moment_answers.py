@@ -1,0 +1,265 @@
+"""A question to the second moments of a release: whether they have its answer, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from understudy._arrays import Floats
+from understudy.errors import InferenceError
+from understudy.inference import formulas
+from understudy.inference.combining import Pooled
+from understudy.inference.glm import ScoreIntervals, ScoreTests, score_model
+from understudy.inference.linear import (
+    Inverted,
+    absences,
+    affine_weights,
+    correlation,
+    least_squares,
+    moment_ratios,
+)
+from understudy.inference.measured_moments import matrix_of
+from understudy.inference.question import MODELS, RATIOS, Estimand
+from understudy.inference.records import Records
+from understudy.inference.regression_models import designs
+from understudy.inference.second_moments import MomentMatrix
+from understudy.release import Release
+from understudy.release.sets import first_parts
+from understudy.schema import NUMERIC, Schema
+
+RULE = "moments"
+MODEL_NOTES = {
+    "ols": "Standard errors hold whether variances are equal or not (sandwich).",
+    "logit": "Standard errors are those of the model (information matrix).",
+    "poisson": "Standard errors hold where the variance is not the mean.",
+}
+SMALL_NOTE = (
+    "Groups without numbers ({}) are too small under the privacy noise; merge them with others, or "
+    "declare this analysis when the release is made."
+)
+ENDS_NOTE = (
+    "Intervals come from tests of the score: longer on the side that is known less, and without an "
+    "end where too few records may have the outcome."
+)
+MISFIT_NOTE = (
+    "What second moments do not say of the predictors is taken from the synthetic records, and its "
+    "possible error is counted as noise."
+)
+HIDDEN_NOTE = (
+    "Intervals allow for whatever was not measured of the records that lack a value (bias_bound); "
+    "declared when the release is made, this analysis does without."
+)
+CELL_NOTE = (
+    "Sums of numbers are known from counts of cells too; intervals allow for wherever in its cell "
+    "a number lies (bias_bound)."
+)
+REASON = (
+    "second moments were measured of the values themselves, with known noise; sampling and noise "
+    "are both counted"
+)
+
+
+@dataclass(frozen=True)
+class MeasuredAnswer:
+    """An answer from what was measured, how many records are not in it, and why it is valid.
+
+    Attributes:
+        pooled: the estimates.
+        dropped: records without a value; noisy.
+        reason: why it is valid; that of second moments if it is not said.
+    """
+
+    pooled: Pooled
+    dropped: float
+    reason: str = REASON
+
+
+def moment_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
+    """The answer that second moments give; None where they have none.
+
+    Args:
+        estimand: the question.
+        release: that it is asked of.
+
+    Raises:
+        InferenceError: they have one, and it is lost in their noise.
+    """
+    matrix, schema = matrix_of(release, estimand.columns), release.schema
+    if matrix is None:
+        return None
+    # They lend the shape of what was not measured, and no number of records: a part will do.
+    tables = first_parts(release.tables)
+    complete = [Records.complete_of(table, schema, estimand.columns) for table in tables]
+    if not all(len(records.complete()) > 1 for records in complete):
+        return None
+    return answer_of(estimand, matrix, schema, complete)
+
+
+def answer_of(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    """The same, of a matrix.
+
+    Args:
+        estimand: the question, of columns that the matrix has.
+        matrix: second moments.
+        schema: of the release.
+        sets: complete records of each synthetic set, with the estimand's columns.
+
+    Raises:
+        InferenceError: the answer is lost in noise.
+    """
+    if estimand.kind in RATIOS:
+        return _ratios(estimand, matrix, schema, sets)
+    if estimand.kind in MODELS:
+        return _model(estimand, matrix, schema, sets)
+    if estimand.kind == "correlation":
+        return _correlation(estimand, matrix, schema, sets)
+    return None
+
+
+def _ratios(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    found = moment_ratios(estimand, matrix, schema, sets)
+    if found is None:
+        return _mean_of_several(estimand, matrix, schema, sets)
+    names = estimand.names(schema)
+    inverted = found.sizes, found.mixed, found.squared
+    notes = (SMALL_NOTE.format(found.small),) if found.small else ()
+    parts = found.noise, found.sampling
+    pooled = _pooled(names, found.estimate, parts, len(sets), inverted, *notes)
+    return MeasuredAnswer(_with_bias(pooled, found.bias, matrix), found.dropped)
+
+
+def _mean_of_several(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    """The mean of a function of several columns: the constant of a linear model of it alone."""
+    if estimand.kind != "mean" or estimand.groups or len(estimand.used) < 2:
+        return None
+    formula = f"{formulas.as_formula(estimand.expression)} ~ 1"
+    answer = _model(replace(estimand, kind="ols", formula=formula), matrix, schema, sets)
+    if answer is None:
+        return None
+    notes = tuple(note for note in answer.pooled.notes if note != MODEL_NOTES["ols"])
+    pooled = replace(answer.pooled, names=estimand.names(schema), notes=notes)
+    complete = matrix.among(absences(schema, estimand.columns, matrix), schema)
+    return MeasuredAnswer(pooled, matrix.n - complete.n)
+
+
+def _model(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
+    laid: list[tuple[tuple[str, ...], Floats]] = []
+
+    def terms(frame: pd.DataFrame) -> Floats:
+        both = formulas.matrices(estimand.formula, frame)
+        outcome = both.lhs.to_numpy(np.float64)[:, -1]
+        laid.append((tuple(both.rhs.columns), outcome))
+        return np.column_stack([outcome, both.rhs.to_numpy(np.float64)])
+
+    named = formulas.constants(estimand.formula)
+    weights = affine_weights(terms, estimand.columns, schema, matrix, named)
+    if weights is None:
+        return None
+    names, possible = laid[0]
+    if estimand.kind == "logit" and not np.isin(possible, (0.0, 1.0)).all():
+        return None
+    own = designs(estimand.kind, estimand.formula, [records.frame() for records in sets])
+    if own.names != names:
+        raise InferenceError(
+            "A level of a predictor is in no synthetic record; merge it with another."
+        )
+    if estimand.kind == "ols":
+        binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in own.pairs)
+        linear = least_squares(matrix, weights[1:], weights[0], own.pairs, binary=binary)
+        inverted = linear.denominator, linear.mixed, linear.squared
+        parts, note = (linear.noise, linear.sampling), MODEL_NOTES["ols"]
+        pooled = _pooled(names, linear.estimate, parts, len(sets), inverted, note)
+        return MeasuredAnswer(_with_bias(pooled, linear.bias, matrix), 0.0)
+    fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
+    noise, covariance = fit.noise + fit.misfit, fit.noise + fit.misfit + fit.sampling
+    scored = ScoreIntervals(
+        names=names,
+        estimate=fit.estimate,
+        covariance=covariance,
+        df=np.full(len(names), np.inf),
+        synthesis_share=_share(noise, covariance),
+        rule=RULE,
+        sets=len(sets),
+        notes=(MODEL_NOTES[estimand.kind], ENDS_NOTE, MISFIT_NOTE),
+        tests=ScoreTests(estimand.kind, fit),
+    )
+    return MeasuredAnswer(_with_bias(scored, fit.bias, matrix), 0.0)
+
+
+def _correlation(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
+    terms = formulas.split_terms(estimand.formula)
+
+    def values(frame: pd.DataFrame) -> Floats:
+        return np.column_stack([formulas.evaluate(term, frame) for term in terms])
+
+    named = formulas.constants(estimand.formula)
+    weights = affine_weights(values, estimand.columns, schema, matrix, named)
+    if weights is None or len(weights) != 2:
+        return None
+    pairs = [tuple(values(records.frame()).T) for records in sets]
+    found = correlation(matrix, weights[0], weights[1], [(x, y) for x, y in pairs])
+    names = (f"correlation of {terms[0]} and {terms[1]}",)
+    parts = np.array([[found.noise]]), np.array([[found.sampling]])
+    inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
+    pooled = _pooled(names, np.array([found.estimate]), parts, len(sets), inverted)
+    return MeasuredAnswer(_with_bias(pooled, np.array([found.bias]), matrix), 0.0)
+
+
+def _with_bias(pooled: Pooled, bias: Floats, matrix: MomentMatrix) -> Pooled:
+    """With a bound on what was not measured, and why it was not."""
+    if not bias.any():
+        return pooled
+    lacking = matrix.cases is not None and HIDDEN_NOTE
+    within = matrix.together is not None and matrix.together.off.size and CELL_NOTE
+    said = tuple(note for note in (lacking, within) if note)
+    return replace(pooled, bias=bias, notes=(*pooled.notes, *said))
+
+
+def _pooled(
+    names: tuple[str, ...],
+    estimate: Floats,
+    parts: tuple[Floats, Floats],
+    sets: int,
+    inverted: tuple[Floats, ...],
+    *notes: str,
+) -> Inverted:
+    """Estimates with both parts of their variance, and S, v_1 and v_2 of `Inverted`."""
+    noise, sampling = parts
+    covariance = noise + sampling
+    share = _share(noise, covariance)
+    df = np.full(len(names), np.inf)
+    denominator, mixed, squared = inverted
+    return Inverted(
+        *(names, estimate, covariance, df, share, RULE, sets, notes),
+        denominator=denominator,
+        mixed=mixed,
+        squared=squared,
+    )
+
+
+def _share(noise: Floats, covariance: Floats) -> Floats:
+    """Share of each variance that is noise."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.diag(noise) / np.diag(covariance))
+
+
+def is_numeric(estimand: Estimand, schema: Schema) -> bool:
+    """Whether numbers are asked about, which tables know within bins only."""
+    return estimand.kind not in RATIOS or any(
+        isinstance(schema.columns[name], NUMERIC) for name in estimand.used
+    )

@@ -1,1 +1,0 @@
-"""Answers from the released second moments of scores: linear models, correlations, group means."""

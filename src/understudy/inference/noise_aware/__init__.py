@@ -1,1 +1,0 @@
-"""Estimates from noisy counts themselves."""

@@ -1,0 +1,175 @@
+"""Unbiased noisy tables: released counts, marginals of them and averages, with known noise.
+
+A full table has noise of known variance in every allowed cell, independent between cells, and none
+in structural zeros. So has every marginal of it, with as many variances in a cell as there are
+allowed cells behind it. No library of statistics is loaded.
+
+Which measurements count every cell of some columns; loads no library of statistics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from understudy._arrays import Floats
+from understudy.release import Measurement
+from understudy.release.shape import Kind
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Numbers with independent noise that counts are weighted sums of.
+
+    Attributes:
+        mix: weight of each number in each cell, shape (cells, numbers).
+        variances: of the numbers, shape (numbers,).
+    """
+
+    mix: Floats
+    variances: Floats
+
+    def covariance(self, one: Floats, other: Floats) -> Floats:
+        """Covariance of weighted sums of cells; weights of shape (..., cells) → (...,)."""
+        return np.asarray(((one @ self.mix) * (other @ self.mix)) @ self.variances)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Unbiased counts with known noise.
+
+    Attributes:
+        counts: shape (..., cells).
+        variances: variance of the noise in each cell, shape (cells,), or that of the counts; 0 for
+            structural zeros.
+        sources: where the noise of different cells goes together; None where it is independent.
+    """
+
+    counts: Floats
+    variances: Floats
+    sources: Sources | None = None
+
+
+def marginal(
+    measurement: Measurement,
+    columns: Sequence[str],
+    schema: Schema,
+    *,
+    counts: Floats | None = None,
+) -> Table:
+    """A measured table, summed over the columns that are not asked for.
+
+    Args:
+        measurement: a full table that covers the columns.
+        columns: of the marginal, in the order of its cells (the last one runs fastest).
+        schema: the public schema.
+        counts: other counts of the same table, shape (..., cells of the table), for simulations.
+    """
+    domain = measurement.domain(schema)
+    axes = [measurement.columns.index(name) for name in columns]
+    if counts is None:
+        counts = np.zeros(domain.n_cells)
+        counts[measurement.codes] = measurement.counts
+    lead = counts.shape[:-1]
+    shaped = counts.reshape(-1, *domain.sizes)
+    allowed = domain.allowed_mask().astype(np.float64)
+    return Table(
+        counts=_sum_to(shaped, axes).reshape(*lead, -1),
+        variances=measurement.stddev**2 * _sum_to(allowed[None], axes).reshape(-1),
+    )
+
+
+def _sum_to(stacked: Floats, axes: list[int]) -> Floats:
+    """Sum over all but some axes, and put these in order; the leading axis stays."""
+    others = tuple(1 + j for j in range(stacked.ndim - 1) if j not in axes)
+    kept = sorted(axes)
+    summed = stacked.sum(axis=others)
+    return np.asarray(summed.transpose(0, *(1 + kept.index(axis) for axis in axes)))
+
+
+def pooled_table(tables: Sequence[Table]) -> Table:
+    """Average tables over the same cells, weighted by inverse variance.
+
+    Where a count is free of noise in some tables, these alone are averaged.
+    """
+    variances = np.stack([table.variances for table in tables])
+    exact = variances == 0
+    with np.errstate(divide="ignore"):
+        precise = np.where(exact.any(axis=0), exact, 1 / variances)
+    weights = precise / precise.sum(axis=0)
+    counts = sum(w * table.counts for w, table in zip(weights, tables, strict=True))
+    return Table(np.asarray(counts), (weights**2 * variances).sum(axis=0))
+
+
+MOST_CELLS = 2**20
+_CLEARLY = 4.0  # standard deviations
+
+
+def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
+    """Whether a measurement is an unbiased full table over at least these columns.
+
+    In the schema's own bins and states, and with noise that was not redrawn until it fell within
+    limits, which is not centred.
+    """
+    own, coarse = measurement.columns, (measurement.bins, measurement.groups)
+    return (
+        measurement.kind is Kind.TABLE
+        and all(name in own and not any(name in merged for merged in coarse) for name in columns)
+        and not measurement.family.is_truncated
+    )
+
+
+def covering(
+    measurements: Sequence[Measurement], columns: Sequence[str]
+) -> tuple[Measurement, ...]:
+    """The tables that count every cell of some columns, without those that lack records.
+
+    A table over more columns lacks the records that are out of domain in these. Where it clearly
+    lacks more than another one does, by the noisy numbers of them, it is left aside. The noise in
+    these numbers is independent of that in cells, so the choice says nothing of the errors there.
+
+    Args:
+        measurements: of a release.
+        columns: of a question.
+    """
+    found = tuple(one for one in measurements if covers(one, columns))
+
+    def lacks_more(one: Measurement, other: Measurement) -> bool:
+        return one.outside - other.outside > _CLEARLY * math.hypot(one.stddev, other.stddev)
+
+    return tuple(one for one in found if not any(lacks_more(one, other) for other in found))
+
+
+def line_of(measurements: Sequence[Measurement], name: str) -> Measurement | None:
+    """The number line of a column, from all that have its cells; None where none was measured.
+
+    Counts of the same cells, each with noise of its own, are averaged by precision. Lines of other
+    cells than the most exact one are left aside.
+
+    Args:
+        measurements: of a release.
+        name: of the column.
+    """
+    lines = [one for one in measurements if one.kind is Kind.LINE and one.columns == (name,)]
+    if not lines:
+        return None
+    best = min(lines, key=lambda line: line.stddev)
+    same = [line for line in lines if line.bins == best.bins]
+    if len(same) == 1 or not best.stddev:
+        return best
+    precision = np.array([line.stddev**-2 for line in same])
+    weights = precision / precision.sum()
+    tailed = next((line for line in same if not line.family.is_gaussian), best)
+    variance = float(1 / precision.sum())
+    scale = math.sqrt(variance / 2) if tailed.family.is_laplace else variance
+    return replace(
+        tailed,  # noise that is normal in part only is taken for what has the heavier tails
+        counts=weights @ np.stack([line.counts for line in same]),
+        outside=float(weights @ [line.outside for line in same]),
+        stddev=math.sqrt(variance),
+        scale=str(scale),
+    )

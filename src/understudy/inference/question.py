@@ -1,0 +1,644 @@
+"""What is asked for: the kind of an estimate and the columns it is about.
+
+Means, shares, cross-tabulations and totals have one form. Each record adds a value to one of k
+quantities, and belongs to one group: a ratio is the sum of the values of a quantity over the number
+of records in its group. `Estimand.scores` says this for records, be they those of a synthetic set
+or points that stand for the cells of a noisy table.
+
+Questions about derived columns, put as questions about the columns that they are computed from.
+
+A derived column was not measured. What a release knows of it is what it knows of the others, so a
+formula that names it is asked with its rule written out: `mean bmi` as the mean of
+`weight / height ** 2`, `proportion adult` as that of `age >= 18`, and `group == "old"` as the
+condition on the number or level behind it. The answer, and whether there is one, then follow from
+what was measured of these. It is one about the rule: numbers are not rounded or clipped.
+
+What has levels by a rule cannot be written out where its levels are groups of their own, to cross
+or to compare; such questions are refused with what to ask instead.
+
+Kinds of questions, which of them a release answers, and how wide the intervals will be.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+import numpy as np
+
+from understudy._arrays import Floats, Integers
+from understudy.errors import InferenceError, nearest
+from understudy.inference import formulas
+from understudy.inference.records import ABSENT, Records, is_binned, is_grouping, level_values
+from understudy.schema import NUMERIC, Boolean, Column, Schema
+from understudy.schema.base import Code, LevelMap
+from understudy.schema.derived import rule_text
+from understudy.schema.expressions import (
+    Expression,
+    level_state,
+    level_test,
+    python_tree,
+    times_as_places,
+)
+
+_PYTHON: Final = re.compile(
+    r"(\{[^{}]*\})|([A-Za-z_][\w.]*\()|(`[^`]*`|[A-Za-z_]\w*)|(.)", re.DOTALL
+)
+_OF_EXPRESSIONS: Final = ("mean", "quantile", "total", "proportion")
+
+
+def derived_in(formula: str, schema: Schema) -> tuple[str, ...]:
+    """Derived columns that a formula names, in the order of the release."""
+    if not schema.derived:
+        return ()
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", formula)
+    words = set(re.findall(r"`([^`]*)`", bare)) | set(re.findall(r"\w+", bare))
+    return tuple(name for name in schema.derived if name in words)
+
+
+def rule_notes(formula: str, schema: Schema) -> tuple[str, ...]:
+    """What an answer says of the derived columns that were asked for, a sentence each."""
+    said = []
+    for name in derived_in(formula, schema):
+        column = schema.derived[name]
+        before = ", before rounding and clipping" * isinstance(column, NUMERIC)
+        said.append(
+            f"{name} was not measured: it is computed by the rule {rule_text(column)}, and the "
+            f"answer is about that rule{before}."
+        )
+    return tuple(said)
+
+
+def written_out(kind: str, formula: str, schema: Schema) -> str:
+    """The formula with derived columns replaced by their rules, and texts of times by numbers.
+
+    Args:
+        kind: of the question; those of an expression, "x ~ groups", have no braces around it.
+        formula: as it was asked.
+        schema: of the release.
+
+    Raises:
+        InferenceError: a derived column with levels stands where no rule can be written; or a
+            column of numbers or times is compared with a text that is none.
+    """
+    try:
+        formula = times_as_places(formula, schema.stated)
+    except ValueError as error:
+        raise InferenceError(f"The formula {formula!r} {error}.") from None
+    if not derived_in(formula, schema):
+        return formula
+    if kind not in _OF_EXPRESSIONS:
+        if kind == "table":
+            refuse_derived(formula, schema)
+        return "".join(_formula(formula, schema))
+    left, tilde, right = formula.partition("~")
+    refuse_derived(right, schema)
+    bare = left.strip()
+    whole = bare[1:-1] if bare.startswith("{") and bare.endswith("}") else bare
+    return f"{_python(whole, schema)} {tilde}{right}".rstrip()
+
+
+def refuse_derived(formula: str, schema: Schema) -> None:
+    """Refuse derived columns where columns are taken as they are: by functions, and as groups.
+
+    Raises:
+        InferenceError: the formula names one.
+    """
+    for name in derived_in(formula, schema):
+        raise InferenceError(_refusal(name, schema))
+
+
+def _formula(text: str, schema: Schema) -> Iterator[str]:
+    """A formula piece by piece: what is in braces or in a call is an expression, a name a term."""
+    place = 0
+    while place < len(text):
+        match = _PYTHON.match(text, place)
+        assert match is not None
+        place = match.end()
+        braces, call, name, _ = match.groups()
+        if braces:
+            yield f"{{{_python(braces[1:-1], schema)}}}"
+        elif call:
+            place = _closing(text, place)
+            yield _python(text[match.start() : place], schema)
+        elif name and name.strip("`") in schema.derived:
+            yield f"{{{_python(name, schema)}}}"
+        else:
+            yield match.group()
+
+
+def _closing(text: str, place: int) -> int:
+    """The place behind the parenthesis that closes one."""
+    depth = 1
+    while depth and place < len(text):
+        depth += {"(": 1, ")": -1}.get(text[place], 0)
+        place += 1
+    return place
+
+
+def _python(code: str, schema: Schema) -> str:
+    """An expression with the rules written out; as it is where it cannot be read, or names none."""
+    if not derived_in(code, schema):
+        return code
+    try:
+        tree, quoted = python_tree(code.strip())
+    except (SyntaxError, ValueError):
+        return code
+    columns = {name: f"`{name}`" for name in schema.declared if not name.isidentifier()}
+    stand_ins = {shown: f"_quoted_{k}_" for k, shown in enumerate(columns.values())}
+    body = _WrittenOut(schema, quoted, {n: stand_ins[s] for n, s in columns.items()}).visit(
+        tree.body
+    )
+    text = ast.unparse(body)
+    for shown, name in stand_ins.items():
+        text = text.replace(name, shown)
+    return text
+
+
+class _WrittenOut(ast.NodeTransformer):
+    """Replaces derived columns by their rules, and names with spaces by stand-ins.
+
+    Args:
+        schema: of the release.
+        quoted: column of each stand-in of the formula that was read.
+        stand_ins: stand-in of each column whose name is no word.
+    """
+
+    def __init__(
+        self, schema: Schema, quoted: Mapping[str, str], stand_ins: Mapping[str, str]
+    ) -> None:
+        self._schema, self._quoted, self._stand_ins = schema, quoted, stand_ins
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        called = [self.visit(arg) for arg in node.args]
+        return ast.Call(node.func, called, [self.visit(word) for word in node.keywords])
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        name = self._quoted.get(node.id, node.id)
+        column = self._schema.derived.get(name)
+        if column is None:
+            return ast.Name(self._stand_ins.get(name, name), ast.Load())
+        if isinstance(column.derived, LevelMap) or Expression.read(column.derived or "").cuts:
+            raise InferenceError(_refusal(name, self._schema))
+        return self._rule(column)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        test = level_test(node)
+        name = "" if test is None else self._quoted.get(test[0], test[0])
+        column = self._schema.derived.get(name)
+        if test is None or column is None:
+            return self.generic_visit(node)
+        try:
+            condition = self._condition(name, column, test[1])
+        except ValueError as error:
+            raise InferenceError(f"The formula {error}.") from None
+        if condition is None:
+            return self.generic_visit(node)
+        if isinstance(node.ops[0], ast.NotEq):
+            return ast.Compare(condition, [ast.Eq()], [ast.Constant(value=False)])
+        return condition
+
+    def _condition(self, name: str, column: Column, value: Code) -> ast.expr | None:
+        """When a derived column has a level; None for a number."""
+        rule = column.derived
+        if isinstance(rule, LevelMap):
+            labels = column.labels
+            wanted = rule.levels.get(labels[level_state(name, column, value)], ())
+            return _any([_test(rule.of, ast.Eq(), level) for level in wanted], self)
+        expression = Expression.read(rule or "")
+        if not expression.cuts:
+            return None
+        state = level_state(name, column, value)
+        number = cast(ast.Call, expression.tree).args[0]
+        inner = self.visit(number)
+        ends = [
+            ast.Compare(inner, [op], [ast.Constant(value=cut)])
+            for op, cut in (
+                *([(ast.GtE(), expression.cuts[state - 1])] if state > 0 else []),
+                *([(ast.Lt(), expression.cuts[state])] if state < len(expression.cuts) else []),
+            )
+        ]
+        return ends[0] if len(ends) == 1 else ast.BinOp(ends[0], ast.BitAnd(), ends[1])
+
+    def _rule(self, column: Column) -> ast.AST:
+        assert isinstance(column.derived, str)
+        rule: ast.AST = self.visit(Expression.read(column.derived).tree)
+        return rule
+
+
+def _test(name: str, comparison: ast.cmpop, value: Code) -> ast.expr:
+    return ast.Compare(ast.Name(name, ast.Load()), [comparison], [ast.Constant(value=value)])  # type: ignore[arg-type]
+
+
+def _any(tests: Sequence[ast.expr], visitor: ast.NodeTransformer) -> ast.expr:
+    whole: ast.expr = visitor.visit(tests[0])
+    for test in tests[1:]:
+        whole = ast.BinOp(whole, ast.BitOr(), visitor.visit(test))
+    return whole
+
+
+def _refusal(name: str, schema: Schema) -> str:
+    column = schema.derived[name]
+    example = "" if isinstance(column, Boolean) else _example(name, column)
+    return (
+        f"The column {name!r} is derived by the rule {rule_text(column)}, and was not measured, so "
+        f"this cannot be asked of it; ask about the columns of the rule{example}."
+    )
+
+
+def _example(name: str, column: Column) -> str:
+    shown = name if name.isidentifier() else f"`{name}`"
+    if isinstance(column, NUMERIC):
+        return ""
+    return f", or for the share of one level, proportion of {shown} == {column.levels[0]!r}"
+
+
+SHARES: Final = ("proportion", "table")
+RATIOS: Final = ("mean", *SHARES)
+MODELS: Final = ("ols", "logit", "poisson")
+TWO_WAY: Final = ("odds-ratio", "independence")
+OF_GROUPS: Final = ("standardised-difference", "ratio")
+BOUNDED: Final = (*RATIOS, "total", "quantile")
+"""Kinds whose answers a few records change by a bounded amount: each adds the value of one
+expression, or counts as one of a level."""
+KINDS: Final = (*RATIOS, "total", "quantile", "correlation", *TWO_WAY, *OF_GROUPS, *MODELS)
+MOST_QUANTITIES = 1_000
+_COUNTS: Final = "a noisy table of both columns, or second moments of their levels"
+_SUMS: Final = "second moments of the outcome and the levels of the group, or a table of each value"
+_TWO_TERMS: Final = {
+    "correlation": ("a correlation", "released second moments of both columns", "income + age"),
+    "odds-ratio": ("an odds ratio", _COUNTS, "works + sex"),
+    "independence": ("a test of independence", _COUNTS, "region + works"),
+    "standardised-difference": ("a standardised difference", _SUMS, "income ~ sex"),
+    "ratio": ("a ratio of means", _SUMS, "income ~ sex"),
+}
+MEASURED_ONLY: Final = {
+    kind: f"{name} is answered from {what}, and this release has none of them"
+    for kind, (name, what, _) in _TWO_TERMS.items()
+}
+"""Kinds that no rule of sets answers, and what is said where a release has no measurement."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What each record adds to which quantity.
+
+    Attributes:
+        names: of the k quantities.
+        group_of: group of each quantity, shape (k,).
+        quantity: quantity that each record adds to, `ABSENT` for a record with an absent value,
+            shape (n,).
+        value: what it adds, shape (n,); 0 for a record with an absent value.
+    """
+
+    names: tuple[str, ...]
+    group_of: Integers
+    quantity: Integers
+    value: Floats
+
+
+@dataclass(frozen=True)
+class Estimand:
+    """A question to a release.
+
+    Attributes:
+        kind: one of `KINDS`.
+        formula: as it was written.
+        columns: every column that it names, in the order of the schema.
+        expression: number or condition whose mean, total or quantile is asked for; "" for none.
+        levels: columns whose levels (bins, for numeric columns) are the quantities.
+        groups: columns whose levels are the groups.
+        probability: of a quantile.
+    """
+
+    kind: str
+    formula: str
+    columns: tuple[str, ...]
+    expression: str = ""
+    levels: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    probability: float = 0.5
+
+    def scores(self, records: Records) -> Scores:
+        """What each record adds to which quantity.
+
+        Args:
+            records: with all `columns` of the estimand.
+
+        Raises:
+            InferenceError: the expression cannot be computed.
+        """
+        complete = records.complete()
+        n = len(complete)
+        group = _crossed(records, self.groups, n)
+        level = _crossed(records, self.levels, n)
+        schema = records.schema
+        n_levels = _n_ordinary(schema, self.levels)
+        value = np.zeros(n)
+        value[complete] = self._values(records.take(complete)) if complete.any() else 0.0
+        return Scores(
+            names=self.names(schema),
+            group_of=np.repeat(np.arange(_n_ordinary(schema, self.groups)), n_levels),
+            quantity=np.where(complete, group * n_levels + level, ABSENT),
+            value=value,
+        )
+
+    def names(self, schema: Schema) -> tuple[str, ...]:
+        """Names of the quantities of `scores`: the levels of a group run fastest."""
+        levels = _labels(schema, self.levels) if self.levels else [self._what()]
+        groups = _labels(schema, self.groups) if self.groups else [""]
+        return tuple(
+            f"{level} | {group}" if group else level for group in groups for level in levels
+        )
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Columns of the expression."""
+        if not self.expression:
+            return ()
+        return formulas.columns_of(formulas.as_formula(self.expression), self.columns)
+
+    def _what(self) -> str:
+        if self.kind == "quantile":
+            return f"{100 * self.probability:g} % quantile of {self.expression}"
+        return self.expression
+
+    def _values(self, records: Records) -> Floats:
+        if not self.expression:
+            return np.ones(int(records.complete().sum()))
+        if self.expression in records.numbers:  # a column alone needs no formula
+            values = records.numbers[self.expression]
+        else:
+            values = formulas.evaluate(self.expression, records.frame())
+        if self.kind in SHARES and not np.isin(values, (0.0, 1.0)).all():
+            raise InferenceError(
+                f"A proportion needs a column or a condition that is true or false, and "
+                f"{self.expression!r} has other values; write such as 'income > 0', or take the "
+                "kind mean."
+            )
+        return values
+
+
+def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) -> Estimand:
+    """Read a question to a release.
+
+    Args:
+        kind: one of `KINDS`.
+        formula: for mean, quantile and total an expression, `log(income + 1)`, or one by groups,
+            `income ~ sex + region`; for proportion a column or a condition, also by groups; for
+            table the columns to cross, `sex + region`; for models a formula.
+        schema: the release's schema.
+        probability: of a quantile, in (0, 1).
+
+    Raises:
+        InferenceError: unknown kind or name, a formula that cannot be read, or one that does not
+            fit the kind.
+    """
+    if kind not in KINDS:
+        raise InferenceError(
+            f"Expected a kind among {', '.join(KINDS)}, got {kind!r}.{_meant(str(kind))}"
+        )
+    if not 0 < probability < 1:
+        raise InferenceError(f"Expected a probability between 0 and 1, got {probability!r}.")
+    read = _model if kind in MODELS else _of_two if kind in MEASURED_ONLY else _linear
+    estimand = read(kind, written_out(kind, formula, schema), schema)
+    if not estimand.columns:
+        raise InferenceError(f"The formula {formula!r} names no column of the release.")
+    return Estimand(**{**vars(estimand), "probability": probability})
+
+
+_SYNONYMS: Final = {
+    "quantile": "percentile percentiles quartile quartiles decile deciles",
+    "mean": "average avg",
+    "proportion": "share shares percentage percent fraction frequency prevalence rate",
+    "table": "crosstab crosstabs tabulate tabulation counts count contingency",
+    "total": "sum",
+    "correlation": "cor corr pearson",
+    "independence": "chisq chi2 chi-squared",
+    "odds-ratio": "or oddsratio",
+    "standardised-difference": "smd cohens-d cohen standardized-difference",
+    "ols": "lm linear regression linear-regression",
+    "logit": "logistic logistic-regression glm binomial",
+}
+"""Kinds, each with other words for it, whose spelling may be near another kind's."""
+
+
+def _meant(kind: str) -> str:
+    """What somebody has meant who asked for a kind that there is not, as a sentence; or ""."""
+    word = kind.strip().casefold().replace("_", "-").replace(" ", "-")
+    if word.startswith("median"):
+        return " Take 'quantile': its probability is 0.5 by default, which is the median."
+    close = next((one for one, words in _SYNONYMS.items() if word in words.split()), None)
+    close = close or nearest(kind, KINDS)
+    return f" Did you mean {close!r}?" if close else ""
+
+
+def _model(kind: str, formula: str, schema: Schema) -> Estimand:
+    left, tilde, right = formula.partition("~")
+    if not (left.strip() and tilde and right.strip()):
+        raise InferenceError(
+            f"The kind {kind} needs an outcome and predictors, such as 'income ~ age + C(region)'; "
+            f"got {formula!r}."
+        )
+    columns = formulas.columns_of(formula, schema.names)
+    _require_levels(formula, schema)
+    outcome = left.strip().strip("`")
+    if outcome in schema.columns:
+        _require_outcome(kind, outcome, schema)
+        if formulas.has_predictor(formula, outcome):
+            raise InferenceError(
+                f"The outcome {outcome!r} is among its own predictors, and would be predicted "
+                "perfectly; leave it out there."
+            )
+    return Estimand(kind, formula, columns)
+
+
+def _of_two(kind: str, formula: str, schema: Schema) -> Estimand:
+    """Of "x + y", or "y ~ group"; a number is no group, and one with levels no number."""
+    groups, numbers = group_terms(kind, formula)
+    columns = formulas.columns_of(formula, schema.names)
+    _require_levels(formula, schema)
+    for term in numbers:
+        if term.strip("`") in schema.columns and is_grouping(schema.columns[term.strip("`")]):
+            raise InferenceError(formulas.no_number(term))
+    for term in groups:
+        column = schema.columns.get(term.strip("`"))
+        many = column is not None and (is_binned(column) or column.n_ordinary != 2)
+        if many and kind != "independence":
+            raise InferenceError(formulas.not_two(term))
+    named = [set(formulas.columns_of(formulas.as_formula(t), columns)) for t in (*groups, *numbers)]
+    if kind != "correlation" and named[0] & named[1]:
+        raise InferenceError(f"Both sides of {formula!r} are about {min(named[0] & named[1])!r}.")
+    return Estimand(kind, formula, columns)
+
+
+def group_terms(kind: str, formula: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The groups, and the numbers, that a kind of `MEASURED_ONLY` is about.
+
+    Raises:
+        InferenceError: the formula has not two terms.
+    """
+    left, right = formulas.split_groups(formula) if kind in OF_GROUPS else ("", formula)
+    terms = formulas.split_terms(right) if right and "~" not in right else ()
+    if len(terms) != 2 - bool(left):
+        name, _, example = _TWO_TERMS[kind]
+        raise InferenceError(
+            f"{name.capitalize()} needs two columns, such as '{example}'; got {formula!r}."
+        )
+    if left:
+        return terms, (left,)
+    return ((), terms) if kind == "correlation" else (terms, ())
+
+
+def _require_outcome(kind: str, name: str, schema: Schema) -> None:
+    """Refuse a column that no release could make an outcome, before a better release is advised."""
+    column = schema.columns[name]
+    two = kind == "logit" and column.n_ordinary <= 2
+    if is_grouping(column) and not two:
+        raise InferenceError(formulas.not_an_outcome(kind))
+
+
+def _require_levels(formula: str, schema: Schema) -> None:
+    """Refuse a comparison with a level that a column does not have: it is false for everybody."""
+    for name, value in formulas.comparisons(formula):
+        column = schema.columns.get(name)
+        if column is None or isinstance(column, NUMERIC):
+            continue
+        levels = level_values(column)
+        if value not in levels:
+            shown = ", ".join(map(repr, levels[:12])) + (", …" if len(levels) > 12 else "")
+            raise InferenceError(
+                f"The column {name!r} has no level {value!r}; its levels are {shown}."
+            )
+
+
+def _linear(kind: str, formula: str, schema: Schema) -> Estimand:
+    if kind == "table":
+        levels = formulas.crossed(formula, schema.names)
+        estimand = Estimand(kind, formula, _ordered(levels, schema), levels=levels)
+    else:
+        estimand = _by_groups(kind, formula, schema)
+    if _n_ordinary(schema, (*estimand.groups, *estimand.levels)) > MOST_QUANTITIES:
+        raise InferenceError(
+            f"The formula {formula!r} asks for more than {MOST_QUANTITIES:,} numbers; cross fewer "
+            "columns."
+        )
+    return estimand
+
+
+def _by_groups(kind: str, formula: str, schema: Schema) -> Estimand:
+    expression, right = formulas.split_groups(formula)
+    groups = formulas.crossed(right, schema.names) if right else ()
+    plain = expression.strip("`")
+    if plain in schema.columns and _shown_by_level(kind, plain, schema):
+        columns = _ordered((plain, *groups), schema)
+        return Estimand(kind, formula, columns, levels=(plain,), groups=groups)
+    if plain in schema.columns and is_grouping(schema.columns[plain]):
+        raise InferenceError(formulas.no_number(plain))
+    named = formulas.columns_of(formulas.as_formula(expression), schema.names)
+    _require_levels(formulas.as_formula(expression), schema)
+    columns = _ordered((*named, *groups), schema)
+    return Estimand(kind, formula, columns, expression=expression, groups=groups)
+
+
+def _shown_by_level(kind: str, name: str, schema: Schema) -> bool:
+    """Shares of every column, and totals of one with levels, are given level by level."""
+    return kind == "proportion" or (
+        kind == "total" and not isinstance(schema.columns[name], NUMERIC)
+    )
+
+
+def _ordered(names: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
+    return tuple(name for name in schema.names if name in names)
+
+
+def _n_ordinary(schema: Schema, columns: tuple[str, ...]) -> int:
+    n = 1
+    for name in columns:
+        n *= schema.columns[name].n_ordinary
+    return n
+
+
+def _labels(schema: Schema, columns: tuple[str, ...]) -> list[str]:
+    labels = [""]
+    for name in columns:
+        column = schema.columns[name]
+        parts = [f"{name}[{label}]" for label in column.labels[: column.n_ordinary]]
+        labels = [f"{before}:{part}" if before else part for before in labels for part in parts]
+    return labels
+
+
+def _crossed(records: Records, columns: tuple[str, ...], n: int) -> Integers:
+    """Cell of each record in the crossing of some columns; meaningless if a state is absent."""
+    cells = np.zeros(n, dtype=np.int64)
+    for name in columns:
+        cells = cells * records.schema.columns[name].n_ordinary + records.states[name]
+    return cells
+
+
+@dataclass(frozen=True)
+class Answerable:
+    """Questions of one kind about single columns, or pairs of them.
+
+    Attributes:
+        widths: half-width of the 95 % interval of each that is answered, by columns.
+        lost: those that second moments were measured of, but whose groups or predictors would be
+            lost in the noise.
+    """
+
+    widths: dict[tuple[str, ...], float]
+    lost: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def ends(self) -> tuple[float, float] | None:
+        """The least and the greatest known width; None if there is none."""
+        known = [width for width in self.widths.values() if math.isfinite(width)]
+        return (min(known), max(known)) if known else None
+
+
+@dataclass(frozen=True)
+class QuestionKind:
+    """Questions of a kind, and how many of them a release answers.
+
+    Attributes:
+        question: in words.
+        kind: as `analyze` takes it.
+        between: what stands between two columns in its formula.
+        what: it is about, "columns" or "pairs".
+        possible: how many there are.
+        found: those that are answered.
+        unit: of the widths: "%", "% of the range", or words after a number.
+    """
+
+    question: str
+    kind: str
+    between: str
+    what: str
+    possible: int
+    found: Answerable
+    unit: str
+
+    @property
+    def width(self) -> str:
+        """Least and greatest expected half-width; "" where none is known."""
+        if self.found.ends is None:
+            return ""
+        scale = 100 if self.unit.startswith("%") else 1
+        low, high = (_shown(scale * end) for end in self.found.ends)
+        return f"± {low if low == high else f'{low} to {high}'} {self.unit}".rstrip()
+
+
+def _shown(width: float) -> str:
+    """To two digits, and never as a power of ten where it is large."""
+    return f"{width:.2g}" if width < 99.5 else f"{width:,.0f}"
+
+
+def answerable(
+    found: dict[tuple[str, ...], float | None], lost: Iterable[tuple[str, ...]] = ()
+) -> Answerable:
+    """Questions with a width, and those that are lost; None stands for no answer."""
+    return Answerable({key: x for key, x in found.items() if x is not None}, tuple(lost))

@@ -1,0 +1,585 @@
+"""What two groups have of a number: records, their sum, and squares; noisy, or as shown.
+
+χ² tests of independence on noisy counts, and how far each cell is from what it asks for.
+
+With margins p̂, q̂ of the counts Ŷ, D = Ŷ − n̂p̂q̂' = (I − p̂1')Ŷ(I − q̂1')' is what each cell has
+beyond independence. If the traits are independent, D is the same linear map J of the errors of the
+counts, to first order, and those have the covariance diag(λ) + V: by sampling, λ = n̂p̂q̂' (the part
+of a fixed n falls out, as Jλ = 0), and by noise. So
+
+    X² = D'(J(diag(λ) + V)J')⁺D is χ² with as many degrees of freedom as the rank, (r−1)(c−1).
+
+Without noise it is Pearson's statistic. The rank is less where a level has neither records nor
+noise. λ rests on margins alone, which have many records where cells have few. Noise with the tails
+of a Laplace law makes X² vary more: by Σ A²κ, A the diagonal of J'(…)⁺J and κ the fourth cumulants.
+Then X²/a is compared with χ² on df/a, which has the same mean and variance (Satterthwaite's way).
+
+The excess shares D/n̂ have intervals too, with the covariance of the counts as they are, since they
+are of interest where independence fails; a cell counts as one of 3.84 records at least, as for
+shares (`understudy.inference.contributions.edge_variance`). A measure such as Cramér's V
+is left out: at 0 it lies on the edge of what is possible, and no interval of it is known to hold
+under noise.
+
+Sources: Pearson (1900); Rao & Scott (1981), "The Analysis of Categorical Data From Complex Sample
+Surveys", JASA 76, 221-230, for quadratic forms in counts whose covariance is not multinomial;
+Satterthwaite (1946), Biometrics 2, 110-114;
+Gaboardi, Lim, Rogers & Vadhan (2016), "Differentially Private Chi-Squared Hypothesis Testing",
+ICML, and Kifer & Rogers (2017), "A New Class of Private Chi-Square Hypothesis Tests", AISTATS, for
+noise in that covariance.
+
+Noisy counts of the classes of two traits, crossed: from full tables, or from second moments.
+
+Only records with a value of both count. A table has independent noise in each cell that is not
+forbidden; a product of two indicators is a count as well, with the noise of the released numbers
+that it is the sum of. Moments have normal noise, tables may have that of a Laplace law. Where a
+release has both, that with less noise is taken.
+
+Traits of a record: the levels of a column, or the values of an expression, as states tell them.
+
+An expression such as `income > 25000` has one value in each state of its columns, or it is not told
+by them: bins that have numbers on both sides of 25000 do not say who has more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import chdtrc, chdtri
+
+from understudy._arrays import Floats, Integers
+from understudy.errors import InferenceError
+from understudy.inference import formulas
+from understudy.inference.bin_bias import end_scores
+from understudy.inference.combining import Pooled
+from understudy.inference.contributions import cell_scores
+from understudy.inference.linear import require_firm
+from understudy.inference.measured_moments import matrix_of
+from understudy.inference.moment_answers import REASON
+from understudy.inference.moment_answers import RULE as MOMENTS
+from understudy.inference.noisy_tables import covering, marginal, pooled_table
+from understudy.inference.question import Estimand
+from understudy.inference.records import ABSENT, Records, is_binned
+from understudy.inference.rules import COUNTS_REASON, Facts
+from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
+from understudy.release import Release
+from understudy.schema import NUMERIC, Schema
+
+
+class UntoldError(InferenceError):
+    """An expression that states do not tell."""
+
+
+@dataclass(frozen=True)
+class Trait:
+    """What divides records into k classes.
+
+    Attributes:
+        text: as it was written.
+        columns: that it uses, in the order of the schema.
+        labels: of the classes.
+        class_of: class of each combination of states of the columns, the last column fastest;
+            `ABSENT` where one has no value.
+        values: numbers of the classes, shape (k,); their places where levels are no numbers.
+    """
+
+    text: str
+    columns: tuple[str, ...]
+    labels: tuple[str, ...]
+    class_of: Integers
+    values: Floats
+
+    @classmethod
+    def of_levels(cls, name: str, schema: Schema) -> Trait:
+        """The levels of a column; of one of numbers, its bins."""
+        column = schema.columns[name]
+        k = column.n_ordinary
+        labels = tuple(f"{name}[{label}]" for label in column.labels[:k])
+        places = np.arange(column.size)
+        return cls(name, (name,), labels, np.where(places < k, places, ABSENT), np.arange(float(k)))
+
+    @classmethod
+    def of_values(cls, text: str, schema: Schema) -> Trait:
+        """The values of an expression.
+
+        Raises:
+            UntoldError: states do not tell them.
+            InferenceError: the expression cannot be computed.
+        """
+        columns = formulas.columns_of(formulas.as_formula(text), schema.names)
+        asked = Estimand("mean", text, columns, expression=text)
+        scores = cell_scores(asked, schema)
+        if end_scores(asked, schema, scores) is not None:
+            raise UntoldError(
+                f"The bins of {', '.join(columns)} do not tell the values of {text!r}: some bin "
+                f"has numbers with several. {_edges(text, columns, schema)}"
+            )
+        present = scores.quantity != ABSENT
+        values, place = np.unique(scores.value[present], return_inverse=True)
+        class_of = np.full(len(present), ABSENT)
+        class_of[present] = place
+        truth = np.isin(values, (0.0, 1.0)).all()
+        shown = [("false", "true")[int(v)] if truth else f"{v:g}" for v in values]
+        return cls(text, columns, tuple(f"{text}[{name}]" for name in shown), class_of, values)
+
+    @classmethod
+    def of(cls, text: str, schema: Schema) -> Trait:
+        """Both levels of a column that has two, or whether a condition holds.
+
+        Raises:
+            UntoldError: states do not tell whether it holds.
+            InferenceError: no condition that holds for some and not for others.
+        """
+        plain = text.strip("`")
+        if plain in schema.columns:
+            return cls.of_levels(plain, schema)
+        trait = cls.of_values(text, schema)
+        if tuple(trait.values) != (0.0, 1.0):
+            raise InferenceError(
+                f"Expected a column, or a condition that is true for some and false for others, "
+                f"got {text!r}."
+            )
+        return trait
+
+    def within(self, columns: Sequence[str], schema: Schema) -> Integers:
+        """Class of each cell of a table over more columns, in the order of the schema."""
+        sizes = [schema.columns[name].size for name in columns]
+        own = np.arange(len(self.class_of)).reshape([schema.columns[n].size for n in self.columns])
+        axes = tuple(j for j, name in enumerate(columns) if name not in self.columns)
+        places = np.broadcast_to(np.expand_dims(own, axes), sizes).reshape(-1)
+        return self.class_of[places]
+
+    def of_records(self, records: Records) -> Integers:
+        """Class of each of some complete records, shape (n,)."""
+        place = np.zeros(len(records.complete()), dtype=np.int64)
+        for name in self.columns:
+            place = place * records.schema.columns[name].size + records.states[name]
+        return self.class_of[place]
+
+
+def _edges(text: str, columns: Sequence[str], schema: Schema) -> str:
+    """A condition that bins do tell, near the numbers that the expression names."""
+    name = next(name for name in columns if is_binned(schema.columns[name]))
+    column = schema.columns[name]
+    assert isinstance(column, NUMERIC)
+    lows = [interval.low for interval in column.intervals if not interval.spike]
+    named = formulas.constants(formulas.as_formula(text)) or (sum(column.bounds) / 2,)
+    near = min(lows, key=lambda low: min(abs(low - number) for number in named))
+    return (
+        f"One begins at {near:.12g}: take a condition such as {name} >= {near:.12g}, or a schema "
+        "whose bins begin where yours needs them."
+    )
+
+
+MOST_CELLS_CROSSED = 400
+_LAPLACE_KURTOSIS = 3.0  # beyond that of a normal law
+
+
+@dataclass(frozen=True)
+class NoisyCells:
+    """Counts of r × c cells.
+
+    Attributes:
+        counts: shape (r, c).
+        noise: covariance of the noise in them, the second trait fastest, shape (r·c, r·c).
+        fourth: fourth cumulants of the noise, 0 where it is normal, shape (r, c).
+        dropped: records without a value of both traits; noisy.
+        rule: what answers.
+        reason: why it is valid.
+        sources: tables behind the counts.
+    """
+
+    counts: Floats
+    noise: Floats
+    fourth: Floats
+    dropped: float
+    rule: str
+    reason: str
+    sources: int
+
+    @property
+    def variances(self) -> Floats:
+        """Of independent noise that is no less in any sum of cells, shape (r, c).
+
+        Their own where cells share no released number. Else the rows of absolute covariances,
+        summed: what that adds to the covariance is diagonally dominant.
+        """
+        return np.asarray(np.abs(self.noise).sum(axis=1)).reshape(self.counts.shape)
+
+
+def noisy_cells(traits: Sequence[Trait], release: Release, facts: Facts) -> NoisyCells | None:
+    """The counts with the least noise that a release has; None where it has none.
+
+    Args:
+        traits: two, of columns of their own.
+        release: that is asked.
+        facts: of the question.
+    """
+    matrix = matrix_of(release, _columns(traits, release.schema))
+    by_moments = None if matrix is None else moment_cells(traits, matrix, release.schema)
+    by_tables = table_cells(traits, release) if facts.full else None
+    found = [cells for cells in (by_tables, by_moments) if cells is not None]
+    return min(found, key=lambda cells: np.trace(cells.noise), default=None)
+
+
+def require_few(traits: Sequence[Trait]) -> None:
+    """Refuse traits with very many cells.
+
+    Raises:
+        InferenceError: there are more than `MOST_CELLS_CROSSED`.
+    """
+    n_cells = len(traits[0].labels) * len(traits[1].labels)
+    if n_cells > MOST_CELLS_CROSSED:
+        raise InferenceError(
+            f"{traits[0].text} and {traits[1].text} have {n_cells:,} cells, more than "
+            f"{MOST_CELLS_CROSSED}; take coarser levels, or conditions."
+        )
+
+
+def require_possible(traits: Sequence[Trait], schema: Schema) -> None:
+    """Refuse traits that cannot be crossed freely.
+
+    Raises:
+        InferenceError: the schema forbids a cell.
+    """
+    columns = _columns(traits, schema)
+    allowed = schema.table(columns).allowed_mask().reshape(-1)
+    possible = _by_class(allowed.astype(np.float64), traits, columns, schema) > 0
+    if not possible.all():
+        row, column = np.argwhere(~possible)[0]
+        raise InferenceError(
+            f"The schema forbids {traits[0].labels[row]} together with {traits[1].labels[column]}, "
+            "so the two are not independent, and their odds ratio is 0 or infinite, by declaration."
+        )
+
+
+def table_cells(traits: Sequence[Trait], release: Release) -> NoisyCells | None:
+    """The counts of full noisy tables, averaged by precision; None where none has the columns."""
+    schema = release.schema
+    columns = _columns(traits, schema)
+    used = covering(release.measurements, columns)
+    if not used:
+        return None
+    tables = [marginal(measured, columns, schema) for measured in used]
+    table = pooled_table(tables)
+    fourth = np.zeros_like(table.variances)
+    for measured, own in zip(used, tables, strict=True):
+        if not measured.family.is_gaussian:
+            weights = table.variances / np.where(own.variances > 0, own.variances, 1.0)
+            fourth += weights**4 * _LAPLACE_KURTOSIS * measured.stddev**2 * own.variances
+    counts, variances, cumulants = (
+        _by_class(each, traits, columns, schema) for each in (table.counts, table.variances, fourth)
+    )
+    return NoisyCells(
+        counts=counts,
+        noise=np.diag(variances.reshape(-1)),
+        fourth=cumulants,
+        dropped=float(table.counts.sum() - counts.sum()),
+        rule="noise-aware",
+        reason=COUNTS_REASON,
+        sources=len(used),
+    )
+
+
+def moment_cells(
+    traits: Sequence[Trait], matrix: MomentMatrix, schema: Schema
+) -> NoisyCells | None:
+    """The counts of second moments; None where a trait is not one of the levels of one column."""
+    rows = [class_weights(trait, matrix, schema) for trait in traits]
+    left, right = rows
+    if left is None or right is None:
+        return None
+    counts = matrix.form(left, right)
+    products = left[:, None, :, None] * right[None, :, None, :]
+    noise = matrix.noise_covariance(products.reshape(-1, left.shape[1], right.shape[1]))
+    dropped = float(matrix.n - counts.sum())
+    return NoisyCells(counts, noise, np.zeros_like(counts), dropped, MOMENTS, REASON, 1)
+
+
+def class_weights(trait: Trait, matrix: MomentMatrix, schema: Schema) -> Floats | None:
+    """Weights of the scores in the indicator of each class, shape (k, s + 1).
+
+    None for a trait that is not one of the levels of one column.
+
+    Args:
+        trait: the trait.
+        matrix: whose rows the weights are for.
+        schema: of the release.
+    """
+    rows = matrix.indicators(schema, trait.columns[0]) if len(trait.columns) == 1 else None
+    if rows is None:
+        return None
+    weights = np.zeros((len(trait.labels), len(matrix.sums)))
+    np.add.at(weights, trait.class_of[: len(rows)], rows)
+    return weights
+
+
+def _columns(traits: Sequence[Trait], schema: Schema) -> tuple[str, ...]:
+    used = {name for trait in traits for name in trait.columns}
+    return tuple(name for name in schema.names if name in used)
+
+
+def _by_class(
+    numbers: Floats | NDArray[np.bool_],
+    traits: Sequence[Trait],
+    columns: Sequence[str],
+    schema: Schema,
+) -> Floats:
+    """Sums over the cells of a table by the classes of both traits, shape (r, c)."""
+    rows, others = (trait.within(columns, schema) for trait in traits)
+    shape = len(traits[0].labels), len(traits[1].labels)
+    known = (rows != ABSENT) & (others != ABSENT)
+    place = rows[known] * shape[1] + others[known]
+    return np.asarray(np.bincount(place, numbers[known], shape[0] * shape[1]), float).reshape(shape)
+
+
+_AGREE = np.array([[1.0, 1, 0, 0, 0, -1, 0], [0, 0, 1, 1, 0, 0, -1]])
+
+
+@dataclass(frozen=True)
+class GroupSums:
+    """Sizes, sums and squares of a number in two groups.
+
+    Attributes:
+        sizes: n_g, shape (2,).
+        totals: S_g, shape (2,).
+        squares: Σ y² of both groups.
+        noise: covariance of the noise in sizes, totals and squares, shape (5, 5).
+        off: how far these may lie off by where numbers lie within cells, a column for each sum that
+            cells leave open, shape (5, sums).
+    """
+
+    sizes: Floats
+    totals: Floats
+    squares: float
+    noise: Floats
+    off: Floats = field(default_factory=lambda: np.zeros((5, 0)))
+
+    @property
+    def means(self) -> Floats:
+        """Mean of each group, shape (2,)."""
+        return np.asarray(self.totals / self.sizes)
+
+    @property
+    def within(self) -> float:
+        """W."""
+        return float(self.squares - (self.totals**2 / self.sizes).sum())
+
+    @property
+    def within_slopes(self) -> Floats:
+        """Derivatives of W, shape (5,)."""
+        return np.array([*self.means**2, *(-2 * self.means), 1.0])
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Both groups as the synthetic records have them, or as counts have.
+
+    Attributes:
+        group: of each record, or class of records, 0 or 1, shape (N,).
+        value: y, shape (N,).
+        weight: records that each stands for, shape (N,).
+    """
+
+    group: Integers
+    value: Floats
+    weight: Floats
+
+    @property
+    def sums(self) -> GroupSums:
+        """Sizes, sums and squares of these records, free of noise."""
+        sizes = np.asarray(np.bincount(self.group, self.weight, 2), dtype=np.float64)
+        totals = np.asarray(np.bincount(self.group, self.weight * self.value, 2), dtype=np.float64)
+        squares = float(self.weight @ self.value**2)
+        return GroupSums(sizes, totals, squares, np.zeros((5, 5)))
+
+
+def counted_sums(cells: NoisyCells, values: Floats) -> GroupSums:
+    """Sums from counts of the values of the outcome.
+
+    Args:
+        cells: counts of each value by group, shape (k, 2).
+        values: numbers, shape (k,).
+    """
+    k = len(values)
+    maps = np.zeros((5, k, 2))
+    for group in range(2):
+        maps[group, :, group], maps[2 + group, :, group] = 1.0, values
+    maps[4] = (values**2)[:, None]
+    flat = maps.reshape(5, -1)
+    sums = flat @ cells.counts.reshape(-1)
+    return GroupSums(sums[:2], sums[2:4], float(sums[4]), flat @ cells.noise @ flat.T)
+
+
+def moment_sums(matrix: MomentMatrix, value: Floats, present: Floats, groups: Floats) -> GroupSums:
+    """Sums from second moments.
+
+    Sizes and sums of both groups were measured, and so were those of all records: they are made to
+    agree by generalised least squares, which takes noise off all of them.
+
+    Args:
+        matrix: in which every record has a group.
+        value: weights of the outcome, 0 for a record without one, shape (s + 1,).
+        present: weights of whether a record has an outcome, shape (s + 1,).
+        groups: weights of the indicators of both groups, shape (2, s + 1).
+    """
+    left = np.stack([present, present, value, value, value, present, value])
+    right = np.stack([*groups, *groups, value, present, present])
+    numbers = np.array(
+        [matrix.form(a[None], b[None])[0, 0] for a, b in zip(left, right, strict=True)]
+    )
+    derivatives = left[:, :, None] * right[:, None, :]
+    noise, off = matrix.noise_covariance(derivatives), matrix.cell_offsets(derivatives)
+    gain = noise @ _AGREE.T @ np.linalg.pinv(_AGREE @ noise @ _AGREE.T, hermitian=True)
+    numbers, noise = numbers - gain @ _AGREE @ numbers, noise - gain @ _AGREE @ noise
+    off = off - gain @ _AGREE @ off
+    return GroupSums(numbers[:2], numbers[2:4], float(numbers[4]), noise[:5, :5], off[:5])
+
+
+def require_groups(sums: GroupSums, drawn: Sequence[Shown]) -> list[Shown]:
+    """Refuse groups that noise hides, by what the synthetic records have.
+
+    Args:
+        sums: as they were measured.
+        drawn: the groups of each synthetic set.
+
+    Returns:
+        The sets that have both groups.
+
+    Raises:
+        LostInNoiseError: a group is not clearly above 0 under its noise.
+    """
+    kept = [shown for shown in drawn if (shown.sums.sizes > 0).all()]
+    if not kept:
+        raise LostInNoiseError("No synthetic record is in one of the groups; merge it with others.")
+    sizes = np.mean([each.sums.sizes for each in kept], axis=0)
+    require_firm(sizes, np.diag(sums.noise)[:2], "A group is too small under the privacy noise")
+    return kept
+
+
+_LEAST_CELL = chdtri(1, 0.05)  # records
+_RANK = 1e-10
+NAME = "χ² of independence"
+TEST_NOTE = (
+    "The first row is the test: its statistic, its degrees of freedom and its p-value. The others "
+    "are shares of cells less the product of the shares of their levels, 0 if independent."
+)
+
+
+@dataclass(frozen=True)
+class IndependenceTest:
+    """A test of independence.
+
+    Attributes:
+        statistic: X².
+        df: degrees of freedom.
+        pvalue: probability of a larger one under independence.
+    """
+
+    statistic: float
+    df: int
+    pvalue: float
+
+
+@dataclass(frozen=True)
+class Independence(Pooled):
+    """A test, which has neither error nor interval, and the excess of each cell.
+
+    Attributes:
+        test_pvalue: of the test.
+    """
+
+    test_pvalue: float = np.nan
+
+    @property
+    def pvalue(self) -> Floats:
+        """Of the test, and of each excess being 0."""
+        each = super().pvalue
+        each[0] = self.test_pvalue
+        return each
+
+
+def chi_square(counts: Floats, noise: Floats, fourth: Floats) -> IndependenceTest:
+    """Test the independence of rows and columns.
+
+    Args:
+        counts: shape (r, c).
+        noise: covariance of the noise in them, shape (r·c, r·c).
+        fourth: fourth cumulants of the noise, shape (r, c); 0 for normal noise.
+
+    Raises:
+        LostInNoiseError: there are no records by the counts, or a trait does not vary.
+    """
+    r, c = counts.shape
+    n = _size(counts)
+    p, q = counts.sum(axis=1) / n, counts.sum(axis=0) / n
+    linear = _excess_map(p, q)
+    expected = n * np.outer(np.maximum(p, 0), np.maximum(q, 0)).reshape(-1)
+    kept = np.arange(r * c).reshape(r, c)[:-1, :-1].reshape(-1)  # the others follow from these
+    free = linear[kept]
+    lengths, axes = np.linalg.eigh(free @ (np.diag(expected) + noise) @ free.T)
+    used = lengths > _RANK * max(lengths.max(initial=0.0), np.finfo(np.float64).tiny)
+    roots = (axes[:, used] / np.sqrt(lengths[used])).T @ free
+    df = int(used.sum())
+    if not df:
+        raise LostInNoiseError("By the counts a trait does not vary, so there is nothing to test.")
+    statistic = float(((roots @ counts.reshape(-1)) ** 2).sum())
+    heavier = float((roots**2).sum(axis=0) ** 2 @ fourth.reshape(-1))
+    stretch = 1 + heavier / (2 * df)
+    pvalue = float(chdtrc(df / stretch, statistic / stretch))
+    return IndependenceTest(statistic, df, pvalue)
+
+
+def independence(cells: NoisyCells, traits: Sequence[Trait]) -> Independence:
+    """The test, and the excess shares of all cells.
+
+    Args:
+        cells: of shape (r, c).
+        traits: with r and c classes.
+
+    Raises:
+        LostInNoiseError: there are no records by the counts, or a trait does not vary.
+    """
+    test = chi_square(cells.counts, cells.noise, cells.fourth)
+    n, y = _size(cells.counts), cells.counts
+    p, q = y.sum(axis=1) / n, y.sum(axis=0) / n
+    shares = (y / n).reshape(-1)
+    excess = shares - np.outer(p, q).reshape(-1)
+    # D/n, free of n: what a change of all counts by one factor would do is nothing.
+    slopes = (_excess_map(p, q) - np.outer(excess, np.ones(y.size))) / n
+    sampling = np.diag(np.maximum(y.reshape(-1), _LEAST_CELL))
+    noise, drawn = slopes @ cells.noise @ slopes.T, slopes @ sampling @ slopes.T
+    k = y.size + 1
+    covariance = np.full((k, k), np.nan)
+    covariance[1:, 1:] = noise + drawn
+    share = np.full(k, np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share[1:] = np.diag(noise) / np.diag(noise + drawn)
+    names = [f"{row}:{column}" for row in traits[0].labels for column in traits[1].labels]
+    return Independence(
+        names=(NAME, *names),
+        estimate=np.append(test.statistic, excess),
+        covariance=covariance,
+        df=np.append(float(test.df), np.full(k - 1, np.inf)),
+        synthesis_share=share,
+        rule=cells.rule,
+        sets=cells.sources,
+        notes=(TEST_NOTE,),
+        test_pvalue=test.pvalue,
+    )
+
+
+def _excess_map(p: Floats, q: Floats) -> Floats:
+    """J = (I − p1') ⊗ (I − q1'), shape (r·c, r·c)."""
+    rows = np.eye(len(p)) - np.outer(p, np.ones(len(p)))
+    columns = np.eye(len(q)) - np.outer(q, np.ones(len(q)))
+    return np.asarray(np.kron(rows, columns), dtype=np.float64)
+
+
+def _size(counts: Floats) -> float:
+    n = float(counts.sum())
+    if n <= 0:
+        raise LostInNoiseError("By the noisy counts there are no records with both traits.")
+    return n

@@ -1,1 +1,0 @@
-"""Two traits of a record, by noisy counts: odds ratios, tests of independence, differences."""

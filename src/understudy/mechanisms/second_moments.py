@@ -1,0 +1,452 @@
+"""Noisy second moments of scores: sums over all records, and of products of two scores.
+
+Each record has a short vector of scores for each of some columns. What is released are their sums,
+weighted; those of the products of scores of two columns; and centred squares of numbers
+(`understudy.features.scores.Scores`). One such matrix serves every linear model of the
+columns, their correlations, tables of two, and the means of one by another. What one record can
+change is derived in `understudy.mechanisms.second_moments`.
+
+**Whole numbers.** Scores are whole multiples of 2⁻¹⁵, so the sums are whole in units of 2⁻³⁰
+(`understudy.data.sums`; q is a multiple of ½). Rounded to a public lattice g times as
+coarse, a number that changes by v changes by less than |v|/g + 1 steps. Of K numbers the L2
+sensitivity in steps is below Δ₂·2³⁰/g + √K, the L1 sensitivity at most K + ⌊(Δ₁·2³⁰ − K)/g⌋.
+
+Discrete Gaussian noise of variance v in each number costs (Δ²)/(2v) in zCDP, and the amount of
+`understudy.dp.gaussian_dp` in GDP, which holds for any whole vector of length Δ;
+discrete Laplace noise of scale Δ₁/ε costs ε. The number of all records is not among the sums.
+
+Sources: Sheffet (2017), "Differentially Private Ordinary Least Squares", and Wang (2018),
+"Revisiting differentially private linear regression", perturb XᵀX once for every model; contrasts
+are the residual bases of Xiao et al. (2023), "An Optimal and Scalable Matrix Mechanism for Noisy
+Marginals under Convex Loss Functions"; the sensitivities are ours.
+`tests/privacy/mechanisms/sums/test_score_moments.py` enumerates the neighbours.
+
+How much one record can change sums of scores, and sums of products of two.
+
+Each record has a vector w_c of scores for each of d columns (`understudy.features.scores`)
+with |w_c|² = α_c: 1 at most for a code, 1 − 1/k for one of k levels, for a number little more than
+1. What is summed over the records is q·w_c for the columns (q the weight of sums), w_c·w_c'ᵀ for
+the pairs of columns, 2z² − 1 for each number z that is there, and half of the same once more for
+each column that has a code of absence in the record.
+
+**What one record can change.** Let A be the sum of the largest α_c, b how many columns have
+numbers, J how many have codes, g of them with numbers.
+
+*Added or removed*: the squared length of block (c, c') is α_c·α_c', so
+
+    L2² ≤ q²A + Σ_{c<c'} α_c α_c' + max_m (b − m)(1 + (m + J − g)/4),   0 ≤ m ≤ g,              (1)
+
+m of the columns with numbers being absent: the others' squares count, once as 1 and for each column
+that is absent as ½. Squares are convex in z², and so is all of it: a number is at an end or in the
+middle, and there it has less.
+
+*Replaced*, u by w: with α = |w_c|², β = |u_c|², ρ = w_c·u_c the squared change of block (c, c') is
+αα' + ββ' − 2ρρ', and of the sums q²(α + β − 2ρ). Added up, with Σρ² ≤ Σαβ,
+
+    ½(Σα)² + ½(Σβ)² − ½Σ(α − β)² + q²Σ(α + β) − (Σρ)² − 2q²Σρ
+      ≤ (A + q²)² − (Σρ + q²)² − δ,                                                            (2)
+
+where δ ≥ (A/2 + q²)·Σ|α − β| as one of α and β falls short of its largest by that much. Σρ is no
+less than −R, R the sum of 1/k for k levels (0 without contrasts) and little more than 1 for
+numbers, so (2) is at most (A + q²)² − max(0, q² − R)². Squares add, for a number in both records,
+(α − β)² times 3½ (4, ½ stands in (2) already) and times how often both records have the same code:
+at most J times. With Σ|α − β| ≤ b that is at most max(0, J + 3½ − A/2 − q²)·b more than δ. Where a
+number gives way to a code or to what is out of domain, its square adds 1; where a column with codes
+changes, each number adds at most ½ (¼ where it has one code only).
+
+L1: of added records, with λ_c the largest sum of sizes of w_c, q Σλ + Σ_{c<c'} λλ' and squares as
+in (1) with ½ in place of ¼; of replaced ones twice that.
+
+**Records that count.** Where only records with a value of some columns count, how many there are is
+one of the sums: q² more. If two that count are exchanged it stays, and (2) holds; if one counts and
+the other does not, that is an addition.
+
+The sensitivities are ours; `tests/privacy/mechanisms/sums/test_score_moments.py` enumerates the
+neighbours.
+
+Noisy sums of the products of rank scores, of every pair of some ordered columns.
+
+Each record has a vector x of whole scores, no longer than √M after it is shortened
+(`understudy.features.scores`). What is released are Σ x_i·x_j for all i < j.
+
+**What one record can change.** Added or removed, its own products, with L = Σx_i² ≤ M:
+
+    Σ_{i<j} x_i²x_j² = (L² − Σx_i⁴)/2 ≤ L²(1 − 1/d)/2 ≤ M²(1 − 1/d)/2,
+
+since Σx_i⁴ ≥ L²/d for d columns (Cauchy–Schwarz). Replaced by y,
+
+    Σ_{i<j} (x_i x_j − y_i y_j)² = (|x|⁴ + |y|⁴ − Σ(x_i² − y_i²)²)/2 − (x·y)² ≤ M²
+
+(multiply out, and Σ_{i<j} x_i x_j y_i y_j = ((x·y)² − Σx_i²y_i²)/2). Sums are whole, in units of
+1/`UNIT`², so discrete Gaussian noise costs what it costs for a whole vector of that length
+(Canonne, Kamath & Steinke 2020; `understudy.dp.gaussian_dp`).
+
+Under pure ε noise goes by the sum of sizes, Σ_{i<j} |x_i x_j| = ((Σ|x_i|)² − L)/2 ≤ L(d − 1)/2,
+twice that where a record is replaced: Laplace noise, which drowns all of it in many columns.
+
+Scores come from released tables and bound every record alike, so neither they nor M tell anything
+of a record.
+
+Source: the sensitivities are ours; `tests/privacy/mechanisms/sums/test_rank_products.py` enumerates
+the neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Final
+
+import numpy as np
+
+from understudy._arrays import Integers
+from understudy.data.sums import ExactProducts
+from understudy.dp import perturbation
+from understudy.dp.budget import Accounting, Neighbours, decimal_up, pure_within
+from understudy.dp.calibration import gaussian_variance, representable
+from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
+from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.dp.perturbation import too_little
+from understudy.dp.randomness import Randomness
+from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, Released
+from understudy.errors import MethodError
+from understudy.features.scores import RANK_UNIT, UNIT, RankScores, Scores
+from understudy.mechanisms.sums import rounded_sensitivity
+from understudy.schema import NUMERIC, Schema
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How much one record can change the sums and products of some columns.
+
+    Attributes:
+        lengths: largest sum of sizes of the scores of each column, λ.
+        squared: largest sum of their squares, α.
+        opposed: how far the scores of two records can point apart, −ρ, of each column.
+        weight: of the sums, q.
+        numeric: columns of numbers, b.
+        coded: columns of which absences are told apart by squares, J.
+        absent: those of them that have numbers, g.
+        codes: whether one of them has two codes or more.
+        counted: whether the number of records that count is summed as well.
+        numbers: how many numbers there are in all, K.
+        neighbours: which tables count as neighbours.
+    """
+
+    lengths: tuple[Fraction, ...]
+    squared: tuple[Fraction, ...]
+    opposed: tuple[Fraction, ...]
+    weight: Fraction
+    numeric: int
+    coded: int
+    absent: int
+    codes: bool
+    counted: bool
+    numbers: int
+    neighbours: Neighbours
+
+    @classmethod
+    def of(cls, schema: Schema, scores: Scores) -> Sensitivity:
+        """Of scores of columns of a schema."""
+        numeric = {name for name in scores.columns if isinstance(schema.columns[name], NUMERIC)}
+        coded = {
+            name
+            for name in scores.columns
+            if name not in scores.complete and schema.columns[name].codes
+        }
+        return cls(
+            lengths=scores.lengths,
+            squared=scores.squared_lengths,
+            opposed=tuple(_opposed(scores, name, name in numeric) for name in scores.columns),
+            weight=scores.weight,
+            numeric=len(numeric),
+            coded=len(coded),
+            absent=len(coded & numeric),
+            codes=any(len(schema.columns[name].codes) > 1 for name in coded),
+            counted=bool(scores.complete),
+            numbers=scores.size,
+            neighbours=schema.neighbours,
+        )
+
+    @property
+    def l1(self) -> Fraction:
+        """In records."""
+        total = sum(self.lengths, Fraction(0))
+        pairs = (total * total - sum(x * x for x in self.lengths)) / 2
+        sums = self.weight * (total + self.counted)
+        added = sums + pairs + self._squares(Fraction(1, 2))
+        return added if self.neighbours == "add_remove" else 2 * added
+
+    @property
+    def squared_l2(self) -> Fraction:
+        """In squared records."""
+        total, q2 = sum(self.squared, Fraction(0)), self.weight * self.weight
+        pairs = (total * total - sum(x * x for x in self.squared)) / 2
+        added = q2 * (total + self.counted) + pairs + self._squares(Fraction(1, 4))
+        if self.neighbours == "add_remove":
+            return added
+        least = max(Fraction(0), q2 - sum(self.opposed))
+        apart = (total + q2) * (total + q2) - least * least
+        steep = max(Fraction(0), self.coded + Fraction(7, 2) - total / 2 - q2) * self.numeric
+        moved = Fraction(self.numeric * self.coded, 2 if self.codes else 4)
+        return max(apart + steep + self.numeric + moved, added * self.counted)
+
+    def _squares(self, beside: Fraction) -> Fraction:
+        """What the squares of one record can add, those by absence elsewhere `beside` each."""
+        levels = self.coded - self.absent
+        return max((self.numeric - m) * (1 + (m + levels) * beside) for m in range(self.absent + 1))
+
+
+def _opposed(scores: Scores, name: str, numeric: bool) -> Fraction:
+    """The largest −w·u of two vectors of scores of a column."""
+    table = scores.tables[name][:, int(numeric) :]
+    return numeric + max(Fraction(0), Fraction(int(-(table @ table.T).min()), UNIT**2))
+
+
+ONE: Final = UNIT**2
+"""Whole numbers per record."""
+_WIDEST: Final = 2**28  # of a standard deviation or scale, in lattice steps
+_FINEST: Final = 2**16  # steps per record
+
+
+@dataclass(frozen=True)
+class ProductNoise:
+    """Noise of all sums and products; public.
+
+    Attributes:
+        distribution: in lattice steps, of each number.
+        coarseness: whole numbers per lattice step.
+        sensitivity: in words.
+    """
+
+    distribution: DiscreteGaussian | DiscreteLaplace
+    coarseness: int
+    sensitivity: str
+
+    @property
+    def pure(self) -> bool:
+        """Whether the noise goes by sums of sizes."""
+        return isinstance(self.distribution, DiscreteLaplace)
+
+    @property
+    def step(self) -> Fraction:
+        """One lattice step, in records."""
+        return Fraction(self.coarseness, ONE)
+
+    @property
+    def recorded(self) -> Noise:
+        """What the released value says about the noise in each number, in records."""
+        if isinstance(self.distribution, DiscreteLaplace):
+            return perturbation.recorded(self.distribution, self.step)
+        variance = self.distribution.variance * self.step**2
+        stddev = self.distribution.stddev * float(self.step)
+        return Noise(self.distribution.name, str(variance), stddev)
+
+    @property
+    def words(self) -> str:
+        """Its exact parameter, for the ledger."""
+        gaussian = isinstance(self.distribution, DiscreteGaussian)
+        kind = "discrete Gaussian, variance" if gaussian else "Laplace, scale"
+        return f"{kind} {self.recorded.scale}, on the lattice of step {self.step}"
+
+
+@dataclass(frozen=True)
+class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
+    """Noisy sums of the scores of some columns, and of their products.
+
+    Attributes:
+        columns: names, each once.
+        complete: those of them of which a record must have a value to count; () counts all.
+    """
+
+    name: ClassVar[str] = "noisy score moments"
+
+    columns: tuple[str, ...]
+    complete: tuple[str, ...] = ()
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[ProductNoise], ...]:
+        """One step: Gaussian noise under zCDP and GDP, Laplace noise under pure ε.
+
+        Raises:
+            MethodError: an unknown column, no score, or more than `scores.MOST_SCORES`.
+            BudgetError: more than is left, or next to nothing.
+        """
+        terms.view.places(self.columns)
+        if not set(self.complete) <= set(self.columns):
+            raise MethodError("Records can be asked for values of these columns only.")
+        terms.require(spend)
+        scores = self._scores(terms.schema, pure=terms.accounting == "pure")
+        if not len(scores):
+            raise MethodError("The columns have no scores: each of them has a single state.")
+        own = Sensitivity.of(terms.schema, scores)
+        noise = product_noise(own, spend, terms.accounting)
+        known = f", of records with a value of {', '.join(self.complete)}" * bool(self.complete)
+        charge = Charge(
+            spent=spend,
+            mechanism=self.name,
+            query=f"sums and products of scores of {', '.join(self.columns)}{known}",
+            sensitivity=noise.sensitivity,
+            noise=noise.words,
+            cells=scores.size,
+            parameter=noise,
+            recorded=noise.recorded,
+        )
+        return (charge,)
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[ProductNoise], ...], source: Randomness
+    ) -> Outcome[Released[NoisyProducts]]:
+        """Sum and multiply in one pass, round to the lattice, and add noise."""
+        noise = charges[0].parameter
+        scores = self._scores(rows.view.schema, pure=noise.pure)
+        whole = stacked(rows.score_products(scores), scores)
+        rounded = (whole + noise.coarseness // 2) // noise.coarseness
+        noisy = rounded + noise.distribution.sample(rounded.size, source)
+        values = noisy.astype(np.float64) * float(noise.step)
+        return answer(NoisyProducts(self.columns, values, self.complete, noise.pure), None)
+
+    def _scores(self, schema: Schema, *, pure: bool) -> Scores:
+        return Scores.of(schema, self.columns, self.complete, pure=pure)
+
+
+def stacked(exact: ExactProducts, scores: Scores) -> Integers:
+    """All that is released of some scores, in units of 1/`ONE` of a record, shape (numbers,).
+
+    Args:
+        exact: sums over the records.
+        scores: of what.
+    """
+    twice = int(2 * scores.weight)
+    counted, sums = (own // 2 * twice for own in (np.array([exact.count]), exact.sums))
+    return scores.order.joined((counted, sums, exact.products, exact.squares, exact.coded))
+
+
+def product_noise(own: Sensitivity, spend: Fraction, accounting: Accounting) -> ProductNoise:
+    """The noise of sums and products, from public facts alone.
+
+    Args:
+        own: sensitivity.
+        spend: cost of all of them together.
+        accounting: its unit.
+
+    Raises:
+        BudgetError: so small a cost that the noise could not be drawn exactly.
+    """
+    pure = accounting == "pure"
+    size = decimal_up(own.l1 if pure else own.squared_l2)
+    words = f"L1 ≤ {size}" if pure else f"L2 ≤ √{size}"
+    coarseness = ONE // _FINEST
+    while coarseness <= ONE:
+        width = _width(own, spend, accounting, coarseness)
+        if width <= (_WIDEST if pure else _WIDEST**2):
+            exact = representable(width)
+            distribution = DiscreteLaplace(exact) if pure else DiscreteGaussian(exact)
+            return ProductNoise(distribution, coarseness, words)
+        coarseness *= 4
+    raise too_little()
+
+
+def _width(own: Sensitivity, spend: Fraction, accounting: Accounting, coarseness: int) -> Fraction:
+    """Scale of Laplace noise, or variance of Gaussian noise, in lattice steps."""
+    if accounting == "pure":
+        steps = rounded_sensitivity(math.ceil(own.l1 * ONE), own.numbers, coarseness)
+        return steps / pure_within(spend, accounting)
+    scaled = math.ceil(own.squared_l2 * Fraction(ONE, coarseness) ** 2)
+    squared = (math.isqrt(scaled) + 1 + math.isqrt(own.numbers) + 1) ** 2
+    return gaussian_variance(spend, accounting=accounting, squared=squared)
+
+
+RankNoise = DiscreteGaussian | DiscreteLaplace
+STEP: Final = Fraction(1, RANK_UNIT**2)
+"""One unit of the sums, in records."""
+_LARGEST: Final = 2**20  # so that squared lengths are exact
+WIDEST: Final = 2**28
+"""Largest standard deviation of the noise, in units."""
+
+
+@dataclass(frozen=True)
+class RankProducts(Mechanism[Released[NoisyRanks], RankNoise]):
+    """Noisy sums of products of rank scores.
+
+    Attributes:
+        scores: public ones, of two columns or more.
+    """
+
+    name: ClassVar[str] = "noisy rank products"
+
+    scores: RankScores
+
+    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[RankNoise], ...]:
+        """One step: Gaussian noise under zCDP and GDP, Laplace noise under pure ε.
+
+        Raises:
+            MethodError: fewer columns than two, an unknown one, scores of other states or too large
+                ones.
+            BudgetError: more than is left, or next to nothing.
+        """
+        columns = self.scores.columns
+        places = terms.view.places(columns)
+        sizes = [terms.schema.sizes[j] for j in places]
+        if len(columns) < 2 or sizes != [len(own) for own in self.scores.tables.values()]:
+            raise MethodError("Rank products need two columns, and a score for each state.")
+        if any(abs(score) > _LARGEST for own in self.scores.tables.values() for score in own):
+            raise MethodError(f"Rank scores are {_LARGEST} units at most.")
+        terms.require(spend)
+        noise, sensitivity = self._noise(terms, spend)
+        if isinstance(noise, DiscreteGaussian):
+            variance = noise.variance * STEP**2
+            recorded = Noise(noise.name, str(variance), noise.stddev * float(STEP))
+            kind = "discrete Gaussian, variance"
+        else:
+            recorded, kind = perturbation.recorded(noise, STEP), "Laplace, scale"
+        charge: Charge[RankNoise] = Charge(
+            spent=spend,
+            mechanism=self.name,
+            query=f"sums of products of ranks of {', '.join(columns)}",
+            sensitivity=sensitivity,
+            noise=f"{kind} {recorded.scale}, on the lattice of step {STEP}",
+            cells=len(columns) * (len(columns) - 1) // 2,
+            parameter=noise,
+            recorded=recorded,
+        )
+        return (charge,)
+
+    def _noise(self, terms: Terms, spend: Fraction) -> tuple[RankNoise, str]:
+        """The noise, in units, and the sensitivity in words."""
+        neighbours = terms.view.neighbours
+        if terms.accounting == "pure":
+            size = absolute_sensitivity(self.scores, neighbours)
+            scale = size / pure_within(spend, terms.accounting)
+            if scale > WIDEST:
+                raise too_little()
+            return DiscreteLaplace(representable(scale)), f"L1 ≤ {size * STEP}"
+        squared = squared_sensitivity(self.scores, neighbours)
+        width = gaussian_variance(spend, accounting=terms.accounting, squared=squared)
+        if width > WIDEST**2:
+            raise too_little()
+        return DiscreteGaussian(representable(width)), f"L2 ≤ √{squared * STEP**2}"
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[RankNoise], ...], source: Randomness
+    ) -> Outcome[Released[NoisyRanks]]:
+        """Multiply in one pass, and add noise."""
+        exact = rows.rank_sums(self.scores)
+        noisy = exact + charges[0].parameter.sample(exact.size, source)
+        columns, view = self.scores.columns, rows.view
+        values = noisy.astype(np.float64) * float(STEP)
+        more = view.bins_of(columns), view.groups_of(columns)
+        return answer(NoisyRanks(columns, values, dict(self.scores.tables), *more), None)
+
+
+def squared_sensitivity(scores: RankScores, neighbours: Neighbours) -> int:
+    """Of all sums together, in squared units."""
+    most, d = scores.most, len(scores.tables)
+    return most**2 if neighbours == "replace" else -(-(most**2) * (d - 1) // (2 * d))
+
+
+def absolute_sensitivity(scores: RankScores, neighbours: Neighbours) -> int:
+    """Of the sum of sizes of all changes, in units."""
+    added = scores.most * (len(scores.tables) - 1) // 2
+    return 2 * added if neighbours == "replace" else added

@@ -1,0 +1,452 @@
+"""What MST, AIM and their improvement share: one-way tables, merged states, the model of them all.
+
+The model is a function of the released tables alone (`rebuilt`), so that whoever has a release can
+build the very model that its sets were drawn from. Where the release has second moments besides, to
+answer questions from, the last fit takes what they say of the same columns
+(`methods.marginal_based`).
+
+Second moments of columns of levels as noisy tables: of each column, and of two.
+
+Scores of a column of levels are contrasts, orthonormal and of mean 0 over its k states. With the
+number of records, their sums s tell how many are in each state, n/k + W·s, and their products P how
+many in each of two, n/(kl) + W·s·1ᵀ/l + 1·s'ᵀ·W'ᵀ/k + W·P·W'ᵀ: nobody else's share of a budget is
+touched. Noise of deviation σ in each product, turned by W and W', is σ in each cell as far as cells
+differ from their margins, which is all that products say. Records out of domain have scores 0 and
+count as an even mix, so columns that clearly have some are left out.
+
+A release buys these moments to answer questions. A fit may take them beside its own tables where
+they say something: of a pair that a table of three columns holds, whose counts have the noise of
+many cells, they often say more than the table.
+
+Source: residual bases, Xiao, He, Zhang & Kifer (2023), "An Optimal and Scalable Matrix Mechanism
+for Noisy Marginals under Convex Loss Functions".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import accumulate, combinations
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from understudy._arrays import Floats
+from understudy.dp.budget import Approximate, Budget
+from understudy.dp.calibration import NoiseName
+from understudy.dp.gate import Gate
+from understudy.dp.released import Noise, NoisyLine, NoisyProducts, NoisyRanks, NoisyTable, Released
+from understudy.features.scores import UNIT, Scores
+from understudy.graphical.compression import MarginalModel
+from understudy.graphical.estimation import MOST_CELLS, MaxEntropy, contrasts_of, fitted
+from understudy.graphical.factors import firm_boxes
+from understudy.graphical.rank_exchange import RankExchange
+from understudy.mechanisms.tables import NoisyTables
+from understudy.methods.base import Beside, Method, Tables
+from understudy.methods.binning import bins_for, fine_bins, records_per_noise
+from understudy.methods.crowded_bins import divides
+from understudy.methods.merging import (
+    Merged,
+    coarse_groups,
+    denoised_columns,
+    expansions,
+    numbers,
+    observations,
+    run_places,
+)
+from understudy.methods.noisy_marginals import (
+    NoisyMarginal,
+    fine_tables,
+    fresh,
+    number_masses,
+    with_lines,
+)
+from understudy.methods.plan import PlannedTable, announced, natural_noise
+from understudy.methods.privbayes import require_columns
+from understudy.methods.ranks import (
+    RankedTables,
+    Ranks,
+    fresh_ranks,
+    rank_exchange,
+    ranked_groups,
+    ranks_in,
+)
+from understudy.models import Model
+from understudy.models.model import PosteriorPredictive
+from understudy.schema import NUMERIC, Schema
+from understudy.schema.numeric import DEFAULT_BINS
+
+FARTHEST = 4.0
+"""Variance of a table by moments, in that of what was measured, up to which it says anything."""
+
+
+def measured_beside(measured: Iterable[Released[object]]) -> Beside:
+    """Second moments, ranks and number lines among what was measured."""
+    return [
+        (outcome.value, outcome.noise)
+        for outcome in measured
+        if isinstance(outcome.value, NoisyProducts | NoisyRanks | NoisyLine)
+    ]
+
+
+def level_tables(
+    beside: Beside, schema: Schema, n_rows: float, fitted: Iterable[tuple[str, ...]]
+) -> list[NoisyMarginal]:
+    """Tables of one and of two columns of levels that second moments tell.
+
+    Args:
+        beside: second moments, as released; those for noise by sums of sizes, which have no
+            contrasts, and those of some records alone tell none.
+        schema: in which they were measured.
+        n_rows: number of rows.
+        fitted: columns of the tables of a fit; of a pair that none of them holds there is no table.
+    """
+    pairs = {frozenset(pair) for columns in fitted for pair in combinations(columns, 2)}
+    found: list[NoisyMarginal] = []
+    for products, noise in beside:
+        if isinstance(products, NoisyProducts) and not (products.pure or products.complete):
+            found += _tables(products, noise, schema, n_rows, pairs)
+    return found
+
+
+def _tables(
+    products: NoisyProducts,
+    noise: Noise,
+    schema: Schema,
+    n_rows: float,
+    pairs: Collection[frozenset[str]],
+) -> Iterator[NoisyMarginal]:
+    scores = Scores.of(schema, products.columns)
+    weights = scores.order.weights(float(scores.weight))
+    _, sums, inner, _, _ = scores.order.split(products.values / weights)
+    matrix = np.zeros((len(scores), len(scores)))
+    matrix[scores.pairs] = inner
+    turns, effects = {}, {}
+    for name in products.columns:
+        column = schema.columns[name]
+        if isinstance(column, NUMERIC) or column.size < 2:
+            continue
+        turns[name] = scores.tables[name][: column.size] / UNIT
+        effects[name] = turns[name] @ sums[list(scores.places(name))]
+        spread = noise.stddev / float(scores.weight)
+        own = Noise(noise.distribution, str(spread**2), spread)
+        yield _marginal((name,), n_rows / column.size + effects[name], own, schema)
+    for a, b in combinations(turns, 2):
+        if frozenset((a, b)) not in pairs:
+            continue
+        k, m = len(turns[a]), len(turns[b])
+        both = matrix[np.ix_(scores.places(a), scores.places(b))]
+        told = n_rows / (k * m) + effects[a][:, None] / m + effects[b][None, :] / k
+        yield _marginal((a, b), told + turns[a] @ both @ turns[b].T, noise, schema)
+
+
+def _marginal(
+    columns: tuple[str, ...], counts: Floats, noise: Noise, schema: Schema
+) -> NoisyMarginal:
+    allowed = schema.table(columns).allowed_mask().reshape(counts.shape)
+    return NoisyMarginal(NoisyTable(columns, np.where(allowed, counts, 0.0), 0.0), noise)
+
+
+def telling(
+    derived: Iterable[NoisyMarginal], measured: Sequence[NoisyMarginal], sizes: Mapping[str, int]
+) -> list[NoisyMarginal]:
+    """Those of which measured tables hold all columns, and do not say much more.
+
+    Args:
+        derived: tables by `level_tables`.
+        measured: the tables of a fit.
+        sizes: groups of each column, as the fit has them.
+    """
+    strays = {name for one in measured if one.strays for name in one.table.columns}
+    kept = []
+    for table in derived:
+        own = set(table.table.columns)
+        merged = math.prod(
+            size / sizes[name]
+            for name, size in zip(table.table.columns, table.table.counts.shape, strict=True)
+        )
+        best = min(
+            (
+                one.stddev**2 * math.prod(sizes[name] for name in {*one.table.columns} - own)
+                for one in measured
+                if own <= {*one.table.columns}
+            ),
+            default=0.0,
+        )
+        if not own & strays and table.stddev**2 * merged <= FARTHEST * best:
+            kept.append(table)
+    return kept
+
+
+REGULARISATION = 0.1
+"""λ in units of 1/(median standard deviation of the noise)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarginalMethod(Method):
+    """Options of a method whose model is a junction tree of noisy marginals.
+
+    Attributes:
+        sets: "posterior": from one paid-for fit, each refitted to tables drawn again
+            (`methods.noisy_marginals`), so that sets differ by as much as noise moved
+            them (a single set is drawn from the fit itself); "free": all from one fit, a little
+            closer to the rows, without valid error bars; "split": each from a fit of its own, at
+            its share of the budget.
+        noise: noise; "auto" is geometric for δ = 0 and Gaussian otherwise.
+        model_mb: largest model, in megabytes of 8 bytes for each cell of the junction tree.
+    """
+
+    posterior_rule: ClassVar[Literal["partial", "mi"]] = "mi"
+
+    sets: Literal["free", "split", "posterior"] = "posterior"
+    noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"
+    model_mb: Annotated[float, Field(gt=0)] = 10.0
+
+    def rebuilt(
+        self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
+    ) -> Model | None:
+        """The model that sets are drawn from, from what is released."""
+        marginals = self._marginals(schema, tables, beside)
+        told = self._told(schema, beside, n_rows, marginals)
+        return self._model(schema, marginals, n_rows, told, ranks_in(beside))
+
+    def by_fit(self, schema: Schema, tables: Tables, fits: int) -> list[Tables]:
+        """A fit begins with a table of each column, in the order of the schema.
+
+        Rounds may by chance measure just that once more. All fits cost the same, so that the cost
+        before each of them is known: a table's is inversely proportional to the scale of its noise.
+        """
+        one_ways, d = [(name,) for name in schema.names], len(schema.names)
+        columns = [() if divides(schema, table) else table.columns for table, _ in tables]
+        starts = [k for k in range(len(tables)) if columns[k : k + d] == one_ways]
+        if len(starts) > fits:
+            costs = [0.0, *accumulate(1 / float(Fraction(noise.scale)) for _, noise in tables)]
+            before = [costs[-1] * k / fits for k in range(fits)]
+            starts = sorted({min(starts, key=lambda k: abs(costs[k] - b)) for b in before})
+        ends = [*starts[1:], len(tables)]
+        return [tables[start:end] for start, end in zip(starts, ends, strict=True)]
+
+    def redrawn(
+        self, schema: Schema, tables: Tables, n_rows: int, model: Model, beside: Beside = ()
+    ) -> Model:
+        """The fit to tables that are drawn again for each set, if `sets` is "posterior"."""
+        if self.sets != "posterior":
+            return model
+        assert isinstance(model, MarginalModel)
+        marginals = self._marginals(schema, tables, beside)
+        told = self._told(schema, beside, n_rows, marginals)
+        ranks = ranks_in(beside)
+        merged = self._columns(schema, marginals, n_rows, ranks)
+
+        def refit(rng: np.random.Generator) -> Model:
+            again, more = ([fresh(schema, one, rng) for one in some] for some in (marginals, told))
+            own = fresh_ranks(ranks, rng)
+            return self._model(schema, again, n_rows, more, own, warm=model.fit, known=merged)
+
+        return PosteriorPredictive(refit)
+
+    def _model(
+        self,
+        schema: Schema,
+        marginals: Sequence[NoisyMarginal],
+        n_rows: int,
+        told: Sequence[NoisyMarginal] = (),
+        ranks: Ranks | None = None,
+        *,
+        warm: MaxEntropy | None = None,
+        known: Merged | None = None,
+    ) -> MarginalModel:
+        """The model of some tables, and of those beside them that tell more of the same columns.
+
+        Groups, and states that hold numbers, follow from `known`.
+        """
+        merged = known or self._columns(schema, marginals, n_rows, ranks)
+        sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
+        more = telling(told, marginals, sizes)
+        firm = known is not None or self.sets == "split"
+        exchange = None if ranks is None else rank_exchange(merged, marginals, ranks, n_rows)
+        fit = fit_of(
+            *(merged, marginals, n_rows, more, exchange),
+            warm=warm,
+            firm=firm,
+            model_cells=self._cells,
+        )
+        masses = denoised_columns(merged, fine_tables([*marginals, *more]), n_rows)
+        if known is not None:
+            masses |= number_masses(schema, marginals, n_rows, known.masses)
+        return MarginalModel(
+            schema.domain,
+            fit,
+            expansions(merged, masses),
+            numbers(schema, masses),
+            run_places(merged, fit),
+            exchange,
+        )
+
+    def _columns(
+        self,
+        schema: Schema,
+        marginals: Sequence[NoisyMarginal],
+        n_rows: float,
+        ranks: Ranks | None,
+    ) -> Merged:
+        """The columns of the model; those with measured ranks in the groups of these."""
+        merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
+        return merged if ranks is None else ranked_groups(merged, ranks)
+
+    def _fine(self, gate: Gate, spend: Fraction) -> tuple[Gate, tuple[str, ...]]:
+        """Numbers in default bins seen through fine ones, and the columns that these are.
+
+        Args:
+            gate: with the number of rows.
+            spend: what the one-way table of a column costs.
+        """
+        records = records_per_noise(gate, self._noise(gate.budget), spend)
+        bins = fine_bins(gate.schema, bins_for(records))
+        return gate.rebinned(bins), tuple(bins)
+
+    def _number_runs(
+        self,
+        schema: Schema,
+        marginals: Sequence[NoisyMarginal],
+        names: tuple[str, ...],
+        n_rows: int,
+    ) -> Merged:
+        """Columns of numbers in about `DEFAULT_BINS` runs of their fine bins, as one-ways tell.
+
+        Args:
+            schema: in fine bins.
+            marginals: a one-way table of each column.
+            names: of the columns in fine bins.
+            n_rows: number of rows.
+        """
+        found = number_masses(schema, marginals, n_rows)
+        masses = {name: found[name] for name in names}
+        ones = [one for name, one in fine_tables(marginals).items() if name in names]
+        return Merged(schema, coarse_groups(schema, ones, DEFAULT_BINS, masses), masses)
+
+    def _through(
+        self, gate: Gate, marginals: Sequence[NoisyMarginal], n_rows: int
+    ) -> MarginalModel:
+        """The model of tables that were measured through a gate, and of what else it gave out."""
+        beside = measured_beside(gate.measured)
+        lined = self._lined(gate.schema, marginals, beside)
+        told = self._told(gate.schema, beside, n_rows, lined)
+        return self._model(gate.schema, lined, n_rows, told, ranks_in(beside))
+
+    def _marginals(self, schema: Schema, tables: Tables, beside: Beside) -> list[NoisyMarginal]:
+        """Tables of a fit, with what number lines say of their columns."""
+        fitted = [NoisyMarginal(*one) for one in tables if not divides(schema, one[0])]
+        return self._lined(schema, fitted, beside)
+
+    def _lined(
+        self, schema: Schema, marginals: Sequence[NoisyMarginal], beside: Beside
+    ) -> list[NoisyMarginal]:
+        """The same, but for fits whose sets are to differ by all their noise."""
+        return [*marginals] if self.sets == "split" else with_lines(schema, marginals, beside)
+
+    def _told(
+        self, schema: Schema, beside: Beside, n_rows: float, marginals: Sequence[NoisyMarginal]
+    ) -> list[NoisyMarginal]:
+        """What second moments tell; nothing to fits whose sets are to differ by all their noise."""
+        held = [one.table.columns for one in marginals]
+        return [] if self.sets == "split" else level_tables(beside, schema, n_rows, held)
+
+    def _merged(
+        self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
+    ) -> Merged:
+        """The columns of the model, with groups of states: those that tables were measured over."""
+        return Merged.by_tables(schema, marginals, masses)
+
+    @property
+    def accounting(self) -> Approximate:
+        """Gaussian noise is best kept in Gaussian DP."""
+        return "gdp" if self.noise in ("auto", "gaussian") else "zcdp"
+
+    def _noise(self, budget: Budget) -> NoiseName:
+        return natural_noise(budget.accounting) if self.noise == "auto" else self.noise
+
+    @property
+    def _cells(self) -> float:
+        """Most cells of the model."""
+        return self.model_mb * 1e6 / 8
+
+    def _one_ways(
+        self, gate: Gate, spend: Fraction, weights: Sequence[Fraction] | None = None
+    ) -> list[NoisyMarginal]:
+        """A table of each column; costs go by weights, alike if None."""
+        tables = self._tables(gate.schema, gate.budget, weights)
+        return [NoisyMarginal.of(table) for table in gate.ask(tables, spend=spend)]
+
+    def _planned_one_ways(
+        self,
+        schema: Schema,
+        spend: Fraction,
+        budget: Budget,
+        weights: Sequence[Fraction] | None = None,
+    ) -> list[PlannedTable]:
+        require_columns(schema)
+        tables = self._tables(schema, budget, weights)
+        return list(announced(tables, schema, spend, budget, tables.marginals))
+
+    def _tables(
+        self, schema: Schema, budget: Budget, weights: Sequence[Fraction] | None
+    ) -> NoisyTables:
+        marginals = [(name,) for name in schema.names]
+        return NoisyTables(marginals, noise=self._noise(budget), weights=weights)
+
+
+def fit_of(
+    merged: Merged,
+    marginals: Sequence[NoisyMarginal],
+    n_rows: float,
+    told: Sequence[NoisyMarginal] = (),
+    exchange: RankExchange | None = None,
+    *,
+    warm: MaxEntropy | None = None,
+    firm: bool = False,
+    steps: int = 500,
+    model_cells: float = MOST_CELLS,
+) -> MaxEntropy:
+    """The model over merged states.
+
+    Args:
+        merged: the columns.
+        marginals: the tables.
+        n_rows: number of rows.
+        told: further tables of the same columns.
+        exchange: what was measured of ranks; a single fit takes from it how far columns of a table
+            go together, and fits of sets that are drawn again from their tables alone.
+        warm: an earlier model to begin from.
+        firm: whether effects are kept more firmly than cells, which makes a fit less biased and, of
+            few records, a little less close.
+        steps: most steps.
+        model_cells: most cells of the model, by which tables of several columns were chosen.
+    """
+    total, deviations = float(max(n_rows, 1)), [marginal.stddev for marginal in marginals]
+    sizes, boxes = merged.coarse.sizes, merged.coarse.domain.boxes
+    fit = partial(
+        fitted,
+        sizes,
+        total=total,
+        regularisation=REGULARISATION / float(np.median(deviations)),
+        forbidden=boxes,
+        firm=firm_boxes(sizes, boxes, model_cells)[0],
+        most_cells=max(model_cells, MOST_CELLS),
+        steps=steps,
+    )
+    tables = observations(merged, [*marginals, *told], n_rows)
+    if firm:
+        columns = enumerate(merged.schema.columns.items())
+        contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}
+        return fit(tables, contrasts=contrasts, warm=warm)
+    plain = fit(tables, warm=warm)
+    ranked = RankedTables.of(merged, exchange, plain, n_rows)
+    if ranked is None:
+        return plain
+    joined, share = [ranked.joined(table) for table in tables], ranked.share(tables)
+    return fit(joined, contrasts=ranked.contrasts, share=share, warm=plain)

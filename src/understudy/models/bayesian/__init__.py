@@ -1,1 +1,0 @@
-"""RELEASED. Conjugate models with sufficient statistics."""

@@ -1,1 +1,0 @@
-"""RELEASED. Junction trees and the distribution of greatest entropy."""

@@ -1,0 +1,1 @@
+"""The methods of five papers that are not general-purpose, with all they rest on."""

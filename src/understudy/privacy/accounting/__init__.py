@@ -1,1 +1,0 @@
-"""TRUSTED BASE 1: budget, composition, ledger, promise."""

@@ -1,1 +1,0 @@
-"""Killed runs continue: what was paid, and what came of it."""

@@ -1,1 +1,0 @@
-"""Choosing, by the exponential mechanism."""

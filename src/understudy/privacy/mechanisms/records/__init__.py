@@ -1,1 +1,0 @@
-"""Mechanisms that draw records: drawing is the protection."""

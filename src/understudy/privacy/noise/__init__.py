@@ -1,1 +1,0 @@
-"""TRUSTED BASE 2: bits, distributions, exact samplers, calibration."""

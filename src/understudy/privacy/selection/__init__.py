@@ -1,1 +1,0 @@
-"""TRUSTED where something is chosen: the exponential mechanism and its scores."""

@@ -1,0 +1,463 @@
+"""Reading a release folder: each part for itself, and then whether the parts fit each other.
+
+What format 1 of the manifest left to the class of the method, as this class had it then.
+
+Format 1 names a method and its options; what inference needs followed from the method that was
+installed. The answers that methods gave while format 1 was written are kept here and never change:
+a release of that format is read as what it was. From format 2 on the manifest says it all
+(`inference_facts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy.errors import MethodError, SchemaError
+from understudy.release.consistency import (
+    is_of_this_version,
+    require_cells,
+    require_named,
+    require_pages,
+    require_promise,
+    require_rendered,
+    require_rows,
+    require_stored,
+)
+from understudy.release.decoding import places_of
+from understudy.release.manifest import (
+    InferenceFacts,
+    Manifest,
+    PosteriorRule,
+    before,
+    require_facts,
+    require_named_later,
+)
+from understudy.release.measurement import Measurement
+from understudy.release.metadata import METADATA, require_metadata
+from understudy.release.noise_check import require_noise
+from understudy.release.sets import PART_ROWS, are_fresh, part_names, part_sizes, read_sets
+from understudy.release.shape import MOST, Fault, Kind, SetsKind, named, require_shape
+from understudy.release.tables import FORMATS, possible_files
+from understudy.schema import NUMERIC, Column, Continuous, Schema
+from understudy.schema.base import Code, number_of, text_of
+from understudy.schema.constraints import breaks
+from understudy.schema.derived import Cells, follows, sources_of
+from understudy.schema.network import Edge
+
+
+@dataclass(frozen=True)
+class _Flags:
+    """What did not depend on schema and options.
+
+    Attributes:
+        numbers: which numbers a model drew: "none"; "normal" ones, as its options say; "all"; or
+            those that are "sensitive" by its options.
+        network: whether records came from a Bayesian network.
+
+    The others are those of `InferenceFacts`.
+    """
+
+    posterior_rule: PosteriorRule = "partial"
+    swept: bool = False
+    shrunk: bool = False
+    independent: bool = False
+    numbers: Literal["none", "normal", "all", "sensitive"] = "none"
+    network: bool = False
+
+
+METHODS: Final[Mapping[str, _Flags]] = {
+    "marginals": _Flags(posterior_rule="mi"),
+    "aim": _Flags(posterior_rule="mi"),
+    "mst": _Flags(posterior_rule="mi"),
+    "independent": _Flags(independent=True),
+    "laplace": _Flags(),
+    "dirichlet": _Flags(),
+    "dp-prior": _Flags(),
+    "empirical-cdf": _Flags(),
+    "perturbed-histogram": _Flags(),
+    "smoothed-histogram": _Flags(),
+    "steps": _Flags(),
+    "universal-histogram": _Flags(),
+    "privbayes": _Flags(network=True),
+    "pegs-tables": _Flags(swept=True),
+    "pegs": _Flags(swept=True),
+    "pegs-reset": _Flags(swept=True),
+    "pegs-diverse": _Flags(swept=True),
+    "perturbed-imputation": _Flags(swept=True),
+    "multiple-imputation": _Flags(shrunk=True),
+    "pmse": _Flags(numbers="all"),
+    "censored-posterior": _Flags(numbers="all"),
+    "modips": _Flags(numbers="normal"),
+    "multiple-synthesis": _Flags(numbers="normal"),
+    "pseudo-posterior": _Flags(numbers="sensitive"),
+    "contingency-table": _Flags(),
+    "marginal-bootstrap": _Flags(independent=True),
+}
+"""The methods of format 1. One that does not stand here was another program's, of which nothing is
+known: it is taken to have none of these traits, as format 1 always did."""
+
+
+def facts_of(
+    method: str,
+    options: Mapping[str, Any],
+    sets_kind: str,
+    schema: Schema,
+    tables: Sequence[tuple[str, ...]],
+) -> InferenceFacts:
+    """The facts that a release of format 1 does not state.
+
+    Args:
+        method: its name in the manifest.
+        options: of the manifest, from a folder that anybody may have written.
+        sets_kind: how the sets were made.
+        schema: of the release.
+        tables: columns of each measured table, in the order in which they were paid for.
+
+    Raises:
+        Fault: options that the method never took.
+    """
+    flags = METHODS.get(method, _Flags())
+    try:
+        return InferenceFacts(
+            posterior_rule=flags.posterior_rule if sets_kind == "posterior" else None,
+            swept=flags.swept,
+            shrunk=flags.shrunk,
+            independent=flags.independent,
+            modelled=_modelled(flags, options, schema),
+            network=_network(options, tables, schema.names) if flags.network else None,
+            prior_weight=_weight(options.get("prior", 0)),
+            leaves_only=options.get("allocation", "downward") != "downward",
+        )
+    except (TypeError, ValueError, AttributeError, LookupError, OverflowError):
+        raise Fault("its method does not take these options") from None
+
+
+def _weight(prior: Any) -> float:
+    """A number of records, within the limits of later formats."""
+    records = float(prior)
+    if not 0 <= records <= MOST:
+        raise ValueError
+    return records
+
+
+def _modelled(flags: _Flags, options: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:
+    """Columns of which a model drew the numbers."""
+    numeric = [name for name, column in schema.columns.items() if isinstance(column, NUMERIC)]
+    if flags.numbers == "all":
+        return tuple(numeric)
+    if flags.numbers == "sensitive":
+        drawn = set(options.get("sensitive") or numeric)
+        return tuple(name for name in numeric if name in drawn)
+    if flags.numbers == "normal" and options.get("model") not in ("bernoulli", "multinomial"):
+        named = options.get("normal")
+        usual = [name for name in numeric if _has_numbers(schema.columns[name])]
+        return tuple(name for name in numeric if name in set(usual if named is None else named))
+    return ()
+
+
+def _has_numbers(column: Column) -> bool:
+    """Whether some bin holds more than one number, and every bin that is no spike does."""
+    assert isinstance(column, NUMERIC)
+    if isinstance(column, Continuous):
+        return True
+    return all(interval.spike or interval.low < interval.high for interval in column.intervals)
+
+
+def _network(
+    options: Mapping[str, Any], tables: Sequence[tuple[str, ...]], names: Sequence[str]
+) -> tuple[Edge, ...] | None:
+    """The network of PrivBayes: as declared, or as its tables stand, in its order.
+
+    The columns of the first table follow each other with all before as parents; each later table
+    adds its last column.
+    """
+    if options.get("network"):
+        return tuple(_edge(entry, names) for entry in options["network"])
+    if not tables:
+        return None
+    first, *later = dict.fromkeys(tables)
+    chain = [(column, first[:k]) for k, column in enumerate(first)]
+    return (*chain, *((columns[-1], columns[:-1]) for columns in later))
+
+
+def _edge(entry: str, names: Sequence[str]) -> Edge:
+    """A column and its parents, in words: "age", or "income<-age & job"."""
+    if entry in names:
+        return entry, ()
+    column, arrow, listed = entry.partition("<-")
+    parents = tuple(part.strip() for part in listed.split("&")) if arrow else ()
+    return column.strip(), parents
+
+
+PAGES: Final = ("report.html", "results.html", "codebook.html")
+MALFORMED: Final = (
+    *(
+        SchemaError,
+        MethodError,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        RecursionError,
+    ),
+    *(OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException),
+)
+"""What reading a part may end in that was not written by this software."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a folder holds.
+
+    Attributes:
+        tables: synthetic tables.
+        schema: the public schema.
+        manifest: how the release was made.
+        measurements: released noisy tables.
+        pages: file name → text.
+        readme: text of its README.
+    """
+
+    tables: Sequence[pl.DataFrame]
+    schema: Schema
+    manifest: Manifest
+    measurements: tuple[Measurement, ...]
+    pages: Mapping[str, str]
+    readme: str
+
+
+def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
+    """Read a folder whose files and checksums fit, and see that its parts fit each other.
+
+    Args:
+        folder: of the release.
+        content: of its manifest, with its `format`; `files` lists its files.
+
+    Raises:
+        Fault: parts that contradict each other, or an entry of the wrong kind.
+        Exception: one of `MALFORMED`, for a part that cannot be read.
+    """
+    files, version = content.pop("files"), content.pop("format")
+    require_shape(content, version)
+    entries = content.pop("measurements")
+    parted = _require_files(files, content, entries)
+    _require_declared(content)
+    schema = Schema.loads((folder / "schema.toml").read_text(encoding="utf-8"))
+    manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
+    if not set(manifest.priority) <= set(schema.names):
+        raise Fault("it gives priority to columns that its schema does not have")
+    if not {one.column for one in manifest.contradictions} <= set(schema.names):
+        raise Fault("its sets are said to contradict columns that its schema does not have")
+    stated = {k: v for k, v in content["guarantee"].items() if version > 1 or k != "statement"}
+    require_promise(manifest, stated, [entry["ledger_entry"] for entry in entries], schema)
+    for data in entries:
+        require_named(data, schema)
+    require_noise(manifest, entries, schema, version)
+    measurements = tuple(_measurement(folder, data, schema) for data in entries)
+    behind = before(measurements, manifest.amendments)
+    require_named_later(measurements, behind)
+    require_facts(manifest.inference, manifest.sets_kind, behind, schema)
+    tables = _tables(folder, schema, manifest, measurements, parted=parted)
+    require_metadata(folder, files, schema, manifest.sets)
+    pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
+    readme = (folder / "README.md").read_text(encoding="utf-8")
+    if version > 1:
+        require_pages(manifest, readme, pages)
+    if is_of_this_version(manifest, "README.md", readme):
+        rendered = readmes(manifest, schema, measurements, files, parted=parted)
+        require_rendered("README.md", readme, rendered)
+    return Parts(tables, schema, manifest, measurements, pages, readme)
+
+
+def readmes(
+    manifest: Manifest,
+    schema: Schema,
+    measurements: tuple[Measurement, ...],
+    files: Mapping[str, str],
+    *,
+    parted: bool,
+) -> tuple[str, ...]:
+    """What this version writes as README of a release: with and without guarded texts in CSV.
+
+    Args:
+        manifest: how it was made.
+        schema: what is public.
+        measurements: what was measured.
+        files: names that its manifest lists.
+        parted: whether its synthetic tables come in parts.
+    """
+    from understudy.release.readme import readme  # loads jinja2: only for texts of this version
+
+    endings = {name.rsplit(".", 1)[-1] for name in files if name.startswith("synthetic/")}
+    formats = [name for name in FORMATS if name in endings]
+    pages = [name for name in PAGES if name in files]
+    told = manifest, schema, measurements
+    return tuple(
+        readme(*told, formats=formats, pages=pages, guarded=guarded, parted=parted)
+        for guarded in (False, True)
+    )
+
+
+def _require_files(
+    files: Mapping[str, str], content: Mapping[str, Any], entries: list[dict[str, Any]]
+) -> bool:
+    """Refuse files that no release has, and the lack of one that it must have.
+
+    Returns:
+        Whether the synthetic tables come in parts.
+    """
+    names = [entry["name"] for entry in entries if entry["name"]]
+    if len(set(names)) < len(names):
+        raise Fault("two measurements have one name")
+    synthetic = [f"synthetic/set-{k}" for k in range(1, content["sets"] + 1)]
+    # Releases of earlier versions have one file for each set, however long it is.
+    parted = content["n_rows"] > PART_ROWS and f"{synthetic[0]}.parquet" not in files
+    if parted and content["n_rows"] > PART_ROWS * len(files):
+        raise Fault("its manifest lists fewer parts of a synthetic table than its rows fill")
+    parts = part_names(len(part_sizes(content["n_rows"]))) if parted else []
+    needed = {
+        *("schema.toml", "README.md"),
+        *(f"{name}/{part}" for name in synthetic for part in parts),
+        *(f"{name}.parquet" for name in synthetic if not parted),
+        *(f"noisy/{name}.parquet" for name in names),
+    }
+    beside = possible_files(content["sets"], len(parts))
+    possible = needed | {*PAGES, *METADATA, *(f"synthetic/{name}" for name in beside)}
+    if lacking := sorted(needed - set(files)):
+        raise Fault(f"its manifest does not list {named(lacking[0])}")
+    if more := sorted(set(files) - possible):
+        raise Fault(f"its manifest lists {named(more[0])}, which is no part of a release")
+    return parted
+
+
+def _require_declared(content: dict[str, Any]) -> None:
+    """Refuse answers that were expected to other analyses than were declared, and other sets."""
+    sets = content["options"].get("sets")
+    if isinstance(sets, str) and sets in get_args(SetsKind) and sets != content["sets_kind"]:
+        raise Fault("its options ask for another kind of sets than it has")
+    declared = {f"{one['kind']} {one['formula']}" for one in content.get("analyses", ())}
+    expected = content.get("expected") or {"answers": ()}
+    if any(one["analysis"] not in declared for one in expected["answers"]):
+        raise Fault("it expects an answer to an analysis that was not declared")
+
+
+def _inference(
+    content: dict[str, Any], version: int, entries: list[dict[str, Any]], schema: Schema
+) -> InferenceFacts:
+    """What the manifest says for inference, or what its format left to the method."""
+    if version > 1:
+        return InferenceFacts.from_json(content["inference"])
+    tables = [tuple(entry["columns"]) for entry in entries if entry["kind"] == Kind.TABLE]
+    named = content["method"], content["options"], content["sets_kind"]
+    return facts_of(*named, schema, tables)
+
+
+def _measurement(folder: Path, data: dict[str, Any], schema: Schema) -> Measurement:
+    file = folder / "noisy" / f"{data['name']}.parquet"
+    cells = pl.read_parquet(file, hive_partitioning=False) if data["name"] else None
+    require_stored(cells, data, schema)
+    measurement = Measurement.from_json(data, cells, schema)
+    require_cells(measurement, schema)
+    return measurement
+
+
+def _tables(
+    folder: Path,
+    schema: Schema,
+    manifest: Manifest,
+    measurements: tuple[Measurement, ...],
+    *,
+    parted: bool,
+) -> Sequence[pl.DataFrame]:
+    kept = _kept_by_all(schema, measurements)
+
+    def checked(table: pl.DataFrame, n_rows: int, start: int = 0) -> pl.DataFrame:
+        require_rows(table, schema, n_rows, kept)
+        require_relations(table, schema)
+        if not are_fresh(table, schema, start):
+            raise Fault("a synthetic table has other identifiers than it was given")
+        return table
+
+    places = [folder / "synthetic" / f"set-{k}" for k in range(1, manifest.sets + 1)]
+    if parted:
+        sets = read_sets(places, manifest.n_rows)
+        for k in range(len(sets)):
+            for i, part in enumerate(sets.parts(k)):
+                checked(part, sets.sizes[i], i * PART_ROWS)
+        return sets
+    files = (place.with_name(f"{place.name}.parquet") for place in places)
+    return tuple(
+        checked(pl.read_parquet(file, hive_partitioning=False), manifest.n_rows) for file in files
+    )
+
+
+def _kept_by_all(schema: Schema, measurements: tuple[Measurement, ...]) -> Schema:
+    """The schema with those rules that hold whole bins and groups of every measurement."""
+    schema = schema.model_copy(update={"relations": ()})  # kept exactly, whatever the bins
+    rules = schema.forbidden
+    for measurement in measurements:
+        if measurement.bins or measurement.groups:
+            left = [set(rule.where) for rule in measurement.binned(schema).forbidden]
+            rules = tuple(rule for rule in rules if set(rule.where) in left)
+    return schema.model_copy(update={"forbidden": rules})
+
+
+def require_relations(table: pl.DataFrame, schema: Schema) -> None:
+    """Refuse a synthetic table in which a rule or a relation does not hold.
+
+    Args:
+        table: as it was read, its columns of the types that the schema says.
+        schema: of the release.
+
+    Raises:
+        Fault: names the column or the relation, and no row.
+    """
+    used = {n for c in schema.derived.values() for n in sources_of(c)} | set(schema.derived)
+    used |= {name for one in schema.relations for name in one.columns}
+    columns = {name: column for name, column in schema.stated.items() if name in used}
+    cells = {
+        name: _cells(table.get_column(name).alias(""), column) for name, column in columns.items()
+    }
+    for name in schema.derived:
+        if not follows(name, schema.stated, cells).all():
+            raise Fault(f"the column {named(name)} does not follow from others by its rule")
+    for one in schema.relations:
+        if breaks(one, schema.columns, cells).any():
+            raise Fault(f"the relation {named(one.text)} does not hold in a synthetic table")
+
+
+def _cells(series: pl.Series, column: Column) -> Cells:
+    """What values were written for: codes of absence by their number, and numbers as such."""
+    if not isinstance(column, NUMERIC):
+        return Cells(_states(series, (*column.levels, *column.codes)), np.empty(0))
+    codes = _states(series, column.codes)
+    numbers = places_of(series, column)
+    numbers[codes >= 0] = np.nan
+    states = np.where(codes >= 0, column.n_ordinary + codes, 0)
+    return Cells(states.astype(np.int64), numbers)
+
+
+def _states(series: pl.Series, values: Sequence[Code]) -> NDArray[np.int64]:
+    """Place of each value among some; −1 where it is none of them."""
+    found = np.full(len(series), -1, dtype=np.int64)
+    for k, value in enumerate(values):
+        if value == "":
+            hit = series.is_null()
+        elif series.dtype.is_numeric():
+            number = number_of(value)
+            hit = series.cast(pl.Float64).is_in([] if number is None else [number])
+        elif series.dtype == pl.Boolean:
+            hit = series.is_in([bool(value)])
+        elif series.dtype.is_temporal():
+            continue
+        else:
+            hit = series.cast(pl.String).is_in([text_of(value)])
+        found[hit.fill_null(value=False).to_numpy()] = k
+    return found

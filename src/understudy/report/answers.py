@@ -1,0 +1,433 @@
+"""What a release can answer: which columns were measured, alone and together, and what follows.
+
+A question is *counted* where a released noisy table holds its columns state by state, or where the
+distribution that records were drawn from is known: its error bars follow from the noise, which is
+known exactly (`understudy.inference.counts`). Columns are *kept* together
+where they were measured together in another form, or a network of the method keeps them; error bars
+then need sets whose differences show the noise. All other relations are lost.
+
+Second moments answer models, correlations and groups. How wide intervals will be follows from
+public facts (`understudy.inference.expected_widths`). Whether there are any is asked of the
+release itself (`understudy.inference.answered_questions`): what is listed was answered.
+
+What was measured after a release, for questions that came later: a section of both pages.
+
+A triangle of all pairs of columns that shows which were measured together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, groupby
+from typing import TYPE_CHECKING
+
+from markupsafe import Markup
+
+from understudy.inference.amended import AmendedAnswer, Told, amended_answers
+from understudy.inference.noisy_tables import MOST_CELLS, covers
+from understudy.inference.refusals import quoted
+from understudy.models.bayesian_network import kept
+from understudy.release import Measurement, Release
+from understudy.release.manifest import Amendment
+from understudy.release.shape import Kind
+from understudy.report import text as templates
+from understudy.report import text as words
+from understudy.report.sections import without_rule
+from understudy.report.svg import LARGE, LETTER, SMALL, Box, Chart, Colour
+from understudy.report.text import relative, shortened, times
+from understudy.schema import NUMERIC
+
+if TYPE_CHECKING:
+    from understudy.inference.answered_questions import Answered
+
+
+Pair = frozenset[str]
+_WIDEST = 12
+"""Tables of more columns than this are not taken apart into triples."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One kind of question.
+
+    Attributes:
+        question: what is asked.
+        answer: how much of it the release answers, and how.
+        example: a command that asks it; "" where there is none to give.
+        width: expected half-widths of 95 % intervals, in words; "" where none is known.
+    """
+
+    question: str
+    answer: str
+    example: str = ""
+    width: str = ""
+
+
+class Answers:
+    """What a release can answer, worked out from its measurements alone.
+
+    Args:
+        release: the release.
+    """
+
+    def __init__(self, release: Release) -> None:
+        self._release = release
+        self.names = release.schema.names
+
+    @cached_property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that are counted alone."""
+        return tuple(name for name in self.names if self._counts((name,)))
+
+    @cached_property
+    def counted(self) -> frozenset[Pair]:
+        """Pairs of columns that are counted together."""
+        if self._drawn:
+            return frozenset(map(frozenset, combinations(self.names, 2)))
+        return frozenset(pair for pair in self._measured if self._counts(tuple(pair)))
+
+    @cached_property
+    def kept(self) -> frozenset[Pair]:
+        """Further pairs that the sets keep up to noise."""
+        network = self._release.manifest.inference.network
+        groups = kept(network) if network else ()
+        indirect = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
+        behind = self._covered(self._release.behind_sets)
+        return frozenset((behind | indirect) - self.counted - self.moments)
+
+    @cached_property
+    def moments(self) -> frozenset[Pair]:
+        """Further pairs of which second moments were measured."""
+        products = [m.columns for m in self._release.measurements if m.kind is Kind.PRODUCTS]
+        pairs = {frozenset(two) for columns in products for two in combinations(columns, 2)}
+        return frozenset(pairs - self.counted)
+
+    @cached_property
+    def n_pairs(self) -> int:
+        """Number of pairs of columns."""
+        return math.comb(len(self.names), 2)
+
+    @cached_property
+    def scored(self) -> tuple[str, ...]:
+        """Columns whose second moments were measured."""
+        products = (m.columns for m in self._release.measurements if m.kind is Kind.PRODUCTS)
+        return max(products, key=len, default=())
+
+    @cached_property
+    def lined(self) -> tuple[str, ...]:
+        """Numeric columns that were counted on a number line."""
+        measured = self._release.measurements
+        lines = (m.columns[0] for m in measured if m.kind is Kind.LINE)
+        return tuple(dict.fromkeys(lines))
+
+    def _beyond(self) -> Iterator[str]:
+        """How many records lie beyond which bounds, if answers are refused for it, in sentences."""
+        from understudy.inference.refusals import MOST_BEYOND, beyond_line
+
+        for name in self.lined:
+            for one in beyond_line(self._release, name):
+                if one.certain:
+                    some = f" About {relative(one.share)} of the records have"
+                elif one.most > MOST_BEYOND:
+                    some = f" Up to {relative(one.most)} of the records may have"
+                else:
+                    continue
+                yield (
+                    f"{some} {one.column} {one.side} {one.bound}, its declared bound, so answers "
+                    "that rest on these are refused."
+                )
+
+    @cached_property
+    def triples(self) -> frozenset[frozenset[str]]:
+        """Triples of columns that are counted together, of tables that are not too wide."""
+        wide = {
+            table.columns
+            for table in self._release.measurements
+            if 2 < len(table.columns) <= _WIDEST
+        }
+        triples = {frozenset(three) for columns in wide for three in combinations(columns, 3)}
+        return frozenset(three for three in triples if self._counts(tuple(three)))
+
+    @cached_property
+    def _measured(self) -> frozenset[Pair]:
+        """Pairs that some measurement covers; which columns were chosen measures nothing."""
+        return self._covered(self._release.measurements)
+
+    @staticmethod
+    def _covered(measured: Sequence[Measurement]) -> frozenset[Pair]:
+        tables = {table.columns for table in measured if table.kind.is_joint}
+        return frozenset(frozenset(pair) for table in tables for pair in combinations(table, 2))
+
+    @cached_property
+    def _drawn(self) -> bool:
+        """Whether all sets were drawn from known urns."""
+        measured = self._release.measurements
+        if not any(table.kind is Kind.DRAWS for table in measured):
+            return False
+        from understudy.inference.counts import are_drawn
+
+        return are_drawn(measured, self.names, self._release.manifest, self._release.schema)
+
+    def _counts(self, columns: tuple[str, ...]) -> bool:
+        """Whether the noise-aware rule answers for some columns."""
+        if self._drawn:
+            return True
+        n_cells = math.prod(self._release.schema.columns[name].size for name in columns)
+        measured = self._release.measurements
+        return n_cells <= MOST_CELLS and any(covers(table, columns) for table in measured)
+
+    def lines(self) -> Iterator[Line]:
+        """What can be asked, the surest first."""
+        yield from self._single_lines()
+        if len(self.names) > 1:
+            yield from self._pair_lines()
+        if self.scored:
+            yield from self._model_lines()
+        yield Line("Other models and statistics of your own", self._set_words())
+
+    @cached_property
+    def asked(self) -> dict[str, Answered]:
+        """What came of asking each kind of question, by its words."""
+        from understudy.inference.answered_questions import answered_kinds
+
+        return {one.kind.question: one for one in answered_kinds(self._release)}
+
+    def _single_lines(self) -> Iterator[Line]:
+        """About one column."""
+        numeric = tuple(
+            k for k in self.names if isinstance(self._release.schema.columns[k], NUMERIC)
+        )
+        for question in ("Shares of a column", "Means of a number", "Quantiles of a number"):
+            if asked := self.asked.get(question):
+                possible = self.names if asked.kind.kind == "proportion" else numeric
+                known = {name for (name,) in asked.kind.found.widths}
+                ordered = tuple(name for name in possible if name in known)
+                said = words.named(ordered, possible)
+                said += "".join(self._beyond()) * (asked.kind.kind == "quantile")
+                yield Line(question, said, self._example(asked), asked.kind.width)
+
+    def _pair_lines(self) -> Iterator[Line]:
+        """About two columns and more."""
+        tables = self.asked["Two-way tables"]
+        known = self.counted | {frozenset(two) for two in tables.kind.found.widths}
+        known -= {frozenset(two) for two in tables.refused}
+        yield Line(
+            "Two-way tables, shares by a group, odds ratios, χ² tests",
+            self._pair_words(known),
+            self._example(tables),
+            tables.kind.width,
+        )
+        means = self.asked.get("Means by group")
+        if means and (means.asked or means.kind.found.lost):
+            yield self._line(means, "a number and a group")
+        if self.triples:
+            shown = times(self._first(self.triples))
+            more = f" and {len(self.triples) - 1:,} more" * (len(self.triples) > 1)
+            yield Line("Three columns", f"Error bars from noisy counts for {shown}{more}.")
+
+    def _model_lines(self) -> Iterator[Line]:
+        """About what second moments alone answer."""
+        for question in ("Linear models", "Logistic and Poisson models", "Correlations"):
+            asked = self.asked.get(question)
+            if asked and (asked.asked or asked.kind.found.lost):
+                yield self._line(asked, "columns")
+
+    def _line(self, asked: Answered, what: str) -> Line:
+        said = words.pairs(asked, what) + words.lost(asked.kind.found)
+        return Line(asked.kind.question, said, self._example(asked), asked.kind.width)
+
+    def _example(self, asked: Answered) -> str:
+        """A command that was tried and is answered, if a name needs no quoting of its own."""
+        plain = (
+            (one.kind, one.formula)
+            for columns, one in asked.answered.items()
+            if all(name.isidentifier() for name in columns) and not set("'`\"") & set(one.formula)
+        )
+        return next((f'understudy analyze release {kind} "{text}"' for kind, text in plain), "")
+
+    def _pair_words(self, known: Set[Pair]) -> str:
+        said = words.many(len(known), self.n_pairs, "pair", "pairs")
+        kept, moments = self.kept - known, self.moments - known
+        if moments:
+            said += f" {len(moments):,} more have second moments, which answer what stands below."
+        if kept:
+            also = "more" if known else "of them"
+            said += f" The sets keep {len(kept):,} {also} up to noise."
+        lost = self.n_pairs - len(known) - len(kept) - len(moments)
+        if lost:
+            said += f" The other {lost:,} were not measured together: take them as not preserved."
+        return said
+
+    def _set_words(self) -> str:
+        manifest = self._release.manifest
+        if without_rule(self._release):
+            return "No error bars: no rule combines these sets."
+        if manifest.sets == 1 or manifest.sets_kind == "free":
+            why = "one set does" if manifest.sets == 1 else "sets of one noisy fit do"
+            return f"No error bars: {why} not show how much noise moved the result."
+        # Models of effects that redrawn fits keep firmly are answered whatever the noise.
+        firm = manifest.inference.posterior_rule == "mi"
+        small = ", unless it is a model of columns as they are," if firm else ""
+        return (
+            f"Error bars by combining the {manifest.sets} sets, where all columns of the question "
+            f"were measured together and{small} the noise is small beside them; refused elsewhere."
+        )
+
+    def _first(self, groups: frozenset[frozenset[str]]) -> tuple[str, ...]:
+        """The group that comes first in the order of the schema."""
+        place = {name: k for k, name in enumerate(self.names)}
+        ordered = [sorted(group, key=place.__getitem__) for group in groups]
+        return tuple(min(ordered, key=lambda group: [place[name] for name in group], default=()))
+
+
+_CHOSEN = {
+    "beforehand": "It is said to be chosen beforehand, so the pooled answer is the one to take",
+    "from the release": (
+        "Numbers of the release suggested it, so the answer from the new measurement alone is the "
+        "one to take"
+    ),
+    "": "How it came about is not said; take the new measurement alone if in doubt",
+}
+_MOST_ROWS = 60
+
+
+@dataclass(frozen=True)
+class PaidAnswer:
+    """One analysis, as text.
+
+    Attributes:
+        question: kind and formula.
+        command: what asks it again.
+        rows: name, and estimate with interval before, alone and pooled.
+        refused: why there is no pooled answer; "" if there is one.
+        more: rows that were left out.
+    """
+
+    question: str
+    command: str
+    rows: tuple[tuple[str, str, str, str], ...]
+    refused: str
+    more: int
+
+
+@dataclass(frozen=True)
+class PaidQuestion:
+    """One amendment, as text.
+
+    Attributes:
+        title: of the question.
+        asked_by: who asked; "" if that is not said.
+        chosen: how it came about, in words.
+        budget: ε before and after.
+        answers: to its analyses.
+    """
+
+    title: str
+    asked_by: str
+    chosen: str
+    budget: str
+    answers: tuple[PaidAnswer, ...]
+
+
+def paid_questions(release: Release) -> list[PaidQuestion]:
+    """Every amendment of a release, in the order in which they were paid for."""
+    amendments, told = release.manifest.amendments, amended_answers(release)
+    budgets = [*(one.budget for one in amendments), release.manifest.budget]
+    return [
+        PaidQuestion(
+            title=amendment.title or f"Question {number}",
+            asked_by=amendment.asked_by,
+            chosen=_CHOSEN[amendment.chosen],
+            budget=f"ε {amendment.budget['epsilon']} → {later['epsilon']}",
+            answers=tuple(_answers(amendment, told)),
+        )
+        for number, (amendment, later) in enumerate(
+            zip(amendments, budgets[1:], strict=True), start=1
+        )
+    ]
+
+
+def _answers(amendment: Amendment, told: list[AmendedAnswer]) -> Iterator[PaidAnswer]:
+    for one in told:
+        if one.amendment is amendment:
+            parts = (one.before, one.alone, one.pooled)
+            rows = [_row(name, *parts) for name in one.names]
+            yield PaidAnswer(
+                question=f"{one.kind} of {one.formula}",
+                command=f"understudy analyze release {one.kind} {quoted(one.formula)}",
+                rows=tuple(rows[:_MOST_ROWS]),
+                refused=one.pooled.refused,
+                more=max(0, len(rows) - _MOST_ROWS),
+            )
+
+
+def _row(name: str, before: Told, alone: Told, pooled: Told) -> tuple[str, str, str, str]:
+    return name, _text(before, name), _text(alone, name), _text(pooled, name)
+
+
+def _text(told: Told, name: str) -> str:
+    if name not in told.intervals:
+        return "–"
+    estimate, low, high = told.intervals[name]
+    width = templates.figure((high - low) / 2, 2)
+    return f"{templates.figure(estimate)} ± {width}"
+
+
+MOST_COLUMNS = 60
+_LABEL = 24  # most letters of a name
+_LEAST_WIDTH = 480.0  # so that few columns are not blown up
+_HALVES = {"counted": 0.42, "moments": 0.29, "kept": 0.14}  # of the height of a mark, in cells
+_COLOURS = {"counted": Colour.BAR, "moments": Colour.ABSENT, "kept": Colour.SPIKE}
+
+
+def pair_map(answers: Answers) -> Markup:
+    """The lower triangle of all pairs: a high mark is counted, a low one kept, none is lost.
+
+    A mark of middle height has second moments.
+
+    A pair's row and column end at their names on the diagonal. Marks differ in height, not in
+    colour alone; neighbours of one kind in a row are one mark, so that the page stays small.
+    """
+    names = answers.names
+    n = len(names)
+    side = 18.0 if n <= 20 else 13.0
+    letters = max(len(shortened(name, _LABEL)) for name in names)
+    chart = Chart(n * side + 4, max(n * side + 8 + LETTER * letters, _LEAST_WIDTH))
+    panel = chart.canvas()
+    panel.segments([(0, k * side, k * side, k * side) for k in range(1, n)], Colour.RULE, 0.7)
+    panel.segments([(k * side, k * side, k * side, n * side) for k in range(n)], Colour.RULE, 0.7)
+    for kind, colour in _COLOURS.items():
+        panel.fill(list(_marks(answers, kind, side)), colour)
+    size = LARGE if side > SMALL + 4 else SMALL
+    for i, name in enumerate(names):
+        panel.text(i * side + 4, (i + 0.5) * side, shortened(name, _LABEL), size=size)
+    return chart.svg(_spoken(answers))
+
+
+def _marks(answers: Answers, kind: str, side: float) -> Iterator[Box]:
+    """Marks of one kind, row by row."""
+    pairs = {"counted": answers.counted, "moments": answers.moments, "kept": answers.kept}[kind]
+    names, half = answers.names, _HALVES[kind] * side
+    inset = side * (0.5 - _HALVES["counted"])
+    for i, name in enumerate(names):
+        y = (i + 0.5) * side
+        here = [frozenset((name, names[j])) in pairs for j in range(i)]
+        for marked, run in groupby(range(i), here.__getitem__):
+            places = list(run)
+            if marked:
+                left, right = places[0] * side + inset, (places[-1] + 1) * side - inset
+                yield left, y - half, right, y + half
+
+
+def _spoken(answers: Answers) -> str:
+    """The map in words; the list of measured tables below it names the pairs."""
+    by_moments, kept = len(answers.moments), len(answers.kept)
+    lost = answers.n_pairs - len(answers.counted) - by_moments - kept
+    also = f"{by_moments:,} by second moments, " * bool(by_moments)
+    return (
+        f"Map of the {answers.n_pairs:,} pairs of columns: {len(answers.counted):,} counted "
+        f"together, {also}{kept:,} kept in the sets, {lost:,} not measured together."
+    )

@@ -1,1 +1,0 @@
-"""Pages that compare with the rows: stamped not for release."""

@@ -1,1 +1,0 @@
-"""The page that is made from a release alone."""

@@ -1,0 +1,142 @@
+"""The public page: one self-contained HTML file about a release, made from the release alone.
+
+It asks nothing of the network, follows the reader's light or dark mode, and stays within one
+megabyte: long lists are folded, then cut, and the page says what was left out. What the release is
+and can answer comes first, what it was made from last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from markupsafe import Markup
+
+from understudy.inference.amended import POOLED_RIGHT
+from understudy.inference.expected_widths import ASSUMED
+from understudy.release import Release
+from understudy.release.measurement import kept_columns
+from understudy.release.readme import promise_block
+from understudy.release.sets import first_parts
+from understudy.release.shape import Kind
+from understudy.report import accuracy, columns, sections, text
+from understudy.report import text as templates
+from understudy.report.answers import MOST_COLUMNS, Answers, paid_questions, pair_map
+from understudy.report.results_page import declared_results
+
+MAX_BYTES = 1_000_000
+FEW_COLUMNS = 8  # the charts of more columns are folded below an overview
+# Most bytes of the lists that grow with a release; the cards of the columns get what is left.
+_ROOM = {
+    "ledger_row": 180_000,
+    "public_row": 90_000,
+    "measurement_row": 120_000,
+    "item": 30_000,
+    "spark": 60_000,
+}
+_SPARE = 500  # for the sentence that says what was left out
+
+
+def public_page(release: Release) -> str:
+    """The page for the public: guarantee, ledger, reliability, columns, fitness for use.
+
+    Args:
+        release: the release; nothing else is looked at.
+
+    Returns:
+        HTML text of at most `MAX_BYTES` bytes in UTF-8, the same for the same release.
+    """
+    page = templates.template("public.html.jinja")
+    charted = replace(release, tables=first_parts(release.tables))
+    context = _context(release, charted)
+    frame = page.render(**context, detail=columns.DETAILS[0], cards=(Markup(""), 0))
+    room = MAX_BYTES - templates.size(frame) - _SPARE
+    detail, cards = _cards(charted, room)
+    return page.render(**context, detail=detail, cards=cards)
+
+
+def _cards(release: Release, room: int) -> tuple[columns.Detail, templates.Cut]:
+    """The section on columns in the finest detail that fits; the coarsest one may be cut."""
+    *finer, coarsest = columns.fitting_details(release.schema, room)
+    for detail in finer:
+        cards = _drawn(release, detail, room)
+        if not cards[1]:
+            return detail, cards
+    return coarsest, _drawn(release, coarsest, room)
+
+
+def _drawn(release: Release, detail: columns.Detail, room: int) -> templates.Cut:
+    names = tuple(release.schema.stated)
+    cards = (columns.card(release, k, name, detail) for k, name in enumerate(names, start=1))
+    return templates.fitted(
+        (_macro("card")(card, detail) for card in cards), room, total=len(names)
+    )
+
+
+def _charted_rows(charted: Release) -> int | None:
+    """Records of each set that are shown, if that is not all of them."""
+    shown = charted.tables[0].height
+    return shown if shown < charted.manifest.n_rows else None
+
+
+def _context(release: Release, charted: Release) -> dict[str, Any]:
+    """What the page says of a release; charts are of the first part of sets in parts."""
+    manifest, schema, guarantee = release.manifest, release.schema, release.guarantee
+    ledger = sections.ledger(manifest)
+    measured = [accuracy.measurement_row(table, schema) for table in release.measurements]
+    relations = sections.relations(release)
+    answers = Answers(release)
+    charted_rows = _charted_rows(charted)
+    many = len(schema.stated) > FEW_COLUMNS
+    doubtful_first = sorted(guarantee.public_inputs, key=lambda entry: not entry.note)
+    return {
+        "manifest": manifest,
+        "schema": schema,
+        "guarantee": guarantee,
+        "promise": promise_block(manifest),
+        "title": schema.title or "Synthetic data release",
+        "badge": text.badge(guarantee),
+        "limit_only": guarantee.kind == "asymptotic",
+        "by_posterior": any(table.kind is Kind.POSTERIOR for table in release.measurements),
+        "kept": kept_columns(release.measurements),
+        "private": not text.is_not_private(guarantee) and manifest.secure,
+        "meaning": text.meaning(guarantee),
+        "conditions": _rows("item", guarantee.conditions),
+        "leaks": _rows("item", guarantee.leaks),
+        "public_rows": _rows("public_row", doubtful_first),
+        "n_doubtful": sum(bool(entry.note) for entry in guarantee.public_inputs),
+        "ledger": ledger,
+        "ledger_rows": _rows("ledger_row", ledger.rows),
+        "reliability": accuracy.reliability(release),
+        "measurements": measured,
+        "measurement_rows": _rows("measurement_row", measured),
+        "relations": relations,
+        "groups": _rows("item", relations.groups),
+        "sets_words": sections.sets_words(release),
+        "answers": list(answers.lines()),
+        "assumed": ASSUMED,
+        "by_moments": bool(answers.moments),
+        "declared": declared_results(release),
+        "paid": paid_questions(release),
+        "warning": POOLED_RIGHT,
+        "pair_map": _pair_map(answers),
+        "charted_rows": charted_rows,
+        "ending": "/" if charted_rows else ".parquet",
+        "sparks": _rows("spark", list(columns.overview(charted))) if many else (Markup(""), 0),
+        "many_columns": many,
+    }
+
+
+def _pair_map(answers: Answers) -> Markup | None:
+    """The map of pairs; None where one column leaves none, or where there are too many."""
+    return pair_map(answers) if 1 < len(answers.names) <= MOST_COLUMNS else None
+
+
+def _rows(macro: str, items: Sequence[Any]) -> templates.Cut:
+    """Rows of a table, as many as its room holds, and how many were left out."""
+    return templates.rendered(_macro(macro), items, _ROOM[macro])
+
+
+def _macro(name: str) -> Callable[..., Markup]:
+    return templates.macro(name, "parts.html.jinja")

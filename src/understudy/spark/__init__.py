@@ -1,0 +1,1 @@
+"""Rows and sums in Spark."""

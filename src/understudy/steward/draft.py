@@ -1,0 +1,431 @@
+"""A first version of a schema, read from the rows. CONFIDENTIAL until a person has reviewed it.
+
+Reading bounds and levels off the data is the commonest leak in the field: a maximum is one
+person's value. So a draft marks each entry as not reviewed, carries a fingerprint by which an entry
+taken over unchanged is recognised later, and cannot be used as it is.
+
+Columns of certain names (ages, months, sex) are drafted as conventions have them
+(`understudy.steward.conventions`); of these only the codes of absence are read from the rows.
+
+What becomes what of the others:
+
+- true and false (also as text): boolean; calendar days (also as ISO text): date. Days with a time
+  of day: datetime, to the minute; times of day: time, all of them; durations: duration;
+- whole numbers, also if stored as real numbers or as text: categorical, if there are at most 12
+  different ones, each on 5 rows on average, that look like codes: two of them; 1, 2, 3, … up to 6
+  at most; or with a gap among the first five (1, 2, 9). Others, such as counts (0, 1, 2, …) and
+  years, are integer, with one bin for each value if there are at most 50 between the bounds, else
+  20 bins between bounds rounded like those of other numbers. Text with leading zeros ("007") stays
+  text;
+- other numbers: continuous, 20 bins, bounds rounded outward to two digits of the range; with at
+  most 12 different values, each on 5 rows on average, they are the grades of a scale: ordinal;
+- bins are of equal width, unless the numbers crowd together (incomes, durations): then their edges
+  are round numbers near the quantiles;
+- a value that more than a tenth of the rows share, and at least 5, is a spike of a column with
+  wide bins;
+- text: categorical; categories that a type declares are the levels, used or not, in its order,
+  and ordinal if the type says that they are ordered;
+- numbers with a few digits behind the point keep as many as `decimals`;
+- in files of SPSS and Stata, labelled codes are levels, in the file's order; user-missing codes are
+  missing codes; the level of measurement decides between levels in order, levels without one and
+  numbers; what they are called becomes the description and the labels;
+- empty cells, and words such as "NA" or "?" in a column that otherwise holds numbers, dates or
+  truth values: missing codes. Infinite values stay out of the domain.
+
+How a text file is written is found out too (`understudy.steward.column_draft`), and what is not
+the default goes to the table [file]. Lines that do not fit are left out of the draft, and so are
+lines of words behind the names (`understudy.steward.profile`).
+
+Columns that are functions of others in every row are proposed as derived
+(`understudy.steward.found_rules`).
+
+Columns that look like identifiers, hold nothing or have a type that cannot be read are left out,
+and the heading says so.
+
+For the steward before a release: a schema drafted and checked. No mechanism uses it.
+
+Drafting a schema from rows, and checking rows against it: for the steward.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import polars.selectors as cs
+
+from understudy._validation import require_text
+from understudy.data.csv import MALFORMED, Delimited, is_delimited
+from understudy.data.jsonl import JsonLines, is_json_lines
+from understudy.data.rows import Rows
+from understudy.data.sources import is_workbook, open_rows
+from understudy.errors import DataError, SchemaError, line, name_fault
+from understudy.metadata.codebook import Codebook, commented, read_codebook
+from understudy.metadata.variables import with_rules_that_hold
+from understudy.schema import Column, Relation, Schema, toml
+from understudy.schema.base import text_of
+from understudy.schema.file_format import FileFormat
+from understudy.schema.file_labels import LabelCode, is_statistical, read_file_labels
+from understudy.schema.schema import given_schema
+from understudy.steward.check import CheckReport
+from understudy.steward.check import check as check_rows
+from understudy.steward.codebook_draft import (
+    ABSENT,
+    completed,
+    disagreements,
+    labelled_column,
+    without_codes,
+    without_missing,
+)
+from understudy.steward.column_draft import LeftOutError, drafted_column, sniffed
+from understudy.steward.conventions import is_proposed
+from understudy.steward.extremes import Extremes
+from understudy.steward.found_rules import with_found_rules
+from understudy.steward.profile import (
+    Profile,
+    Profiler,
+    declared_categories,
+    may_have_more,
+    more_header_lines,
+    questions,
+)
+
+_HEADING = """\
+# CONFIDENTIAL: what the lines `drafted` name was read from confidential rows.
+# Do not publish this file, and do not use it, before every entry is confirmed against public
+# knowledge (a codebook, a law, a judgement made without looking at the rows), its `source` is
+# named and `reviewed = true` is set: `understudy schema review` asks column by column. Numbers such
+# as -9 or 999 that stand for "not known" belong into `missing`; the bounds then leave them out.
+# What has a `source` already was proposed by a codebook or the column's name, not by the rows.
+"""
+_DEFAULTS = """\
+[[defaults]]
+columns = ["*"]
+source = ""
+reviewed = false
+
+"""
+_FIRST_OF_COLUMNS = re.compile(r"^\[(lists|columns)\.", re.MULTILINE)
+
+
+def draft_schema(data: object, *, title: str = "", codebook: Codebook | None = None) -> str:
+    """Draft a schema from the data.
+
+    Args:
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
+        title: name of the table, for people.
+        codebook: what is publicly known of it; the rows then give only what it lacks.
+
+    Returns:
+        TOML text that `Schema.loads` reads and `Schema.require_reviewed` refuses. CONFIDENTIAL.
+
+    Raises:
+        DataError: the data cannot be read, no column can be drafted, or one has a name that no
+            schema can declare.
+    """
+    whole, form, n_headers = _opened(data)
+    _require_names(whole.columns)
+    labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
+    rows, missing = without_missing(whole, labels) if labels else (whole, {})
+    book = codebook or Codebook.nothing()
+    rows, empty = without_codes(rows, book)
+    profiler = Profiler(rows)
+    columns = {name: book.columns[name] for name in rows.columns if name in book.columns}
+    sourced = dict(columns)
+    left_out = {name: book.left_out[name] for name in rows.columns if name in book.left_out}
+    categories = declared_categories(data)
+    unused: dict[str, Mapping[LabelCode, str]] = {}
+    profiles = profiler.profiles()
+    for profile in profiles:
+        name = profile.name
+        if name in columns or name in left_out:
+            continue
+        try:
+            if name in book.asked:
+                words = tuple(code for code in profile.codes if code)
+                codes = missing.get(name, ("",) * (name in empty) + words)
+                told = replace(profile, codes=codes)
+                columns[name] = completed(book.asked[name], told, profiler)
+                sourced[name] = columns[name]
+            elif name in labels:
+                told = replace(profile, codes=missing[name])
+                labelled = labelled_column(labels[name], told, profiler)
+                columns[name], unused[name] = labelled.column, labelled.unused
+            else:
+                columns[name] = drafted_column(profile, profiler, categories.get(name))
+        except LeftOutError as reason:
+            left_out[name] = str(reason)
+    if not columns:
+        raise DataError(
+            f"{rows.place} has no column that can be drafted: each one is empty, looks like an "
+            "identifier, or has a type that cannot be read; write the schema by hand."
+        )
+    columns = with_rules_that_hold({n: columns[n] for n in rows.columns if n in columns})
+    columns = _with_rules(whole, columns, known=sourced)
+    sourced = {name: columns[name] for name in sourced if name in columns}
+    left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
+    notes = _header_text(n_headers) + _left_out_text(left_out) + _unused_text(unused)
+    proposed = {n: c for n, c in columns.items() if n not in sourced and is_proposed(c)}
+    alike = rows.lazy if n_headers else data
+    found = disagreements(alike, {**sourced, **proposed}, form)
+    notes += _meant_text(profiles)
+    notes += _asked_text(columns, profiles, profiler)
+    notes += _book_text(book, [one.line() for one in found if one.column not in proposed])
+    notes += _proposed_text([name for name in proposed if any(o.column == name for o in found)])
+    relations = [Relation(**one) for one in book.proposed_relations(columns)]
+    relations = [one for one in relations if not [*one.faults(_measured(columns))]]
+    return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form, relations)}"
+
+
+def _require_names(names: Sequence[str]) -> None:
+    """Refuse a table with a name that no schema can declare.
+
+    Raises:
+        DataError: says which column, and the fix.
+    """
+    for place, name in enumerate(names, start=1):
+        if fault := name_fault(name):
+            of_r = "" if name else " (R writes one of row names unless row.names = FALSE)"
+            raise DataError(
+                f"Column {place} of the table {fault}{of_r}; rename it, or leave it out."
+            )
+
+
+def _with_rules(
+    rows: Rows, columns: dict[str, Column], known: Collection[str]
+) -> dict[str, Column]:
+    """The columns, with rules that the rows keep to, where nothing else is known of a column."""
+    free = [name for name, one in columns.items() if name not in known and one.derived is None]
+    found = with_found_rules(rows, columns, free)
+    for name in free:
+        column = found[name]
+        if column.derived is not None:
+            own = column.fingerprints()
+            read = {"derived": own["derived"], **{k: own[k] for k in column.drafted if k in own}}
+            read |= {"levels": own["levels"]} if "levels" in own else {}
+            found[name] = column.model_copy(update={"drafted": read})
+    return found
+
+
+def _opened(data: object) -> tuple[Rows, FileFormat, int]:
+    """The rows to be drafted, how they are written, and how many lines more than one are names.
+
+    Lines that do not fit are left out, and so are those of names.
+    """
+    if is_json_lines(data) and Path(str(data)).is_file():
+        return _rows(JsonLines.drafted(Path(str(data)))), FileFormat(), 0
+    if not is_delimited(data) or not Path(str(data)).is_file():
+        rows = open_rows(data)
+        rows = replace(rows, lazy=_fitting(rows.lazy, rows.columns)) if is_workbook(data) else rows
+        n_headers = more_header_lines(rows) if may_have_more(data) else 0
+        return _below(rows, n_headers), FileFormat(), n_headers
+    path = Path(str(data))
+    form = sniffed(path)
+    file = Delimited(path, form)
+    of_numbers = _rows(replace(file, numbers=file.columns))
+    n_headers = more_header_lines(of_numbers)
+    if form.decimal == "," or form.thousands:
+        # A cell such as 1,5 or 1.234 is a number only in a column that holds nothing else.
+        profiles = Profiler(_below(of_numbers, n_headers)).profiles()
+        file = replace(
+            file, numbers=[profile.name for profile in profiles if profile.shape == "number"]
+        )
+    return _below(_rows(file), n_headers), form, n_headers
+
+
+def _below(rows: Rows, n_headers: int) -> Rows:
+    return replace(rows, lazy=rows.lazy.slice(n_headers)) if n_headers else rows
+
+
+def _rows(file: Delimited | JsonLines) -> Rows:
+    place = f"The file {str(file.path)!r}"
+    return Rows(_fitting(file.lazy(), file.columns), file.columns, "pandas", place)
+
+
+def _fitting(lazy: pl.LazyFrame, columns: Sequence[str]) -> pl.LazyFrame:
+    """Without the records that do not fit the header."""
+    return lazy.filter((cs.by_name(columns[0]) != MALFORMED).fill_null(True))
+
+
+def _header_text(n_headers: int) -> str:
+    """Lines that stand among the rows and are none, for the heading."""
+    if not n_headers:
+        return ""
+    lines = (
+        "line behind the names of the columns holds"
+        if n_headers == 1
+        else (f"{n_headers} lines behind the names of the columns hold")
+    )
+    return (
+        f"#\n# The first {lines} words in all columns\n# of numbers and times. This draft leaves "
+        "them out: take them out of the file, too.\n"
+    )
+
+
+def _unused_text(unused: Mapping[str, Mapping[LabelCode, str]]) -> str:
+    """Labelled values that have no state of their own, for the heading."""
+    lines = [
+        f"#   {name!r}: {', '.join(f'{text_of(code)} {label!r}' for code, label in told.items())}."
+        for name, told in unused.items()
+        if told
+    ]
+    if not lines:
+        return ""
+    head = ["#", "# Labelled values of columns of numbers; some may belong into `missing`:"]
+    return "\n".join([*head, *lines, ""])
+
+
+def _left_out_text(left_out: dict[str, str]) -> str:
+    if not left_out:
+        return ""
+    # repr keeps a line break in a name from ending the comment.
+    lines = (f"#   {name!r}: {reason}.\n" for name, reason in left_out.items())
+    return "#\n# Columns left out of this draft, which will not be released:\n" + "".join(lines)
+
+
+def _book_text(book: Codebook, findings: list[str]) -> str:
+    """What was taken from a codebook, and what in the rows does not agree with it."""
+    if not book.order:
+        return ""
+    told = (
+        f"#\n# From the codebook {book.place!r}: all columns whose `source` names it. What the "
+        "rows\n# gave beside it has fingerprints in `drafted`.\n"
+    )
+    if findings:
+        told += "#\n# CONFIDENTIAL: rows and codebook do not agree here; no entry was changed:\n"
+        told += "".join(f"#   {line(finding)}\n" for finding in findings)
+    return told + commented("Worth knowing", book.notes)
+
+
+def _meant_text(profiles: Sequence[Profile]) -> str:
+    """Columns of texts that rather are something else, for the heading."""
+    lines = [f"#   {one.name!r}: {one.meant}.\n" for one in profiles if one.meant]
+    head = (
+        "#\n# CONFIDENTIAL: texts that look like something else, which they are read as only if "
+        "the file\n# writes them so:\n"
+    )
+    return head + "".join(lines) if lines else ""
+
+
+def _asked_text(
+    columns: Mapping[str, Column], profiles: Sequence[Profile], profiler: Profiler
+) -> str:
+    """What is to be asked about columns of numbers, for the heading."""
+    lines = [
+        f"#   {profile.name!r}: {question}?\n"
+        for profile in profiles
+        if profile.name in columns
+        for question in questions(columns[profile.name], profile, profiler)
+    ]
+    head = (
+        "#\n# CONFIDENTIAL: questions that the rows raise. Answer them by what is known of them:\n"
+    )
+    return head + "".join(lines) if lines else ""
+
+
+def _proposed_text(names: Sequence[str]) -> str:
+    """Columns whose rows do not fit what their names speak of, for the heading."""
+    if not names:
+        return ""
+    return (
+        "#\n# CONFIDENTIAL: the rows do not fit the convention that these names speak of. Choose "
+        "another\n# form (v in `understudy schema review`), or declare the column by hand:\n"
+        f"#   {', '.join(map(repr, names))}.\n"
+    )
+
+
+def _measured(columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Those that are not derived."""
+    return {name: column for name, column in columns.items() if column.derived is None}
+
+
+def _text(
+    title: str, columns: dict[str, Column], form: FileFormat, relations: Sequence[Relation]
+) -> str:
+    """The schema, with what a reviewer has to fill in once for all columns."""
+    schema = Schema(title=title, columns=columns, relations=tuple(relations))
+    entries = {name: _entries(column) for name, column in schema.stated.items()}
+    head = {"format": schema.format, **({"title": title} if title else {}), "rows": schema.rows}
+    file = {"file": _file_entries(form)} if form.told else {}
+    unit = {"rows_per_unit": schema.unit.rows_per_unit}
+    told = [one.model_dump(include={"inequality", "source", "reviewed"}) for one in relations]
+    rules = {"relations": told} if told else {}
+    text = toml.dumps({**head, **file, "unit": unit, "columns": entries, **rules}, lists=True)
+    first = _FIRST_OF_COLUMNS.search(text)
+    assert first is not None
+    return f"{text[: first.start()]}{_DEFAULTS}{text[first.start() :]}"
+
+
+def _entries(column: Column) -> dict[str, Any]:
+    content = column.model_dump(exclude={"reviewed"})
+    usual = {key: field.default for key, field in type(column).model_fields.items()}
+    return {
+        key: value
+        for key, value in content.items()
+        if value not in ((), {}, "", None) and value != usual[key]
+    }
+
+
+def _file_entries(form: FileFormat) -> dict[str, Any]:
+    """What is not the default; the rest was not taken from the rows."""
+    entries = form.model_dump(exclude_defaults=True)
+    prints = {
+        key: fingerprint for key, fingerprint in form.fingerprints().items() if key in entries
+    }
+    return {**entries, "source": "", "reviewed": False, "drafted": prints}
+
+
+def draft(data: object, *, title: str = "", codebook: Codebook | str | Path | None = None) -> str:
+    """Draft a schema from the data, as TOML text.
+
+    The text is confidential: it holds levels and bounds read from the rows, and cannot be used
+    before every entry is reviewed.
+
+    Args:
+        data: a table, or a path to one.
+        title: of the table; by default the codebook's.
+        codebook: what is publicly known of the table (or the path of the file that says it). Its
+            entries are taken first and keep it as their source; the rows give what it lacks.
+
+    Raises:
+        DataError: the data cannot be read, or no column can be drafted.
+        SchemaError: the codebook cannot be read.
+    """
+    require_text("title", title, SchemaError, "People")
+    book = codebook
+    if book is not None and not isinstance(book, Codebook):
+        book = read_codebook(book)
+    return draft_schema(data, title=title, codebook=book)
+
+
+def extremes(data: object, schema: Schema) -> Extremes:
+    """Ends of the rows' numbers, with which bounds can be compared. CONFIDENTIAL.
+
+    Args:
+        data: a table, or a path to one.
+        schema: what is declared of it.
+
+    Raises:
+        DataError: the data cannot be read.
+    """
+    return Extremes(data, schema)
+
+
+def check(data: object, schema: Schema | str | Path, *, examples: bool = False) -> CheckReport:
+    """What in the data does not fit the schema. For the steward; spends nothing, releases nothing.
+
+    Args:
+        data: pandas, Polars or Arrow table, a path, or a `Query`.
+        schema: a schema, or the path of its file.
+        examples: gather some of the values that do not fit, which `lines(examples=True)` shows.
+            CONFIDENTIAL.
+
+    Raises:
+        SchemaError: not a schema.
+        DataError: the data cannot be read.
+    """
+    return check_rows(data, given_schema(schema), examples=examples)

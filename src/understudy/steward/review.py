@@ -1,0 +1,319 @@
+"""Decisions about a drafted schema, one after the other, each written down in its text.
+
+What is decided about a column is what the promise of a release rests on: that its entries are
+public. Accepted is what was not read from the rows; what was, keeps its mark until it is changed,
+or confirmed with a source, for this column alone.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from understudy import _storage
+from understudy.errors import SchemaError, line, suggestion
+from understudy.schema import Relation, Rule, Schema, toml
+from understudy.schema.base import Reviewed
+from understudy.schema.toml import SchemaText, laid_out
+from understudy.steward.conventions import Form
+
+Path_ = tuple[str, ...]
+"""Where in the file a decision belongs: ("file",), ("columns", name) or ("relations", "0")."""
+
+RULES = "forbidden", "relations"
+"""Lists of what holds for everybody."""
+
+_OWN = {"description", "drafted"}
+_KEPT = ("missing", "not_applicable", "out_of_domain", "description", "unit", "drafted")
+
+_LEAKS = {
+    "levels": "a level that one person alone has is told to be in the table",
+    "lower": "the smallest value is one person's",
+    "upper": "the largest value is one person's",
+    "bins": "edges follow the values of the rows",
+    "derived": "that a rule holds in every row was read from the rows",
+    "spikes": "that many rows share a value is told",
+    "typical": "the values follow those of the rows",
+    "decimals": "one value with more decimals than the others decides it",
+    "missing": "that a value is absent, or how, may be one person's doing",
+    "not_applicable": "that the question did not arise may be one person's doing",
+    "out_of_domain": "the code is one that the rows hold",
+    "value_labels": "labels are words of the confidential file",
+    "encoding": "a single byte can decide it",
+    "separator": "a single line can decide it",
+    "quote": "a single cell can decide it",
+    "decimal": "a single number can decide it",
+    "thousands": "a single number can decide it",
+    "multiline": "a single cell can decide it",
+    "sheet": "its name is one of the confidential file",
+}
+
+
+Part = Reviewed | Relation | Rule
+
+
+def left_as_drafted(part: Part) -> tuple[str, ...]:
+    """Entries that stand as they were read from the rows; rules are never read."""
+    return part.left_as_drafted if isinstance(part, Reviewed) else ()
+
+
+def leak_of(entry: str) -> str:
+    """What an entry tells of the rows if it is left as it was read from them.
+
+    Args:
+        entry: name of one that can be read from rows.
+    """
+    return _LEAKS.get(entry, "it was read from the rows")
+
+
+@dataclass(frozen=True)
+class Review:
+    """A schema's file under review.
+
+    Attributes:
+        place: the file.
+        text: what stands in it.
+        decisions: how many were made so far.
+    """
+
+    place: Path
+    text: SchemaText = field(repr=False)
+    decisions: int = 0
+
+    @classmethod
+    def of(cls, place: Path) -> Review:
+        """The review of a file.
+
+        Raises:
+            SchemaError: it cannot be read, or is no schema.
+        """
+        review = cls(place, SchemaText.of(toml.file_text(place)))
+        assert review.schema
+        return review
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The schema that the text says.
+
+        Raises:
+            SchemaError: it says none.
+        """
+        return toml.loads(str(self.text), Schema, self.place.absolute().parent)
+
+    @property
+    def open(self) -> tuple[Path_, ...]:
+        """What is not decided: not reviewed, or left as drafted; the form of the file first."""
+        file = self.schema.file
+        parts: dict[Path_, Part] = {("file",): file} if file.drafted else {}
+        parts |= {("columns", name): one for name, one in self.schema.declared.items()}
+        for key in RULES:
+            parts |= {(key, str(k)): one for k, one in enumerate(getattr(self.schema, key))}
+        return tuple(p for p, one in parts.items() if not one.reviewed or left_as_drafted(one))
+
+    @property
+    def sourced(self) -> tuple[Path_, ...]:
+        """What is open though its source is named, and nothing in it was read from the rows."""
+        return tuple(
+            path
+            for path in self.open
+            if not left_as_drafted(part := self.part(path)) and part.source.strip()
+        )
+
+    def part(self, path: Path_) -> Part:
+        """What a decision is about."""
+        if path[0] in RULES:
+            found: Part = getattr(self.schema, path[0])[int(path[1])]
+            return found
+        return self.schema.file if path == ("file",) else self.schema.declared[path[1]]
+
+    def accepted(self, *paths: Path_, source: str = "") -> Review:
+        """Reviewed as they stand, in one decision; refused where something was read from the rows.
+
+        Args:
+            paths: what is accepted.
+            source: where the entries come from, if that is to be said now.
+
+        Raises:
+            SchemaError: an entry is left as drafted.
+        """
+        for path in paths:
+            if left := left_as_drafted(self.part(path)):
+                raise SchemaError(
+                    f"{self.name(path)}: {', '.join(left)} were read from the rows; confirm them "
+                    "with a source, or change them."
+                )
+        return self._with(paths, {"reviewed": True} | ({"source": source} if source else {}))
+
+    def confirmed(self, path: Path_, source: str) -> Review:
+        """Reviewed: a source confirms each entry that is left as drafted.
+
+        Raises:
+            SchemaError: no source.
+        """
+        part = self.part(path)
+        if not source.strip():
+            raise SchemaError("A confirmation needs a source: a codebook and page, a law.")
+        left, known = left_as_drafted(part), getattr(part, "confirmed", {})
+        said = {"confirmed": {**known, **dict.fromkeys(left, source)}} if left else {}
+        own = {} if part.source.strip() and left else {"source": source}
+        return self._with([path], {**own, "reviewed": True, **said})
+
+    def kept(self, path: Path_) -> Review:
+        """Reviewed though entries are left as drafted, so that guarantees are conditional."""
+        return self._with([path], {"reviewed": True})
+
+    def edited(self, path: Path_, entry: str) -> Review:
+        """One entry, or several, changed; not reviewed by that.
+
+        What was said to be its source is none of the new value.
+
+        Args:
+            path: whose.
+            entry: TOML as `upper = 120`; several with commas between them, or a line each.
+
+        Raises:
+            SchemaError: no TOML, or no schema comes of it.
+        """
+        entries = _entries_in(entry)
+        if not entries:
+            raise SchemaError(
+                f"{entry!r} is no entry; write it as it stands in the file, such as upper = 120 or "
+                'levels = ["f", "m"].'
+            )
+        if "drafted" in entries:
+            raise SchemaError("The marks of a draft are not edited; confirm or change the entries.")
+        values = set(entries).intersection(getattr(self.part(path), "readable", entries))
+        values -= {"source", "reviewed"}
+        gone = {"source": ""} if values and "source" not in entries else {}
+        return self._with([path], {**entries, **gone})
+
+    def rewritten(self, path: Path_, block: str) -> Review:
+        """A table of the file written anew, with its heading; its marks stay whatever is written.
+
+        Raises:
+            SchemaError: no schema comes of it.
+        """
+        drafted = dict(getattr(self.part(path), "drafted", {}))
+        text = self.text.with_block(path, block)
+        marks = {"drafted": drafted} if drafted else {}
+        return self._checked(text.with_entries(path, marks))
+
+    def alike(self, path: Path_, other: str) -> Review:
+        """The entries of another column that is reviewed, and what confirms them.
+
+        Raises:
+            SchemaError: there is no such column, or it is not decided itself.
+        """
+        known = self.schema.declared
+        if other not in known or path[0] != "columns" or other == path[1]:
+            raise SchemaError(f"{other!r} is no other column{suggestion(other, known)}.")
+        model = known[other]
+        if not model.reviewed or model.left_as_drafted or not model.sources:
+            raise SchemaError(f"Column {other!r} is not decided with a source yet.")
+        part = self.part(path)
+        assert isinstance(part, Reviewed)
+        entries = model.model_dump(exclude_defaults=True, by_alias=True)
+        entries = {key: value for key, value in entries.items() if key not in _OWN}
+        own = part.model_dump(include=_OWN, exclude_defaults=True)
+        column = type(model).model_validate({**entries, **own})
+        said = dict.fromkeys(column.left_as_drafted, model.sources)
+        confirmed = {"confirmed": {**entries.get("confirmed", {}), **said}} if said else {}
+        block = {**entries, **own, **confirmed, "reviewed": True}
+        text = tomli_w.dumps({path[0]: {path[1]: laid_out(block)}})
+        return self._checked(self.text.with_block(path, text))
+
+    def chosen(self, path: Path_, form: Form) -> Review:
+        """The column in a form that a convention has; its codes of absence stay.
+
+        Entries of the form that the draft had read too are confirmed by the convention.
+
+        Raises:
+            SchemaError: codes of absence are values of the form.
+        """
+        part = self.part(path)
+        assert isinstance(part, Reviewed)
+        old = part.model_dump(exclude_defaults=True, by_alias=True)
+        new = form.column.model_dump(exclude_defaults=True, by_alias=True)
+        kept = {key: old[key] for key in _KEPT if key in old}
+        column = type(form.column).model_validate({**kept, **new})
+        left = [key for key in column.left_as_drafted if key in new]
+        said = {"confirmed": dict.fromkeys(left, form.column.source)} if left else {}
+        reviewed = set(column.left_as_drafted) <= set(left)
+        entries = {**new, **{k: v for k, v in kept.items() if k != "drafted"}, **said}
+        entries |= {"reviewed": reviewed} | {k: v for k, v in kept.items() if k == "drafted"}
+        block = tomli_w.dumps({path[0]: {path[1]: laid_out(entries)}})
+        return self._checked(self.text.with_block(path, block))
+
+    def excluded(self, path: Path_) -> Review:
+        """Without a column, which will then not be released; or without a rule.
+
+        Raises:
+            SchemaError: others name it, or it is the only one.
+        """
+        # repr keeps a line break in a name from ending the comment.
+        note = f"# {line(self.name(path))} was taken out when the schema was reviewed.\n"
+        try:
+            return self._checked(self.text.with_block(path, note))
+        except SchemaError as error:
+            raise SchemaError(f"{self.name(path)} cannot be taken out. {error}") from None
+
+    def name(self, path: Path_) -> str:
+        """What a decision is about, in words."""
+        if path[0] in RULES:
+            return f"The rule “{getattr(self.part(path), 'text', '')}”"
+        return "The table [file]" if path == ("file",) else f"Column {path[1]!r}"
+
+    def saved(self, before: str) -> None:
+        """Write the text into its file at once, if nobody else has changed that.
+
+        Args:
+            before: what stood in the file when it was last read or written.
+
+        Raises:
+            SchemaError: it has another content by now, or cannot be written.
+        """
+        if toml.file_text(self.place) != before:
+            raise SchemaError(
+                f"The schema file {str(self.place)!r} was changed by someone else meanwhile; this "
+                "decision was not written. Begin again: those before it are kept."
+            )
+        try:
+            _storage.replace(self.place, str(self.text).encode("utf-8"))
+        except OSError as error:
+            raise SchemaError(
+                f"The schema file {str(self.place)!r} cannot be written: {_storage.reason(error)}; "
+                "this decision was not written."
+            ) from None
+
+    def _with(self, paths: tuple[Path_, ...] | list[Path_], entries: Mapping[str, Any]) -> Review:
+        text = self.text
+        for path in paths:
+            text = text.with_entries(path, entries)
+        return self._checked(text)
+
+    def _checked(self, text: SchemaText) -> Review:
+        review = replace(self, text=text, decisions=self.decisions + 1)
+        assert review.schema
+        return review
+
+
+def _entries_in(text: str) -> dict[str, Any]:
+    """Entries as somebody types them: a line each, or in one line with commas; {} if they are none.
+
+    Example:
+        >>> _entries_in('lower = 0, levels = ["a, b", "c"]')
+        {'lower': 0, 'levels': ['a, b', 'c']}
+    """
+    for whole, key in ((text, ""), (f"x = {{ {text} }}", "x")):
+        try:
+            found = tomllib.loads(whole)
+        except ValueError:
+            continue
+        return dict(found[key]) if key else found
+    return {}

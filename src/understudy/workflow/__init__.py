@@ -1,0 +1,1 @@
+"""From a table to a release and back: the only room that names an engine and a method together."""

@@ -1,0 +1,595 @@
+"""Paid answers: a question after a release is measured, and becomes part of the release.
+
+An analyst works on synthetic records, and sends a question file
+(`understudy.inference.declared`). What it costs and how wide the intervals will be is known
+before anything is spent (`plan_answer`). Then the rows are asked once more through a gate whose
+ledger goes on where that of the release ended (`answer`), so that the amended release states what
+has been paid in all. Its new measurements estimate what the old ones estimate, with noise of their
+own: whoever analyses the amended release has the mean of all of them by precision.
+
+What is bought: `understudy.workflow.amend`.
+
+**Budget.** ε is what the question adds to the ε of the release, at the same δ. In ρ or μ²/2 it may
+spend the difference of the two stated budgets, which is all that the longer ledger allows.
+
+What an answer would cost and bring, before anything is spent: rehearsed on a synthetic set.
+
+A synthetic set of the release stands for the confidential table, and the whole answer is made once
+with noise of its true scale from a fixed seed. So the widths are those that the answer would have
+if the set were the table. Nothing confidential is read.
+
+What is bought to answer some analyses of a question after a release.
+
+Counts of a table, where two traits or only levels are asked about and the table is small; number
+lines for quantiles, totals, shares of conditions on a number and means of functions of it; both
+second moments and lines for means of numbers; second moments for everything else. Where a release
+has a number in bins that no line divides, its table in these bins stands for the line. Each
+analysis has an equal part.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final
+
+from understudy import data as engines
+from understudy._validation import path_of, require_function, require_whole
+from understudy.checkpoint.journal import open_journal
+from understudy.checkpoint.replay import remove as remove_checkpoint
+from understudy.dp.accountant import Entry
+from understudy.dp.budget import Budget, Number, decimal_up, sequential
+from understudy.dp.calibration import NoiseName
+from understudy.dp.confidential import terms_of
+from understudy.dp.gate import Gate
+from understudy.dp.guarantee import Guarantee
+from understudy.dp.mechanism import Charge, Mechanism
+from understudy.dp.randomness import Randomness, SeededRandomness, randomness_of
+from understudy.errors import (
+    CheckpointError,
+    InferenceError,
+    MethodError,
+    NotPrivateError,
+    ReleaseError,
+)
+from understudy.features.grids import is_finer, line_bins
+from understudy.inference.amended import amended_answers
+from understudy.inference.declared import (
+    DeclaredAnalysis,
+    QuestionFile,
+    by_absences,
+    on_lines,
+    question_file,
+)
+from understudy.inference.question import TWO_WAY
+from understudy.mechanisms.second_moments import ScoreMoments
+from understudy.mechanisms.tables import NoisyTables, NumberLines
+from understudy.methods.plan import natural_noise
+from understudy.release import Measurement, Release
+from understudy.release.consistency import stated_budget
+from understudy.release.folder import MANIFEST, digest
+from understudy.release.manifest import Amendment, name_of
+from understudy.schema import NUMERIC, Column, Schema
+from understudy.workflow.describe import stated
+from understudy.workflow.gates import (
+    Progress,
+    open_gate,
+    require_late_needs,
+    summed_rows,
+    telling_what_was_spent,
+)
+from understudy.workflow.governance import outlay_of, spending
+from understudy.workflow.synthesize import pages
+
+MOST_CELLS: Final = 4_096
+"""Cells of a table that is bought for a question about levels."""
+_BY_COUNTS: Final = ("quantile", "proportion", "total")
+_OF_LEVELS: Final = ("mean", "proportion", "table", "total")
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """One step that is bought for a question.
+
+    Attributes:
+        mechanism: that measures.
+        share: part of what the question may spend.
+    """
+
+    mechanism: Mechanism[Any, Any]
+    share: Fraction
+
+
+def purchases(
+    analyses: Sequence[DeclaredAnalysis], schema: Schema, budget: Budget
+) -> tuple[Purchase, ...]:
+    """What is bought for some analyses; each has an equal part of the whole.
+
+    Args:
+        analyses: of a question.
+        schema: of the release.
+        budget: whose unit decides on the noise.
+    """
+    each, noise = Fraction(1, len(analyses)), natural_noise(budget.accounting)
+    of_levels = [one for one in analyses if _small_table(one, schema)]
+    lined = [one for one in analyses if one not in of_levels and on_lines([one], schema)]
+    alone = [one for one in lined if _by_counts_alone(one, schema)]
+    numbers = [one for one in analyses if one not in of_levels and one not in alone]
+    found = []
+    if of_levels:
+        tables = tuple(dict.fromkeys(one.estimand(schema).columns for one in of_levels))
+        share = each * len(of_levels)
+        found.append(Purchase(NoisyTables(marginals=tables, noise=noise), share))
+    halves = [one for one in lined if one not in alone]
+    if lined:
+        share = each * (len(alone) + Fraction(len(halves), 2))
+        found += _counted(on_lines(lined, schema), schema, noise, share)
+    weight = each * (len(numbers) - Fraction(len(halves), 2))
+    groups = by_absences(numbers, schema)
+    for coded, columns in groups.items():
+        found.append(Purchase(ScoreMoments(columns, coded), weight / len(groups)))
+    return tuple(found)
+
+
+def _small_table(analysis: DeclaredAnalysis, schema: Schema) -> bool:
+    """Whether it asks about levels or traits, of a table that can be counted cell by cell."""
+    columns = analysis.estimand(schema).columns
+    levels = not any(isinstance(schema.columns[name], NUMERIC) for name in columns)
+    counted = analysis.kind in TWO_WAY or (levels and analysis.kind in _OF_LEVELS)
+    return counted and schema.table(columns).n_cells <= MOST_CELLS
+
+
+def _by_counts_alone(analysis: DeclaredAnalysis, schema: Schema) -> bool:
+    """Whether counts of the values of one column have the whole answer, and moments have none."""
+    if len(analysis.estimand(schema).columns) > 1:
+        return False
+    return analysis.kind in _BY_COUNTS or analysis.formula.strip() not in schema.names
+
+
+def _counted(
+    columns: tuple[str, ...], schema: Schema, noise: NoiseName, share: Fraction
+) -> Iterator[Purchase]:
+    """Counts of numbers: on number lines, or in the bins of the release where no line is finer."""
+    lines = tuple(name for name in columns if _has_line(schema.columns[name], name, schema))
+    tables = tuple((name,) for name in columns if name not in lines)
+    if lines:
+        yield Purchase(NumberLines(lines), share * Fraction(len(lines), len(columns)))
+    if tables:
+        counted = NoisyTables(marginals=tables, noise=noise)
+        yield Purchase(counted, share * Fraction(len(tables), len(columns)))
+
+
+def _has_line(column: Column, name: str, schema: Schema) -> bool:
+    """Whether the cells of a number line divide the bins that a release has of a column."""
+    assert isinstance(column, NUMERIC)
+    fine = schema.part([name]).with_bins({name: line_bins(column)}).columns[name]
+    assert isinstance(fine, NUMERIC)
+    return is_finer(fine, column)
+
+
+@dataclass(frozen=True)
+class Parent:
+    """A published release, and how an amendment names it.
+
+    Attributes:
+        release: as it was read from its folder.
+        checksum: of its manifest.
+        budget: that it states.
+    """
+
+    release: Release
+    checksum: str
+    budget: Budget
+
+    @classmethod
+    def of(cls, folder: str | Path) -> Parent:
+        """Read a release from its folder.
+
+        Raises:
+            ReleaseError: it is none.
+            NotPrivateError: it has no guarantee that could be extended.
+        """
+        place = path_of("The folder of a release", folder, ReleaseError)
+        release = Release.load(place)
+        promise = release.guarantee
+        if promise.epsilon is None or not release.manifest.secure:
+            raise NotPrivateError(
+                f"The release {str(place)!r} is not private, so that no finite ε could be stated "
+                "of it and an answer together; amend a release with a guarantee."
+            )
+        return cls(release, digest(place / MANIFEST), stated_budget(release.manifest.budget))
+
+    def extended(self, epsilon: Number) -> Budget:
+        """The stated budget of the release and a question together.
+
+        Args:
+            epsilon: what the question adds to ε.
+        """
+        added = Budget.of(epsilon)
+        return Budget(
+            self.budget.epsilon + added.epsilon, self.budget.delta, self.budget.approximate
+        )
+
+    def left(self, budget: Budget) -> Fraction:
+        """What a budget that extends the stated one allows after what was paid.
+
+        Args:
+            budget: of the release and a question together.
+        """
+        return budget.amount - sequential(entry.spent or Fraction(0) for entry in self.entries)
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """What was paid for it."""
+        kept_in = self.budget.accounting
+        return tuple(Entry.from_json(entry, kept_in) for entry in self.release.manifest.ledger)
+
+
+def answer(
+    question: object,
+    data: object,
+    release: str | Path,
+    *,
+    epsilon: Number,
+    insecure_noise_seed: int | None = None,
+    checkpoint: str | Path | None = None,
+    keep_checkpoint: bool = False,
+    ledger: str | Path | None = None,
+    by: str | None = None,
+    spill: str | Path | None = None,
+    trusted_cluster: bool = False,
+    progress: Progress | None = None,
+) -> Release:
+    """Measure what a question asks, and give back the amended release.
+
+    Args:
+        question: the path of a question file, or its content.
+        data: the confidential table behind the release: pandas, Polars, Arrow or Spark, or a path.
+        release: folder of the release, as it was published.
+        epsilon: what the answer adds to the ε of the release; its δ stays.
+        insecure_noise_seed: for tests and studies only: the result is **not private**.
+        checkpoint: folder that holds, while this runs, what was released and what it cost.
+        keep_checkpoint: leave it when the answer is there, for callers that save it first.
+        ledger: that governs the population of the rows, as for `synthesize`.
+        by: who spends, as for `synthesize`.
+        spill: folder for coded rows, as for `synthesize`.
+        trusted_cluster: as for `synthesize`.
+        progress: called with a stage, and how much of how much is done.
+
+    Returns:
+        The same records, with more measurements; its manifest names the question, and its guarantee
+        is that of all that was paid. Save it to a new folder.
+
+    Raises:
+        InferenceError: not a question, or one that this schema does not know.
+        BudgetError: not a budget.
+        ReleaseError: the folder is not a release.
+        NotPrivateError: the release has no guarantee.
+        DataError: a structural fault of the data; nothing was spent.
+        CheckpointError: as `synthesize`.
+        LedgerError: as `synthesize`.
+    """
+    if insecure_noise_seed is not None:
+        require_whole("insecure_noise_seed", insecure_noise_seed, MethodError, least=0)
+    require_function("progress", progress, MethodError)
+    asked, parent = _asked(question), Parent.of(release)
+    schema, budget = parent.release.schema, parent.extended(epsilon)
+    bought = [purchase for purchase, _ in _priced(asked, parent, budget)]
+    seed = insecure_noise_seed
+    source = randomness_of(seed)
+    place = None if checkpoint is None else path_of("checkpoint", checkpoint, CheckpointError)
+    added = _spend(parent, budget)
+    outlay = outlay_of(
+        schema, budget, ledger, by, spend=added, secure=source.secure, checkpoint=place
+    )
+    outlay.require_entered(parent.checksum.removeprefix("sha256:"))
+    declared = [str(one["kind"]) for one in parent.release.manifest.analyses]
+    require_late_needs(source, [*declared, *(one.kind for one in asked.analyses)])
+    tell = progress or (lambda _stage, _done, _total: None)
+    rows = summed_rows(
+        *(data, schema, tell, spill), passes=1 + len(bought), trusted_cluster=trusted_cluster
+    )
+    identity = {
+        **{"question": asked.digest, "release": parent.checksum, "seed": str(seed)},
+        **{"epsilon": str(budget.epsilon), "delta": str(budget.delta)},
+        **{"accounting": budget.accounting, "neighbours": schema.neighbours},
+        **outlay.identity,
+    }
+    with (
+        open_journal(place, identity, 0) as (journal, _),
+        spending(outlay, "question", identity, journal, left=parent.left(budget)) as spent,
+    ):
+        gate = open_gate(rows, budget, source, journal, earlier=parent.entries)
+        gate.listen(spent.note)
+        with telling_what_was_spent(gate):
+            amended = _amended(asked, parent, gate, bought, budget, secure=source.secure)
+            spent.settle(gate.guarantee(), amended.manifest.to_json())
+    if place is not None and not keep_checkpoint:
+        remove_checkpoint(place)
+    return replace(amended, entered=spent.entered)
+
+
+def rehearsed(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
+    """What an answer would look like if a synthetic set were the confidential table.
+
+    The noise has its true scale and is drawn from a fixed seed; nothing is spent.
+
+    Args:
+        asked: the question.
+        parent: that it would amend.
+        epsilon: what it would add.
+    """
+    budget = parent.extended(epsilon)
+    bought = [purchase for purchase, _ in _priced(asked, parent, budget)]
+    schema = parent.release.schema
+    rows = engines.Table(parent.release.tables[0][list(schema.names)], schema)
+    source: Randomness = SeededRandomness(0)
+    gate = open_gate(rows, budget, source, earlier=parent.entries)
+    return _amended(asked, parent, gate, bought, budget, secure=source.secure)
+
+
+def steps_of(asked: QuestionFile, parent: Parent, epsilon: Number) -> tuple[Charge[Any], ...]:
+    """What an answer will add to the ledger.
+
+    Args:
+        asked: the question.
+        parent: that it amends.
+        epsilon: what it adds.
+    """
+    priced = _priced(asked, parent, parent.extended(epsilon))
+    return tuple(charge for _, charges in priced for charge in charges)
+
+
+def _asked(question: object) -> QuestionFile:
+    asked = question_file(question)
+    if asked.claims:
+        raise MethodError("Claims are judged by a verdict and do not amend a release.")
+    return asked
+
+
+def _spend(parent: Parent, budget: Budget) -> Fraction:
+    """What a question may spend, in the unit of the ledger."""
+    return budget.amount - parent.budget.amount
+
+
+def _priced(
+    asked: QuestionFile, parent: Parent, budget: Budget
+) -> tuple[tuple[Purchase, tuple[Charge[Any], ...]], ...]:
+    """What is bought and for what, by public facts, so that nothing is refused half-way."""
+    schema = parent.release.schema
+    asked.require_asked(schema)
+    terms, whole = terms_of(schema, budget), _spend(parent, budget)
+    return tuple(
+        (purchase, purchase.mechanism.price(terms, purchase.share * whole))
+        for purchase in purchases(asked.analyses, schema, budget)
+    )
+
+
+def _amended(
+    asked: QuestionFile,
+    parent: Parent,
+    gate: Gate,
+    bought: Sequence[Purchase],
+    budget: Budget,
+    *,
+    secure: bool,
+) -> Release:
+    """The release with what is bought through a gate that goes on with its ledger."""
+    whole = _spend(parent, budget)
+    gate.require(whole)
+    for purchase in bought:
+        gate.ask(purchase.mechanism, spend=purchase.share * whole)
+    old, manifest = parent.release, parent.release.manifest
+    amendment = Amendment(
+        parent=parent.checksum,
+        entries=len(manifest.ledger),
+        budget=manifest.budget,
+        title=asked.title,
+        asked_by=asked.asked_by,
+        chosen=asked.chosen,
+        analyses=tuple(asdict(analysis) for analysis in asked.analyses),
+    )
+    return replace(
+        old,
+        measurements=(*old.measurements, *_new(gate, manifest.amendments, old.schema)),
+        manifest=replace(
+            manifest,
+            guarantee=_promise(old.guarantee, gate.guarantee()),
+            budget=stated(budget),
+            ledger=tuple(entry.to_json() for entry in gate.ledger),
+            secure=manifest.secure and secure,
+            amendments=(*manifest.amendments, amendment),
+        ),
+        pages=pages,
+    )
+
+
+def _new(gate: Gate, amendments: Sequence[Amendment], schema: Schema) -> Iterator[Measurement]:
+    for k, released in enumerate(gate.measured, start=1):
+        name = name_of(len(amendments) + 1, k)
+        yield Measurement.from_released(released, name, schema)
+
+
+def _promise(first: Guarantee, later: Guarantee) -> Guarantee:
+    """What holds of a release and an answer together: the later promise, with all that was said."""
+    if later.epsilon is None:
+        return later
+    conditional = "conditional" in (first.kind, later.kind)
+    return replace(
+        later,
+        kind="conditional" if conditional else later.kind,
+        public_inputs=first.public_inputs,
+        conditions=tuple(dict.fromkeys((*first.conditions, *later.conditions))),
+        leaks=tuple(dict.fromkeys((*first.leaks, *later.leaks))),
+    )
+
+
+_SMALLEST, _LARGEST = 0.001, 10.0
+_HALVINGS: Final = 8  # of the logarithm of the range: ε within 4 %
+
+
+@dataclass(frozen=True)
+class ExpectedGain:
+    """What is expected of one estimate.
+
+    Attributes:
+        question: kind and formula.
+        name: of the estimate.
+        now: half-width of the 95 % interval that the release gives; NaN where it gives none.
+        alone: from the new measurement.
+        pooled: from both.
+        wanted: what the question asks for; NaN for any.
+    """
+
+    question: str
+    name: str
+    now: float
+    alone: float
+    pooled: float
+    wanted: float
+
+    @property
+    def reached(self) -> bool:
+        """Whether the pooled interval is as narrow as it is wanted."""
+        return math.isnan(self.wanted) or self.pooled <= self.wanted
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; None for a width that is not known."""
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in vars(self).items()
+        }
+
+
+@dataclass(frozen=True)
+class AnswerPlan:
+    """What an answer would cost and bring.
+
+    Attributes:
+        question: that is asked.
+        schema: of the release.
+        epsilon: what it adds.
+        before: stated budget of the release.
+        after: stated budget of both.
+        steps: what will stand in the ledger.
+        gains: expected widths, for each estimate.
+        refused: analyses that would have no answer, with the reason.
+    """
+
+    question: QuestionFile
+    schema: Schema
+    epsilon: Number
+    before: Budget
+    after: Budget
+    steps: tuple[Charge[Any], ...]
+    gains: tuple[ExpectedGain, ...]
+    refused: tuple[tuple[str, str], ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "title": self.question.title,
+            "epsilon": str(self.epsilon),
+            "epsilon_before": decimal_up(self.before.epsilon),
+            "epsilon_after": decimal_up(self.after.epsilon),
+            "delta": decimal_up(self.after.delta),
+            "steps": [{"query": step.query, "noise": step.noise} for step in self.steps],
+            "expected": [gain.to_json() for gain in self.gains],
+            "refused": [{"question": asked, "reason": why} for asked, why in self.refused],
+        }
+
+
+def plan_answer(
+    question: object, release: str | Path, *, epsilon: Number | None = None
+) -> AnswerPlan:
+    """What an answer would cost and bring. No confidential rows are read.
+
+    Args:
+        question: the path of a question file, or its content.
+        release: folder of the release, as it was published.
+        epsilon: what the answer may add to ε; if None, the least that is expected to reach every
+            half-width that the question wants.
+
+    Raises:
+        InferenceError: not a question, or neither ε nor a wanted width is given.
+        MethodError: no ε up to 10 is expected to reach what is wanted.
+        ReleaseError: the folder is not a release.
+        NotPrivateError: the release has no guarantee.
+    """
+    asked, parent = question_file(question), Parent.of(release)
+    if epsilon is not None:
+        return _planned(asked, parent, epsilon)
+    if all(map(math.isnan, asked.half_widths)):
+        raise InferenceError(
+            "Say what the answer may cost (epsilon), or which half_width the question wants."
+        )
+    return _cheapest(asked, parent)
+
+
+def _cheapest(asked: QuestionFile, parent: Parent) -> AnswerPlan:
+    """By bisection; widths shrink as ε grows."""
+    low, high = math.log(_SMALLEST), math.log(_LARGEST)
+    best = _planned(asked, parent, _rounded(_LARGEST))
+    if lacking := [gain for gain in best.gains if not gain.reached]:
+        first = lacking[0]
+        raise MethodError(
+            f"No ε up to {_LARGEST:g} is expected to bring {first.name} of {first.question} to "
+            f"± {first.wanted:.3g}; ± {first.pooled:.3g} is what sampling and such a budget leave."
+        )
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        plan = _planned(asked, parent, _rounded(math.exp(middle)))
+        if all(gain.reached for gain in plan.gains):
+            best, high = plan, middle
+        else:
+            low = middle
+    return best
+
+
+def _rounded(epsilon: float) -> Decimal:
+    """Two significant digits, upwards."""
+    return Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(epsilon)
+
+
+def _planned(asked: QuestionFile, parent: Parent, epsilon: Number) -> AnswerPlan:
+    steps = steps_of(asked, parent, epsilon)
+    amended = rehearsed(asked, parent, epsilon)
+    told = amended_answers(amended)[-len(asked.analyses) :]
+    gains: list[ExpectedGain] = []
+    for one, wanted, term in zip(told, asked.half_widths, asked.terms, strict=True):
+        question = f"{one.kind} {one.formula}"
+        widths = [part.half_widths for part in (one.before, one.alone, one.pooled)]
+        if term and one.names and term not in one.names:
+            raise InferenceError(
+                f"{question} has no estimate {term!r}; it has {', '.join(one.names[:12])}."
+            )
+        gains += _gains(question, one.names, widths, wanted, term)
+    return AnswerPlan(
+        question=asked,
+        schema=parent.release.schema,
+        epsilon=epsilon,
+        before=parent.budget,
+        after=parent.extended(epsilon),
+        steps=steps,
+        gains=tuple(gains),
+        refused=tuple(
+            (f"{one.kind} {one.formula}", one.pooled.refused) for one in told if not one.names
+        ),
+    )
+
+
+def _gains(
+    question: str,
+    names: tuple[str, ...],
+    widths: list[dict[str, float]],
+    wanted: float,
+    term: str,
+) -> Iterator[ExpectedGain]:
+    for name in names:
+        asked = name == term if term else name != "Intercept"
+        now, alone, pooled = (known.get(name, math.nan) for known in widths)
+        yield ExpectedGain(question, name, now, alone, pooled, wanted if asked else math.nan)

@@ -1,0 +1,407 @@
+"""What a run may cost, and the ledger of the population that it is charged to.
+
+A schema that names its population (`[ledger] population = "…"`) is governed: no run touches its
+rows without a reservation in that population's ledger (`understudy.workflow.governance`).
+
+What has no finite cost is refused before anything is spent: seeded noise, methods without a
+guarantee, published forms that leave statistics unpaid, and schemas with entries that were read off
+the rows.
+
+What a run spends, entered in the ledger of its population before it is spent.
+
+1. the whole budget of the run is reserved, durably, before its first charge;
+2. each charge of the gate is noted there, durably, after the checkpoint has it and before anything
+   is computed, with what the run has cost if it ends there (`dp.run_cost`) and the digest
+   of the checkpoint up to it: a checkpoint that was rolled back or cut lacks charges that the
+   ledger has, and is refused;
+3. when all is measured the reservation settles to what was charged, and a release that is saved
+   enters its checksum before it appears under its name.
+
+A run that dies leaves its reservation open: it counts whole until the run is continued, or voided
+by `understudy ledger void`, which keeps what was charged.
+
+Maps and evaluations of governed rows, entered in the ledger of their population.
+
+They compare with confidential rows, so they are outside ε and stay inside. The ledger has them with
+the sum of what the releases behind them cost, which counts against the caps once one is published
+(`understudy ledger publish`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from understudy.checkpoint.journal import Journal
+from understudy.checkpoint.replay import is_checkpoint
+from understudy.dp.accountant import Entry
+from understudy.dp.budget import Budget
+from understudy.dp.guarantee import Guarantee, drafted_leaks
+from understudy.dp.run_cost import RunCost
+from understudy.errors import CheckpointError, LedgerError
+from understudy.ledger.account import NOTHING, Cost
+from understudy.ledger.reservation import Reservation, Standing
+from understudy.release import Release
+from understudy.release.consistency import stated_budget
+from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from understudy.ledger.ledger import PopulationLedger
+
+
+LEDGER_VARIABLE: Final = "UNDERSTUDY_LEDGER"
+BY_VARIABLE: Final = "UNDERSTUDY_BY"
+
+
+@dataclass(frozen=True)
+class Account:
+    """The population that a table is of, in its ledger.
+
+    Attributes:
+        ledger: open.
+        population: its name.
+        by: who spends, as the steward's system says; "" if it does not.
+    """
+
+    ledger: PopulationLedger
+    population: str
+    by: str
+
+
+def account_of(schema: Schema, ledger: str | Path | None, by: str | None = None) -> Account | None:
+    """The account that a run on a table is charged to; None where no ledger governs it.
+
+    Args:
+        schema: of the table.
+        ledger: URL or path of the ledger; None for the one that the environment names in
+            `UNDERSTUDY_LEDGER`.
+        by: who spends; None for what the environment says in `UNDERSTUDY_BY`.
+
+    Raises:
+        LedgerError: one without the other, a ledger that cannot be reached, or an unknown
+            population; or entries of the schema that were read off the rows.
+    """
+    population = schema.ledger.population
+    if ledger is None and not population:
+        return None  # also where the environment names a ledger: it governs tables that say so
+    url = ledger or os.environ.get(LEDGER_VARIABLE) or None
+    if url is None:
+        raise LedgerError(
+            f"This table is of the population {population!r}, whose ledger governs its budget; "
+            f"name the ledger by --ledger (ledger=), or in {LEDGER_VARIABLE}."
+        )
+    if not population:
+        raise LedgerError(
+            "A ledger is named, but the schema does not say which population the rows are of; add "
+            '[ledger] with population = "…" to it.'
+        )
+    if leaks := drafted_leaks(schema):
+        raise LedgerError(f"What is read off the rows has no finite cost. {leaks[0]}")
+    from understudy.ledger.ledger import PopulationLedger
+
+    opened = PopulationLedger.open(str(url))
+    opened.population(population)
+    told = os.environ.get(BY_VARIABLE, "") if by is None else by
+    return Account(opened, population, told)
+
+
+@dataclass(frozen=True)
+class Outlay:
+    """What a run may cost, and the account that it is charged to.
+
+    Attributes:
+        cost: all that it may cost.
+        account: None where no ledger governs the rows.
+    """
+
+    cost: Cost
+    account: Account | None
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What of it belongs to a request, so that its checkpoint is of this ledger alone."""
+        if self.account is None:
+            return {}
+        return {"ledger": self.account.ledger.id, "population": self.account.population}
+
+    def require_entered(self, release: str) -> None:
+        """Refuse to add to a release that the ledger does not count.
+
+        Args:
+            release: digest of its manifest.
+
+        Raises:
+            LedgerError: it is not entered.
+        """
+        if self.account and not self.account.ledger.knows(self.account.population, release):
+            raise LedgerError(
+                f"The ledger of {self.account.population!r} does not count this release, so no "
+                "answer to it can be added; enter it by understudy ledger add."
+            )
+
+
+def outlay_of(
+    schema: Schema,
+    budget: Budget,
+    ledger: str | Path | None,
+    by: str | None,
+    *,
+    spend: Fraction | None = None,
+    secure: bool = True,
+    private: bool = True,
+    options: Mapping[str, Any] = MappingProxyType({}),
+    checkpoint: Path | None = None,
+) -> Outlay:
+    """What a run may cost; refused here, before rows are read, if its population cannot bear it.
+
+    Args:
+        schema: of the table.
+        budget: whose unit the cost is in.
+        ledger: as in `account_of`.
+        by: as in `account_of`.
+        spend: what it may cost; all of the budget if None.
+        secure: whether its noise is drawn from a secure source.
+        private: whether its method has a guarantee.
+        options: of the method.
+        checkpoint: place of it; one that an earlier run left has its reservation.
+
+    Raises:
+        LedgerError: as `account_of`; something without a finite cost; or a cap that it would pass.
+    """
+    amount = budget.amount if spend is None else spend
+    cost = Cost(budget.accounting, amount, schema.neighbours)
+    account = account_of(schema, ledger, by)
+    if account is None:
+        return Outlay(cost, None)
+    for holds, what in (
+        (secure, "Noise from a seed can be taken off"),
+        (private, "A method without a guarantee has no ε"),
+        (options.get("mode") != "paper", "A published form may leave statistics unpaid"),
+    ):
+        if not holds:
+            raise LedgerError(f"{what}, so the ledger of {account.population!r} refuses it.")
+    if checkpoint is None or not is_checkpoint(checkpoint):
+        account.ledger.require(account.population, cost)
+    return Outlay(cost, account)
+
+
+_OWN: Final = "reservation"
+_NEW: Final = Standing("open", 0, Fraction(0), "", "")
+
+
+@dataclass
+class Spending:
+    """What one run spends, as the ledger of its population is told; without one nothing happens.
+
+    Attributes:
+        reservation: in that ledger; None where none governs the table.
+        journal: of the run, if it has one.
+        known: how the reservation stood when this run began.
+        cost: of the run so far.
+        noted: charges so far.
+        settled: whether nothing more can be charged.
+        by: who spends.
+    """
+
+    reservation: Reservation | None = None
+    journal: Journal | None = None
+    known: Standing = _NEW
+    cost: RunCost = field(default_factory=lambda: RunCost("pure", None))
+    noted: int = 0
+    settled: bool = False
+    by: str = ""
+
+    def note(self, entry: Entry) -> None:
+        """Enter a charge, before anything is computed for it.
+
+        Raises:
+            LedgerError: no finite cost, or a reservation that is closed, or charged by another run.
+            CheckpointError: the checkpoint says another thing than the ledger.
+        """
+        if self.reservation is None:
+            return
+        if not entry.spent:
+            raise LedgerError(
+                "A step without a finite cost was asked for, which the ledger of a population "
+                "refuses; nothing was computed for it."
+            )
+        self.cost.add(entry.spent, entry.mechanism, entry.sensitivity)
+        self.noted += 1
+        if self.noted > self.known.charges:
+            journal = self.journal.digest if self.journal else ""
+            self.reservation.charge(self.cost.total, journal, number=self.noted)
+            return
+        if self.noted == self.known.charges:
+            # Older versions noted the sum of prices.
+            noted = {*map(self.reservation.kept, (self.cost.total, self.cost.prices))}
+            if self.known.spent not in noted:
+                raise _rolled_back()
+
+    def settle(self, guarantee: Guarantee, made: Mapping[str, Any]) -> None:
+        """Settle to what was charged, when all is measured.
+
+        Args:
+            guarantee: of what was made.
+            made: what will be published, as plain data; its digest is entered.
+
+        Raises:
+            LedgerError: what was measured has no finite cost after all; it is not given out.
+        """
+        if self.reservation is None:
+            return
+        if guarantee.epsilon is None or guarantee.leaks:
+            self.reservation.void(by=self.by)
+            self.settled = True
+            raise LedgerError(
+                "This form leaves statistics unpaid, which the ledger of a population refuses; "
+                f"nothing is given out, and what was charged counts. {' '.join(guarantee.leaks)}"
+            )
+        self.reservation.commit(_digest(made), by=self.by)
+        self.settled = True
+
+    @property
+    def entered(self) -> Callable[[str], None] | None:
+        """Enters the checksum of a release that is about to appear under its name."""
+        if self.reservation is None:
+            return None
+        return partial(self.reservation.commit, by=self.by)
+
+
+@contextmanager
+def spending(
+    outlay: Outlay,
+    what: str,
+    request: Mapping[str, Any],
+    journal: Journal | None = None,
+    *,
+    left: Fraction | None = None,
+) -> Iterator[Spending]:
+    """Reserve what a run may cost, or go on with what an earlier run reserved.
+
+    A run that ends in an error settles to what was charged, unless a checkpoint holds what came of
+    it: then the reservation stays open for the run that continues.
+
+    Args:
+        outlay: what it may cost, and the account that it is charged to.
+        what: "release", "regression", "question" or "verdict".
+        request: what is asked for, as plain public data.
+        journal: of the run, if it has one.
+        left: what the ledger of the run allows before its first step; what it may cost if None.
+
+    Raises:
+        LedgerError: a cap would be exceeded.
+        CheckpointError: the checkpoint lacks what the ledger has, or its reservation is voided.
+    """
+    account = outlay.account
+    if account is None:
+        yield Spending()
+        return
+    reservation, known = _continued(account, journal) or (None, _NEW)
+    if reservation is None:
+        reservation = account.ledger.reserve(
+            account.population, outlay.cost, what, request=_digest(request), by=account.by
+        )
+        if journal is not None:
+            journal.note(**{_OWN: reservation.number})
+    cost = RunCost(outlay.cost.accounting, outlay.cost.amount if left is None else left)
+    kept = Spending(reservation, journal, known, cost, by=account.by)
+    try:
+        yield kept
+    except BaseException as error:
+        if not kept.settled and not (journal and journal.begun):
+            _void(reservation, account.by, error)
+        raise
+
+
+def _void(reservation: Reservation, by: str, error: BaseException) -> None:
+    """Close the reservation of a run that an error ends; if that fails, the error says so."""
+    try:
+        reservation.void(by=by)
+    except LedgerError:
+        error.add_note(f"Reservation {reservation.number} could not be closed and counts whole.")
+
+
+def _continued(account: Account, journal: Journal | None) -> tuple[Reservation, Standing] | None:
+    """The reservation of a checkpoint that has the charges of the ledger, and how it stands."""
+    number = None if journal is None else journal.notes.get(_OWN)
+    if journal is None or number is None:
+        return None
+    reservation = account.ledger.reservation(int(number))
+    standing = reservation.standing
+    if standing.state == "void":
+        raise CheckpointError(
+            f"Reservation {number} of this checkpoint was voided, so that it cannot be continued; "
+            "what was charged counts. Remove the checkpoint and ask anew."
+        )
+    have, known = journal.digests_of_charges, standing.charges
+    if known and (len(have) < known or have[known - 1] != standing.anchor):
+        raise _rolled_back()
+    return reservation, standing
+
+
+def _rolled_back() -> CheckpointError:
+    return CheckpointError(
+        "The checkpoint is not the one that the ledger saw last: it was rolled back, cut or "
+        "reordered, so that noise would be drawn twice for one charge; it cannot be continued, and "
+        "what was charged counts."
+    )
+
+
+def _digest(request: Mapping[str, Any]) -> str:
+    text = json.dumps(request, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def enter_evaluation(release: Release, what: str, ledger: str | Path | None) -> None:
+    """Enter a comparison of a release with its rows, before they are read; nothing if ungoverned.
+
+    Args:
+        release: that is compared.
+        what: in a few words.
+        ledger: as in `understudy.workflow.governance.account_of`.
+
+    Raises:
+        LedgerError: as there.
+    """
+    promised = release.guarantee.epsilon is not None and not release.guarantee.leaks
+    budgets = [stated_budget(release.manifest.budget)] if promised else None
+    enter_use(release.schema, what, budgets, ledger)
+
+
+def enter_use(
+    schema: Schema, what: str, budgets: Sequence[Budget] | None, ledger: str | Path | None
+) -> None:
+    """Enter what looks at rows and stays inside.
+
+    Args:
+        schema: of the rows.
+        what: in a few words.
+        budgets: of the releases behind it; None where one of them has none.
+        ledger: as in `understudy.workflow.governance.account_of`.
+
+    Raises:
+        LedgerError: as there.
+    """
+    account = account_of(schema, ledger)
+    if account is not None:
+        cost = None if budgets is None else _together(budgets, schema)
+        account.ledger.internal(account.population, what, cost, by=account.by)
+
+
+def _together(budgets: Sequence[Budget], schema: Schema) -> Cost:
+    """The sum: in ε where all are pure, else in ρ, where ε counts ε²/2 and μ counts μ²/2."""
+    costs = (Cost(budget.accounting, budget.amount, schema.neighbours) for budget in budgets)
+    total = sum((cost.amounts for cost in costs), NOTHING)
+    if total.pure is not None:
+        return Cost("pure", total.pure, schema.neighbours)
+    assert total.zcdp is not None, "every budget has a finite ρ"
+    return Cost("zcdp", total.zcdp, schema.neighbours)

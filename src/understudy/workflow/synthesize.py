@@ -1,0 +1,876 @@
+"""From a table to a release.
+
+What refuses a release before its rows are read: arguments, permissions, places.
+
+What a release is made of: bought, measured and drawn through a gate, and nothing written.
+
+The records of every set of a release: free sets from one fit, split sets from a fit each.
+
+What a release does, and what a bootstrap replicate of it does again, is this one function.
+
+Parts of long sets: each drawn by itself, from seeds of its own.
+
+What makes them holds released values and seeds alone. It can be pickled, so that other processes
+make the same parts.
+
+The pages that are saved with a release; charts are drawn only then.
+
+A release of made-up records, tried before anything is paid: what it breaks at costs no budget.
+
+Files, pages and checks of a release can fail on public facts: the name of a column, a single level,
+a code that a format cannot hold. Such a failure must be found while ε is whole. So a few records
+are made up from the schema alone, each state of each column among them. They go through all that
+the records of the release will go through: the number of rows, number lines, heaps and second
+moments are bought of them at the same price, pages and all formats are written, and the folder is
+loaded again. The method alone is another one, `independent`, which is fast and takes any schema;
+methods are tried by tests. Nothing here sees a row, and noise comes from a seed.
+
+Only `synthesize` rehearses. `regress`, and answers bought after a release, do not: what breaks them
+after a charge is finished by `--resume`. The independent checker is left to tests, since it would
+take half as long again as loading (30 to 40 ms).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from understudy._validation import path_of, require_function, require_whole
+from understudy.checkpoint.journal import open_journal
+from understudy.checkpoint.replay import remove as remove_checkpoint
+from understudy.data import Table
+from understudy.dp.budget import Number
+from understudy.dp.confidential import Confide, Diagnostic, Internal, misfits
+from understudy.dp.gate import Gate
+from understudy.dp.randomness import Randomness, SeededRandomness, randomness_of
+from understudy.dp.released import Noise, NoisyTable, Released
+from understudy.errors import (
+    BudgetError,
+    CheckpointError,
+    MethodError,
+    NotPrivateError,
+    UnderstudyError,
+    line,
+)
+from understudy.inference.declared import ExpectedAnswers
+from understudy.mechanisms.tables import RowCount
+from understudy.methods.auto import configure
+from understudy.methods.base import Facts, Prepared
+from understudy.methods.marginal_based import measured_beside
+from understudy.methods.registry import METHODS
+from understudy.models import Model, Sample
+from understudy.models.model import drawn_in_parts, settled
+from understudy.release import Measurement, Release
+from understudy.release.decoding import FrameKind, decode, require_frame
+from understudy.release.one_way_check import Contradiction, DrawnOneWays, contradictions, own_noise
+from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, identified, part_sizes
+from understudy.release.tables import formats_of, require_formats
+from understudy.schema import Schema
+from understudy.spark.rows import SparkRows
+from understudy.workflow.describe import inference_facts, manifest_of, measurements_of
+from understudy.workflow.gates import (
+    Progress,
+    ending_rounds,
+    open_gate,
+    part_files,
+    require_late_needs,
+    summed_rows,
+    telling_what_was_spent,
+)
+from understudy.workflow.governance import Outlay, outlay_of, spending
+from understudy.workflow.numbers import Placing, placed, places_of
+from understudy.workflow.plan import expected_of
+from understudy.workflow.request import (
+    DEFAULT_ROWS_SHARE,
+    Request,
+    adjust_for_row_count,
+    request_of,
+)
+
+
+def require_possible(request: Request, seed: int | None, *, allow_nonprivate: bool) -> None:
+    """Refuse what does not fit the schema or is not permitted, before rows are read.
+
+    Args:
+        request: what is asked for.
+        seed: of the sampling.
+        allow_nonprivate: whether exact statistics may be published.
+
+    Raises:
+        MethodError: what does not fit, or a seed where drawing is the mechanism.
+        NotPrivateError: a method without a guarantee, without permission.
+    """
+    request.tables()
+    request.setup()
+    if not (request.method.private or allow_nonprivate):
+        raise NotPrivateError(
+            f"The method {request.name} {request.method.unprotected}; it needs allow_nonprivate "
+            "(--allow-nonprivate), and its release is stamped not private."
+        )
+    if seed is not None and request.draws_records:
+        raise MethodError(
+            f"In this form of {request.name}, drawing records is the privacy "
+            "mechanism, so no seed is accepted; leave seed out."
+        )
+
+
+def expected_in(
+    request: Request, assume_rows: int | None, like: Release | None, *, secure: bool
+) -> ExpectedAnswers | None:
+    """What the manifest says was expected; never by records without a guarantee, if it has one.
+
+    Args:
+        request: with the declared analyses.
+        assume_rows: number of records.
+        like: an earlier release that stands for the population.
+        secure: whether the noise will be from a secure source.
+
+    Raises:
+        NotPrivateError: an earlier release without a guarantee.
+    """
+    promised = like is None or (like.guarantee.epsilon is not None and like.manifest.secure)
+    if secure and not promised:
+        raise NotPrivateError(
+            "The release in like is not private, and what is expected by it stands in the "
+            "manifest; leave like out, and give it to plan alone."
+        )
+    return expected_of(request, assume_rows, like)
+
+
+def require_arguments(
+    seed: int | None,
+    insecure_noise_seed: int | None,
+    frame: FrameKind | None,
+    progress: Progress | None,
+    confide: Confide | None,
+) -> None:
+    """Refuse what would break something after the budget was spent.
+
+    Args:
+        seed: of the sampling, and so are the others arguments of `synthesize`.
+        insecure_noise_seed: of the noise.
+        frame: kind of data frame.
+        progress: that is told.
+        confide: that is told.
+
+    Raises:
+        MethodError: not of its type.
+        ReleaseError: an unknown kind of data frame.
+    """
+    for name, given in (("seed", seed), ("insecure_noise_seed", insecure_noise_seed)):
+        if given is not None:
+            require_whole(name, given, MethodError, least=0)
+    if frame is not None:
+        require_frame(frame)
+    require_function("progress", progress, MethodError)
+    require_function("confide", confide, MethodError)
+
+
+def resumable_place(checkpoint: str | Path, request: Request) -> Path:
+    """The folder of a checkpoint.
+
+    Args:
+        checkpoint: as it was given.
+        request: whose steps it is to hold.
+
+    Raises:
+        MethodError: it measures more than a checkpoint can hold.
+        CheckpointError: not a path.
+    """
+    if not request.method.can_resume(request.schema):
+        raise MethodError(
+            f"In this form the method {request.name} measures more than a checkpoint can hold; "
+            "leave checkpoint out."
+        )
+    return path_of("checkpoint", checkpoint, CheckpointError)
+
+
+COUNTED: Final = 2**16
+"""Records by which sets that are drawn later are compared with what was measured."""
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """What gives drawn records their values.
+
+    Attributes:
+        places: how numbers lie within their bins, by column.
+        schema: of the release.
+    """
+
+    places: Mapping[str, Placing]
+    schema: Schema
+
+    def values(
+        self, drawn: Sample, rng: np.random.Generator, order: NDArray[np.int64], start: int = 0
+    ) -> pl.DataFrame:
+        """The values of some records, in an order.
+
+        Args:
+            drawn: the records.
+            rng: of numbers within bins.
+            order: numbers of the records, shape (n,).
+            start: how many records of the same set come before.
+        """
+        numbers = placed(self.places, self.schema, drawn, rng)
+        values = decode(drawn.states, self.schema, rng, numbers)
+        # As Polars takes places, and column by column: there is no second copy of all.
+        own = pl.Series(order.astype(np.uint32))
+        # Polars takes some names for patterns ("^a$"), so a column has its own in the end alone.
+        mixed = pl.DataFrame(
+            [
+                values.drop_in_place(name).alias("").gather(own).alias(name)
+                for name in values.columns
+            ]
+        )
+        return identified(mixed, self.schema, start)
+
+
+@dataclass(frozen=True)
+class DrawnParts:
+    """Makes parts of sets.
+
+    Attributes:
+        models: what each set is drawn from.
+        whole: records of models that cannot be drawn in parts, drawn before, by set.
+        sizes: records of each part.
+        decoder: gives them values.
+        drawing: seeds of records and of their numbers.
+        mixing: seeds of the order.
+    """
+
+    models: Sequence[Model]
+    whole: Mapping[int, Sample]
+    sizes: tuple[int, ...]
+    decoder: Decoder
+    drawing: tuple[int, ...]
+    mixing: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        models: Sequence[Model],
+        n_rows: int,
+        decoder: Decoder,
+        chance: tuple[np.random.Generator, Randomness],
+    ) -> DrawnParts:
+        """Parts of sets; what cannot be drawn in parts is drawn now, as states.
+
+        Args:
+            models: what each set is drawn from.
+            n_rows: records of each set.
+            decoder: gives them values.
+            chance: of records and of numbers within bins, and of the order.
+        """
+        rng, secret = chance
+        own = [settled(model, rng) for model in models]
+        whole = {
+            k: _chosen(model.sample(n_rows, rng), secret.permutation(n_rows))
+            for k, model in enumerate(own)
+            if not drawn_in_parts(model)
+        }
+        drawing, mixing = rng.integers(2**63, size=2).tolist(), secret.words(4).tolist()
+        return cls(own, whole, part_sizes(n_rows), decoder, tuple(drawing), tuple(mixing))
+
+    def __call__(self, k: int, i: int) -> pl.DataFrame:
+        """The i-th part of the k-th set, both from 0; the same one each time."""
+        rng = np.random.default_rng([*self.drawing, k, i])
+        start, size = sum(self.sizes[:i]), self.sizes[i]
+        drawn = (
+            _chosen(self.whole[k], slice(start, start + size))
+            if k in self.whole
+            else self.models[k].sample(size, rng)
+        )
+        order = np.random.default_rng([*self.mixing, k, i]).permutation(size)
+        return self.decoder.values(drawn, rng, order, start)
+
+    def one_ways(self) -> tuple[DrawnOneWays, ...]:
+        """How often each state stands in each set, in `COUNTED` records of a model if it has one.
+
+        Sets from one model are counted once.
+        """
+        schema, found = self.decoder.schema, dict[int, DrawnOneWays]()
+        for k, model in enumerate(self.models):
+            if k in self.whole:
+                found[k] = DrawnOneWays.of(self.whole[k].states, schema)
+                continue
+            first = self.models.index(model)
+            rng = np.random.default_rng([*self.drawing, first])
+            if first not in found:
+                found[first] = DrawnOneWays.of(model.sample(COUNTED, rng).states, schema)
+            found[k] = found[first]
+        return tuple(found[k] for k in range(len(self.models)))
+
+
+def _chosen(drawn: Sample, rows: NDArray[np.int64] | slice) -> Sample:
+    """Some records, in an order."""
+    values = {name: numbers[rows] for name, numbers in drawn.values.items()}
+    return Sample([column[rows] for column in drawn.states], values)
+
+
+Drawing = tuple[np.random.Generator, Randomness, Elsewhere | None]
+"""Chance of records and of their numbers; of their order; and what writes parts in other processes,
+if any do."""
+
+
+def prepared_by(request: Request, gate: Gate) -> Prepared:
+    """The method, with what is bought once for all fits; with nothing, where each fit buys its own.
+
+    Args:
+        request: what was asked for.
+        gate: that knows the number of rows by now.
+    """
+    if request.method.anew:
+        return Prepared(partial(request.method.fit, gate), gate.schema)
+    return request.method.setup(gate, request.setup_spend, fits=request.fits)
+
+
+def draw_sets(
+    request: Request, prepared: Prepared, gate: Gate, n_rows: int, rng: np.random.Generator
+) -> list[Sample]:
+    """Fit, and draw.
+
+    Args:
+        request: what was asked for.
+        prepared: its method, with what is bought once.
+        gate: through which it measures.
+        n_rows: records of each set.
+        rng: randomness of sampling that follows the last paid step.
+    """
+    models = fitted_models(request, prepared, gate, n_rows)
+    return [model.sample(n_rows, rng) for model in models]
+
+
+def fitted_models(request: Request, prepared: Prepared, gate: Gate, n_rows: int) -> list[Model]:
+    """What each set is drawn from; with the last of them everything is paid.
+
+    Args:
+        request: what was asked for.
+        prepared: its method, with what is bought once.
+        gate: through which it measures.
+        n_rows: records of each set.
+    """
+    per_fit = request.sets // request.fits
+    models: list[Model] = []
+    for _ in range(request.fits):
+        models += [_fit_sets(request, prepared, gate, n_rows, sets=per_fit)] * per_fit
+    return models
+
+
+def _fit_sets(request: Request, prepared: Prepared, gate: Gate, n_rows: int, *, sets: int) -> Model:
+    """A fit; for several posterior sets, what draws parameters for each of them."""
+    method, before = request.method, len(gate.measured)
+    model = prepared.fit(request.fit_spend, n_rows * sets)
+    if sets == 1 or method.sets != "posterior":
+        return model
+    beside = measured_beside(gate.measured)
+    return method.redrawn(prepared.schema, _tables(gate.measured[before:]), n_rows, model, beside)
+
+
+def _tables(measured: Sequence[Released[object]]) -> list[tuple[NoisyTable, Noise]]:
+    return [
+        (outcome.value, outcome.noise)
+        for outcome in measured
+        if isinstance(outcome.value, NoisyTable)
+    ]
+
+
+def drawn_tables(
+    models: Sequence[Model],
+    n_rows: int,
+    decoder: Decoder,
+    drawing: Drawing,
+    tell: Progress,
+) -> tuple[Sequence[pl.DataFrame], tuple[DrawnOneWays, ...]]:
+    """The sets, each in another order than the one in which its records were drawn.
+
+    With them how often each state stands in each: in some records, of sets that are drawn later.
+
+    Sets of more than `PART_ROWS` records are drawn part by part, and when they are asked for.
+
+    Args:
+        models: what each set is drawn from.
+        n_rows: records of each set.
+        decoder: gives them values.
+        drawing: chance, and what writes parts.
+        tell: is told how many sets are drawn.
+    """
+    rng, secret, elsewhere = drawing
+    if n_rows > PART_ROWS:
+        parts = DrawnParts.of(models, n_rows, decoder, (rng, secret))
+        # Records that are drawn already are not sent around.
+        later = None if parts.whole else elsewhere
+        return PartedSets(len(models), n_rows, parts, elsewhere=later), parts.one_ways()
+    tables, samples = [], [model.sample(n_rows, rng) for model in models]
+    for k, drawn in enumerate(samples, start=1):
+        tables.append(decoder.values(drawn, rng, secret.permutation(n_rows)))
+        tell("Drawing synthetic sets", k, len(samples))
+    return tuple(tables), tuple(DrawnOneWays.of(drawn.states, decoder.schema) for drawn in samples)
+
+
+def measured(
+    request: Request,
+    gate: Gate,
+    drawing: Drawing,
+    tell: Progress,
+) -> tuple[
+    Released[int],
+    Schema,
+    tuple[Measurement, ...],
+    Sequence[pl.DataFrame],
+    tuple[Contradiction, ...],
+]:
+    """Measure through a gate, and draw.
+
+    Args:
+        request: what was asked for.
+        gate: that has spent nothing yet.
+        drawing: randomness of sampling after the last paid step, and of the order of records; and
+            what writes parts of long sets in other processes, if any do.
+        tell: who waits.
+
+    Returns:
+        The number of rows, the schema of the release, what was measured, the synthetic tables, and
+        the columns in which these contradict it.
+    """
+    n_rows, request = bought_once(request, gate)
+    prepared = prepared_by(request, gate)
+    models = _fitted(request, prepared, gate, n_rows, tell)
+    measurements = measurements_of(gate, prepared.schema)
+    rows = float(n_rows.value), n_rows.noise.stddev
+    places = places_of(measurements, prepared.schema, rows, request.method)
+    decoder = Decoder(places, prepared.schema)
+    tables, one_ways = drawn_tables(models, n_rows.value, decoder, drawing, tell)
+    found = contradictions(
+        one_ways,
+        measurements,
+        prepared.schema,
+        n_rows=rows[0],
+        rows_stddev=rows[1],
+        own_noise=own_noise(request.method.sets, request.sets),
+    )
+    return n_rows, prepared.schema, measurements, tables, found
+
+
+def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:
+    """The number of rows; and number lines and second moments, if answers are to have them.
+
+    Args:
+        request: what was asked for.
+        gate: that has spent nothing yet.
+
+    Returns:
+        The number, and what is asked for of so many rows.
+    """
+    n_rows = gate.ask(RowCount(), spend=request.rows_spend)
+    request = adjust_for_row_count(request, n_rows.value)
+    if request.lines is not None:
+        gate.ask(request.lines, spend=request.lines_spend)
+    if request.heaps is not None:
+        gate.ask(request.heaps, spend=request.heaps_spend)
+    for asked, spend in request.answers:
+        gate.ask(asked, spend=spend)
+    return n_rows, request
+
+
+def _fitted(
+    request: Request, prepared: Prepared, gate: Gate, n_rows: Released[int], tell: Progress
+) -> list[Model]:
+    """What each set is drawn from, while it is told how much of the budget is spent."""
+    _tell_spending(gate, tell)
+    gate.listen(lambda _entry: _tell_spending(gate, tell))
+    models = fitted_models(request, prepared, gate, n_rows.value)
+    _tell_spending(gate, tell, done=True)
+    return models
+
+
+def _tell_spending(gate: Gate, tell: Progress, *, done: bool = False) -> None:
+    """How much of the budget is spent; a method that is done may leave some of it."""
+    percent = int(100 * gate.share_spent)
+    stage = f"Measuring with noise, {percent} % of {gate.budget.unit} spent"
+    tell(stage, 100 if done else percent, 100)
+
+
+def pages(release: Release) -> dict[str, str]:
+    """File name → HTML text: the public page, the codebook, and that of declared or paid answers.
+
+    Args:
+        release: that is saved.
+    """
+    from understudy.report.codebook_page import codebook_page
+    from understudy.report.public_page import public_page
+    from understudy.report.results_page import results_page
+
+    asked = release.manifest.analyses or release.manifest.amendments
+    results = {"results.html": results_page(release)} if asked else {}
+    codebook = {"codebook.html": codebook_page(release)}
+    return {"report.html": public_page(release), **results, **codebook}
+
+
+RECORDS: Final = 32
+"""Made-up records, at most: enough for a row of each kind, and few for files and pages."""
+_SEED: Final = 0
+_PASSED: Final[set[str]] = set()
+"""Requests that passed in this process, by a digest of their public facts."""
+
+
+def rehearse(
+    request: Request,
+    *,
+    expected: ExpectedAnswers | None = None,
+    formats: Sequence[str] = (),
+    frame: FrameKind | None = None,
+) -> None:
+    """Make, write and load a release of made-up records; to be called before anything is paid.
+
+    The same request is tried once in a process.
+
+    Args:
+        request: what is asked for.
+        expected: of its declared analyses.
+        formats: in which the sets will be written beside Parquet.
+        frame: kind of data frame that will be given back; pandas if None.
+
+    Raises:
+        UnderstudyError: a refusal, as the release itself would have met it.
+        MethodError: anything else that the release would have broken at.
+    """
+    tried = _digest(request, formats, frame)
+    if tried in _PASSED:
+        return
+    few = _few(request)
+    try:
+        few.tables(), few.setup()
+    except BudgetError:  # its tables would have less noise to draw than can be drawn exactly
+        return
+    try:
+        release = _made_up(few, expected, frame or "pandas")
+        with tempfile.TemporaryDirectory(prefix="understudy-rehearsal-") as folder:
+            release.write(Path(folder), formats)
+            loaded = Release.load(folder, frame=release.frame, compare_pages=False)
+            if not _is_same(release, loaded):  # its pages may be others than were written
+                Release.load(folder, frame=release.frame)
+        release.sets  # noqa: B018  # data frames are made when they are asked for
+    except UnderstudyError:
+        raise
+    except Exception as error:
+        raise MethodError(
+            f"A release of made-up records of this schema cannot be written and read back "
+            f"({type(error).__name__}: {line(str(error))[:200]}), so the real one is not begun and "
+            "nothing was spent; please report this, with the schema if it may be shown."
+        ) from error
+    _PASSED.add(tried)
+
+
+def _digest(request: Request, formats: Sequence[str], frame: FrameKind | None) -> str:
+    """Of all that the rehearsal rests on: not of the method, which another one stands for."""
+    facts = {k: v for k, v in request.identity.items() if k not in ("method", "options", "sets")}
+    told = json.dumps([facts, sorted(formats), frame])
+    return hashlib.sha256(told.encode("utf-8")).hexdigest()
+
+
+def _few(request: Request) -> Request:
+    """The request for at most `RECORDS` records, by the method that stands for all."""
+    schema = request.schema
+    entry = "n_rows" if schema.rows == "public" else "row_limit"
+    declared = getattr(schema, entry)
+    most = RECORDS if declared is None else min(declared, RECORDS)
+    return replace(
+        request,
+        schema=schema.model_copy(update={entry: most}),
+        method=configure("independent", {}),
+        name="independent",
+        reason="",
+        sets=1,
+        usual_answers=False,  # second moments are bought, however few records there are
+    )
+
+
+def _made_up(request: Request, expected: ExpectedAnswers | None, frame: FrameKind) -> Release:
+    schema, source = request.schema, SeededRandomness(_SEED)
+    gate = open_gate(_rows(schema), request.budget, source)
+    drawing = np.random.default_rng(_SEED), source, None
+    n_rows, schema, measurements, tables, _ = measured(request, gate, drawing, lambda *_: None)
+    facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
+    manifest = manifest_of(request, gate, n_rows, facts, expected, seed=_SEED, secure=False)
+    return Release(tables, schema, manifest, measurements, frame, pages=pages)
+
+
+def _is_same(release: Release, loaded: Release) -> bool:
+    """Whether all that pages are rendered from came back as it was, so that they would be too."""
+    return (
+        (release.schema, release.manifest) == (loaded.schema, loaded.manifest)
+        and len(release.measurements) == len(loaded.measurements)
+        and all(map(_is_same_measurement, release.measurements, loaded.measurements))
+        and all(
+            one.schema == other.schema and one.equals(other)
+            for one, other in zip(release.tables, loaded.tables, strict=True)
+        )
+    )
+
+
+def _is_same_measurement(one: Measurement, other: Measurement) -> bool:
+    return one.to_json() == other.to_json() and all(
+        mine.dtype == theirs.dtype and np.array_equal(mine, theirs)
+        for mine, theirs in ((one.codes, other.codes), (one.counts, other.counts))
+    )
+
+
+def _rows(schema: Schema) -> Table:
+    """Records with each state of each column in turn, whatever rules say of them together."""
+    n = schema.n_rows if schema.rows == "public" else schema.row_limit
+    states = [np.arange(n or 0) % column.size for column in schema.columns.values()]
+    values = decode(states, schema, np.random.default_rng(_SEED))
+    return Table(values[list(schema.names)], schema)
+
+
+def list_methods() -> tuple[Facts, ...]:
+    """The table of methods."""
+    return tuple(kind.facts for kind in METHODS.values())
+
+
+methods = list_methods
+"""Its former name, which is a room of the package as well."""
+
+
+def synthesize(
+    data: object,
+    schema: Schema | str | Path,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    method: str = "auto",
+    sets: int = 1,
+    options: Mapping[str, Any] | None = None,
+    rows_share: Number = DEFAULT_ROWS_SHARE,
+    answers_share: Number | None = None,
+    lines_share: Number | None = None,
+    layer_share: Number | None = None,
+    analyses: object = None,
+    assume_rows: int | None = None,
+    like: Release | None = None,
+    priority: object = None,
+    seed: int | None = None,
+    insecure_noise_seed: int | None = None,
+    allow_nonprivate: bool = False,
+    frame: FrameKind | None = None,
+    checkpoint: str | Path | None = None,
+    keep_checkpoint: bool = False,
+    ledger: str | Path | None = None,
+    by: str | None = None,
+    spill: str | Path | None = None,
+    trusted_cluster: bool = False,
+    progress: Progress | None = None,
+    confide: Confide | None = None,
+    confide_misfits: bool = True,
+    also: str | Sequence[str] = (),
+) -> Release:
+    """Turn a confidential table into a release.
+
+    Args:
+        data: pandas, Polars or Arrow table, the path of a file that holds one (docs/guide/files.md
+            has the list), a `Query` of a database, or a Spark data frame, whose rows are summed
+            where they are.
+        schema: a reviewed schema, or the path of its file.
+        epsilon: ε of the whole release.
+        delta: δ of the whole release; 0 for pure differential privacy.
+        method: a name in the table of methods, or "auto".
+        sets: number of synthetic tables.
+        options: options of the method.
+        rows_share: share of the budget that buys the number of rows, where that is private.
+        answers_share: part of the rest that buys second moments of all columns, from which linear
+            models, correlations and group means are answered; by default a quarter for an
+            automatic release with δ above 0, half where analyses are declared, else nothing.
+        lines_share: part of the rest that buys number lines: counts of numbers in finer cells than
+            their bins, and beyond their bounds, which records follow too. By default a tenth for an
+            automatic release, or where a declared analysis asks for a mean, share, total or
+            quantile.
+        layer_share: part of the rest that buys second moments of all columns beside those of
+            declared analyses; by default a tenth for an automatic release with δ above 0.
+        analyses: what the release is to answer, as for `plan`; then answers_share buys moments of
+            their columns alone. Chosen by a look at the rows, they would tell what ε does not
+            cover.
+        assume_rows: number of records for which the manifest says how exact their answers were
+            expected to be, as `plan` says it; it must not be read from the rows.
+        like: an earlier release, published, that stands for the population there.
+        priority: names of columns that matter most, as for `plan`.
+        seed: seed of the sampling that follows the last paid step; recorded in the manifest.
+            It fixes which records are drawn, not their order.
+        insecure_noise_seed: for tests and studies only: draw the privacy noise from this seed, so
+            that the release is **not private** and stamped so.
+        allow_nonprivate: permit methods that publish exact statistics.
+        frame: kind of data frame to give back; by default the kind that came in.
+        checkpoint: folder that holds, while this runs, what was released and what it cost. A killed
+            run leaves it; the same request on the same rows continues from there, and counts a
+            charge that nothing came of as spent. Not to be published, copied or deleted while its
+            release is wanted.
+        keep_checkpoint: leave it when the release is made, for callers that save the release first:
+            without it, what was paid for is in this process alone until it is saved. Remove the
+            folder when `Release.save` has returned.
+        ledger: URL or path of the ledger that governs the population of the rows; None for the one
+            that `UNDERSTUDY_LEDGER` names. A schema with [ledger] is refused without one.
+        by: who spends, for that ledger; None for what `UNDERSTUDY_BY` says.
+        spill: folder for coded rows that are too many for memory: then one encrypted file lies
+            there, without a name and while this runs. Without it nothing exact is written to disk,
+            and each pass reads the input again once codes take more than a gibibyte.
+        trusted_cluster: for a Spark data frame: whether everybody who can see what its cluster
+            sends, writes and shows may see the rows, where its settings do not close that; the
+            manifest says so.
+        progress: called with a stage, and how much of how much is done. What stands behind a comma
+            changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
+        confide: gets the diagnostics, when the release is made: how each walk of a method by Markov
+            chain went, how records were weighted, and in coarse words which columns hardly fit the
+            schema. They depend on the rows: for the steward, never to be published, and no reason
+            to make the release again that ε would cover.
+        confide_misfits: whether those of columns are among them.
+        also: formats in which the release will be saved beside Parquet, as for `Release.save`: they
+            are tried on made-up records before anything is paid, as saving itself is in any case.
+
+    Returns:
+        The release: synthetic tables, noisy measurements, guarantee and ledger. The first Ctrl-C
+        ends the rounds of a method that measures in rounds, and the release is made of what was
+        paid for; the second, and the first with any other method, aborts.
+
+    Raises:
+        SchemaError: not a schema, or not reviewed.
+        BudgetError: not a budget.
+        MethodError: unknown method or option, or one that does not fit the schema.
+        NotPrivateError: a method without a guarantee, and `allow_nonprivate` is not set; or an
+            earlier release in `like` without one.
+        DataError: a structural fault of the data, or the spill cannot be written; nothing was
+            spent.
+        ReleaseError: an unknown kind of data frame, or a format that cannot hold the columns.
+        CheckpointError: the checkpoint belongs to another request, is in use or damaged, cannot be
+            written, or its budget is spent.
+        LedgerError: the population's ledger cannot be reached, or refuses the cost.
+
+        An error that comes after something was paid says in a note what was spent.
+    """
+    request = request_of(
+        schema,
+        method=method,
+        epsilon=epsilon,
+        delta=delta,
+        sets=sets,
+        options=options,
+        rows_share=rows_share,
+        answers_share=answers_share,
+        lines_share=lines_share,
+        layer_share=layer_share,
+        analyses=analyses,
+        priority=priority,
+    )
+    require_arguments(seed, insecure_noise_seed, frame, progress, confide)
+    require_formats(formats := formats_of(also), request.schema)
+    require_possible(request, seed, allow_nonprivate=allow_nonprivate)
+    secure = insecure_noise_seed is None
+    place = None if checkpoint is None else resumable_place(checkpoint, request)
+    outlay = _outlay(request, place, ledger, by, secure=secure)
+    expected = expected_in(request, assume_rows, like, secure=secure)
+    tell = progress or (lambda _stage, _done, _total: None)
+    kinds = [analysis.kind for analysis in request.analyses]
+    require_late_needs(randomness := randomness_of(insecure_noise_seed), kinds)
+    rehearse(request, expected=expected, formats=formats, frame=frame)
+    rows = _rows_for(request, data, tell, spill, trusted_cluster=trusted_cluster)
+    # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
+    diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
+    drawn_with = {"seeds": f"{seed}, {insecure_noise_seed}", "permissions": str(allow_nonprivate)}
+    identity = {**request.identity, **drawn_with, **outlay.identity}
+    with (
+        open_journal(place, identity, _entropy(seed, insecure_noise_seed)) as (journal, entropy),
+        ending_rounds(request.method, tell) as stop,
+        spending(outlay, "release", identity, journal) as spent,
+        ExitStack() as telling,
+    ):
+        gate = open_gate(
+            *(rows, request.budget, randomness, journal),
+            allow_nonprivate=allow_nonprivate,
+            stop=stop,
+            confide=diagnoses.append,
+        )
+        gate.listen(spent.note)
+        telling.enter_context(telling_what_was_spent(gate))
+        drawing = np.random.default_rng(entropy), randomness, part_files(rows)
+        n_rows, schema, measurements, tables, found = measured(request, gate, drawing, tell)
+        _tell_steward(confide, diagnoses)
+        facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
+        manifest = manifest_of(
+            *(request, gate, n_rows, facts, expected),
+            contradictions=found,
+            seed=seed,
+            secure=secure,
+        )
+        spent.settle(manifest.guarantee, manifest.to_json())
+        release = Release(
+            tables=tables,
+            schema=schema,
+            manifest=manifest,
+            measurements=measurements,
+            frame=frame or rows.frame_kind,
+            pages=pages,
+            entered=spent.entered,
+        )
+    if place is not None and not keep_checkpoint:
+        remove_checkpoint(place)
+    return release
+
+
+def _rows_for(
+    request: Request,
+    data: object,
+    tell: Progress,
+    spill: str | Path | None,
+    *,
+    trusted_cluster: bool,
+) -> Table | SparkRows:
+    return summed_rows(
+        *(data, request.schema, tell, spill),
+        records_for=request.records_for,
+        passes=request.least_passes,
+        trusted_cluster=trusted_cluster,
+    )
+
+
+def _outlay(
+    request: Request,
+    place: Path | None,
+    ledger: str | Path | None,
+    by: str | None,
+    *,
+    secure: bool,
+) -> Outlay:
+    return outlay_of(
+        request.schema,
+        request.budget,
+        ledger,
+        by,
+        secure=secure,
+        private=request.method.private,
+        options=request.options,
+        checkpoint=place,
+    )
+
+
+def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]) -> None:
+    for diagnosis in diagnoses:
+        if confide:
+            confide(diagnosis)
+
+
+def _entropy(seed: int | None, insecure_noise_seed: int | None) -> int:
+    """What the sampling is seeded with."""
+    if seed is None and insecure_noise_seed is not None:
+        seed = insecure_noise_seed
+    return secrets.randbits(128) if seed is None else seed

@@ -1,0 +1,236 @@
+"""A verdict on a claim: what an analyst found on synthetic records, put to the rows.
+
+Random subsets of the confidential rows vote, and the noisy number of yes decides
+(`understudy.mechanisms.votes`, `understudy.inference.verdict`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple, cast
+
+from understudy._validation import require_function, require_whole
+from understudy.dp import perturbation
+from understudy.dp.budget import Budget, Number, exact
+from understudy.dp.confidential import terms_of
+from understudy.dp.gate import Gate
+from understudy.dp.randomness import randomness_of
+from understudy.errors import MethodError
+from understudy.inference.claims import Claim, read_claim
+from understudy.inference.declared import QuestionFile
+from understudy.inference.verdict import (
+    DISTANCES,
+    LEADS,
+    Side,
+    Verdict,
+    VerdictPlan,
+    band_of,
+    odds_at,
+    odds_of,
+    side_of,
+    subsets_for,
+    votes_interval,
+)
+from understudy.mechanisms.votes import VoteNoise, Votes, vote_noise
+from understudy.release import Release
+from understudy.schema import Schema
+from understudy.schema.schema import given_schema
+from understudy.workflow.gates import (
+    Progress,
+    coded_rows,
+    open_gate,
+    require_late_needs,
+    telling_what_was_spent,
+)
+from understudy.workflow.governance import outlay_of, spending
+
+
+class _Prepared(NamedTuple):
+    """All that is settled before rows are read."""
+
+    schema: Schema
+    budget: Budget
+    asked: Votes
+    noise: VoteNoise
+    plan: VerdictPlan
+
+
+def verdict(
+    data: object,
+    schema: Schema | str | Path,
+    claim: str,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    assume_rows: int | None = None,
+    insecure_noise_seed: int | None = None,
+    ledger: str | Path | None = None,
+    by: str | None = None,
+    spill: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Verdict:
+    """Whether the rows bear out a claim, under differential privacy.
+
+    Args:
+        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
+        schema: a reviewed schema, or the path of its file.
+        claim: such as "ols income ~ age + sex: age > 0", "share sex = f < 0.5" or "mean income >
+            30000" (`understudy.inference.claims`). It must be chosen without a look at the
+            rows; synthetic records of a release may be looked at.
+        epsilon: ε of the verdict.
+        delta: δ of the verdict; 0 for pure differential privacy, which suits a single number best.
+        assume_rows: about how many records there are, where their number is private; a public
+            guess, never read from the rows, by which the number of subsets is chosen.
+        insecure_noise_seed: for tests and studies only: draw subsets and noise from this seed, so
+            that the verdict is **not private** and its guarantee says so.
+        ledger: that governs the population of the rows, as for `synthesize`.
+        by: who spends, as for `synthesize`.
+        spill: folder for coded rows, as for `synthesize`.
+        progress: called with a stage, and how much of how much is done.
+
+    Returns:
+        A `Verdict`: "yes", "no" or "undecided", with stated probabilities of error. Whatever the
+        rows are, there is one: a subset that cannot tell votes no.
+
+    Raises:
+        SchemaError: not a schema, or not reviewed.
+        BudgetError: not a budget, or too little for any verdict.
+        InferenceError: a claim that cannot be read, or cannot be made of these columns.
+        MethodError: options that do not fit, or too few records.
+        DataError: a structural fault of the data; nothing was spent.
+        LedgerError: as `synthesize`.
+    """
+    require_function("progress", progress, MethodError)
+    tell = progress or (lambda _stage, _done, _total: None)
+    ready = _prepared(schema, claim, epsilon, delta, assume_rows)
+    seed = insecure_noise_seed
+    if seed is not None:
+        require_whole("insecure_noise_seed", seed, MethodError, least=0)
+    source = randomness_of(seed)
+    outlay = outlay_of(ready.schema, ready.budget, ledger, by, secure=source.secure)
+    require_late_needs(source)
+    rows = coded_rows(data, ready.schema, tell, spill)
+    request = {"claim": ready.plan.claim, "epsilon": str(epsilon), "delta": str(delta)}
+    with spending(outlay, "verdict", request) as spent:
+        gate = open_gate(rows, ready.budget, source)
+        gate.listen(spent.note)
+        with telling_what_was_spent(gate):
+            votes = gate.ask(ready.asked, spend=ready.budget.amount).value
+            found = _found(ready, votes, gate)
+            spent.settle(found.guarantee, found.to_json())
+    return found
+
+
+def _found(ready: _Prepared, votes: int, gate: Gate) -> Verdict:
+    k, noise = ready.asked.subsets, ready.noise
+    return Verdict(
+        verdict=cast(Side, side_of(votes, k, noise)),
+        votes=votes,
+        share=votes_interval(votes, k, noise),
+        plan=ready.plan,
+        guarantee=gate.guarantee(),
+        ledger=gate.ledger,
+    )
+
+
+def plan_verdict(
+    schema: Schema | str | Path,
+    claim: str,
+    *,
+    epsilon: Number,
+    delta: Number = 0,
+    assume_rows: int | None = None,
+) -> VerdictPlan:
+    """How many subsets would vote on a claim, and how sure the verdict would be. No data are read.
+
+    Args:
+        schema: a reviewed schema, or the path of its file.
+        claim: as in `verdict`, and so are the others.
+        epsilon: ε of the verdict.
+        delta: δ of the verdict.
+        assume_rows: about how many records there are, where their number is private.
+
+    Raises:
+        SchemaError: not a schema, or not reviewed.
+        BudgetError: not a budget, or too little for any verdict.
+        InferenceError: a claim that cannot be read, or cannot be made of these columns.
+        MethodError: options that do not fit, or too few records.
+    """
+    return _prepared(schema, claim, epsilon, delta, assume_rows).plan
+
+
+def plan_verdicts(
+    question: QuestionFile, release: Release, *, epsilon: Number
+) -> tuple[VerdictPlan, ...]:
+    """Plans for the claims of a question about a release; each has an equal part of ε.
+
+    Args:
+        question: with claims.
+        release: whose schema and number of records they are about.
+        epsilon: ε of all of them together.
+
+    Raises:
+        InferenceError: as `plan_verdict`, and so are the others.
+    """
+    each = exact(epsilon, "epsilon") / len(question.claims)
+    rows = max(release.manifest.n_rows, 1)
+    return tuple(
+        plan_verdict(release.schema, claim, epsilon=each, assume_rows=rows)
+        for claim in question.claims
+    )
+
+
+def _prepared(
+    schema: Schema | str | Path,
+    claim: str,
+    epsilon: Number,
+    delta: Number,
+    assume_rows: int | None,
+) -> _Prepared:
+    """Whatever does not fit is refused here."""
+    schema = given_schema(schema)
+    schema.require_reviewed()
+    read = read_claim(claim, schema)
+    records = _records(schema, assume_rows)
+    schema = schema.part(read.columns)
+    budget = Budget.of(epsilon, delta)
+    noise = vote_noise(budget.amount, budget.accounting)
+    asked = read.put_to(subsets_for(records, read.coefficients, noise))
+    asked.price(terms_of(schema, budget), budget.amount)
+    return _Prepared(
+        schema, budget, asked, noise, _plan(read, asked.subsets, records, budget, noise)
+    )
+
+
+def _records(schema: Schema, assumed: int | None) -> int:
+    """How many records there are, as far as that is public."""
+    if assumed is not None:
+        require_whole("assume_rows", assumed, MethodError, least=1)
+    if schema.n_rows is not None:
+        return schema.n_rows
+    if assumed is None:
+        raise MethodError(
+            "The number of rows is private, and the number of subsets goes by it; say about how "
+            "many there are, by assume_rows, from what is publicly known."
+        )
+    return assumed
+
+
+def _plan(claim: Claim, k: int, records: int, budget: Budget, noise: VoteNoise) -> VerdictPlan:
+    band = band_of(k, noise)
+    return VerdictPlan(
+        claim=claim.text,
+        subsets=k,
+        records=records,
+        noise=perturbation.recorded(noise),
+        noise_words=perturbation.words(noise),
+        band=band,
+        by_lead={
+            lead: odds_at(lead, k, noise)
+            for lead in (times * band for times in LEADS)
+            if lead <= k / 2
+        },
+        by_distance={z: odds_of(z, k, noise) for z in DISTANCES},
+        budget=budget,
+        notes=claim.notes,
+    )
