@@ -30,10 +30,10 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 LONG_ROOMS = {
     "contract": pytest.mark.contract,
-    "engine/spark": pytest.mark.whole,
+    "spark": pytest.mark.whole,
     "oracles": pytest.mark.statistical,
-    "privacy/noise": pytest.mark.statistical,
-    "privacy/samplers": pytest.mark.statistical,
+    "dp/noise": pytest.mark.statistical,
+    "papers/samplers": pytest.mark.statistical,
 }
 
 

@@ -1,7 +1,7 @@
 """A killed run leaves no release, only a checkpoint; `--resume` makes the release of it.
 
 Real processes are killed here (SIGKILL) and interrupted (SIGINT); which write they die at is played
-through more thoroughly in `tests/privacy/checkpoint/test_journal.py`.
+through more thoroughly in `tests/checkpoint/test_journal.py`.
 """
 
 import json

@@ -1,6 +1,6 @@
 """The censored posterior as a method: plans, refusals, what it learns, what its releases say.
 
-Its ε is audited in `tests/privacy/mechanisms/choices/test_censored_column_likelihood.py`.
+Its ε is audited in `tests/mechanisms/choices/test_censored_column_likelihood.py`.
 """
 
 from __future__ import annotations

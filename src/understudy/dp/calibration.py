@@ -10,7 +10,7 @@ Both are attained. Laplace-type noise of scale Δ₁/ε in every cell, empty one
 (Dwork & Roth 2014, Theorem 3.6; for the discrete distribution Ghosh, Roughgarden & Sundararajan
 2012). Discrete Gaussian noise of variance Δ₂²/(2ρ) is ρ-zCDP (Canonne, Kamath & Steinke 2020,
 Theorem 4 for integer-valued queries). In Gaussian DP it costs a little more (`gaussian_variance`).
-`tests/privacy/test_sensitivity.py` enumerates the neighbours.
+`tests/dp/test_sensitivity.py` enumerates the neighbours.
 
 A public number of rows is an equation between the counts, and no reason for another price. Gaussian
 noise in all of them, projected onto that equation, is Gaussian noise of the same variance in every

@@ -147,7 +147,7 @@ costs Δ² times the cost of one shift. Replacing a record changes two cells by 
 
 The bound wastes little: the variance it asks for exceeds the smallest possible one, from (4) at k =
 0, by 2·10⁻³ of it at v = 1, and by at most 5·10⁻³ at any v.
-`tests/privacy/accounting/test_gaussian_dp.py` checks the vertices with high precision.
+`tests/dp/accounting/test_gaussian_dp.py` checks the vertices with high precision.
 
 Sources: Canonne, Kamath & Steinke (2020) for that distribution; Dong, Roth & Su (2022) for GDP. Its
 proof is ours; (ii) is the discrete form of an argument on transport maps between log-concave

@@ -29,7 +29,7 @@ rows. With k parameters, the intercept included, and large samples:
 The mean over m sets varies less than one set, but the sets share the original. Distances of p̂ in
 two sets are correlated by c, their squares by c²: the sd of the mean is √((1 + (m - 1)c²)/m) times
 that of one set. For large samples this is exact in logistic pMSE, and Kolmogorov-Smirnov distances
-follow it within a few per cent (`tests/evaluation/utility/test_pmse_specks.py` simulates both).
+follow it within a few per cent (`tests/evaluate/utility/test_pmse_specks.py` simulates both).
 
 Sources:
     Woo, Reiter, Oganian & Karr (2009), J. Privacy and Confidentiality 1(1); Snoke, Raab, Nowok,

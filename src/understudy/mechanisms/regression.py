@@ -50,7 +50,7 @@ where records are replaced and no column has a code, n stays the public number o
 no state counts as a record in the middle of all bounds, (0, …, 0), which adds nothing to the other
 statistics and is one of the records that the proof covers.
 
-`tests/privacy/mechanisms/sums/test_normal_equations.py` enumerates the neighbours.
+`tests/mechanisms/sums/test_normal_equations.py` enumerates the neighbours.
 
 The ℓ∞ K-norm mechanism for linear regression: one noise vector for all statistics together.
 

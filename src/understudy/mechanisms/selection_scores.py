@@ -48,9 +48,9 @@ both its levels in an independent table, also a binary one.
 
 *Replace one record*: with p̄ = (p + p′)/2 and q̄ = (q + q′)/2, p′q′ᵀ - p qᵀ = (p′ - p) q̄ᵀ + p̄ (q′
 - q)ᵀ. So the term of S changes by 1_S(x′, π′) - 1_S(x, π) + q̄(S_x) - q̄(S_x′) + p̄(S^π) - p̄(S^π′)
-≤ 3: **Δ = 3**. Tables approach it (`tests/privacy/selection/test_dependence_scores.py` has one with
-2.68), though small enumerations suggest 2. If X is binary, **Δ = 2**: unless (x′, π′) ∈ S and (x,
-π) ∉ S, the indicators add nothing and the rest is at most 2; and if so, either x = x′, the two
+≤ 3: **Δ = 3**. Tables approach it (`tests/mechanisms/selection/test_dependence_scores.py` has one
+with 2.68), though small enumerations suggest 2. If X is binary, **Δ = 2**: unless (x′, π′) ∈ S and
+(x, π) ∉ S, the indicators add nothing and the rest is at most 2; and if so, either x = x′, the two
 terms of q̄ cancel, and 1 + p̄(S^π) - p̄(S^π′) ≤ 2; or S^π ⊆ {x′} ⊆ S^π′, so p̄(S^π) ≤ p̄(S^π′), and
 1 + q̄(S_x) ≤ 2; or π = π′ and only 1 + q̄(S_x) - q̄(S_x′) ≤ 2 is left. If Π is, the same with the
 roles exchanged. (The paper states 3 + 2/n.)
@@ -84,7 +84,7 @@ well, and both are attained.
 None is monotone. R and F are exact up to the rounding of the last division, which the lattice of
 `understudy.mechanisms.selection` has room for. Of I each h(k) is rounded to a
 public lattice; at most 12 of them differ between neighbours, and Δ has 12 such errors added. The
-proofs are enumerated in `tests/privacy/selection/test_dependence_scores.py`.
+proofs are enumerated in `tests/mechanisms/selection/test_dependence_scores.py`.
 
 Sources: Zhang, Cormode, Procopiuc, Srivastava & Xiao (2017), PrivBayes, ACM TODS 42(4), §4 and §5
 (the scores and their bounds under replace). The bound of R is a little smaller here, and the

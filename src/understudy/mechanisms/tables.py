@@ -19,7 +19,7 @@ is released of a column is a contingency table of one column, coded more finely:
 Both are attained. So the noise is that of a table (`understudy.dp.calibration`), in
 every cell, empty ones included, and independent of the rows. Each line is a step of the ledger.
 
-`tests/privacy/mechanisms/counts/test_number_lines.py` enumerates the neighbours.
+`tests/mechanisms/counts/test_number_lines.py` enumerates the neighbours.
 
 Noisy counts of how numbers are rounded: by heap, in zones of the range of a column.
 
@@ -33,7 +33,7 @@ released of a column is a contingency table of one coded state:
 Both are attained. So the noise is that of a table (`understudy.dp.calibration`), in
 every cell, empty ones included, and independent of the rows. Each column is a step of the ledger.
 
-`tests/privacy/mechanisms/counts/test_heap_counts.py` enumerates the neighbours.
+`tests/mechanisms/counts/test_heap_counts.py` enumerates the neighbours.
 
 A noisy number of successes: one number is enough where the number of rows is public.
 

@@ -31,7 +31,7 @@ of the coins.
 Sources: Nissim, Raskhodnikova & Smith (2007), "Smooth sensitivity and sampling in private data
 analysis" (subsets, and aggregation); Lin & Reiter (2024), arXiv 2404.02519, for claims; Dwork &
 Roth (2014), Theorem 3.6; Canonne, Kamath & Steinke (2020), Theorem 4; Dong, Roth & Su (2022).
-`tests/privacy/mechanisms/counts/test_votes.py` enumerates neighbours and subsets.
+`tests/mechanisms/counts/test_votes.py` enumerates neighbours and subsets.
 
 What each subset of records says of a mean, a correlation or a coefficient; kernels.
 

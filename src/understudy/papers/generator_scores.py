@@ -109,10 +109,10 @@ one keeps only the tip of each density. It then rewards the candidate that gives
 to a few records, which is the smallest σ, and more records do not help. For normals take
 W ≈ log(σ_max/σ_min) + 4 over the candidates, so that a record two to three σ off is not cut even
 where σ is largest.
-`tests/privacy/mechanisms/choices/test_censored_likelihood.py` compares them at ε = 1.
+`tests/mechanisms/choices/test_censored_likelihood.py` compares them at ε = 1.
 
 **What breaks it.** Weights made from the table: one record then moves the contributions of all, and
-censoring does not help (`tests/privacy/mechanisms/choices/test_censored_likelihood.py`: width 1,
+censoring does not help (`tests/mechanisms/choices/test_censored_likelihood.py`: width 1,
 one record added, a log ratio of 5.50). Nothing here takes weights; a `Censoring` names a function
 of the own record, from a closed list. A walk over θ in place of a list reaches this distribution
 only in the limit, and its guarantee is conditional (`understudy.papers.generator_scores`).

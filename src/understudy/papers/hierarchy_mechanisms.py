@@ -90,7 +90,7 @@ well, so here a candidate is an ordered pair.) Under add/remove both means rise 
 absolute difference changes by no more than the difference does: 2^(p−1) − 1 unordered pairs of
 groups of p columns have the same Δ, and which of the two comes first is one more choice.
 
-`tests/privacy/mechanisms/choices/test_tree_split.py` enumerates the neighbours.
+`tests/mechanisms/choices/test_tree_split.py` enumerates the neighbours.
 
 Sources: Bowen, Liu & Su (2021), METRON 79, arXiv:1803.06763, §2.2.3 and lemma 1, with the
 corrections above.
@@ -121,7 +121,7 @@ most Δ. So all nodes of a layer cost ε once, by the argument for AIC.
 **Groups.** The difference of two mean BICs changes by at most Δ if a record is added or removed,
 and by at most max(Δ, 4) if one is replaced.
 
-`tests/privacy/mechanisms/choices/test_tree_split.py` enumerates the neighbours.
+`tests/mechanisms/choices/test_tree_split.py` enumerates the neighbours.
 
 Source: Schwarz (1978), for the criterion; Bowen, Liu & Su (2021), §2.2.2, who name it.
 """

@@ -23,7 +23,7 @@ of each record whose bound lies below that of the worst.
 * theorem 3 of the paper lets the records fill the space of values as n grows. No table has values
   everywhere, and what is rare, where it has none, is what needs protection.
 
-`tests/privacy/not_dp/test_record_weights.py` shows it: 100 records, one replaced by an outlier, and
+`tests/papers/not_dp/test_record_weights.py` shows it: 100 records, one replaced by an outlier, and
 densities of the same θ that differ by a factor e³⁴⁹ where the two tables say 2Δ_α = 14 and 16. Nor
 does 2Δ cover a replaced record by the paper's own argument, which is for one added or removed:
 replacing is both, and 4Δ. The figures are made from the rows and unprotected; they are INTERNAL.

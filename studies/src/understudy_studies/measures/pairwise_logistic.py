@@ -12,7 +12,7 @@ its information matrix as long as that serves.
 Estimates are those under a normal prior of standard deviation 10 on every parameter but the
 intercept: products that occur in one table alone have no finite estimate otherwise. The search
 stops when the likelihood can rise by less than `TOLERANCE`/2. Against a search to the end this
-moves the distance by less than 0.001 (`tests/evaluation/test_pairwise.py`).
+moves the distance by less than 0.001 (`tests/evaluate/test_pairwise.py`).
 
 Sources:
     Bowen, Liu & Su (2021), METRON 79, section 2.4. The distance itself stands
