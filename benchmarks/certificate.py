@@ -23,16 +23,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from understudy.papers.registry import MECHANISMS
-
 from understudy import dp
+from understudy.dp.closed_list import WITH_EPSILON, load_mechanisms
 from understudy.dp.gate import Gate
 from understudy.evaluate.audit import results
 from understudy.evaluate.audit_lines import LINES, Line, observations_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, AUDITS, CHECKS = DOCS / "certificate.md", DOCS / "audits.jsonl", DOCS / "checks.jsonl"
-ROOM = Path(dp.__file__).parent
+ROOM = Path(dp.__file__).parents[1]
 _CLAIM = re.compile(r"(.*?)\n    proof: (.*?)\n    test: (.*?)(?:\n\n.*)?\n*", re.DOTALL)
 
 HEAD = """# Certificate
@@ -170,7 +169,7 @@ def _claim(
     files = ", ".join(f"[`{_short(proof)}`]({_link(proof)})" for proof in proofs)
     checked = ", ".join(f"[`{test}`](../tests/{test})" for test in tests)
     lines = [f"### {words[0].upper()}{words[1:]}\n"]
-    asked = [kind for kind in MECHANISMS if _place(kind.__module__) in proofs]
+    asked = [kind for kind in load_mechanisms(WITH_EPSILON) if _place(kind.__module__) in proofs]
     lines += [f"- `{kind.__name__}`: {(kind.__doc__ or '').splitlines()[0]}" for kind in asked]
     lines += [""] * bool(asked) + [f"Proof: {files}.\n", f"Test: {checked}."]
     mine = [name for name, its in through.items() if its & {*proofs}]

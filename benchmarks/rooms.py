@@ -25,15 +25,15 @@ from house import (
 )
 
 PICTURE = ROOT / "docs" / "rooms.svg"
-SECRET = "engine"
+SECRET = "data"
 KINDS = {
     "secret": ("the rows", (SECRET,)),
-    "boundary": ("the boundary", ("privacy",)),
+    "boundary": ("the boundary", ("dp", "mechanisms", "checkpoint")),
     "released": (
         "released values",
-        ("models", "families", "methods", "release", "inference", "report"),
+        ("models", "graphical", "methods", "papers", "release", "inference", "report"),
     ),
-    "internal": ("compares with the rows: internal", ("evaluation", "risk_utility")),
+    "internal": ("compares with the rows: internal", ("evaluate", "steward")),
     "plain": ("public facts, and faces", ()),
 }
 """What the colours mean, and whose they are; every other room is plain."""

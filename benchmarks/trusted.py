@@ -14,9 +14,10 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from house import PACKAGE, House, closure, read_house
+from understudy.dp.closed_list import WITH_EPSILON, WITHOUT_EPSILON
 
-GATE = f"{PACKAGE}.privacy.gate"
-ENGINE = f"{PACKAGE}.engine.table"
+GATE = f"{PACKAGE}.dp.gate"
+ENGINE = f"{PACKAGE}.data.table"
 ELSEWHERE = "what these rest on: public facts and arithmetic"
 
 
@@ -64,6 +65,13 @@ def modules_of(value: Any) -> Iterator[str]:
         yield from modules_of(one)
 
 
+def is_of_the_boundary(module: str) -> bool:
+    """Whether a module is of the gate's room, or holds mechanisms."""
+    listed = {listed for listed, _ in (*WITH_EPSILON, *WITHOUT_EPSILON)}
+    rooms = (f"{PACKAGE}.dp", f"{PACKAGE}.mechanisms", f"{PACKAGE}.checkpoint")
+    return module.startswith(rooms) or module in listed
+
+
 def parts(mechanisms: Iterable[str], house: House) -> dict[str, set[str]]:
     """Part of the trusted code → its modules; each module stands in one part.
 
@@ -72,8 +80,8 @@ def parts(mechanisms: Iterable[str], house: House) -> dict[str, set[str]]:
     mechanisms = set(mechanisms)
     base, named = closure({GATE}, house), closure({GATE, *mechanisms}, house)
     everything = closure({GATE, ENGINE, *mechanisms}, house)
-    boundary = {name for name in everything if name.startswith(f"{PACKAGE}.privacy")}
-    engine = {name for name in everything if name.startswith(f"{PACKAGE}.engine")}
+    boundary = {name for name in everything if is_of_the_boundary(name)}
+    engine = {name for name in everything if name.startswith(f"{PACKAGE}.data.")}
     own = mechanisms & boundary - base
     names = ", ".join(sorted(name.rpartition(".")[2] for name in own)) or "none"
     return {

@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from understudy.papers.registry import MECHANISMS, WITHOUT_EPSILON
 
 import understudy as us
 import understudy_verify
 from altered_releases import base
 from understudy._storage import make_key
+from understudy.dp.closed_list import load_mechanisms
 from understudy.errors import ReleaseError, SchemaError, SignatureError
 from understudy.mechanisms.regression import MECHANISMS as REGRESSIONS
 from understudy.mechanisms.regression import CubeLaplace
@@ -163,7 +163,7 @@ def test_the_specification_names_every_entry(path):
 
 
 def test_the_specification_names_every_word_that_a_folder_may_use():
-    names = {kind.name for kind in (*MECHANISMS, *WITHOUT_EPSILON)} - {
+    names = {kind.name for kind in load_mechanisms()} - {
         "random order",
         "votes on a claim",
     }

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from understudy.papers.registry import MECHANISMS, WITHOUT_EPSILON
 
 import understudy as us
 from altered_releases import (
@@ -25,6 +24,7 @@ from altered_releases import (
     relabelled,
     unit_of,
 )
+from understudy.dp.closed_list import load_mechanisms
 from understudy.dp.perturbation import FLOATING
 from understudy.dp.released import NoiseFamily
 from understudy.errors import ReleaseError
@@ -67,7 +67,7 @@ def test_the_three_tables_are_one():
 
 def test_the_table_has_every_mechanism_kind_and_law():
     """One that joins gets a row, or its own releases are refused."""
-    named = {kind.name for kind in (*MECHANISMS, *WITHOUT_EPSILON)} | {"posterior"}
+    named = {kind.name for kind in load_mechanisms()} | {"posterior"}
     named -= {"linear regression", "random order", "votes on a claim"}
     named |= set(REGRESSIONS.values())
     rows = {one.mechanism for one in PURCHASES}
