@@ -8,7 +8,7 @@ A fork copies one thread of a process, and the locks that all of them hold: the 
 and numba are gone in the child, and whatever waits for them waits for ever. So the processes here
 are no forks, and a child that somebody else has forked is refused.
 
-Which process this is, also where numbers of processes repeat.
+**Which process this is, also where numbers of processes repeat.**
 
 What must not be used twice (a stream of noise, a budget) belongs to the process that made it. A
 forked child has a copy of it. Numbers tell the child from its parent but for two cases: a number

@@ -5,12 +5,12 @@ new file. A rename is atomic, but without a sync before it the new name may lead
 and without one after it the old name may come back (Pillai et al. 2014, "All file systems are not
 created equal", section 4).
 
-JSON that anybody may have written, read strictly: one meaning, finite numbers, finite depth.
+**JSON that anybody may have written, read strictly: one meaning, finite numbers, finite depth.**
 
 JSON lets a name stand twice and Python lets the last one win, so that two readers may see two
 contents; it lets numbers overflow to infinity, and nests without limit.
 
-Signatures by Ed25519 (RFC 8032): who vouches for a text, and that it is the one vouched for.
+**Signatures by Ed25519 (RFC 8032): who vouches for a text, and that it is the one vouched for.**
 
 A signature says that whoever holds the private key signed this very text. Whose key it is, it
 cannot say: compare the public key with one that was given in another way.

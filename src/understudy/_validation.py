@@ -3,7 +3,7 @@
 A sentence says what the argument must be and names the type that came, never its content: it may
 hold rows.
 
-Extras: libraries that some work alone needs, and that an installation may lack.
+**Extras: libraries that some work alone needs, and that an installation may lack.**
 
 Whatever needs one asks for it here before it begins, so that the lack of it costs no budget.
 """

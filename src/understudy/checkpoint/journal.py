@@ -5,13 +5,13 @@ had then, their chain, and what they say was spent. Its line reaches the disk af
 and before anything is computed. So the journal may be ahead of it by what nothing came of; it can
 never be behind, unless somebody took lines away. Who takes lines from both is not found out here.
 
-Records as lines of a text file, each behind its checksum; and the chain of all lines so far.
+**Records as lines of a text file, each behind its checksum; and the chain of all lines so far.**
 
 A last line without its end was being written when a run was killed: it counts as not written. Any
 other damage is an error. The chain is H₀ = 64 zeros, Hₖ = SHA-256(Hₖ₋₁ ‖ line k), where ‖ puts one
 text behind the other: two files of one chain have the same lines.
 
-The journal of one run: what was charged and what came of it, on disk before it is used.
+**The journal of one run: what was charged and what came of it, on disk before it is used.**
 
 A text file of one line per record, each behind its checksum. `append` returns when the line has
 reached the disk. A last line without its end was being written when the run was killed; it counts
@@ -22,14 +22,14 @@ than its anchor says (`anchor`).
 The first line says which request the journal belongs to, in public terms, the entropy of the
 sampling, and what else its maker notes. Nothing is said about the rows.
 
-Released values as plain data that JSON can hold, and back: type, shape and every bit.
+**Released values as plain data that JSON can hold, and back: type, shape and every bit.**
 
 What can be packed is listed here; anything else is refused, so that nothing confidential can reach
 a journal by mistake (`Confidential` and exact tables are not on the list).
 
-Killed runs continue: what was paid, and what came of it.
+**Killed runs continue: what was paid, and what came of it.**
 
-What a killed run has cost as it ended, by its journal: in words for whoever finds it.
+**What a killed run has cost as it ended, by its journal: in words for whoever finds it.**
 """
 
 from __future__ import annotations

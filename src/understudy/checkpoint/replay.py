@@ -1,6 +1,6 @@
 """What an interrupted run left: whether there is a checkpoint, what it spent, and its removal.
 
-A journal behind `ask`: answers are on disk before they are used, so a killed run can go on.
+**A journal behind `ask`: answers are on disk before they are used, so a killed run can go on.**
 
 **Before and after.** Each charge is written to the journal, and has reached the disk, before the
 rows are asked and before its noise is drawn. Each outcome is written, and has reached the disk,

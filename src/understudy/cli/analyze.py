@@ -1,8 +1,8 @@
 """The command for analysts: estimates from a release alone.
 
-The command for releases of the same people over time: what changed, and what did not.
+**The command for releases of the same people over time: what changed, and what did not.**
 
-The command for a verdict on one claim, and for the plan of one.
+**The command for a verdict on one claim, and for the plan of one.**
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The command that answers a question after a release, for a price that is shown first.
 
-The command for one regression: what it needs is released, and its answer shown.
+**The command for one regression: what it needs is released, and its answer shown.**
 """
 
 from __future__ import annotations

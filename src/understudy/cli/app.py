@@ -2,9 +2,9 @@
 
 Mistakes end it with a sentence.
 
-Where the output of commands goes: JSON on standard output, texts into new files.
+**Where the output of commands goes: JSON on standard output, texts into new files.**
 
-The confidential table of a command: a path, or the address of a database with a query of it.
+**The confidential table of a command: a path, or the address of a database with a query of it.**
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Texts and tables in a terminal; one console for all of them.
 
-Streams that no text and no reader can end: encodings without our signs, pipes that close.
+**Streams that no text and no reader can end: encodings without our signs, pipes that close.**
 
-How far work is, as people see it: bars in a terminal, a line now and then elsewhere.
+**How far work is, as people see it: bars in a terminal, a line now and then elsewhere.**
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Commands that compare a release with the rows: INTERNAL, their results are not for release.
 
-The command that draws R-U maps: INTERNAL unless the rows are public.
+**The command that draws R-U maps: INTERNAL unless the rows are public.**
 
-The command that audits methods: what their releases show, against what they promise.
+**The command that audits methods: what their releases show, against what they promise.**
 
-Evaluations, the disclosure risk and R-U maps as people see them in a terminal.
+**Evaluations, the disclosure risk and R-U maps as people see them in a terminal.**
 
-Audits as people see them in a terminal.
+**Audits as people see them in a terminal.**
 """
 
 from __future__ import annotations

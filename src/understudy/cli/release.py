@@ -1,10 +1,10 @@
 """Commands that plan and make releases.
 
-Commands that sign a release that is made, and that show one and who signed it.
+**Commands that sign a release that is made, and that show one and who signed it.**
 
-The command that writes the synthetic tables of a release for other programs.
+**The command that writes the synthetic tables of a release for other programs.**
 
-The command that draws more records from a release, which costs nothing.
+**The command that draws more records from a release, which costs nothing.**
 """
 
 from __future__ import annotations

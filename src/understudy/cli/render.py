@@ -1,14 +1,14 @@
 """Plans as people see them in a terminal.
 
-Paid answers as people see them in a terminal: what one costs, and what it brings.
+**Paid answers as people see them in a terminal: what one costs, and what it brings.**
 
-Verdicts on claims as people see them in a terminal.
+**Verdicts on claims as people see them in a terminal.**
 
-Changes between waves as people see them in a terminal.
+**Changes between waves as people see them in a terminal.**
 
-Population ledgers as stewards see them in a terminal.
+**Population ledgers as stewards see them in a terminal.**
 
-What a review of a schema shows: what is proposed, from where, and what it tells if it stays.
+**What a review of a schema shows: what is proposed, from where, and what it tells if it stays.**
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Commands that draft and check a schema.
 
-The command by which a person goes through a drafted schema, column by column.
+**The command by which a person goes through a drafted schema, column by column.**
 
-How a person goes through a drafted schema in the terminal, column by column.
+**How a person goes through a drafted schema in the terminal, column by column.**
 """
 
 from __future__ import annotations

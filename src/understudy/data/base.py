@@ -3,9 +3,9 @@
 The exact contingency tables below are always inside that type. Only privacy mechanisms and internal
 evaluations may ask.
 
-What every engine answers by passes over its rows, however it makes them.
+**What every engine answers by passes over its rows, however it makes them.**
 
-Contingency tables as passes over states: written out, or by their occupied cells.
+**Contingency tables as passes over states: written out, or by their occupied cells.**
 """
 
 from __future__ import annotations

@@ -4,12 +4,12 @@ The header is public, and what is wrong with it is an error. What is wrong with 
 one (`understudy.data.csv`). A file is read in blocks, so that one larger than
 memory can be counted, and no line is held in memory that is longer than the public `LINE_BYTES`.
 
-Text files as whole lines, some megabytes at a time, whatever they are compressed by.
+**Text files as whole lines, some megabytes at a time, whatever they are compressed by.**
 
 What is wrong with the compression of a file is an error, whatever damaged it. What is wrong with a
 line never is.
 
-Records of a delimited text file: lines of bytes into cells, each record by itself.
+**Records of a delimited text file: lines of bytes into cells, each record by itself.**
 
 A line break ends a record, inside quotes too. A record fits if its bytes can be read in the
 declared encoding, hold no NUL, are at most `LINE_BYTES`, and make as many cells as the header has:
@@ -29,7 +29,7 @@ goes on with the next.
 alone, and what it becomes on its own bytes and on the public form. With `multiline`, a record can
 hide at most the `RECORD_LINES` − 1 lines that follow it.
 
-Compiled: where the cells of each record stand in a text (see `text_records`).
+**Compiled: where the cells of each record stand in a text (see `text_records`).**
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ rectangle, as wide as the farthest cell. So a cell far away in a sheet of XML is
 last name, before the library sees it: else it alone could be more than memory holds
 (`understudy.data.excel`).
 
-Cells far beside the columns of a sheet of .xlsx or .xlsm, moved beside the last of them.
+**Cells far beside the columns of a sheet of .xlsx or .xlsm, moved beside the last of them.**
 
 The library that reads a sheet makes room for a whole rectangle, as wide as its farthest cell: up to
 16,384 columns of every row, which one stray cell is enough for. Where a cell lies far beyond the

@@ -12,15 +12,15 @@ column of its own type: True as "true", 3 and 3.0 as "3", a moment as its day an
 what they spell. Nothing here may stop the reading, and no method that an object could have
 redefined is asked before it is known to be none of the ordinary types.
 
-Column types that are read as they are, and how each other type is turned into one of them.
+**Column types that are read as they are, and how each other type is turned into one of them.**
 
 Truth values, numbers, texts, days and moments are read as they are. Times of day, durations and
 bytes are text, and what can be no value of a column (a list) is a text that no level has.
 Each value is turned by itself; no value stops the reading.
 
-SECRET. Where rows come from, and what one cell says: each by itself.
+**SECRET. Where rows come from, and what one cell says: each by itself.**
 
-A table that is read batch by batch, anew for each pass, as a lazy one. CONFIDENTIAL.
+**A table that is read batch by batch, anew for each pass, as a lazy one. CONFIDENTIAL.**
 """
 
 from __future__ import annotations

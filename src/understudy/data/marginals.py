@@ -8,7 +8,7 @@ Rows are copied, a few at a time, into one small staging array whose columns hav
 kernel then needs one compiled form for each width of code, whatever mixture of types the batches
 bring, and memory above the data does not grow with the rows.
 
-Few joint tables that hold many marginals.
+**Few joint tables that hold many marginals.**
 
 Counting rows costs one increment for each row and each table, whatever the table's size, as long
 as it stays in cache. So instead of counting every requested marginal we count a few larger joint
@@ -17,7 +17,7 @@ tables, each of which contains several of the marginals, and sum those out after
 The choice is a greedy set cover. It reads the sizes of the columns and the names of the marginals,
 both public, and never a row.
 
-Occupied cells of a full joint table that is too large to be held.
+**Occupied cells of a full joint table that is too large to be held.**
 
 A row is one 64-bit mixed-radix code; a table of up to 2^62 cells is then a sorted list of the codes
 that occur, each with its count. Counts, and the list of cells itself, are exact and confidential.

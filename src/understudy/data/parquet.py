@@ -4,7 +4,7 @@ The types in a file follow from its rows: a part without a single value has a co
 part with an odd one has text. So parts may differ. Where they do, the column is read as text, which
 says what its values say; a part that lacks a column has no values in it.
 
-Files of Arrow (Feather): batches of rows whose types stand in the file's heading.
+**Files of Arrow (Feather): batches of rows whose types stand in the file's heading.**
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A table that can be read: as batches of one kind, as often as it is asked.
 
-Which types a column may have, decided from type and schema alone, before any row is looked at.
+**Which types a column may have, decided from type and schema alone, before any row is looked at.**
 
 Almost every type may: values that fit nothing are out of domain, since an error would be an output.
 Refused is a type whose values have lost what the column needs, where the loss may follow from the

@@ -8,7 +8,7 @@ changes nothing in how each one is read (`understudy.data.frames`).
 Whatever goes wrong while reading is reported without the reader's own message, which may quote the
 data.
 
-Files of rows, each by the ending of its name.
+**Files of rows, each by the ending of its name.**
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ Each chunk has a nonce of its own, its number: a key is used for one spill, and 
 once. Its number and the layout are authenticated with it, so that a chunk that was altered, moved
 or put in from elsewhere is found out.
 
-A key that exists in memory alone, in a page that the system is asked never to write to disk.
+**A key that exists in memory alone, in a page that the system is asked never to write to disk.**
 """
 
 from __future__ import annotations

@@ -14,9 +14,9 @@
 
 No message of a database is passed on: it may quote values, or a password.
 
-A query of a database, as people hand it in.
+**A query of a database, as people hand it in.**
 
-Whether a query gives each row of one table at most once, by itself, and fails at none.
+**Whether a query gives each row of one table at most once, by itself, and fails at none.**
 
 An error is an output. So a query whose conversion, function or overflow one row may fail decides by
 that row whether a release exists; and one that joins, groups or cuts off makes rows of several. It
@@ -34,9 +34,9 @@ Everything else makes the guarantee conditional, by name of what makes it so; a 
 known is such a part. A join is one whatever it joins by, since nobody declares which tables are
 public. Nothing of this depends on the rows.
 
-The rows of a query, as a table that is read anew in each pass.
+**The rows of a query, as a table that is read anew in each pass.**
 
-Rows that a database holds: what a query may be, and how each database is read.
+**Rows that a database holds: what a query may be, and how each database is read.**
 """
 
 from __future__ import annotations

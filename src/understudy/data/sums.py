@@ -11,7 +11,7 @@ outside the domain of the table contributes nothing.
 
 **No overflow**: |Σ z·z'| ≤ n·2³⁰, which 64 bits hold up to n = 2³³ records, about 8.6 billion.
 
-Exact sums of scores of the records, and of the products of two of them, in one pass.
+**Exact sums of scores of the records, and of the products of two of them, in one pass.**
 
 Scores are those of `understudy.features.scores`, as whole numbers: those of a state stand in
 its table, a number is z = round((x − middle) / width · 2¹⁶) after clipping to its public bounds.
@@ -25,9 +25,9 @@ batch of at most `BATCH` rows at a time. That is exact: each product is a whole 
 most 2³⁰, and all partial sums stay below 2⁵³. Batches are added as integers, without overflow below
 2³³ records.
 
-Exact sums of products of rank scores, in one pass over the states.
+**Exact sums of products of rank scores, in one pass over the states.**
 
-Exact counts of numeric columns over the cells of their number lines or heaps, in one pass.
+**Exact counts of numeric columns over the cells of their number lines or heaps, in one pass.**
 
 Each record is in one cell of each line, or out of domain there, by its own values alone: by that of
 the column, and by those that decide with it whether the record is possible. So a line counts the

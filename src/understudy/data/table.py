@@ -1,6 +1,6 @@
 """The in-process engine: rows coded once, or coded again on each pass if there are too many.
 
-Where coded rows stay between passes: in memory while they are few, in a spill, or nowhere.
+**Where coded rows stay between passes: in memory while they are few, in a spill, or nowhere.**
 """
 
 from __future__ import annotations

@@ -11,14 +11,14 @@ as text, so that long codes stay apart.
 
 **Texts.** What a text says (a number, a truth value, a day) is read off it alone.
 
-Places on the line of days, moments, times of day and durations, as texts and types say them.
+**Places on the line of days, moments, times of day and durations, as texts and types say them.**
 
 Each value is read by itself: NaN stands for what is no such thing, infinity for a moment or a day
 that is there and has no place on the column's line. A day is its midnight in a column of moments; a
 moment is its local day everywhere else. What names a zone is brought to the zone that the column
 declares, and is taken by its own clock where none is declared. Units are cut downwards.
 
-States of numbers and days: named ones, spikes and bins, all found by one compiled kernel.
+**States of numbers and days: named ones, spikes and bins, all found by one compiled kernel.**
 
 What one number means depends on that number and on the column's declaration alone.
 

@@ -5,7 +5,7 @@ steps compose tightly, and the whole is stated as (ε, δ) again. That unit is �
 differential privacy (zCDP; Bun & Steinke 2016), or μ²/2 of Gaussian differential privacy (GDP;
 Dong, Roth & Su 2022, `gaussian_dp`), which allows more where the noise is Gaussian.
 
-TRUSTED BASE 1: budget, composition, ledger, promise.
+**TRUSTED BASE 1: budget, composition, ledger, promise.**
 """
 
 from __future__ import annotations

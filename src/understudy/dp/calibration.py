@@ -19,7 +19,7 @@ use the equation as if no record were out of domain: a count of a column of two 
 the variance of its noise. With Laplace-type noise of scale 2/ε, the difference of two states alone
 would have half of the variance that is left; it is not bought, as both counts would have one noise.
 
-Real statistics on a public lattice, and what the lattice does to their sensitivity.
+**Real statistics on a public lattice, and what the lattice does to their sensitivity.**
 
 Noise that is drawn as a floating-point number betrays what it was added to: which numbers
 ``x + noise`` can come out depends on ``x`` (Mironov 2012, "On Significance of the Least Significant

@@ -1,6 +1,6 @@
 """The rows, as a mechanism sees them that is paid for. CONFIDENTIAL.
 
-Rows as mechanisms see them that compare whole records, or model numbers. CONFIDENTIAL.
+**Rows as mechanisms see them that compare whole records, or model numbers. CONFIDENTIAL.**
 
 Whether a row is left out depends on that row alone, so neighbouring tables stay neighbours, or
 become equal.
@@ -8,7 +8,7 @@ become equal.
 States are those of the coded rows, and where a state is a bin there is a number with it, clipped to
 the bounds. Whether a row is in domain depends on that row alone.
 
-The colour of figures that were computed from the rows without noise: for the steward alone.
+**The colour of figures that were computed from the rows without noise: for the steward alone.**
 
 **Columns that hardly fit their declaration** are described in coarse words. A release looks the
 same whether its columns fit the schema or not: that they do not is known from the rows, and an
@@ -16,7 +16,7 @@ error would be an output. So this is no mechanism. It is computed from the rows 
 paid by nothing; it comes as `Internal`, is shown at the steward's request alone, and holds words
 instead of numbers. Redoing a release because of it is not covered by ε.
 
-What is public when a mechanism is asked: how the rows are coded, the accounting, what is left.
+**What is public when a mechanism is asked: how the rows are coded, the accounting, what is left.**
 
 The schema in here is a copy of the one that a method holds, and nobody outside of this room ever
 gets it. So whatever was planted on a method's schema, its columns or its domain is never asked

@@ -17,7 +17,7 @@ Example:
     >>> round(noise.stddev, 3)
     2.799
 
-Laplace noise as the papers write it: floating-point numbers, for paper mode and studies.
+**Laplace noise as the papers write it: floating-point numbers, for paper mode and studies.**
 
 Which numbers ``statistic + noise`` can come out depends on the statistic when both are rounded real
 numbers, so this distribution gives rows away in its last digits (Mironov 2012, "On Significance of

@@ -15,7 +15,7 @@ named mechanism returned. *Proof.* `_rows` is handed out in one line of this fil
 the list of mechanisms is `understudy.dp.closed_list`, each with a proof of its own; and
 whoever makes a gate with another class among them gets releases that are stamped not private.
 
-What earlier runs asked, paid and were told: here nothing, as there were none.
+**What earlier runs asked, paid and were told: here nothing, as there were none.**
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a release promises, exactly, and on what that promise rests.
 
-What a release may promise, folded from what its mechanisms said as they were paid and run.
+**What a release may promise, folded from what its mechanisms said as they were paid and run.**
 """
 
 from __future__ import annotations

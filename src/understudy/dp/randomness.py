@@ -5,7 +5,7 @@ AES-256 in counter mode; `SeededRandomness` is for tests and simulation studies,
 (``secure`` is False), so that a release can refuse it. Both give words; every other draw is
 derived from words here, without any rounding that would make one outcome likelier than another.
 
-TRUSTED BASE 2: bits, distributions, exact samplers, calibration.
+**TRUSTED BASE 2: bits, distributions, exact samplers, calibration.**
 """
 
 import os

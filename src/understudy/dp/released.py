@@ -3,13 +3,13 @@
 `Released(` is written only in `understudy.dp`; a test sees to that. Whatever is computed from
 released values is post-processing and needs no further proof.
 
-What leaves the gate without numbers of its own: what was chosen, and how records were drawn.
+**What leaves the gate without numbers of its own: what was chosen, and how records were drawn.**
 
-What leaves the gate of numbers and scores that are summed, with noise.
+**What leaves the gate of numbers and scores that are summed, with noise.**
 
-What a released value says of its noise: which distribution, its parameter, its deviation.
+**What a released value says of its noise: which distribution, its parameter, its deviation.**
 
-Released values whose arrays cannot be written, where those of a release are shown.
+**Released values whose arrays cannot be written, where those of a release are shown.**
 """
 
 from __future__ import annotations

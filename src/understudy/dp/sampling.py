@@ -21,7 +21,7 @@ that returns 64-bit integers can do without such a stop.
 Source: Canonne, Kamath & Steinke (2020), "The Discrete Gaussian for Differential Privacy",
 algorithms 1 to 3.
 
-Exact noise by inversion: one 64-bit word, one table, one look-up.
+**Exact noise by inversion: one 64-bit word, one table, one look-up.**
 
 A symmetric distribution P(x) ∝ exp(-γ(|x|)), γ(k) = linear·k + quadratic·k(k-1)/2, holds both the
 discrete Laplace (1/scale, 0) and the discrete Gaussian (1/(2σ²), 1/σ²). The lowest bit of a word is
@@ -45,7 +45,7 @@ give the same floor; otherwise the precision is raised.
 The guide table of Chen & Asau (1974) starts the search at the first bits of the word, so that the
 expected number of comparisons is below 2.
 
-Exactly binomial numbers: how many of n independent trials succeed, whatever n and p are.
+**Exactly binomial numbers: how many of n independent trials succeed, whatever n and p are.**
 
 A trial of probability p compares a uniform number U with p. With U on a grid of 53 bits, any p
 below 2⁻⁵³ becomes 0: what an empty cell could never show, an occupied one still can, and no ε
@@ -74,7 +74,7 @@ P(j)·(m-j)/(j+1)·p/(1-p). The table ends where 1 - F is below the last bit tha
 Sources: Devroye (1986), "Non-Uniform Random Variate Generation", §II.2 and §X.4; the lazy
 comparison as in `understudy.dp.sampling`.
 
-Binomial, Poisson and negative binomial numbers of any size, from secure uniform numbers.
+**Binomial, Poisson and negative binomial numbers of any size, from secure uniform numbers.**
 
 Library quantile functions lose tiny probabilities (1 − p rounds to 1) and do not end for 10¹⁸
 trials. The recursions here are exact in real arithmetic and take a number of steps logarithmic in

@@ -29,7 +29,7 @@ Bowen, Liu & Su (2021, section 4.3) count the pairs of columns by class of the o
 pooled p-value, and pool by the rule of Li, Meng, Raghunathan & Rubin (1991): `class_table` with
 `rule=LI`. Statistica Sinica 1, 65-92.
 
-Relations that every original record keeps, and the synthetic records that break them.
+**Relations that every original record keeps, and the synthetic records that break them.**
 
 Two kinds are looked for, over all pairs of columns:
 

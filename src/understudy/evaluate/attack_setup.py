@@ -2,7 +2,7 @@
 
 Which synthetic rows agree with a target is seen by numbers of rows: equal rows have equal numbers.
 
-What a figure of an attack amounts to, beside its control and a guess, with 95 % intervals.
+**What a figure of an attack amounts to, beside its control and a guess, with 95 % intervals.**
 
 The difference of two figures has an interval, too.
 The units are the targets of an attack, drawn at random from the members or from the control. The
@@ -14,7 +14,7 @@ Sources:
     figures of any kind: Zou & Donner (2008), Statistics in Medicine 27, 1693-1702.
     Area under the curve: Newcombe (2006), Statistics in Medicine 25, 559-573, method 5.
 
-What attacks find. All of it compares with the rows, so all of it is internal.
+**What attacks find. All of it compares with the rows, so all of it is internal.**
 """
 
 from __future__ import annotations

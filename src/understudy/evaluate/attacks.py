@@ -1,6 +1,6 @@
 """The figures of each attack on a scene: members beside the control and a guess.
 
-Attacks by inference: what is secret of a target, and whether it was in the table.
+**Attacks by inference: what is secret of a target, and whether it was in the table.**
 
 Attribute disclosure goes from what is known of a target to what is secret.
 
@@ -52,7 +52,7 @@ away than the nearest so far.
 Sources: Gower (1971), Biometrics 27, 857-871; Carlini et al. (2022), "Membership inference attacks
     from first principles", IEEE Symposium on Security and Privacy, for the low false positive rate.
 
-Re-identification: is a synthetic row that agrees with a target in the keys the target?
+**Re-identification: is a synthetic row that agrees with a target in the keys the target?**
 
 The intruder knows the keys of target i and finds c_i synthetic rows that agree in them. T_i = 1 if
 the true record is among these: a row that agrees with the target in all other columns too. He takes

@@ -1,6 +1,6 @@
 """Audits of methods, end to end: lower bounds on what their releases cost, by looking at them.
 
-Audits: what releases of neighbouring tables show, against what they promise.
+**Audits: what releases of neighbouring tables show, against what they promise.**
 
 For each line many releases are made of both tables. An event is learned on one half of them and
 counted on the other, which bounds ε or μ from below (`understudy.evaluate.audit_bounds`). A bound
@@ -13,7 +13,7 @@ Source:
     Ding, Wang, Wang, Zhang & Kifer (2018), "Detecting Violations of Differential Privacy";
     Jagielski, Ullman & Oprea (2020), "Auditing Differentially Private Machine Learning".
 
-What audits found, kept in a file: a line of JSON for each line that was audited.
+**What audits found, kept in a file: a line of JSON for each line that was audited.**
 
 A full audit takes hours. Each result is written as soon as it is there, so an audit that ended
 early goes on with what is left, and several processes may divide methods among themselves.

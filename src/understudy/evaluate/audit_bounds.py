@@ -11,7 +11,7 @@ Sources:
     Society B 84, definition 3; Jagielski, Ullman & Oprea (2020), "Auditing Differentially Private
     Machine Learning", section 3.
 
-An event that tells releases of one table from those of its neighbour, learned from releases.
+**An event that tells releases of one table from those of its neighbour, learned from releases.**
 
 What is learned on a quarter of the releases (scores) and on another (where to cut which of them) is
 tested on the half that neither has seen, so that the bound holds whatever was learned.

@@ -4,7 +4,7 @@ Tables are as small as the worst case allows: noise of cells that do not differ 
 that does. A record is added to a cell that no other record is in, or replaced by one that shares no
 value with it.
 
-Releases of one table, many times over: by the method and a real gate, without files.
+**Releases of one table, many times over: by the method and a real gate, without files.**
 
 What stands between a request and its release is what stands there for everybody
 (`understudy.workflow.synthesize`). Checks of the request come once; pages and files, which say
@@ -13,7 +13,7 @@ nothing beyond, are left out.
 A line may be about a single mechanism instead of a method: a *probe* asks the gate, and says what
 it was told.
 
-Everything that a release shows, as numbers with names.
+**Everything that a release shows, as numbers with names.**
 
 Counts, totals and parameters, chosen columns, lines of the ledger, the number of rows, what the
 synthetic sets hold, and in which order: whatever could tell one table of rows from another.

@@ -1,10 +1,10 @@
 """The original rows and the synthetic sets, coded alike and counted alike.
 
-INTERNAL: utility and risk against the real rows; nothing here is ever released.
+**INTERNAL: utility and risk against the real rows; nothing here is ever released.**
 
-INTERNAL. How close a release comes to the rows.
+**INTERNAL. How close a release comes to the rows.**
 
-Values of ordered columns in the original and in every set, as places on one line.
+**Values of ordered columns in the original and in every set, as places on one line.**
 
 Numbers are compared by their values, not by the bins that a method sees. Coded absence and what
 lies outside the domain have no value and no place.

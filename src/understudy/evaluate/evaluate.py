@@ -1,12 +1,12 @@
 """Everything that compares a release with the rows it was made from.
 
-Comparing a release with the rows it was made from. INTERNAL: outside ε, never to be released.
+**Comparing a release with the rows it was made from. INTERNAL: outside ε, never to be released.**
 
 The rows are held in memory, and a random part of them is held out. A risk that is measured needs
 people who are *not* in the release: what an intruder learns about them is what the population tells
 of anyone. So some rows are held out before a release is made.
 
-Utility losses: single numbers that say how far synthetic rows are from the original ones.
+**Utility losses: single numbers that say how far synthetic rows are from the original ones.**
 
 They are cheap, without nulls and permutations, so that a method can be scored over many budgets and
 repetitions (`understudy.evaluate`). 0 is perfect, lower is better, and each has a worst value;

@@ -8,7 +8,7 @@ Sources:
     Generate Privacy-Compliant Synthetic Data"; the formulas are lost there, this is our reading.
     Mean deviation of a hypergeometric count: Ramasubban (1958), Biometrika 45, 549-556.
 
-Means, standard deviations and deciles of numbers: how far off, and whether they are kept.
+**Means, standard deviations and deciles of numbers: how far off, and whether they are kept.**
 
 A column of numbers is a numeric column, or an ordinal one whose levels are numbers; dates are not.
 Records without a value are left out, and their shares stand apart.

@@ -5,7 +5,7 @@ What is measured, and against which null, stands in `understudy.evaluate.propens
 The same scores are computed within groups of records, too: a good average can hide a group that
 fares badly.
 
-Models that try to tell synthetic rows from original ones, and what their propensities say.
+**Models that try to tell synthetic rows from original ones, and what their propensities say.**
 
 Logistic regression on main effects, the same with products of pairs of columns, and a
 classification tree. Each is fitted to every set, and to permuted labels for its null.
@@ -36,7 +36,7 @@ Sources:
     Dibben & Slavković (2018), J. Royal Statistical Society A 181, 663-688. SPECKS: Bowen, Liu & Su
     (2021), METRON 79, 1-31.
 
-Designs of comparisons: sparse indicators of groups of states, and which regressions are run.
+**Designs of comparisons: sparse indicators of groups of states, and which regressions are run.**
 
 Each column has few groups of states. Groups depend on the pooled rows of original and synthetic
 tables alone, never on which row is which. So under the hypothesis that both come from one

@@ -5,7 +5,7 @@ an analyst would compute who took it for real: they do not count synthesis and p
 (`understudy.analyze` does). How they are compared stands in
 `understudy.evaluate.regression`.
 
-How coefficients and their intervals survive synthesis.
+**How coefficients and their intervals survive synthesis.**
 
 A coefficient that a table does not determine (as `robust_regression` says) has no interval. Where
 that is so in the original there is nothing to compare, and it is left out. Where it is so in a set
@@ -22,7 +22,7 @@ The overlap of intervals is that of Karr et al. (2006); its null is what a fresh
 The overlap does not see width alone: a synthetic interval that is far too wide and holds the
 original one still scores more than 0.5. Read it beside the ratio of widths.
 
-How much wider the release's intervals are than those that the rows themselves would give.
+**How much wider the release's intervals are than those that the rows themselves would give.**
 
 The rows' interval is the textbook one, normal with the variance of sampling alone (sandwich for
 least squares, (1 - r²)²/n for a correlation). A width ratio near 1 means that privacy cost little.

@@ -1,6 +1,6 @@
 """Charts of the internal page: original beside synthetic.
 
-The few scores that stand at the head of an internal page, and how to read them.
+**The few scores that stand at the head of an internal page, and how to read them.**
 """
 
 from __future__ import annotations

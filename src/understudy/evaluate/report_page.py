@@ -1,12 +1,12 @@
 """Pages that compare with the rows: stamped not for release.
 
-The internal page: one self-contained HTML file about how close a release comes to the rows.
+**The internal page: one self-contained HTML file about how close a release comes to the rows.**
 
 It compares with confidential data, and says so on every screen and every printed sheet. It asks
 nothing of the network and stays within two megabytes: long lists are folded, then cut, and the
 page says what was left out.
 
-What the internal pages say of disclosure risk: a card for each attack, and all numbers.
+**What the internal pages say of disclosure risk: a card for each attack, and all numbers.**
 
 A card's chart shows members beside the control and a guess.
 """

@@ -1,6 +1,6 @@
 """All attacks on one release: what is asked is checked, the scene is set, the figures follow.
 
-Disclosure risk: attacks on a release, each with an interval, a control and a naive guess.
+**Disclosure risk: attacks on a release, each with an interval, a control and a naive guess.**
 
 Each file holds one attack, as functions over arrays of coded states that studies call too. All of
 it compares with the rows, so all of it is INTERNAL and outside ε.

@@ -20,7 +20,7 @@ maximum; `understudy.inference` refuses these, as it should for an analyst.
 Sources: Albert & Anderson (1984), Biometrika 71, 1-10; Geyer (2009), "Likelihood inference in
 exponential families and directions of recession", Electronic Journal of Statistics 3, 259-289.
 
-Logistic regression on sparse indicators, for one labelling and for many at once.
+**Logistic regression on sparse indicators, for one labelling and for many at once.**
 
 The columns are first made orthonormal by a pivoted Cholesky factor, which finds the rank and makes
 few iterations enough: in the new coordinates the log-likelihood is curved by at most 1/4 in every

@@ -7,9 +7,9 @@ column, a model). The yardstick of the benchmarks (`benchmarks/yardstick.py`) is
 Sources: Woo, Reiter, Oganian & Karr (2009) and Snoke et al. (2018) for pMSE; Bowen & Liu (2020) for
 SPECKS; Karr et al. (2006) for the overlap of intervals; Bergsma (2013) for Cramér's V.
 
-What an evaluation finds. All of it compares with the rows, so all of it is internal.
+**What an evaluation finds. All of it compares with the rows, so all of it is internal.**
 
-What users look up first: numbers, correlations, groups and relations, one by one. INTERNAL.
+**What users look up first: numbers, correlations, groups and relations, one by one. INTERNAL.**
 """
 
 from __future__ import annotations

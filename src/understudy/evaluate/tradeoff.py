@@ -16,13 +16,13 @@ Sources:
     Confidentiality Map", National Institute of Statistical Sciences; used for perturbed Gibbs
     samplers by Park & Ghosh (2014), section 4.3.
 
-Draw a map: run methods over budgets with repetitions, and summarise.
+**Draw a map: run methods over budgets with repetitions, and summarise.**
 
-What is asked of a map, checked from public facts alone before any row is read.
+**What is asked of a map, checked from public facts alone before any row is read.**
 
-What a map found: risk and utility at each point, with their Monte Carlo intervals.
+**What a map found: risk and utility at each point, with their Monte Carlo intervals.**
 
-One repetition of one point: make a release, score it, forget it.
+**One repetition of one point: make a release, score it, forget it.**
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A map as one self-contained HTML page, stamped internal unless its rows are public.
 
-One figure of a map: risk to the right, a utility loss upwards, a line for each method.
+**One figure of a map: risk to the right, a utility loss upwards, a line for each method.**
 
 Methods are told apart by colour and by marker, whiskers are Monte Carlo intervals in both
 directions; labels stand beside their points without lying on each other.

@@ -15,7 +15,7 @@ Outcomes of multinomial logits are drawn from these predictors by inversion: P(k
 outcome 0 is the reference with η = 0. What is drawn is the first outcome whose cumulative
 probability exceeds the uniform number.
 
-Numbers of a record that a claim is about: products of levels' numbers and of expressions.
+**Numbers of a record that a claim is about: products of levels' numbers and of expressions.**
 
 A term is a product of factors. A factor is a number for each level of a column (an indicator, or
 the numbers that its levels are), or an expression over columns in the language of rules

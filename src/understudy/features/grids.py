@@ -8,7 +8,7 @@ whether a record sits on a spike is decided by its cell, so a number drawn for t
 to the spike. Tests hold `settled` to a slow and obvious number line, bit for bit. Divisions follow
 IEEE 754, so that loops without branches run in parallel.
 
-Cells of a number line: one numeric column in finer bins, and a cell beyond each of its bounds.
+**Cells of a number line: one numeric column in finer bins, and a cell beyond each of its bounds.**
 
 A table counts numbers in the declared bins, often five to eight, and what lies beyond the bounds
 is clipped onto them. A number line has about `FINE` cells, all public: each declared bin is split
@@ -16,7 +16,7 @@ evenly, in whole numbers, days or the column's decimals, so that no declared edg
 `SINGLE` values have a cell each. Spikes and codes stay cells of their own. A column whose bins
 cannot be split gets a single one: what a line adds is how many records lie beyond.
 
-Cells of heaps: of one numeric column, which way of rounding a number shows, by its size.
+**Cells of heaps: of one numeric column, which way of rounding a number shows, by its size.**
 
 People round larger numbers more coarsely. So a cell is a *class* of the column's heaps
 (`understudy.schema.numeric`) in a *zone* of its range. Up to `ZONES` zones follow from bounds and

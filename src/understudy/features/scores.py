@@ -38,15 +38,15 @@ Example:
     >>> scores.size  # three sums, two products, and a square
     6
 
-Contrasts between states, of which each says something that the others do not.
+**Contrasts between states, of which each says something that the others do not.**
 
-In which order the sums of scores stand, wherever they are released, stored or read.
+**In which order the sums of scores stand, wherever they are released, stored or read.**
 
 The number of records first, where only some count; sums of the scores; of the products of two
 columns' scores; of the squares of numbers; and of these by absence elsewhere. Nobody else lays it
 down: numbers are put in order, and taken apart, here.
 
-Scores of columns by rank, and how far a record's vector of them counts.
+**Scores of columns by rank, and how far a record's vector of them counts.**
 
 The score of a state is its mid-rank by a released table of the column, from −1 to 1, over its
 standard deviation, so that each column has about the squared length 1. A code of absence, and what
@@ -65,7 +65,7 @@ Example:
     >>> round(scores.most / 64**2, 3)  # 2 + 1.2·√2
     3.697
 
-One coded column given others, as numbers: both sides of the gate use it.
+**One coded column given others, as numbers: both sides of the gate use it.**
 """
 
 from __future__ import annotations

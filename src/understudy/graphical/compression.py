@@ -11,13 +11,13 @@ never merged, so that each group is wholly inside or outside of every rule.
 Sources: merged rare levels, McKenna, Miklau & Sheldon (2021), "Winning the NIST contest"; runs of
 equal noisy mass are the histograms of equal depth of databases.
 
-Rare levels merged along a public tree: with their siblings first, and only then further up.
+**Rare levels merged along a public tree: with their siblings first, and only then further up.**
 
 A group of rare siblings that together stand out from noise is kept: below it nothing can be told of
 other columns, and at it something can. What does not stand out goes on to the next branching, where
 it meets what is left of the branches beside it. All of this is post-processing of a released table.
 
-Where in its run of merged states a record lies, as the columns beside it say.
+**Where in its run of merged states a record lies, as the columns beside it say.**
 
 A fit over merged states knows of an ordered column only in which run a record is. Were its place
 there independent of all else, what goes together within runs would be lost, and with it much of a

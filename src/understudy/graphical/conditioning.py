@@ -4,7 +4,7 @@ Evidence says for some columns which states there can be. A table keeps the cell
 the states in it, and a junction tree has its own way (`graphical.conditioning`). Others
 draw as before. So whoever takes records looks at each whether it fits, and finds that most do.
 
-Records of a junction tree's model whose states are within given ones.
+**Records of a junction tree's model whose states are within given ones.**
 
 The tree is given the evidence (`factors.given_weights`): of a column whose states were
 merged, how much of each group fits it. What stands between groups and states is drawn as for

@@ -26,7 +26,7 @@ Memory: 8 bytes per cell of the tree, and about 180 per cell of the measured mar
 vectors and eight pairs of steps). Where cliques are much larger than the marginals in them, that is
 12 per cell of the tree; where they are the marginals themselves, 190.
 
-Noisy marginals as a model fitted by least squares sees them: columns, counts, variances.
+**Noisy marginals as a model fitted by least squares sees them: columns, counts, variances.**
 
 Changes of the potentials that leave the distribution as it is.
 
@@ -42,7 +42,7 @@ among the tables in the proportion a_c ∝ 1/(σ_c²·n), n being the cells of t
 of S, which is what the ridge likes best. Q is a projection, and orthogonal in the metric of the
 ridge where a table's variances are all alike. `parted_back` is its transpose.
 
-How far columns of a table go together, kept more firmly than its single cells.
+**How far columns of a table go together, kept more firmly than its single cells.**
 
 A fit may stay λ·σ²·θ from each noisy count. Where a relation is strong, these remainders have its
 own shape: every cell off the diagonal gets a few records, every cell on it loses some, and so do

@@ -36,7 +36,7 @@ the evidence. Drawing from the root on, clique by clique, is then drawing from t
 given the evidence, exactly (Lauritzen & Spiegelhalter 1988); a column outside the evidence costs
 nothing but its part of the pass.
 
-Where the tables of a junction tree lie in memory, and which is summed from which.
+**Where the tables of a junction tree lie in memory, and which is summed from which.**
 
 All tables of a kind lie in one array, so that one compiled kernel serves every tree. Every table
 has its columns in the same order: small columns first and the largest last, and among equals those

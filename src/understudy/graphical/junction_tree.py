@@ -1,6 +1,6 @@
 """Junction trees: cliques of columns, joined so that each column's cliques hang together.
 
-Triangulation: the cliques that a junction tree of given marginals needs.
+**Triangulation: the cliques that a junction tree of given marginals needs.**
 
 Columns are eliminated one after the other; each leaves a clique of itself and the columns that it
 is still linked to, which are then linked with each other. Two greedy orders are tried and the one
@@ -9,7 +9,7 @@ that need no new link before all others), and the one that needs the fewest new 
 
 Source: Koller & Friedman (2009), Probabilistic Graphical Models, §9.4.3.2; Kjærulff (1990).
 
-RELEASED. Junction trees and the distribution of greatest entropy.
+**RELEASED. Junction trees and the distribution of greatest entropy.**
 """
 
 from __future__ import annotations

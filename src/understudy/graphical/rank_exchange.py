@@ -15,7 +15,7 @@ to join all columns. Drawn records take them in afterwards:
 
 So what is drawn keeps each measured table to the record, in the groups of the graph.
 
-Mean products of many columns, weighed between records and noisy measurements of them.
+**Mean products of many columns, weighed between records and noisy measurements of them.**
 
 Of d columns the records have the mean products S, and noisy ones say S + D, with noise of deviation
 σ in each pair. Six matrices may be the truth's best likeness:

@@ -11,7 +11,7 @@ independent given the parent.
 
 *Independent* draws give each record a uniform number of its own.
 
-Records chosen among many, so that tables of pairs of columns are those of all of them.
+**Records chosen among many, so that tables of pairs of columns are those of all of them.**
 
 Records that are drawn at random scatter about their model: in a table that the draw does not even
 out, a cell of k expected records gets k ± √k. That says nothing of the rows, and moves every
@@ -35,7 +35,7 @@ Sources: Spencer (1977), "Balancing games", Journal of Combinatorial Theory B 23
 sums of vectors small, one after the other); Dwivedi & Mackey (2021), "Kernel thinning", COLT
 (points that are halved again and again). Tables of pairs as what is balanced are our choice.
 
-Records weighted until they hold the tables of their model again, after rules took some away.
+**Records weighted until they hold the tables of their model again, after rules took some away.**
 
 A rule that the tree has no room for is kept by drawing records again. What is left is the model
 given the rule, and its tables are no longer those that were measured: a table without noise may be

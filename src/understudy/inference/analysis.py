@@ -1,6 +1,6 @@
 """Estimates with their errors, what these rest on, and how they are shown.
 
-Estimates as text, rounded as their errors allow.
+**Estimates as text, rounded as their errors allow.**
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
 `analyze_release` looks at nothing but the release. It takes the rule that the manifest and the
 measurements allow (`understudy.inference.rules`), and refuses where there is none.
 
-Questions to what was measured itself, in noisy tables and second moments, and not to the sets.
+**Questions to what was measured itself, in noisy tables and second moments, and not to the sets.**
 
 Means, models and correlations have their answers in second moments
 (`understudy.inference.moment_answers`). Here are those about two traits of a record, from
 whichever measurement has their counts, and one way to ask for either.
 
-Which declaration would have bought an answer that is refused, and what can be asked instead.
+**Which declaration would have bought an answer that is refused, and what can be asked instead.**
 
 A declared analysis gets second moments of its columns alone, for half of the budget. Whether these
 would answer follows from the noise that they would have, which is exact, and from the records, for

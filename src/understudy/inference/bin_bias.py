@@ -15,7 +15,7 @@ Source: Horowitz & Manski (2000), JASA 95, 77-84, for bounds whose ends have sam
 
 **Models.** First-order bounds, one record at a time (`shifts`).
 
-Between which numbers the value of an expression lies in each cell of a table.
+**Between which numbers the value of an expression lies in each cell of a table.**
 
 Of a record in a bin it is known that its number lies in the bin, and nothing else. What is said of
 quantiles must hold wherever it lies, so each cell has a least and a largest value: of an expression

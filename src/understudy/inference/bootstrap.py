@@ -26,7 +26,7 @@ Sources: Efron & Tibshirani (1993), An Introduction to the Bootstrap, ch. 12-14;
 Ferrando, Wang & Sheldon (2022), "Parametric bootstrap for differentially private confidence
 intervals", AISTATS, whose bootstrap reruns a mechanism on data from its own released estimate.
 
-From replicates to an analysis: refusals, what is left out, and what to say beside the numbers.
+**From replicates to an analysis: refusals, what is left out, and what to say beside the numbers.**
 
 The bootstrap of a model shows what noise, synthesis and sampling do to an estimate in a world that
 is like the model. A relation that the model lacks is lacking in that world too: an estimate that is

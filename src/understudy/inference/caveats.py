@@ -1,6 +1,6 @@
 """What to say beside the numbers of an analysis, one sentence each.
 
-Whether noise leaves the spread of columns as it is, so that a model may divide by it.
+**Whether noise leaves the spread of columns as it is, so that a model may divide by it.**
 
 A coefficient is a covariance over a variance. Redrawn sets count the noise in both as far as that
 is a small part of the variance; of a level of thirty records, and noise of twenty, it is most of

@@ -12,7 +12,7 @@
 A quantile lies above a border if the share of records at or below that border is less than its
 probability; that share is what is tested.
 
-What an analyst writes in a claim, as terms of records: plain data, of which nothing is run.
+**What an analyst writes in a claim, as terms of records: plain data, of which nothing is run.**
 
 A claim is written by one person and answered on the machine of another, so its formula is read more
 narrowly than one that is put to a release: columns, `C(column)`, expressions in the language of

@@ -48,7 +48,7 @@ Example:
     >>> float(pooled.estimate[0]), round(float(pooled.covariance[0, 0]), 5), float(pooled.df[0])
     (2.0, 0.83333, 12.5)
 
-Estimates and variances of m sets, read into checked arrays, and estimates with their error.
+**Estimates and variances of m sets, read into checked arrays, and estimates with their error.**
 
 One place for the checks, so that every rule refuses the same input with the same sentence. A pooled
 estimate has everything that belongs to it: error, degrees of freedom, interval, p-value.

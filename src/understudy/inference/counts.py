@@ -31,7 +31,7 @@ Sources: unbiased use of released noisy measurements as in Abowd et al. (2022), 
 Disclosure Avoidance System TopDown Algorithm", HDSR, and Charest (2010), J. Privacy and
 Confidentiality 2(2), on inference that takes the mechanism as part of the likelihood.
 
-Estimates from records that were drawn from an urn, with the exact variance of the drawing.
+**Estimates from records that were drawn from an urn, with the exact variance of the drawing.**
 
 Records of the methods dirichlet, dp-prior and smoothed-histogram are drawn from n real ones and a
 prior of weight α in each of K cells (`understudy.mechanisms.urn`). Their shares are

@@ -5,7 +5,7 @@ asked (`asked_by`); a file of them is TOML with an entry `[[analyses]]` for each
 the request, so they must be chosen without a look at the rows: ε covers what is measured for them,
 and not how they were picked.
 
-Question files: what an analyst who has worked on a release asks the steward to measure.
+**Question files: what an analyst who has worked on a release asks the steward to measure.**
 
 A question file is TOML, and holds text and numbers only, never code:
 

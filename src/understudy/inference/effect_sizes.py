@@ -21,7 +21,7 @@ Sources: Cornfield (1956), Proc. Third Berkeley Symposium 4, 135-148; McCullagh 
 Likelihood Functions", Annals of Statistics 11, 59-67; Gaboardi, Lim, Rogers & Vadhan (2016), ICML,
 for tests of counts whose noise is part of the variance.
 
-The ratio of the means of two groups, as of two risks, from noisy sums.
+**The ratio of the means of two groups, as of two risks, from noisy sums.**
 
     ρ = ȳ₁/ȳ₀,   ȳ_g = S_g/n_g,
 
@@ -34,7 +34,7 @@ group, brought to the size that the measured squares leave within both.
 
 Source: Fieller (1954), JRSS B 16, 175-185, for the interval of a ratio of two means.
 
-The standardised difference of two groups (Cohen's d) from noisy sums.
+**The standardised difference of two groups (Cohen's d) from noisy sums.**
 
     d = (ȳ₁ − ȳ₀)/s,   s² = W/(n − 2),   W = Σ y² − S₀²/n₀ − S₁²/n₁,
 

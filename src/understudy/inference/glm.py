@@ -35,11 +35,11 @@ Sources: Ferrando, Wang & Sheldon (2022), AISTATS, for sufficient statistics wit
 & Nelder (1989), Generalized Linear Models; Rao (1948), Proceedings of the Cambridge Philosophical
 Society 44, 50-57. `calibrated_records` has those of the calibration.
 
-Families of models with a canonical link, and the solution of their equations of the score.
+**Families of models with a canonical link, and the solution of their equations of the score.**
 
 Source: McCullagh & Nelder (1989), Generalized Linear Models, chapter 2.
 
-Intervals of coefficients of logistic and Poisson models, by inverting tests of the score.
+**Intervals of coefficients of logistic and Poisson models, by inverting tests of the score.**
 
 At a value b of coefficient j, let the others solve their own equations of the score U
 (`understudy.inference.glm`), β(b), and H be the information there. With a = e_j − H_jo
@@ -61,7 +61,7 @@ Records with the same predictors are taken together.
 Sources: Rao (1948), Proceedings of the Cambridge Philosophical Society 44, 50-57; Boos (1992), "On
 Generalized Score Tests", The American Statistician 46, 327-333, for other variances than H.
 
-Synthetic records, with weights that give them the measured second moments.
+**Synthetic records, with weights that give them the measured second moments.**
 
 A sum over the rows of a function g of predictors is estimated from the records. With q(x) the
 products of two among 1 and the terms, m(M) their measured sums, the records get the weights

@@ -23,7 +23,7 @@ denominator smaller makes it longer. Where a denominator is not firm under its n
 Sources: White (1980), Econometrica 48, 817-838; noise in all moments as in Sheffet (2017) and
 Evans & King (2023), Political Analysis 31, 1-21, whose correction it shares.
 
-Pearson's correlation of two columns from noisy second moments.
+**Pearson's correlation of two columns from noisy second moments.**
 
 r = C_xy/S with S = √(C_xx·C_yy) and C the moments about the means. Its interval is that of
 `Inverted`, with the noise in C_xy − r·S and in S, to first order. Its sampling variance is that of
@@ -32,7 +32,7 @@ whatever the distributions (Fisher's z assumes normal ones). It has fourth momen
 of the synthetic records, whose own correlation stands in the influence; and it is no less than
 (1 − r²)²/n, that of normal ones.
 
-Means, shares and cross-tabulations, by groups or not, from noisy second moments.
+**Means, shares and cross-tabulations, by groups or not, from noisy second moments.**
 
 Each is a ratio R = N/D of sums over the records of a product of two affine functions of scores,
 N = l'Mr and D = L'MR: what a record adds, and whether it has a value and belongs to the group. So
@@ -43,7 +43,7 @@ the synthetic records, brought to the size that the measured squares leave withi
 
 A group whose size D is not firm under its noise (`are_firm`) has no answer: its numbers are NaN.
 
-Intervals of ratios by inverting a test, which hold though the denominator is noisy (Fieller).
+**Intervals of ratios by inverting a test, which hold though the denominator is noisy (Fieller).**
 
 An estimate b̂ = N/S has a noisy denominator S: a number of records, or what is left of a predictor
 when the others are taken out of it. At the true b the difference N − bS = S(b̂ − b) is 0 but for
@@ -58,7 +58,7 @@ a bias is added at both ends.
 
 Source: Fieller (1954), "Some problems in interval estimation", JRSS B 16, 175-185.
 
-Terms of a formula as affine functions of what is measured, found by looking at what they do.
+**Terms of a formula as affine functions of what is measured, found by looking at what they do.**
 
 A term is affine where it is a sum of functions of one column each: of levels any, of numbers a
 linear one (`age`, `age / 10`), or one that changes at the edges of bins only, if these have rows in

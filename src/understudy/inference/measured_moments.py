@@ -3,7 +3,7 @@
 Tables of levels tell sums of contrasts (`refined`), lines and tables of numbers their sums as well
 (`inference.measured_moments`).
 
-What number lines and tables of bins say of the sums of second moments, and how well.
+**What number lines and tables of bins say of the sums of second moments, and how well.**
 
 The noisy counts of fine cells of a column of numbers (`inference.number_line`) tell
 how many records there are, the sum of the number and of its square, and how many have each code and

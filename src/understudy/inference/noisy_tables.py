@@ -4,7 +4,7 @@ A full table has noise of known variance in every allowed cell, independent betw
 in structural zeros. So has every marginal of it, with as many variances in a cell as there are
 allowed cells behind it. No library of statistics is loaded.
 
-Which measurements count every cell of some columns; loads no library of statistics.
+**Which measurements count every cell of some columns; loads no library of statistics.**
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ How both are put together: `inference.number_line`.
 to n/B of n records if B bins were alike; a line tells it up to noise, of which a number that cuts a
 bin of m cells meets 1.96·σ·√m/2. The line is taken where that is less, and where there is no table.
 
-Counts of the fine cells of a number line, put together with the tables of its bins.
+**Counts of the fine cells of a number line, put together with the tables of its bins.**
 
 A number line has noisy counts of fine cells (`understudy.features.grids`), a table of the
 column has counts of its bins, with independent noise and less of it. Both are unbiased, and a bin

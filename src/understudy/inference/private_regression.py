@@ -17,7 +17,7 @@ Slopes and intercept are then put back into the units of the columns.
 non-linear function of the noise, biased, and far off where an eigenvalue happens to be small. The
 noisy statistics are kept with their noise, for whoever wants to model it.
 
-A regression with its errors, kept together with the release that it was answered from.
+**A regression with its errors, kept together with the release that it was answered from.**
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ Sources: test inversion as in Thompson (1936), Annals of Mathematical Statistics
 estimated distribution functions Francisco & Fuller (1991), Annals of Statistics 19, 454-469;
 Cornish & Fisher (1938), Revue de l'Institut International de Statistique 5, 307-320.
 
-Quantiles from the released noisy counts themselves, by inverting tests.
+**Quantiles from the released noisy counts themselves, by inverting tests.**
 
 How: `understudy.inference.quantiles`; of which counts: `count_estimates`.
 """

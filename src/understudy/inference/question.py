@@ -5,7 +5,7 @@ quantities, and belongs to one group: a ratio is the sum of the values of a quan
 of records in its group. `Estimand.scores` says this for records, be they those of a synthetic set
 or points that stand for the cells of a noisy table.
 
-Questions about derived columns, put as questions about the columns that they are computed from.
+**Questions about derived columns, put as questions about the columns that they are computed from.**
 
 A derived column was not measured. What a release knows of it is what it knows of the others, so a
 formula that names it is asked with its rule written out: `mean bmi` as the mean of
@@ -16,7 +16,7 @@ what was measured of these. It is one about the rule: numbers are not rounded or
 What has levels by a rule cannot be written out where its levels are groups of their own, to cross
 or to compare; such questions are refused with what to ask instead.
 
-Kinds of questions, which of them a release answers, and how wide the intervals will be.
+**Kinds of questions, which of them a release answers, and how wide the intervals will be.**
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ advised.
 Where a table of the columns has more cells than are written out, or no such ε is enough, nothing in
 this program is known to answer the question, and the refusal says so.
 
-Numbers beyond the public bounds: how many there are, and which answers rest on them.
+**Numbers beyond the public bounds: how many there are, and which answers rest on them.**
 
 Numbers beyond a bound count as the bound, so a mean, a model or a quantile there is one of clipped
 numbers. A number line counts how many lie beyond (`understudy.features.grids`), with known
@@ -55,7 +55,7 @@ changes coverage by less than `FALSE_ALARM`. It is cut further in where so few a
 0.8 standard deviations of its noise, where a sum has that of some sixty cells. No interval allows
 for that; what it does was measured (`benchmarks/questions.py` with 500 rows).
 
-Records out of domain: how many there are, and what that means for an answer of any kind.
+**Records out of domain: how many there are, and what that means for an answer of any kind.**
 
 A record is out of domain in a column if its cell is empty or has a value that the schema does not
 declare, and in all columns of a rule of the schema that it breaks. Tables have such records in no

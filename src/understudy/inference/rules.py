@@ -43,9 +43,9 @@ Sources: Reiter (2003), Survey Methodology 29, 181-188; Rubin (1987), Multiple I
 Nonresponse in Surveys, eqs. 3.1.5 and 3.1.6; Raab, Nowok & Dibben (2016) for sets that
 share a fit.
 
-What the choice of a rule depends on: facts about a release, all of them public.
+**What the choice of a rule depends on: facts about a release, all of them public.**
 
-How many records of a set clipping, thresholds and priors misplaced.
+**How many records of a set clipping, thresholds and priors misplaced.**
 
 Negative noisy counts are set to 0, cells below a threshold are left out, a prior adds records
 everywhere: what a set is drawn from has another mass than the unbiased counts behind it. The share

@@ -12,13 +12,13 @@ of levels are affine (`understudy.inference.second_moments`). What is estimated 
 function of the matrix; its variance by noise is the sum over the released numbers of (derivative)²
 times their variance (`MomentMatrix.noise_covariance`).
 
-How the rows of a matrix of second moments and the released numbers belong together.
+**How the rows of a matrix of second moments and the released numbers belong together.**
 
 Rows are the constant 1, the number of each column of numbers, and indicators of states; what is
 released are sums of scores (`understudy.features.scores`) and of their products. Indicators
 of levels and bins are affine in the contrasts between them.
 
-Several measurements of second moments, put together number by number.
+**Several measurements of second moments, put together number by number.**
 
 Each was paid for by itself, so its noise is independent of that of the others. Every released
 number estimates one sum over records, and two measurements may have the same one: of the same
@@ -37,9 +37,9 @@ the products of income and age among those who told their income are the product
 A question about a, b and c needs the numbers of each pair. Where no measurement has one of the
 pairs, there is no answer, whatever the others have.
 
-Second moments that are expected of stated records, before any are measured.
+**Second moments that are expected of stated records, before any are measured.**
 
-What is lost in the noise of second moments: how far it must stand out, and what is said of it.
+**What is lost in the noise of second moments: how far it must stand out, and what is said of it.**
 
 Loads no library of statistics, so that what is known beforehand can be said quickly.
 """

@@ -4,7 +4,7 @@ A quantity whose variance is 0 within a set has no error there: all records shar
 outcome does not vary among the records that decide a coefficient. A sample of such records says
 nothing of the variance in the population, so such a quantity gets none.
 
-What merged states may hide of a relation: twice what their order within runs adds to it.
+**What merged states may hide of a relation: twice what their order within runs adds to it.**
 
 Of an ordered column that was measured with others in runs of merged states, a table tells which run
 goes with what. Where a record lies in its run follows what its neighbours in the table say of this

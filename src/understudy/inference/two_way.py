@@ -1,6 +1,6 @@
 """What two groups have of a number: records, their sum, and squares; noisy, or as shown.
 
-χ² tests of independence on noisy counts, and how far each cell is from what it asks for.
+**χ² tests of independence on noisy counts, and how far each cell is from what it asks for.**
 
 With margins p̂, q̂ of the counts Ŷ, D = Ŷ − n̂p̂q̂' = (I − p̂1')Ŷ(I − q̂1')' is what each cell has
 beyond independence. If the traits are independent, D is the same linear map J of the errors of the
@@ -27,14 +27,14 @@ Gaboardi, Lim, Rogers & Vadhan (2016), "Differentially Private Chi-Squared Hypot
 ICML, and Kifer & Rogers (2017), "A New Class of Private Chi-Square Hypothesis Tests", AISTATS, for
 noise in that covariance.
 
-Noisy counts of the classes of two traits, crossed: from full tables, or from second moments.
+**Noisy counts of the classes of two traits, crossed: from full tables, or from second moments.**
 
 Only records with a value of both count. A table has independent noise in each cell that is not
 forbidden; a product of two indicators is a count as well, with the noise of the released numbers
 that it is the sum of. Moments have normal noise, tables may have that of a Laplace law. Where a
 release has both, that with less noise is taken.
 
-Traits of a record: the levels of a column, or the values of an expression, as states tell them.
+**Traits of a record: the levels of a column, or the values of an expression, as states tell them.**
 
 An expression such as `income > 25000` has one value in each state of its columns, or it is not told
 by them: bins that have numbers on both sides of 25000 do not say who has more.

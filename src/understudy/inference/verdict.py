@@ -1,6 +1,6 @@
 """A verdict on a claim, and the plan of one: what they say, for people and as plain data.
 
-How many subsets are asked about a claim, when their votes decide, and how likely that is wrong.
+**How many subsets are asked about a claim, when their votes decide, and how likely that is wrong.**
 
 All of this follows from public facts: the budget, the number of records as it is declared or
 assumed, and how many coefficients a model has.

@@ -19,7 +19,7 @@ of two accountings that each cost δ could not be joined so; hence one is fixed 
 Totals in other units are what the costs sum to. Where prices depended on answers, it is the caps
 that are promised in advance.
 
-What a release costs a population: in one unit as it was kept, and in every unit that follows.
+**What a release costs a population: in one unit as it was kept, and in every unit that follows.**
 
 **From one unit to another.** ε-DP implies ε²/2-zCDP (Bun & Steinke 2016, Proposition 1.4). μ-GDP
 implies μ²/2-zCDP: its trade-off function lies on or above that of N(0, 1) against N(μ, 1), so by
@@ -52,7 +52,7 @@ is doubled before it is turned into another unit, which costs no more: μ(ε) is
 The other way round there is no such factor: a step for replaced records took their number as
 public, and may say of it what no ε bounds.
 
-A population: whose protection is counted together, under which neighbours, up to which caps.
+**A population: whose protection is counted together, under which neighbours, up to which caps.**
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 All of an entry is public but its exact time. It names no data: digests of the request and of what
 was released, never of the rows, and dates without times, as how long a run takes depends on rows.
 
-An entry of a population ledger as it is stored: its two parts, and its link of the chain.
+**An entry of a population ledger as it is stored: its two parts, and its link of the chain.**
 
-The chain of a population ledger: each entry is hashed with all that came before it.
+**The chain of a population ledger: each entry is hashed with all that came before it.**
 
     hash = SHA-256(previous hash ‖ SHA-256(public part) ‖ SHA-256(private part)),
 

@@ -7,7 +7,7 @@
 
 Each call is one transaction of its own; what it has entered is on disk when it returns.
 
-What was made without a ledger: a release, or a run that was interrupted, and what it cost.
+**What was made without a ledger: a release, or a run that was interrupted, and what it cost.**
 """
 
 from __future__ import annotations

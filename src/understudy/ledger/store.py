@@ -7,7 +7,7 @@ lock. When one ends, it is on disk: a rollback journal with synchronous=EXTRA, w
 and its folder; synchronous_commit in PostgreSQL. No connection is kept between transactions, so
 that none is shared with a forked child.
 
-A population ledger within one transaction: entries are read by index, and appended to the end.
+**A population ledger within one transaction: entries are read by index, and appended to the end.**
 
 What is asked often costs little: a charge looks up the last entry about its reservation and the
 last of all. Totals are read from what began and ended runs, never from their charges.
@@ -17,7 +17,7 @@ first entry to the last. So an entry that was altered is found before anything i
 long as not all later hashes were made anew (`hash_chain`). Nothing is remembered from one
 transaction to the next: what was whole before may be altered since.
 
-What a database answers when it cannot, as one sentence; no address with a password is told.
+**What a database answers when it cannot, as one sentence; no address with a password is told.**
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ The chain tells an entry that was altered, removed, moved or repeated, as long a
 of the next one was left. Whoever writes all hashes anew, or cuts off the end, is found by a head
 that somebody else has kept.
 
-Whether entries could have come about as they stand: caps kept, runs charged while open.
+**Whether entries could have come about as they stand: caps kept, runs charged while open.**
 
-A ledger as JSON for others: its public parts, the digests of its private ones, and its head.
+**A ledger as JSON for others: its public parts, the digests of its private ones, and its head.**
 
 An export has no times. Whoever has it can check chain, caps and rules without the ledger.
 """

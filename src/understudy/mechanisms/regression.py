@@ -9,7 +9,7 @@ Example:
     >>> noise.words, round(noise.stddev, 3)
     ('Laplace, scale 5242883/1048576, on the lattice of step 1/1048576', 7.071)
 
-What a linear regression is made of, exactly, and how much one record can change it.
+**What a linear regression is made of, exactly, and how much one record can change it.**
 
 **The statistics.** Each number of d predictors and of the response is put on a public lattice in
 [−1, 1] by its public bounds: z/H, H = 2¹⁵, z whole (`understudy.data.sums`). With p = d +
@@ -52,7 +52,7 @@ statistics and is one of the records that the proof covers.
 
 `tests/mechanisms/sums/test_normal_equations.py` enumerates the neighbours.
 
-The ℓ∞ K-norm mechanism for linear regression: one noise vector for all statistics together.
+**The ℓ∞ K-norm mechanism for linear regression: one noise vector for all statistics together.**
 
 Awan & Slavković (2018), "Structure and Sensitivity in Differential Privacy: Comparing K-Norm
 Mechanisms", after Hardt & Talwar (2010): noise of density ∝ exp(−ε‖v‖∞/Δ∞) on the m sums and
@@ -89,7 +89,7 @@ predictors there are (0.41 and 0.82 in the limit). For d = 1, a replaced record 
 replaced, coefficients are hardly nearer: Laplace noise of the same standard deviation is small more
 often.
 
-The functional mechanism for linear regression: Laplace noise in what least squares minimises.
+**The functional mechanism for linear regression: Laplace noise in what least squares minimises.**
 
 Zhang, Zhang, Xiao, Yang & Winslett (2012), "Functional Mechanism: Regression Analysis under
 Differential Privacy", perturb the objective rather than its minimum: a polynomial of degree 2 in

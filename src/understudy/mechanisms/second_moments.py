@@ -21,7 +21,7 @@ are the residual bases of Xiao et al. (2023), "An Optimal and Scalable Matrix Me
 Marginals under Convex Loss Functions"; the sensitivities are ours.
 `tests/mechanisms/sums/test_score_moments.py` enumerates the neighbours.
 
-How much one record can change sums of scores, and sums of products of two.
+**How much one record can change sums of scores, and sums of products of two.**
 
 Each record has a vector w_c of scores for each of d columns (`understudy.features.scores`)
 with |w_c|² = α_c: 1 at most for a code, 1 − 1/k for one of k levels, for a number little more than
@@ -64,7 +64,7 @@ the other does not, that is an addition.
 The sensitivities are ours; `tests/mechanisms/sums/test_score_moments.py` enumerates the
 neighbours.
 
-Noisy sums of the products of rank scores, of every pair of some ordered columns.
+**Noisy sums of the products of rank scores, of every pair of some ordered columns.**
 
 Each record has a vector x of whole scores, no longer than √M after it is shortened
 (`understudy.features.scores`). What is released are Σ x_i·x_j for all i < j.

@@ -35,9 +35,9 @@ with probability wᵢ/W(F), whatever came before. So the winner has P(i) = wᵢ/
 of a mask. (The order so produced is the one of Plackett and Luce, the one Gumbel-max gives.) Only
 the winner leaves; how many were removed does not.
 
-What a choice by the exponential mechanism costs and draws with, before it sees a score.
+**What a choice by the exponential mechanism costs and draws with, before it sees a score.**
 
-One of a public list of candidates, by the exponential mechanism; or all, in a random order.
+**One of a public list of candidates, by the exponential mechanism; or all, in a random order.**
 
 **One.** The sensitivity is proved where the score is defined
 (`understudy.mechanisms.selection_scores`). Candidates, and which of them may win, are public. Only
@@ -47,7 +47,7 @@ table is counted twice.
 **All, in a uniformly random order**: independent of the rows, so free, and public. It is a
 mechanism only so that a continued run gets the order that the first one drew.
 
-TRUSTED where something is chosen: the exponential mechanism and its scores.
+**TRUSTED where something is chosen: the exponential mechanism and its scores.**
 """
 
 from __future__ import annotations

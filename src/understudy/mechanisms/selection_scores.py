@@ -24,7 +24,7 @@ Sources: McKenna, Miklau & Sheldon (2021), "Winning the NIST Contest", Journal o
 Confidentiality 11(3) (MST); McKenna, Mullins, Sheldon & Miklau (2022), "AIM", PVLDB 15(11),
 equation 1 and Lemma 3.
 
-How strongly a column depends on others: the scores by which PrivBayes chooses a network.
+**How strongly a column depends on others: the scores by which PrivBayes chooses a network.**
 
 A candidate is a column X with a set Π of parents. All scores come from the table c of X by the
 combinations of Π, n = Σ c records, and all are in units of **records**, n times those of the paper.
@@ -90,7 +90,7 @@ Sources: Zhang, Cormode, Procopiuc, Srivastava & Xiao (2017), PrivBayes, ACM TOD
 (the scores and their bounds under replace). The bound of R is a little smaller here, and the
 add/remove forms are new.
 
-How strongly the rows and columns of one contingency table go together, in records.
+**How strongly the rows and columns of one contingency table go together, in records.**
 
 Three statistics and what is needed of their sensitivity; proofs in
 `understudy.mechanisms.selection_scores`. Each is computed in whole numbers, so that its

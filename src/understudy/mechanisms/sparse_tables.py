@@ -20,7 +20,7 @@ Drawing *is* the mechanism: which empty cells are positive is hidden until a rec
 all randomness is of the secure kind, and nothing in between leaves. Only totals over **all** cells
 are released; a total over occupied cells alone would depend on which are occupied.
 
-A noisy table of any size, of which only the cells above a public threshold are kept.
+**A noisy table of any size, of which only the cells above a public threshold are kept.**
 
 The dense sanitizer perturbs every allowed cell; zeroing all noisy counts below a threshold that
 does not depend on the rows is post-processing, so the survivors have the guarantee of the dense

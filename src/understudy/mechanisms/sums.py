@@ -53,7 +53,7 @@ budgets).
 
 `tests/mechanisms/sums/test_moments.py` enumerates the neighbours.
 
-Noisy sums of bounded numbers by cell, and noisy scatters pooled within cells.
+**Noisy sums of bounded numbers by cell, and noisy scatters pooled within cells.**
 
 The sufficient statistics of normal models, in a form whose sensitivity is finite, public and proven
 for both relations of neighbours (`moment_noise.py`). Bowen & Liu (2020, §3.2), after Liu
@@ -78,7 +78,7 @@ Which distribution in which units is worked out in `moment_noise.py`:
   emptied cell by as much as R. The mean of an empty cell, which does not exist, is the middle of
   the bounds, without noise. `unpaid_leak` says all of this.
 
-Sums of bounded numbers by cell, and scatters pooled within cells, as exact whole numbers.
+**Sums of bounded numbers by cell, and scatters pooled within cells, as exact whole numbers.**
 
 A column j of numbers is summed as whole numbers z_j between −R/2 and R/2, R = `STEPS` (see
 `understudy.data.sums`). In cell k of a table, with n_k records, S_kj = Σ z_j, Q_kjl = Σ

@@ -7,7 +7,7 @@ post-processing. Several tables are as many steps of the ledger.
 
 Adding or removing a record changes the number of rows by 1, as it does one cell of a table.
 
-Noisy counts of numeric columns over finer cells than their bins, and beyond their bounds.
+**Noisy counts of numeric columns over finer cells than their bins, and beyond their bounds.**
 
 The cells of a line (`understudy.features.grids`) follow from the schema alone. Each record is
 in one of them or out of domain, by its own values alone (`understudy.data.sums`), so what
@@ -21,7 +21,7 @@ every cell, empty ones included, and independent of the rows. Each line is a ste
 
 `tests/mechanisms/counts/test_number_lines.py` enumerates the neighbours.
 
-Noisy counts of how numbers are rounded: by heap, in zones of the range of a column.
+**Noisy counts of how numbers are rounded: by heap, in zones of the range of a column.**
 
 The cells (`understudy.features.grids`) follow from the schema alone. Each record is in one of
 them or out of domain, by its own values alone (`understudy.data.sums`), so what is
@@ -35,7 +35,7 @@ every cell, empty ones included, and independent of the rows. Each column is a s
 
 `tests/mechanisms/counts/test_heap_counts.py` enumerates the neighbours.
 
-A noisy number of successes: one number is enough where the number of rows is public.
+**A noisy number of successes: one number is enough where the number of rows is public.**
 
 **Sensitivity.** The column has two levels and no codes, and the second level is the success. A
 record whose value fits neither level counts as no success, so a record adds 0 or 1. Replacing a

@@ -55,7 +55,7 @@ Sources:
     statistical disclosure risk measures"; Wasserman & Zhou (2010), "A statistical framework for
     differential privacy"; Bowen & Liu (2020), §3.1. Proof and sharpness: ours.
 
-The draws of an urn: each record is one exactly uniform integer, a token.
+**The draws of an urn: each record is one exactly uniform integer, a token.**
 
 Let the prior weight of a cell be A/2ᵏ. Record i of an urn with n real records and K cells draws a
 token below K·A + 2ᵏ(n + i), or below K·A + 2ᵏn if draws add no weight. The first K·A tokens are the

@@ -33,7 +33,7 @@ analysis" (subsets, and aggregation); Lin & Reiter (2024), arXiv 2404.02519, for
 Roth (2014), Theorem 3.6; Canonne, Kamath & Steinke (2020), Theorem 4; Dong, Roth & Su (2022).
 `tests/mechanisms/counts/test_votes.py` enumerates neighbours and subsets.
 
-What each subset of records says of a mean, a correlation or a coefficient; kernels.
+**What each subset of records says of a mean, a correlation or a coefficient; kernels.**
 
 Each number follows from the records of its own subset alone, *to the last bit*: a kernel goes
 through them one after the other, in their order, and adds up as it goes. Sums that a library takes

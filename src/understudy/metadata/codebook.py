@@ -1,10 +1,10 @@
 """Codebooks as public sources: what is said about a table by a file that is not the table.
 
-What a codebook yields: columns, what it lacks, what is left out; as the text of a schema.
+**What a codebook yields: columns, what it lacks, what is left out; as the text of a schema.**
 
-A codebook of any format that is read: which one it is, by its ending and by what is in it.
+**A codebook of any format that is read: which one it is, by its ending and by what is in it.**
 
-Label sets of SPSS, Stata and SAS: their files, where they hold no row.
+**Label sets of SPSS, Stata and SAS: their files, where they hold no row.**
 """
 
 from __future__ import annotations

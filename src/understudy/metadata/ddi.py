@@ -7,14 +7,14 @@ of codes (`nature`) and whether numbers are continuous (`intrvl`). A range of va
 both are marked as maybe observed. How a variable was computed (`derivation`) is a rule
 (`stated_rules`). Statistics and frequencies (`sumStat`, `catStat`) are never read.
 
-DDI Lifecycle 3.1 to 3.3, as far as files describe variables: code lists, categories, ranges.
+**DDI Lifecycle 3.1 to 3.3, as far as files describe variables: code lists, categories, ranges.**
 
 A variable points to its code list, and that to its categories; both are looked up by identifier,
 in this file alone. Codes of absence are categories with `isMissing`, those of a
 `ManagedMissingValuesRepresentation`, and the texts of `missingValue`. Ranges of numbers may have
 been observed, as those of DDI Codebook. Statistics are never read.
 
-DDI-CDI (Cross Domain Integration) as XML or JSON-LD, as far as files describe variables.
+**DDI-CDI (Cross Domain Integration) as XML or JSON-LD, as far as files describe variables.**
 
 An instance variable takes its substantive values from one domain and its sentinel values, the
 codes of absence, from another; a domain has a list of codes (DDI-CDI's own, or a concept scheme of

@@ -5,13 +5,13 @@ Read beside them are names, titles, descriptions, types, `categories` with their
 `missingValues` (an empty cell, unless the schema says otherwise), keys and `unique`. A schema that
 stands in a file of its own has to be given itself: nothing is fetched.
 
-CSVW: the metadata of CSV on the Web (W3C), of one table or a group of tables.
+**CSVW: the metadata of CSV on the Web (W3C), of one table or a group of tables.**
 
 Read are names, titles, descriptions, datatypes with their bounds (constraints: statements of what
 is valid), `null`, `required`, keys, and formats that list the words of a column (`"m|f"`). Nothing
 that a file refers to is fetched.
 
-JSON with one object a column: a `domain.json` beside a table, or a dictionary of codes.
+**JSON with one object a column: a `domain.json` beside a table, or a dictionary of codes.**
 
 `domain.json`: `{column: {"type": "categorical", "levels": […]} or {"type": "numeric", "lower": …,
 "upper": …, "integer": true}}`, with `labels` (level → words), `missing` (the level that says *not
@@ -21,7 +21,7 @@ may have been observed.
 A dictionary of codes: `{column: {"description": …, "values": {code: label, "min": …, "max": …}}}`.
 It does not say where a minimum and maximum come from, so they may have been observed.
 
-Metadata of SDV, the Synthetic Data Vault.
+**Metadata of SDV, the Synthetic Data Vault.**
 
 Of one table (`SINGLE_TABLE_V1`), of several (`V1`), and of its versions before 1.0 (`fields`). They
 say what a column is, and neither levels nor bounds, so most of a schema is asked for. Identifiers

@@ -1,8 +1,8 @@
 """The file of a codebook, read once, and its text; with a limit, since it may come from anybody.
 
-Entries of JSON that anybody may have written; what is of another form is told, or left out.
+**Entries of JSON that anybody may have written; what is of another form is told, or left out.**
 
-XML that anybody may have written, as a small tree: no entities, nothing from elsewhere.
+**XML that anybody may have written, as a small tree: no entities, nothing from elsewhere.**
 
 The parser never fetches anything, and refuses declarations of entities, by which a few lines can
 grow to gigabytes or name files of this machine. Namespaces are left off, since codebooks of one

@@ -5,14 +5,14 @@ COMPUTE, RECODE … INTO and IF say how a variable was computed (`stated_rules`)
 Read are VARIABLE LABELS, VALUE LABELS and ADD VALUE LABELS, MISSING VALUES, VARIABLE LEVEL, FORMATS
 and FILE LABEL, each ended by a full stop at the end of a line or by an empty line.
 
-Stata syntax (`.do`): the commands that label variables and values. None of it is run.
+**Stata syntax (`.do`): the commands that label variables and values. None of it is run.**
 
 Read are `label variable`, `label define`, `label values`, `label data` and `format`, in full or
 abbreviated, one a line, continued by `///`, or ended by a semicolon after `#delimit ;`. `generate`,
 `egen` and `replace` say how a variable was computed (`stated_rules`). All other commands are passed
 over.
 
-What the commands of a syntax file say about variables, gathered until all of them are read.
+**What the commands of a syntax file say about variables, gathered until all of them are read.**
 """
 
 from __future__ import annotations

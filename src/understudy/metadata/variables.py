@@ -4,7 +4,7 @@ Nothing here is decided yet. What a column becomes of it is decided in one place
 (`understudy.metadata.variables`), so that the same facts give the same column,
 whether they stand in DDI, in a label set or in a spreadsheet.
 
-What a column becomes of what a codebook says about it; nothing is made up.
+**What a column becomes of what a codebook says about it; nothing is made up.**
 
 - Codes that the codebook labels are the levels, in its order: ordinal if it says so, else
   categorical. Numbers are levels as numbers, but a column in which one code has a leading zero
@@ -29,9 +29,9 @@ language, several commands that set one variable, words.
 
 Nothing that is written is run.
 
-Derived columns that a codebook proposes: what it says of the column, with the rule it states.
+**Derived columns that a codebook proposes: what it says of the column, with the rule it states.**
 
-The codes that a codebook lists for a variable, as values; and whether they are all of them.
+**The codes that a codebook lists for a variable, as values; and whether they are all of them.**
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@
 Source: McKenna, Mullins, Sheldon & Miklau (2022), "AIM: An Adaptive and Iterative Mechanism for
 Differentially Private Synthetic Data", PVLDB 15(11), 2599-2612, doi:10.14778/3551793.3551817.
 
-Rounds of choosing a marginal, measuring it and fitting the model again.
+**Rounds of choosing a marginal, measuring it and fitting the model again.**
 
 In each round the exponential mechanism picks the candidate whose table is farthest from the
 model, less what noise alone would put into it; its table is bought, and the model fitted to all

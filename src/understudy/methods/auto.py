@@ -3,7 +3,7 @@
 Every description comes from the method's own dataclass: types from its annotations, meanings from
 the `Attributes:` of its docstring or of the class that it has the option from.
 
-What `auto` stands for, from public facts alone.
+**What `auto` stands for, from public facts alone.**
 """
 
 from __future__ import annotations

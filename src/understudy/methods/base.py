@@ -6,7 +6,7 @@ asks the gate for it and gives back a model, from which records are drawn. Where
 
 What is bought once for all fits is the affair of `setup`, which gives back a `Prepared`.
 
-How long a fit takes, and how much memory, foretold from public facts alone.
+**How long a fit takes, and how much memory, foretold from public facts alone.**
 
 Figures are those of two busy cores, after compiled code was loaded; a factor of two is to be
 expected. Dense tables: `benchmarks/dense.py`, 10 to 40 million cells a second. Marginal methods
@@ -23,7 +23,7 @@ rest on `benchmarks/marginals.py`, and for very many columns, levels or rows on
   records drawn; 8 bytes for each cell of all candidates together; 12 for each cell of the largest
   model, and 180 for each cell that is measured (`graphical.estimation`).
 
-Methods whose published form makes each set by itself: m runs at ε/m, with choices of their own.
+**Methods whose published form makes each set by itself: m runs at ε/m, with choices of their own.**
 
 A method chooses what it measures once for all sets, since a choice costs as much whatever it is
 used for. The papers on STEPS and PrivBayes divide the whole budget by the number of sets instead

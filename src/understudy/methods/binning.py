@@ -22,14 +22,14 @@ Where a table has few records beside its noise, so many bins hold noise alone. S
 more of it than a bin as wide has, and no smoothing makes up for that. `bins_for` says how many are
 worth their noise.
 
-Edges of bins that keep to the structural zeros.
+**Edges of bins that keep to the structural zeros.**
 
 A rule about numbers names whole bins, so other bins must have its edges among theirs: then the same
 values are forbidden as before. These edges are as public as the schema.
 
-Edges of bins on the clock and the calendar: minutes, hours, days, weeks, months and years.
+**Edges of bins on the clock and the calendar: minutes, hours, days, weeks, months and years.**
 
-What noise leaves room for, from the number of rows that is declared or was bought.
+**What noise leaves room for, from the number of rows that is declared or was bought.**
 
 A table of more cells than this has mostly noise in each of them.
 """

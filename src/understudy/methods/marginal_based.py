@@ -5,7 +5,7 @@ build the very model that its sets were drawn from. Where the release has second
 answer questions from, the last fit takes what they say of the same columns
 (`methods.marginal_based`).
 
-Second moments of columns of levels as noisy tables: of each column, and of two.
+**Second moments of columns of levels as noisy tables: of each column, and of two.**
 
 Scores of a column of levels are contrasts, orthonormal and of mean 0 over its k states. With the
 number of records, their sums s tell how many are in each state, n/k + W·s, and their products P how

@@ -5,11 +5,11 @@
 **Groups.** Which states of a column are merged before marginals are measured follows from its noisy
 table, and from what is public: the kind of a column, and which of its states stand in which rule.
 
-The way back from groups of states to states and numbers, by what tables of the columns say.
+**The way back from groups of states to states and numbers, by what tables of the columns say.**
 
-Levels and their public branches: in what order they stand, and which are measured together.
+**Levels and their public branches: in what order they stand, and which are measured together.**
 
-Runs of fine bins, in which columns of numbers are measured by themselves once more.
+**Runs of fine bins, in which columns of numbers are measured by themselves once more.**
 
 Where noise is known to be Gaussian, half of what a column of numbers costs buys its fine bins, and
 half the runs that these tell: what a run holds is known by the noise of one cell then.

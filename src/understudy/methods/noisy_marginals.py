@@ -13,7 +13,7 @@ was. A prior that draws tables towards independent columns would have less noise
 not answer: a relation is just what it shrinks, and of intervals of a correlation hardly any would
 hold the truth where noise is as large as the relation.
 
-Noisy counts of the states of a column, from its table and from its number line.
+**Noisy counts of the states of a column, from its table and from its number line.**
 
 A release that is to answer questions counts a column of numbers twice: the table that a model is
 fitted to has its states, a number line (`understudy.features.grids`) has cells of its own. The
@@ -25,7 +25,7 @@ the line, of variance v, generalised least squares puts them together:
 
 and a sum of some states has the variance Σ s − Σ (sum of s within a part)²/(S + v), over the parts.
 
-Records in each state of a column of numbers, as its one-way tables tell them.
+**Records in each state of a column of numbers, as its one-way tables tell them.**
 
 A fine table, of which noise is taken (`models.number_line`, `models.number_line`), and the first
 one over runs of its states, if there is one, whose counts have the noise of one state each. A

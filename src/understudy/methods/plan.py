@@ -1,6 +1,6 @@
 """What a method announces that it will measure, from public facts alone.
 
-Which marginals a release should get right, and how much each of them matters.
+**Which marginals a release should get right, and how much each of them matters.**
 
 A workload is a set of marginals with weights c. A method measures any marginal that is part of one
 of them, and prefers those that help most: r has the weight w_r = Σ_s c_s |r ∩ s| over the marginals

@@ -38,7 +38,7 @@ Bowen, Liu & Su (2021) ran code with `degree=2`, `score=mi` and `network_share=0
 Source: Zhang, Cormode, Procopiuc, Srivastava & Xiao (2017), "PrivBayes: Private Data Release via
 Bayesian Networks", ACM Transactions on Database Systems 42(4), doi:10.1145/3134428.
 
-Networks of columns as PrivBayes uses them: declared by the user, or candidates for a choice.
+**Networks of columns as PrivBayes uses them: declared by the user, or candidates for a choice.**
 
 Everything here is public: names, numbers of states and the options.
 

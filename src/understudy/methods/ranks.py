@@ -5,7 +5,7 @@ columns, and of those of two states beside them, how far it goes together, where
 of a few pairs only. Drawn records take them in by exchanging values
 (`graphical.rank_exchange`).
 
-Tables that take in how far ranks of their columns go together, as that was measured by itself.
+**Tables that take in how far ranks of their columns go together, as that was measured by itself.**
 
 A table tells the sum of products of two columns' ranks with the noise of all its cells, and a fit
 loses of a strong relation what noise puts into cells that nobody is in. The sum was measured by

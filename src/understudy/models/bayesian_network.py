@@ -11,7 +11,7 @@ some rounds whatever is left is drawn uniformly over the allowed cells.
 
 Source: Zhang, Cormode, Procopiuc, Srivastava & Xiao (2017), PrivBayes, ACM TODS 42(4), §3.
 
-Shares of noisy counts within groups, drawn towards given ones as far as noise made them.
+**Shares of noisy counts within groups, drawn towards given ones as far as noise made them.**
 
 The counts c of a group with total T are shrunk towards e, given shares of T, by the factor
 1 − (k − 1)σ²/Σ(c − e)² of James and Stein, and cut at 0, so that noise alone makes no shape.

@@ -2,7 +2,7 @@
 
 Beside it models that are made of models, and samples that keep to the structural zeros.
 
-Systematic draws: how many records each cell of a group gets, and who in the group gets which.
+**Systematic draws: how many records each cell of a group gets, and who in the group gets which.**
 
 The n records of a group stand at u, u + 1, …, u + n − 1 on a line of length n that the cells divide
 in proportion to their shares, with one uniform u for each group. So each cell gets its expected

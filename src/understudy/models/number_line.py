@@ -14,7 +14,7 @@ All of it is post-processing of released values.
 
 Source: scans over stretches of all lengths, Glaz, Naus & Wallenstein (2001), "Scan statistics".
 
-Records in each state of a noisy line of numbers: smooth ones, and how its tails run out.
+**Records in each state of a noisy line of numbers: smooth ones, and how its tails run out.**
 
 Which states hold records at all is known before (`models.number_line`). A noisy table of these is
 smoothed (`models.number_line`), but for
@@ -36,7 +36,7 @@ All of it is post-processing of released values.
 
 Source: Pickands (1975), Annals of Statistics 3(1), for the tails.
 
-Shares of many states from one noisy table: a tree of halves, with a prior that it learns.
+**Shares of many states from one noisy table: a tree of halves, with a prior that it learns.**
 
 The states stand in a row, and the row is halved again and again. A part of mass M that is known
 from above falls into a left half of mass θM and a right one of (1 − θ)M, of which noisy sums l and
@@ -71,7 +71,7 @@ is known well, and states next to each other are often alike. `denoised` uses al
 When not: as data of a least-squares fit, or of an estimate that is to be unbiased. It pulls counts
 towards smoothness, which lowers the total error and biases single counts.
 
-How records of divided bins lie in their parts, by noisy counts of these.
+**How records of divided bins lie in their parts, by noisy counts of these.**
 
 A bin that was counted more finely (`understudy.methods.crowded_bins`) has up to two thousand
 parts, most of them with far fewer records than noise. So

@@ -18,7 +18,7 @@ which keeps the mass of each bin exactly and bends only as much as its neighbour
 
 Everything here is post-processing: of released masses, states and public bins.
 
-Numbers of a release on their heaps: as many on each as noisy counts say.
+**Numbers of a release on their heaps: as many on each as noisy counts say.**
 
 Models draw bins, and numbers that are smooth within them. Counts by class and zone
 (`understudy.features.grids`) say how many of the numbers lie on heaps. So
@@ -35,7 +35,7 @@ Models draw bins, and numbers that are smooth within them. Counts by class and z
 
 All of it is post-processing of released values.
 
-Which values of each bin lie on which heap, and that one among them which has a rank.
+**Which values of each bin lie on which heap, and that one among them which has a rank.**
 """
 
 from __future__ import annotations

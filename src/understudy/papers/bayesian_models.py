@@ -1,6 +1,6 @@
 """RELEASED. Conjugate models with sufficient statistics.
 
-Bayesian models that see the rows only through sufficient statistics.
+**Bayesian models that see the rows only through sufficient statistics.**
 
 A model of this kind needs nothing of the rows but a few numbers s (counts, sums, sums of squares).
 So synthesis has two steps: θ from the posterior given s, then records from f(x | θ). With noisy
@@ -15,7 +15,7 @@ Blocks of columns may each have a model of its own, independent of each other. A
 drawn block by block. One in an impossible combination is drawn again, given the
 parameters, and in the end uniformly over the allowed cells (`conditioning`).
 
-Yes or no: a Beta posterior of the probability, given a number of successes.
+**Yes or no: a Beta posterior of the probability, given a number of successes.**
 
 p ~ Beta(α + s, α + n − s) with α = 1/3, the neutral prior of Kerman (2011); then records are
 Bernoulli(p). Source: Liu (2016); Bowen & Liu (2020), §4.1.
@@ -30,7 +30,7 @@ Example:
     >>> predict(p[:3], 100, rng).shape
     (3,)
 
-Cells of a table: a Dirichlet posterior of their shares, given counts.
+**Cells of a table: a Dirichlet posterior of their shares, given counts.**
 
 π ~ Dirichlet(α + n₁, …, α + n_K) with α = 1/3 in each cell, negative counts set to 0; then the
 cells of records are drawn with probabilities π. Two cells are the Beta–Bernoulli model. Sources:
@@ -46,7 +46,7 @@ Example:
     >>> predict(shares[0], 10, rng).sum()
     np.int64(10)
 
-Cells with a normal distribution in each, of one covariance: the general location model.
+**Cells with a normal distribution in each, of one covariance: the general location model.**
 
 The cell of a record is multinomial with shares π; given cell k, its p numbers are N(μ_k, Σ). Prior:
 Dirichlet(α) for π and p(μ, Σ) ∝ |Σ|^(−(p+1)/2). With counts n_k, sums by cell of (x − middle of the
@@ -80,7 +80,7 @@ Covariance matrices: the nearest admissible scatter, and the inverse Wishart dis
 
 All functions take leading axes of repetitions and have no loop over them.
 
-One number: the normal model with the prior p(μ, σ²) ∝ 1/σ², given a mean and a variance.
+**One number: the normal model with the prior p(μ, σ²) ∝ 1/σ², given a mean and a variance.**
 
 σ² ~ InvGamma((n − 1)/2, (n − 1)s²/2), μ ~ N(x̄, σ²/n), then x ~ N(μ, σ²), clipped to the public
 bounds. Noisy statistics are first put into their admissible set: x̄ ∈ [lo, hi] and

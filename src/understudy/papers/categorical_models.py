@@ -29,7 +29,7 @@ half to twice the time.
 Sources: Gelman, Jakulin, Pittau & Su (2008), Annals of Applied Statistics 2, for weakly informative
 priors of logits and separation; for the chains see there.
 
-States by tables: multinomial in each cell of the parents, with Dirichlet priors.
+**States by tables: multinomial in each cell of the parents, with Dirichlet priors.**
 
 In each combination of the parents' states ("cell") the column has a state with probabilities θ of
 its own, θ ~ Dirichlet(a, …, a). Under record weights the posterior is conjugate and exact:
@@ -43,7 +43,7 @@ Draws are independent and exact up to rounding, some five million probabilities 
 
 Source: Gelman, Carlin, Stern, Dunson, Vehtari & Rubin (2013), Bayesian Data Analysis, §3.4.
 
-The target of a Bayesian multinomial logit under record weights, on arrays.
+**The target of a Bayesian multinomial logit under record weights, on arrays.**
 
 Outcomes 0, …, m of n records with features x (an intercept first); outcome 0 is the reference:
 
@@ -64,7 +64,7 @@ Several B ("chains") are evaluated at once, records block by block.
 Source: Agresti (2013), Categorical Data Analysis, §8.1; the second derivatives: Böhning (1992),
 Annals of the Institute of Statistical Mathematics 44.
 
-Draws from the posterior of a weighted multinomial logit: Hamiltonian steps around its mode.
+**Draws from the posterior of a weighted multinomial logit: Hamiltonian steps around its mode.**
 
 1. The mode by Newton's method; the height is strictly concave, and steps that would not rise are
    halved. With A the second derivatives there, A = GG', points are B = mode + G⁻ᵀz.

@@ -5,7 +5,7 @@ The verbs that pay for a draw and let it out are in
 `understudy.papers.pseudo_posterior` (pseudo posteriors, without differential privacy
 at a finite number of rows) and `understudy.papers.generator_scores` (censored ones).
 
-The joint model of several columns, one after the other, with independent priors.
+**The joint model of several columns, one after the other, with independent priors.**
 
     f(x | θ) = ∏_j f_j(x_j | parents of j, θ_j),
 
@@ -16,7 +16,7 @@ is the sum of what it contributes to each.
 Fully synthetic records begin with no column given; partially synthetic ones with all columns that
 are published as they stand.
 
-The model of a numeric column: what kind of value a record has, then which number.
+**The model of a numeric column: what kind of value a record has, then which number.**
 
 1. *Kind*: an ordinary number, one of the spikes, or one of the codes of absence, by a table given
    the states of a few parents (`state_table`), or by a logit given the features of many, with
@@ -32,7 +32,7 @@ bounds, rounded to what the column holds and moved off its spikes (`settled`), a
 from them: all a function of the drawn z alone. The likelihood takes the records' own numbers as
 they stand, without a correction for rounding or clipping.
 
-What the number of a column is to a model: a public scale on which it is of order one.
+**What the number of a column is to a model: a public scale on which it is of order one.**
 
 A number y becomes t(y), and then z = (t(y) - shift)/scale, so that the public bounds of the column
 are z = -3 and z = 3 and one prior fits every column. Models know z alone.
@@ -55,7 +55,7 @@ numbers are told; with "log" and "asinh" it does not depend on the currency.
 Source: Savitsky, Williams & Hu (2020), appendix, for the logarithm; Burbidge, Magee & Robb (1988),
 Journal of the American Statistical Association 83, for asinh.
 
-Records drawn column by column, by column models at one draw, or one choice, of parameters.
+**Records drawn column by column, by column models at one draw, or one choice, of parameters.**
 
 Column models know no rules. Records in impossible combinations are drawn again, and in the end
 uniformly over the allowed cells (`models.model.conditioned`).

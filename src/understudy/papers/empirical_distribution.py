@@ -41,7 +41,7 @@ each cumulative count uniform within ± D. Its error has a standard deviation of
 (2/ε)·√((G + 1)(G + 2)/3), stated as `stddev`; less where cells are empty. It grows like G, whereas
 sums of independent noise in G cells grow like √G.
 
-Counting and drawing cumulative distributions that keep within a band around a given one.
+**Counting and drawing cumulative distributions that keep within a band around a given one.**
 
 Which bands are counted, from public facts alone (`empirical_distribution.py`: the cap, blocks of
 levels), stands here too.

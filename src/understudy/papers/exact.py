@@ -8,7 +8,7 @@ Bins by Scott's rule follow the standard deviation of the rows, and the number o
 No noise hides it and nothing is paid for it, so no ε holds for it. The strict ways to choose bins
 are a public number, a public deviation, and one bought by `moments.py`.
 
-Exact interquartile ranges, for bins as published. **Not** differentially private.
+**Exact interquartile ranges, for bins as published. **Not** differentially private.**
 
 Bins by the rule of Freedman & Diaconis follow the quartiles of the rows, and the number of bins is
 published. No noise hides it and nothing is paid for it, so no ε holds for it: one record can move a

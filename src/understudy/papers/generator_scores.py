@@ -35,7 +35,7 @@ exceed it (`tests/trees`, and the study `pmse-failure`), which the guarantee the
 Source: Snoke & Slavković (2018), "pMSE Mechanism: Differentially Private Synthetic Data with
 Maximal Distributional Similarity", §3 and theorem 4.1.
 
-Parameters of a public generator, chosen by how well they suit the rows.
+**Parameters of a public generator, chosen by how well they suit the rows.**
 
 Either one of a public list, by the exponential mechanism, or where a Metropolis walk stands in the
 end (`understudy.papers.generator_scores`, which says what the promise then rests on). Only the
@@ -73,7 +73,7 @@ released.
 Sources: Metropolis, Rosenbluth, Rosenbluth, Teller & Teller (1953), Journal of Chemical Physics 21;
 McSherry & Talwar (2007) for the target.
 
-A posterior that is ε-DP at any number of records: each record's log-likelihood is censored.
+**A posterior that is ε-DP at any number of records: each record's log-likelihood is censored.**
 
 Candidates θ₁, …, θ_G are public and laid by the prior: drawn from it, or equally likely under it.
 A record i contributes c_i(θ) ∈ [-W, 0], its log-likelihood cut to an interval of width W, less the
@@ -128,7 +128,7 @@ of a step, stands for all n < 2³³, the largest n whose sums fit.
 Sources: Hu, Williams & Savitsky (2022), arXiv 2205.05003 (the interval [-ε/2, ε/2]); Dimitrakakis
 et al. (2017) for posterior draws as a mechanism; McSherry & Talwar (2007).
 
-The likelihood of one column given others, record by record and censored: a score of candidates.
+**The likelihood of one column given others, record by record and censored: a score of candidates.**
 
 A candidate θ_g is judged by Σ c_i(θ_g) over the rows, c_i the censored logarithm of
 P(state of the column | states of its parents; θ_g): the score of `censored_likelihood`, whose proof

@@ -27,7 +27,7 @@ Every column model has
 
 The list is closed: a mechanism asks column models about rows, so it knows them by name.
 
-Regressions of one column on others: normal ones for numbers, multinomial logits for categories.
+**Regressions of one column on others: normal ones for numbers, multinomial logits for categories.**
 
 **Normal**: a number given other columns, as the pMSE mechanism was published.
 
@@ -49,7 +49,7 @@ within narrow bins it is the same. So each probability is a function of a record
 rounding depends on anything else. Where numbers of a column fall into its bins (`cuts`) is found by
 bisection of the very function that settles drawn numbers.
 
-Logistic-normal models: bounded numbers and ordered levels given other columns.
+**Logistic-normal models: bounded numbers and ordered levels given other columns.**
 
 y = β₀ + Σ β f + σ·ε, ε standard normal, and p = 1/(1 + e⁻ʸ), where f are the features of the
 parents (see `features`). A number is lower + (upper − lower)·p, rounded to what the column holds
@@ -67,7 +67,7 @@ U shape. Before anything is known, records are nearly uniform over the range. Of
 "ordinary", J in all, intercepts are N(−1 − log J, 1.5²), coefficients N(0, 1/parents): a share of
 2 % to 87 % for a single one, centred at 27 %.
 
-Priors over the parameters of a generator, and public points that cover them evenly.
+**Priors over the parameters of a generator, and public points that cover them evenly.**
 
 A prior is a product of normal distributions, hence proper: a mechanism that tilts it by a bounded
 score then always has a distribution to draw from. Everything here is public.
@@ -94,7 +94,7 @@ associations than that are the rule in surveys, and stronger ones stay possible.
 known the reference is expected a little less often than the others: of six states 12 % against 17
 to 18 %.
 
-Public simulated sets as functions of parameters: Z(θ) = G(θ, ω), with ω drawn once and for all.
+**Public simulated sets as functions of parameters: Z(θ) = G(θ, ω), with ω drawn once and for all.**
 
 ω never depends on rows. With it fixed, how well anything tells Z(θ) from a table is a function of θ
 and the table alone, so that a score of θ has the sensitivity of the comparison, whatever ω is, and

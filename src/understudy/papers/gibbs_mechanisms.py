@@ -24,11 +24,11 @@ With weights α_v = A_v/2ᵏ the first Σ A_v belong to the open states, A_v eac
 
 Cost: a word and a binary search among the occupied rows for each step.
 
-The compiled steps of chains; their distribution and why they are exact: `gibbs_chain`.
+**The compiled steps of chains; their distribution and why they are exact: `gibbs_chain`.**
 
 `cursor` holds the index of the next word. Past the end words read as 0, and the step is dropped.
 
-Hashed tables: what real records hold in one column, by the states of some others.
+**Hashed tables: what real records hold in one column, by the states of some others.**
 
 The *row* of a key counts the real records with this key by their state in the column. Only rows
 with a record in them are kept: a hashed table is nothing but the occupied cells of the contingency
@@ -38,7 +38,7 @@ for each occupied cell, whatever the number of possible keys is. CONFIDENTIAL, a
 Source: Park & Ghosh (2014), "PeGS: Perturbed Gibbs samplers that generate privacy-compliant
 synthetic data", §3.2 ("statistical building blocks").
 
-Weights that are added to the states of hashed rows: all alike, or in proportion to marginals.
+**Weights that are added to the states of hashed rows: all alike, or in proportion to marginals.**
 
 A step of perturbed Gibbs sampling draws state v of a column with P(v) ∝ n_v + α_v, n_v the real
 records of the row (`perturbed_gibbs`). Three forms of the weights α_v:

@@ -35,7 +35,7 @@ Source: Bowen, Liu & Su (2021), "Differentially private data release via statist
 partition sequentially", METRON 79, arXiv:1803.06763, algorithm 1; with budgets for the layers that
 are really measured, and exact least squares for unequal fan-out.
 
-The universal histogram: a tree with noise at every level, whose order nothing has chosen.
+**The universal histogram: a tree with noise at every level, whose order nothing has chosen.**
 
 * **`form=layers`**: the comparator of STEPS. Columns divide the layers in random order, the same
   in all nodes of a layer, or in a declared `order`; then all is as in `steps`, without a choice to

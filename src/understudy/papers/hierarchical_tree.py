@@ -27,7 +27,7 @@ What STEPS and the universal histogram share: they differ in how the tree comes 
   to floating-point noise, and at (L + 1)/L times the part of counts elsewhere; twice that for
   replaced ones.
 
-A tree of cells as its user declares it: alike in all nodes of a layer, or branch by branch.
+**A tree of cells as its user declares it: alike in all nodes of a layer, or branch by branch.**
 
 Everything here is public: names, values and the options; nothing is spent on such a tree.
 
@@ -41,7 +41,7 @@ divides stay as they are: branches need not be of the same length, as in figure 
 (2021). (The paper says of no chosen branch when it ends.) A branch that ended is counted once more
 in every layer below, at no cost: a layer costs what it costs whichever of its nodes a record is in.
 
-A tree of cells: its layers, planned and measured, and records drawn from their counts.
+**A tree of cells: its layers, planned and measured, and records drawn from their counts.**
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ record that is added or removed, also where the number of rows is public, and `o
 ε that is charged: the paper divides its budget by L, and counts L + 1 layers. What that leaves
 unpaid is stamped on the guarantee (`understudy.dp.perturbation.unpaid_leak`).
 
-The leaf layer of a hierarchy that is too large to be written out.
+**The leaf layer of a hierarchy that is too large to be written out.**
 
 Noise goes into every allowed cell of the full table, empty ones included: the leaves of a
 `Partition`, each below one node of its last layer. Two things are asked of the noisy leaves Y, and
@@ -38,7 +38,7 @@ nodes and records.
 
 Sources: Bowen, Liu & Su (2021), METRON 79, §2.2; for the empty leaves Bowen & Liu (2020), §3.1.1.
 
-What divides the nodes of a tree of cells, by the exponential mechanism.
+**What divides the nodes of a tree of cells, by the exponential mechanism.**
 
 A node that holds no record is divided like any other: the tree follows from the schema and from
 paid choices alone. Scores, sensitivity and the cost of a layer, in which each record is in one node
@@ -50,7 +50,7 @@ costs what a choice among ordered ones does, and which of them divides the root 
 among two. As published (`mode=paper`) that one is read off the rows, unpaid, and the guarantee says
 so.
 
-AIC of one column within a node, the score by which STEPS divides a node (Bowen, Liu & Su 2021).
+**AIC of one column within a node, the score by which STEPS divides a node (Bowen, Liu & Su 2021).**
 
 **Score.** A node v holds n records, n_k of them in state k of a column of K public states. The
 univariate log-linear model has
@@ -95,7 +95,7 @@ groups of p columns have the same Δ, and which of the two comes first is one mo
 Sources: Bowen, Liu & Su (2021), METRON 79, arXiv:1803.06763, §2.2.3 and lemma 1, with the
 corrections above.
 
-BIC of one column within a node, another score by which STEPS may divide a node.
+**BIC of one column within a node, another score by which STEPS may divide a node.**
 
 **Score.** With the notation of `understudy.papers.hierarchy_mechanisms`, of the same model,
 

@@ -23,7 +23,7 @@
 
 Sources: Wasserman & Zhou (2010), §3.2; Bowen & Liu (2020), §3.1.2, eq. 4; Scott (1979).
 
-The smoothed histogram: independent records from the rows' histogram and a uniform density.
+**The smoothed histogram: independent records from the rows' histogram and a uniform density.**
 
 1. Put numeric columns into bins, and cross them with the categorical ones: K allowed cells.
 2. Give each cell a prior weight of a = 1/(e^(ε/ñ) − 1) records, and draw ñ records independently
@@ -53,7 +53,7 @@ It is `dp-prior` on bins, and shares its mechanism (`understudy.mechanisms.urn`)
 Sources: Wasserman & Zhou (2010), "A statistical framework for differential privacy"; Bowen & Liu
 (2020), §3.1.2, eqs 5 and 6.
 
-The multinomial–Dirichlet synthesizer: records from a posterior predictive distribution.
+**The multinomial–Dirichlet synthesizer: records from a posterior predictive distribution.**
 
 1. Give each of the K allowed cells of the full table a prior weight of α = ñ/(e^ε − 1) records.
 2. Draw ñ records, each one a real record's cell, a uniform cell, or a copy of an earlier synthetic
@@ -79,7 +79,7 @@ The multinomial–Dirichlet synthesizer: records from a posterior predictive dis
 Sources: Abowd & Vilhuber (2008), "How protective are synthetic data?"; Charest (2010), "How can we
 analyze differentially-private synthetic datasets?" (beta–binomial); Bowen & Liu (2020), §3.1.1.
 
-The DP-prior synthesizer: independent records from smoothed shares.
+**The DP-prior synthesizer: independent records from smoothed shares.**
 
 1. Give each of the K allowed cells of the full table a prior weight of a = 1/(e^(ε/ñ) − 1) records.
 2. Draw ñ records independently with probabilities p_k = (n_k + a)/(n + Ka): each one a real
@@ -103,7 +103,7 @@ The DP-prior synthesizer: independent records from smoothed shares.
 Source: McClure & Reiter (2012), "Differential privacy and statistical disclosure risk measures: an
 investigation with binary synthetic data".
 
-The contingency table itself: records drawn from the exact full table, without privacy.
+**The contingency table itself: records drawn from the exact full table, without privacy.**
 
 A record is a real record's cell, drawn with replacement. The one extreme of the comparison of
 synthesizers: every relation is kept, every rare record is shown.
@@ -120,7 +120,7 @@ synthesizers: every relation is kept, every rare record is shown.
 
 Sources: Park & Ghosh (2014), §2 and Table 1; Winkler (2003).
 
-The empirical distribution function, chosen by its Kolmogorov–Smirnov distance from the rows.
+**The empirical distribution function, chosen by its Kolmogorov–Smirnov distance from the rows.**
 
 1. Lay the cells out on a public line: the states of a column, or the allowed cells of the full
    table in a declared order of columns.
@@ -149,7 +149,7 @@ The empirical distribution function, chosen by its Kolmogorov–Smirnov distance
 
 Sources: Wasserman & Zhou (2010), §4; Bowen & Liu (2020), §3.1.2, eq. 7.
 
-How a histogram chooses the bins of its numeric columns; shared by all histogram methods.
+**How a histogram chooses the bins of its numeric columns; shared by all histogram methods.**
 
 * `schema`: the bins of the schema. A number: that many of equal width for each column.
 * `sturges`: Sturges' rule, from the number of rows alone: the declared one, or `expected_rows`.
@@ -172,7 +172,7 @@ rules need are kept (`bin_edges.py`).
 
 The rules, with their sources: `bin_rules.py`. Source: Bowen & Liu (2020), §3.1.2 and §4.2.
 
-How many bins of equal width a histogram takes: the three rules that Bowen & Liu compare.
+**How many bins of equal width a histogram takes: the three rules that Bowen & Liu compare.**
 
 * **Sturges** (1926): K = ⌈1 + log₂ n⌉, from the number of records alone.
 * **Scott** (1979): bins of width 3.49·σ·n^(−1/(2 + p)), σ the standard deviation of the column.

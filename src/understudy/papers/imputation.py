@@ -28,7 +28,7 @@ Source: Park & Ghosh (2014), "PeGS: Perturbed Gibbs samplers that generate priva
 synthetic data", §3.5; regressions by Zou & Hastie (2005), "Regularization and variable selection
 via the elastic net".
 
-Multiple imputation of whole tables by elastic-net regressions, without privacy.
+**Multiple imputation of whole tables by elastic-net regressions, without privacy.**
 
 The baseline without privacy of `perturbed-imputation`, its limit as α → 0. For each set:
 

@@ -47,12 +47,12 @@ Source: Park & Ghosh (2014), "PeGS: Perturbed Gibbs samplers that generate priva
 synthetic data", §§2.1, 3.5 (ε of one record, one sweep, no structural zeros). Restriction, total
 cost, exact draws and the cost in zCDP: ours.
 
-Regressions of each column on all others, fitted to rows: what an imputation draws from.
+**Regressions of each column on all others, fitted to rows: what an imputation draws from.**
 
 No ε rests on any of this: `understudy.papers.imputation_draws` perturbs
 whatever probabilities come out of it.
 
-Elastic-net multinomial logistic regression of a column on indicators of other columns.
+**Elastic-net multinomial logistic regression of a column on indicators of other columns.**
 
 Fitted by scikit-learn's `LogisticRegression`: over intercepts b_c and coefficients W_{f,c} of
 indicators f and states c it minimises

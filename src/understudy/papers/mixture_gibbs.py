@@ -24,7 +24,7 @@ Responses and predictors are meant to be on public scales of order one.
 Sources: Savitsky, Williams & Hu (2020), equations (30)–(35) of their appendix; Huang &
 Wand (2013), Bayesian Analysis 8; Wand, Ormerod, Padoan & Frühwirth (2011), Bayesian Analysis 6.
 
-A Gibbs sampler for the mixture of regressions under record weights. CONFIDENTIAL throughout.
+**A Gibbs sampler for the mixture of regressions under record weights. CONFIDENTIAL throughout.**
 
 **Target.** With weights α_i in [0, 1] and the prior p(θ) of `mixture_prior`,
 
@@ -78,7 +78,7 @@ Sources: Savitsky, Williams & Hu (2020) for weights in the likelihood; Ishwaran 
 for the finite Dirichlet prior; Frühwirth-Schnatter & Malsiner-Walli (2019) for (3); Huang & Wand
 (2013) for Σ.
 
-The compiled loops over records of the mixture of regressions; distributions in `mixture_gibbs`.
+**The compiled loops over records of the mixture of regressions; distributions in `mixture_gibbs`.**
 
 Every kernel takes C chains, along the first axis.
 

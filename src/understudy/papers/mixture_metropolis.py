@@ -37,7 +37,7 @@ No-U-Turn sampler. A guarantee that rests on it is conditional, at best.
 Sources: Savitsky, Williams & Hu (2020), eq. 2; Metropolis, Rosenbluth, Rosenbluth, Teller & Teller
 (1953) and Hastings (1970) for the correction; Ishwaran & Zarepour (2000) for the prior of π.
 
-What a component of a mixture is proposed to become: normal approximations at a state.
+**What a component of a mixture is proposed to become: normal approximations at a state.**
 
 Let r_i be the responsibility of a component for record i, α_i the record's weight, and
 d_i = y_i - x_i'β. The gradient of Σ α_i log f_i is the one that the component would have if record
@@ -60,7 +60,7 @@ h = 1.
 Sources: Louis (1982), JRSS B 44; Girolami & Calderhead (2011), JRSS B 73, for proposals that follow
 the information at the state.
 
-Where a Metropolis chain of a mixture of regressions stands. CONFIDENTIAL throughout.
+**Where a Metropolis chain of a mixture of regressions stands. CONFIDENTIAL throughout.**
 
 Of each record log N_ik = log N(y_i | x_i'β_k, σ_k²) is kept for all k, and log f_i,
 f_i = Σ_k π_k N_ik. With the responsibility r_ik = π_k N_ik/f_i, another density N'_ik of one

@@ -29,7 +29,7 @@ number that is not finite: a transition to one is refused.
 Sources: Hoffman & Gelman (2014), JMLR 15; Phan, Pradhan & Jankowiak (2019), arXiv 1912.11554, for
 the sampler used; Betancourt (2017), arXiv 1701.02434, for transitions that diverge.
 
-The density of a mixture of regressions on unbounded coordinates, for samplers by gradients.
+**The density of a mixture of regressions on unbounded coordinates, for samplers by gradients.**
 
 **Coordinates** of a point, with the prior of `mixture_prior` (K components, p predictors):
 

@@ -34,7 +34,7 @@ rule for partially synthetic data holds (T = ū + b/m).
 
 Sources: Liu (2016), arXiv:1606.00788; Bowen & Liu (2020), §3.2; Reiter (2003) for the rule.
 
-Classical multiple synthesis: records from the posterior of a Bayesian model, without privacy.
+**Classical multiple synthesis: records from the posterior of a Bayesian model, without privacy.**
 
 The baseline without privacy of the comparative study: the models and blocks of `modips`, given the
 exact sufficient statistics. Parameters are drawn once for each set, then records, so that the
@@ -50,7 +50,7 @@ differences between sets show the uncertainty of the parameters (T = ū + b/m).
 
 Sources: Rubin (1993); Raghunathan, Reiter & Rubin (2003); Reiter (2003); Bowen & Liu (2020), §3.2.
 
-Marginal Bayesian bootstrap: columns drawn independently from their exact tables, not private.
+**Marginal Bayesian bootstrap: columns drawn independently from their exact tables, not private.**
 
 For each set, and each column by itself, draw shares of its states from Dirichlet(counts), which is
 the Bayesian bootstrap; then draw records, columns independently, given that no impossible
@@ -71,7 +71,7 @@ combination occurs. The other extreme of the comparison of synthesizers: no rela
 Sources: Rubin (1981), "The Bayesian bootstrap"; Park & Ghosh (2014), §2 and Table 1; McClure &
 Reiter (2012) for the prior.
 
-Which columns are modelled together, by which Bayesian model, and from which statistics.
+**Which columns are modelled together, by which Bayesian model, and from which statistics.**
 
 Everything in a layout follows from the schema and the options, so that a plan can say it
 beforehand. Used by `modips` (noisy statistics) and `multiple-synthesis` (exact ones).

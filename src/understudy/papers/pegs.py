@@ -23,7 +23,7 @@ knows: no error bars can be given.
 
 Source: Park & Ghosh (2014), §3.
 
-Perturbed Gibbs sampling in blocks with reset: a block pays for each table once.
+**Perturbed Gibbs sampling in blocks with reset: a block pays for each table once.**
 
 * **Draws** records in blocks: each starts from the one before, column after column again, from the
   real records with the same key and a weight α in each state. A row that was drawn from is uniform
@@ -46,7 +46,7 @@ block=0 makes the whole release one block: the least noise in a row, but most re
 
 Source: Park & Ghosh (2014), §3.4.
 
-Gibbs sampling from ℓ-diverse rows: syntactic, without any privacy guarantee.
+**Gibbs sampling from ℓ-diverse rows: syntactic, without any privacy guarantee.**
 
 * **Draws** each record from a uniform seed, column after column again, given the key columns. Rows
   of sensitive columns get the smallest weight in each state at which the entropy of their draws
@@ -61,7 +61,7 @@ Gibbs sampling from ℓ-diverse rows: syntactic, without any privacy guarantee.
 
 Sources: Park & Ghosh (2014), §3.3; Machanavajjhala, Kifer, Gehrke & Venkitasubramaniam (2007).
 
-Gibbs sampling from noisy tables that are bought once: the strict variant of PeGS that scales.
+**Gibbs sampling from noisy tables that are bought once: the strict variant of PeGS that scales.**
 
 1. For each column a key: the columns that it is drawn given. It is declared, follows from a public
    `order`, or is bought by the exponential mechanism.
@@ -105,7 +105,7 @@ takes a sixth to two fifths off the distance of pairs at ε = 1 (`docs/pegs-tabl
 Sources: Park & Ghosh (2014), "PeGS: Perturbed Gibbs samplers that generate privacy-compliant
 synthetic data", §3; for θ and the choice Zhang et al. (2017), PrivBayes, ACM TODS 42(4).
 
-What methods share that draw records column by column from hashed tables.
+**What methods share that draw records column by column from hashed tables.**
 
 What a column is drawn given is public: declared with `keys`, or the foremost columns of an `order`
 (by default that of the schema) as long as the key has at most `key_limit` values. Methods that pay

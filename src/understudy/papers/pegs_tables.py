@@ -4,9 +4,9 @@ A bought key is chosen for each column by the exponential mechanism among the la
 columns whose table has few enough cells, by the distance of the column from being independent of
 them. The number of candidates is limited by the number of columns in a key.
 
-Gibbs sampling from a noisy table of each column with its key: plan, noise and model.
+**Gibbs sampling from a noisy table of each column with its key: plan, noise and model.**
 
-Gibbs sampling from noisy tables: each column is drawn given its key columns, again and again.
+**Gibbs sampling from noisy tables: each column is drawn given its key columns, again and again.**
 
 Each column has a noisy table of itself and its key columns. From a seed on, each column in turn is
 drawn in proportion to the counts of its row, the other columns being as they are, for a number of

@@ -49,7 +49,7 @@ Sources:
     data", §3.2 and 3.3; Dwork & Roth (2014), Theorem 3.14; Cesar & Rogers (2021), "Bounding,
     concentrating, and truncating"; Bun & Steinke (2016), Lemma 1.7.
 
-Perturbed Gibbs sampling in blocks with reset (PeGS.rs): a block pays for each table once.
+**Perturbed Gibbs sampling in blocks with reset (PeGS.rs): a block pays for each table once.**
 
 **Distribution.** As in `understudy.papers.perturbed_gibbs`, but records come in
 blocks of B. A block starts at a seed, uniform over the allowed cells, with the tables as they are;
@@ -112,7 +112,7 @@ Sources: Park & Ghosh (2014), §3.4; Feldman & Zrnic (2021), "Individual privacy
 Rényi filter", for costs that depend on the output. Proofs for replacement and zCDP, and block
 lengths: ours.
 
-Gibbs sampling from noisy tables of any size, whose rows get their noise when first visited.
+**Gibbs sampling from noisy tables of any size, whose rows get their noise when first visited.**
 
 **Distribution.** Column i of M has a table of real records by its key columns and itself; a *row*
 has one number for each state of column i. Every cell of every table gets independent noise, and
@@ -152,12 +152,12 @@ Sources: Park & Ghosh (2014), "PeGS: Perturbed Gibbs samplers that generate priv
 synthetic data" (the sampler, which pays for each step instead); Dwork & Roth (2014), Theorem 3.6
 and Proposition 2.1. Lazy noise: ours.
 
-The visited rows of one noisy table: noise when a row is first asked for, kept from then on.
+**The visited rows of one noisy table: noise when a row is first asked for, kept from then on.**
 
 `understudy.papers.perturbed_gibbs` proves that this is the distribution of the whole
 table.
 
-Sweeps whose rows are made ℓ-diverse. **Not** differentially private.
+**Sweeps whose rows are made ℓ-diverse. **Not** differentially private.**
 
 **Distribution.** As in `understudy.papers.perturbed_gibbs`, but each row of a
 sensitive column gets a weight α of its own: the smallest at which the entropy of its draws reaches

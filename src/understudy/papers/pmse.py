@@ -46,7 +46,7 @@ What the pMSE mechanism judges candidates by: how well their simulated records p
 
 For one column the records of its parents follow from parameters that were chosen before.
 
-What methods share that choose the parameters of a generator which draws column by column.
+**What methods share that choose the parameters of a generator which draws column by column.**
 
 A *stage* fixes some parameters of the generator: those of one column given the columns before it,
 whose parameters stand by then, or all of them at once. A *round* of a stage chooses one of G public
@@ -57,7 +57,7 @@ that is narrower by a public factor. Finer steps are bought; nothing is tuned to
 What candidates are judged by is a `Scoring`: how well simulated records pass for the rows (`pmse`),
 or a likelihood (`censored-posterior`).
 
-Public functions that a mechanism evaluates at secret arguments; they know no rows and no noise.
+**Public functions that a mechanism evaluates at secret arguments; they know no rows and no noise.**
 
 A walk over parameters asks for simulated records, or for probabilities, wherever it stands; a
 choice asks how large a model a drawn candidate would make. Whoever could put code of their own

@@ -31,7 +31,7 @@ Example:
     >>> round(posterior.mean, 4), round(posterior.sd, 4)
     (0.3039, 0.0529)
 
-The posterior of a proportion, exactly: a mixture of Beta distributions, and how one is built.
+**The posterior of a proportion, exactly: a mixture of Beta distributions, and how one is built.**
 
 With a flat prior on π and n₁ ~ Bin(n, π), the weight of Beta(n₁ + 1, n - n₁ + 1) is what the
 release says about n₁; `understudy.papers.proportion_likelihood` has those weights

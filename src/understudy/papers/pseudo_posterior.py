@@ -45,7 +45,7 @@ Sources: Savitsky, Williams & Hu (2020), "Bayesian Pseudo Posterior Mechanism un
 Privacy"; Hu, Savitsky & Williams (2020), arXiv 2006.01230, for `reweight`; Hu & Savitsky (2019),
 arXiv 1901.06462, for `count`.
 
-The models that a Bayesian synthesizer draws columns by, from options; everything is public.
+**The models that a Bayesian synthesizer draws columns by, from options; everything is public.**
 
 A number has a regression on the columns before it, the nearest first, as long as they have no more
 than `MOST_FEATURES` features together. States, and kinds of numbers, have a logit on the same
@@ -54,7 +54,7 @@ they have a table given a few columns: dense, and small. Where nothing else is s
 the columns nearest before it, as long as it has no more than 10,000 probabilities. Where there is
 no column before, a table says all there is to say, and is drawn without chains.
 
-Draws by the pseudo posterior mechanism, and columns it is given. **No** promise at any size.
+**Draws by the pseudo posterior mechanism, and columns it is given. **No** promise at any size.**
 
 **A draw of parameters** promises nothing at a number of rows. It has no price that differential
 privacy could name: it needs permission, is charged without limit before rows are read, and the

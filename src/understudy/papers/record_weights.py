@@ -34,7 +34,7 @@ Sources: Savitsky, Williams & Hu (2020), "Bayesian Pseudo Posterior Mechanism un
 Privacy", §3.1 (steps, eq. 26), §3.2 (eqs. 27-29), theorems 2 and 3; Hu, Savitsky & Williams (2020),
 arXiv 2006.01230, for the second weighting.
 
-The pseudo posterior mechanism: parameters drawn under record weights that follow their risk.
+**The pseudo posterior mechanism: parameters drawn under record weights that follow their risk.**
 
 1. Draw θ₁, …, θ_S from the plain posterior; L_hi = |log f(x_i | θ_h)| for every record.
 2. Δ is an upper quantile of max_i L_hi over the draws; those above it are dropped.
@@ -63,7 +63,7 @@ matrices are small, and more threads would wait for each other more than they co
 Source: Savitsky, Williams & Hu (2020), "Bayesian Pseudo Posterior Mechanism under Differential
 Privacy", §3.1 and §3.2.
 
-How records are weighted in a pseudo posterior, described by public numbers.
+**How records are weighted in a pseudo posterior, described by public numbers.**
 
 * `unweighted`: α_i = 1, the plain posterior, as a baseline.
 * `vector`: α_i falls with the record's Lipschitz bound under the plain posterior, from c + g where

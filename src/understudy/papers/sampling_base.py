@@ -14,7 +14,7 @@ The model of a number is made of a regression of responses z on the rows of a de
 knows arrays alone: the model of the column (`numeric_column`) makes z and X of records, and cuts
 what is large.
 
-Normal, gamma and Wishart variables made of uniforms, and the regression that they alone draw.
+**Normal, gamma and Wishart variables made of uniforms, and the regression that they alone draw.**
 
 **Variables** are what the steps of a Gibbs sampler draw. They go by inversion, or by rejection, of
 words of the boundary's own source. They are rounded real numbers; who needs an exact distribution
@@ -40,7 +40,7 @@ Sources: Bartlett (1933), Proceedings of the Royal Society of Edinburgh 53, for 
 distribution; Marsaglia & Tsang (2000), ACM Transactions on Mathematical Software 26, for gamma by
 rejection; Gelman, Carlin, Stern, Dunson, Vehtari & Rubin (2013), Bayesian Data Analysis, §14.
 
-A design whose rows share their halves, so that sums over records are sums over few patterns.
+**A design whose rows share their halves, so that sums over records are sums over few patterns.**
 
 Predictors that are states of a few columns make many different rows, but few different first
 halves and few different second halves. Both are kept once. Then x'β costs one addition a record,

@@ -17,7 +17,7 @@ squares under the constraint that they sum to n̄[parent]. Both are linear in no
 Every function takes any number of leading axes of repetitions: counts of a layer have shape
 (..., nodes). It works layer by layer, in time linear in the number of nodes.
 
-Consistent counts of a tree whose layers were measured, with records out of domain.
+**Consistent counts of a tree whose layers were measured, with records out of domain.**
 
 The number of rows counts every record, the layers below count those that fit the schema and, as one
 more number, those that do not. For least squares the latter are one more child of the root, and a

@@ -15,7 +15,7 @@ far one record moves it, and what breaks it, stand in `tree_class`.
 | `Partitions` | the best of B public trees, any depth | O(B·depth·N) |
 | `Greedy` | CART, for comparison: **the theorem does not hold** | O(p·N) per level |
 
-Trees of one and of two levels at any real thresholds, exactly.
+**Trees of one and of two levels at any real thresholds, exactly.**
 
 **Two levels.** For a root x_f ≤ t both sides are solved by the best single split of each: a sweep
 along every presorted column g counts the points left of the root on the way, and the four leaves
@@ -30,7 +30,7 @@ their trees are nearly equally good; of unlike tables few remain.
 distinct values of the points make different partitions, so the sorted columns hold them all. Cost
 O(p·N·log N), and O(p·N) for what the original is prepared for.
 
-Public grids: what a tree may ask of a coded row, and how often the answers are yes.
+**Public grids: what a tree may ask of a coded row, and how often the answers are yes.**
 
 Every column is coded to 0 … C−1 by public thresholds or levels. An *ordered* column with C codes
 has the C−1 questions "code ≤ t". A *nominal* one has the C questions "code = s", one state against
@@ -51,7 +51,7 @@ one member, so the theorem in `tree_class` holds at once. Cost O(n·p) per table
 cell. Choose it for few columns: with more cells than points each holds one point at most, and every
 table looks unlike the original.
 
-Trees of two levels on a public grid, exactly, from counts: tens of microseconds.
+**Trees of two levels on a public grid, exactly, from counts: tens of microseconds.**
 
 The four leaves that a question i of column f and a question j of column g make together are the
 same whether f or g is asked at the root. One pass over all pairs of questions therefore finds, for
@@ -59,7 +59,7 @@ every root and answer, the cheapest second question: O(Σ_{f<g} q_f·q_g) for a 
 (`questions`), whatever the number of rows. The counts of synthetic tables are made without the
 original, once, and kept.
 
-Trees of three levels on a public grid, exactly: a root, and the depth-2 solver on each side.
+**Trees of three levels on a public grid, exactly: a root, and the depth-2 solver on each side.**
 
 Rows are counted left of a root; the other side is what remains of the whole. For an ordered column
 the costs of the two sides are monotone in the threshold, and intervals of roots are given up by the

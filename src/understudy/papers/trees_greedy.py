@@ -20,7 +20,7 @@ Cost O(p·N) per level after the sort.
 
 Source: Snoke & Slavković (2018), section 5, for depths 1, 2, 5 and none; their controls are lost.
 
-Classes of trees that do not depend on the data, and why their smallest SSE moves so little.
+**Classes of trees that do not depend on the data, and why their smallest SSE moves so little.**
 
 X holds n original points (label 0) and Z holds ñ synthetic ones (label 1). A tree T cuts the space
 into leaves; SSE(T) = Σ a·b/(a + b) over its leaves, with a synthetic and b original points each.
@@ -63,7 +63,7 @@ original. Counts are whole numbers, and the returned SSE is a function of the tw
 
 Classes with real thresholds see points as ranks: the order of each column, equal values as one.
 
-The impurity of one leaf, what follows from its sum, and how the kernels are compiled.
+**The impurity of one leaf, what follows from its sum, and how the kernels are compiled.**
 
 A leaf with a synthetic and b original points has ab/(a + b): the sum of squared errors of the 0/1
 label around its mean in the leaf, and (a + b)/2 times the Gini index 2·a·b/(a + b)² (Breiman et
@@ -89,7 +89,7 @@ The stack is an array of shape (129, 4): line 0 begins with the number of open i
 hold an interval each: t', t'', L(t') and R(t''). An interval that is taken off stays behind the
 last open one until it is split.
 
-Partitions that are fixed before the data are seen, of any depth: the best of B public trees.
+**Partitions that are fixed before the data are seen, of any depth: the best of B public trees.**
 
 A tree is complete, of depth d, with a question at each of its 2^d − 1 inner nodes: x_f ≤ t, or
 x_f = t for nominal columns. A table enters through the number of its rows in each leaf of each

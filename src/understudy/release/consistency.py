@@ -2,13 +2,13 @@
 
 Questions about rows are asked of a whole table, as expressions that Polars evaluates in threads.
 
-Whether the promise of a manifest is that of its budget, ledger, noise and schema.
+**Whether the promise of a manifest is that of its budget, ledger, noise and schema.**
 
 What a manifest says of its guarantee (kind, ε, δ, ρ, μ, neighbours, and the sentence that states
 them) is computed anew from the budget, and the ledger is added up; what differs is refused. What is
 said besides, conditions, leaks and public inputs, is its publisher's word.
 
-Whether README and pages say what the manifest says, where readers see it.
+**Whether README and pages say what the manifest says, where readers see it.**
 
 Few people read a manifest. Whoever alters README or a page, and redoes their checksums, would have
 readers believe another promise. So each of them holds the promise in one block

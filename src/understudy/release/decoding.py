@@ -5,7 +5,7 @@ the schema calls it, and a spreadsheet evaluates a cell that begins with "=", "+
 or a line break, quoted or not. An apostrophe before it makes it a text. Numbers are left alone: −9
 is a number to everybody.
 
-Numbers of records in the order that inequalities declare.
+**Numbers of records in the order that inequalities declare.**
 
 Which bins stand together is the models' affair, and no cell that an inequality rules out is drawn.
 Where the bins of two columns overlap, a record may still have its numbers the wrong way round.
@@ -22,7 +22,7 @@ Then:
 
 What happens to a record depends on its own numbers and the schema alone: post-processing.
 
-Places on the number line of released values, and released values of places.
+**Places on the number line of released values, and released values of places.**
 
 Numbers are their own place; days, moments, times of day and durations count units of the column's
 line. A column with codes in words holds text.

@@ -7,9 +7,9 @@ that is none of the column's, the highest of as many nines as it takes (999, 998
 the first two since 1970-01-01; of these the last days of the year 9999 stand for absence. An empty
 cell is a number that is not there.
 
-Names, labels and texts within the limits of a format; nothing is ever cut without a sign.
+**Names, labels and texts within the limits of a format; nothing is ever cut without a sign.**
 
-What is public of each column of a release, in words that every format of metadata takes.
+**What is public of each column of a release, in words that every format of metadata takes.**
 """
 
 from __future__ import annotations

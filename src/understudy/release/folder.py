@@ -3,7 +3,7 @@
 It is filled beside its place, synced to the disk file by file, and then renamed, so that neither a
 kill nor a loss of power leaves half of it.
 
-The place of a release: whether one can go there, and nobody else's can meanwhile.
+**The place of a release: whether one can go there, and nobody else's can meanwhile.**
 
 All that a place can lack is found out before a budget is spent, by trying: a hidden folder is made
 beside the release, in which its files are written until they are whole, and whose lock is held from
@@ -11,7 +11,7 @@ before the rows are read until the release stands at its place. A process that d
 lock; what it left in the hidden folder is removed by the next one. Where there are no locks
 (Windows), the hidden folder itself is the lock, and after a kill it is for people to remove.
 
-The steward's signature on a release, in a file beside the manifest that it signs.
+**The steward's signature on a release, in a file beside the manifest that it signs.**
 
 It is of the checksum of the manifest, which holds those of all other files. So the manifest cannot
 list it, and it is the one file of a release that is not listed.

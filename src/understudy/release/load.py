@@ -1,6 +1,6 @@
 """Reading a release folder: each part for itself, and then whether the parts fit each other.
 
-What format 1 of the manifest left to the class of the method, as this class had it then.
+**What format 1 of the manifest left to the class of the method, as this class had it then.**
 
 Format 1 names a method and its options; what inference needs followed from the method that was
 installed. The answers that methods gave while format 1 was written are kept here and never change:

@@ -9,7 +9,7 @@ would get intervals that are too narrow. Whatever the measurements show is asked
 they cannot show is the publisher's word, as the counts are: a folder invented in all its parts
 looks like a genuine one.
 
-Amendments: what was measured after a release was out, to answer a question better.
+**Amendments: what was measured after a release was out, to answer a question better.**
 
 An amended release is the same release with more measurements: the same records, the same schema, a
 longer ledger, and a promise about all of it together. It names the release that it amends by the

@@ -1,10 +1,10 @@
 """Noisy measurements that leave with a release, so that others can compute with them.
 
-What a released value holds, in the terms in which a measurement stores it.
+**What a released value holds, in the terms in which a measurement stores it.**
 
-Columns of the stored table of a measurement: what its numbers are of, and what they are.
+**Columns of the stored table of a measurement: what its numbers are of, and what they are.**
 
-How sums of scores and of their products stand in a table: of what, times what, among whom.
+**How sums of scores and of their products stand in a table: of what, times what, among whom.**
 """
 
 from __future__ import annotations

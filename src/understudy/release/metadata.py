@@ -5,13 +5,13 @@
 * What the columns are (`variable_facts`): a DDI codebook, a data package of Frictionless Data, and
   Croissant, which every release has (`metadata_files`).
 
-A release as a data package of Frictionless Data (version 2), from schema and manifest alone.
+**A release as a data package of Frictionless Data (version 2), from schema and manifest alone.**
 
 The columns of all synthetic tables are described in one file beside it, a table schema.
 
-A release in the Croissant format (1.0) that catalogues of data sets read, from public facts.
+**A release in the Croissant format (1.0) that catalogues of data sets read, from public facts.**
 
-The descriptions that every release has for programs: written, and held against its schema.
+**The descriptions that every release has for programs: written, and held against its schema.**
 
 All that they say follows from schema and manifest. Whoever changes a folder can make its checksums
 fit again, and programs believe these files: so what they say of columns is compared when a release

@@ -5,26 +5,26 @@ noise it got; a measurement says once more which noise its numbers have. All of 
 anew, and intervals and the promise rest on it. So each step is priced again here, from public
 facts, and its words and numbers are compared. `docs/release-format.md` has the rules for others.
 
-What the price of each step of a ledger buys: sensitivity and noise, in words and numbers.
+**What the price of each step of a ledger buys: sensitivity and noise, in words and numbers.**
 
 Each rule prices a step again from public facts, by the code that priced it when it was paid.
 
-A step of a ledger that a folder states, with all that its price was made from.
+**A step of a ledger that a folder states, with all that its price was made from.**
 
-Whether a step of a ledger asked for what it measured: its query in words, and how many numbers.
+**Whether a step of a ledger asked for what it measured: its query in words, and how many numbers.**
 
 What was asked follows from the schema and from the measurement, but for what a mechanism was told
 besides: how many candidates there were, by which score they were judged, and how deep a tree is.
 That is the word of the publisher.
 
-What each mechanism of a ledger can have bought: kinds of measurements, laws of noise, a price.
+**What each mechanism of a ledger can have bought: kinds of measurements, laws of noise, a price.**
 
 A step says which mechanism it was, and a measurement says what kind of numbers it has and which law
 their noise follows. Either can be written anew, so that exact counts could pass for the choice of a
 column, which has no noise. Hence one table: whatever does not stand in it is refused. It belongs to
 the format, and stands in `docs/release-format.md` and in `understudy_verify` as well.
 
-How a release says where its number of rows comes from: declared as public, or bought.
+**How a release says where its number of rows comes from: declared as public, or bought.**
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """README.md of a release, for the statistician who receives it and has never heard of the tool.
 
-How a release is cited, in one line; its publisher and year are for the publisher to add.
+**How a release is cited, in one line; its publisher and year are for the publisher to add.**
 
-The promise of a release as README and pages say it word for word, in one block for checkers.
+**The promise of a release as README and pages say it word for word, in one block for checkers.**
 
 In `README.md` it is the one fenced block that begins with ```` ```promise ````, in a page the one
 element `<blockquote id="promise">`, with a paragraph for each line. It says what the manifest says,

@@ -1,11 +1,11 @@
 """A release: everything that is published, as one plain value, as a folder and in a notebook.
 
-What follows from a release alone is worked out once, however many questions are put to it.
+**What follows from a release alone is worked out once, however many questions are put to it.**
 
 A release does not change, so what was worked out from it holds for as long as it lives. It is kept
 with that one release: another, made by `dataclasses.replace` say, starts anew.
 
-What a notebook shows of a release: facts, and the first rows of its first set.
+**What a notebook shows of a release: facts, and the first rows of its first set.**
 """
 
 from __future__ import annotations

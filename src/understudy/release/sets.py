@@ -4,7 +4,7 @@ A table of more than `PART_ROWS` records comes in parts of so many; the last has
 takes one table (`sets[0]`) gets it whole, and needs memory for all of it; whoever goes over its
 parts (`parts_of`) needs memory for one.
 
-Fresh identifiers of synthetic records: the number of each record's place in its set.
+**Fresh identifiers of synthetic records: the number of each record's place in its set.**
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ A manifest is read from a folder that anybody may have written. Whatever fits th
 worked with without looking again; what it means is compared with the schema and the files in
 `content_check` and `ledger_check`.
 
-What each column is drawn given, as a measurement has it: "column<-column & column".
+**What each column is drawn given, as a measurement has it: "column<-column & column".**
 
-What kinds of measurements there are, and what each of them has.
+**What kinds of measurements there are, and what each of them has.**
 """
 
 from __future__ import annotations

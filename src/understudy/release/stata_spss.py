@@ -4,7 +4,7 @@ Stata has no user-missing numbers: a code such as 99 would count as a number in 
 code of absence becomes an extended missing value, in the order of the schema, and keeps its words
 as label; a code that is written `.a` already stays what it is. An empty cell is `.`.
 
-Synthetic tables as SPSS files: labels, order, measurement levels and user-missing values.
+**Synthetic tables as SPSS files: labels, order, measurement levels and user-missing values.**
 
 Levels in text with labels of their own stay texts where SPSS can mark a text as missing (at most 8
 bytes each); other texts become labelled numbers (`numbered_values`). Codes of absence are declared

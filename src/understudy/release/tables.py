@@ -1,6 +1,6 @@
 """Synthetic tables as CSV: the values as they are, and with their labels where there are any.
 
-The synthetic tables in other formats beside Parquet: which there are, and writing them.
+**The synthetic tables in other formats beside Parquet: which there are, and writing them.**
 
 What a format cannot hold is refused by `require_formats`, before a budget is spent.
 """

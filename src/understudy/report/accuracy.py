@@ -3,7 +3,7 @@
 Everything here describes the noise that was added, never the people: sampling error and the error
 of a model stand apart from it.
 
-How reliable the measured numbers are: one line per measurement, a table, and sentences.
+**How reliable the measured numbers are: one line per measurement, a table, and sentences.**
 """
 
 from __future__ import annotations

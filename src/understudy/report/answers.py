@@ -10,9 +10,9 @@ Second moments answer models, correlations and groups. How wide intervals will b
 public facts (`understudy.inference.expected_widths`). Whether there are any is asked of the
 release itself (`understudy.inference.answered_questions`): what is listed was answered.
 
-What was measured after a release, for questions that came later: a section of both pages.
+**What was measured after a release, for questions that came later: a section of both pages.**
 
-A triangle of all pairs of columns that shows which were measured together.
+**A triangle of all pairs of columns that shows which were measured together.**
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the public page shows of one column: a small chart, its numbers, and notes about them.
 
-From released values back to states, and the bars of a chart.
+**From released values back to states, and the bars of a chart.**
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 None is left out: one that the release cannot answer stands there with the reason. Like the public
 page it is one file made from the release alone, and is saved with a release that has any.
 
-Estimates with their intervals as a forest plot: a row each, on one scale.
+**Estimates with their intervals as a forest plot: a row each, on one scale.**
 
 The bar of a row has up to three heights: the highest is the interval that sampling alone would
 give, the middle one that with privacy noise, and a line what numbers may hide within their bins.

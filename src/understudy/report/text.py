@@ -1,10 +1,10 @@
 """What the pages share: texts and numbers as people read them, templates, lists cut to fit.
 
-The guarantee in plain words, with the numbers that follow from it.
+**The guarantee in plain words, with the numbers that follow from it.**
 
 Every number is a bound, so it is rounded up.
 
-What is said of the questions that a release can answer: how many, which, how exactly.
+**What is said of the questions that a release can answer: how many, which, how exactly.**
 """
 
 from __future__ import annotations

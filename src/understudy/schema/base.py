@@ -1,6 +1,6 @@
 """What every column declares: codes of absence, source, review; and its numbered states.
 
-Values as they stand in a schema, and when two of them are the same.
+**Values as they stand in a schema, and when two of them are the same.**
 
 Numbers are compared as 64-bit floats. Beyond ±2^53 these no longer hold every whole number, so such
 numbers are declared as text and meant by that text only.
@@ -10,7 +10,7 @@ numbers are declared as text and meant by that text only.
 >>> same_value(3, "3.0"), same_value("03", "3")
 (True, False)
 
-What a person vouches for: the source of an entry, its review, and what still stands as drafted.
+**What a person vouches for: the source of an entry, its review, and what still stands as drafted.**
 
 A draft reads levels, bounds and bins off the rows, and each such value is a leak until somebody
 knew it from elsewhere. So a draft leaves a fingerprint of every single value: the lower bound, the

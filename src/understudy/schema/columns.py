@@ -7,9 +7,9 @@ code for values outside the domain. States are numbered 0, 1, 2, … in that ord
 them. Values that fit no state are coded as the declared code for values outside the domain; without
 one they are coded `size`, the undeclared out-of-domain state, which is counted but never sampled.
 
-The public tree over the levels of a column, such as chapters of diagnoses or of industries.
+**The public tree over the levels of a column, such as chapters of diagnoses or of industries.**
 
-Columns of identifiers: never read, never measured; synthetic records get fresh ones.
+**Columns of identifiers: never read, never measured; synthetic records get fresh ones.**
 """
 
 from __future__ import annotations

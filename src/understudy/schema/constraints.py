@@ -8,7 +8,7 @@ A rule names, for two or more columns, the values that cannot stand together::
 
 Values of numeric columns are given as a range over whole bins, `{ lower = 0, upper = 15 }`.
 
-Relations between columns that always hold: inequalities and hierarchies, declared by people.
+**Relations between columns that always hold: inequalities and hierarchies, declared by people.**
 
     [[relations]]
     inequality = "start <= end"
@@ -22,7 +22,7 @@ They are facts about everybody, as structural zeros are, and are kept in the sam
 *boxes* of states that cannot stand together, so that every method that keeps to forbidden
 combinations keeps to relations (`relation_boxes`). A value that is absent satisfies every relation.
 
-What relations forbid, as boxes of states; and inequalities one behind the other.
+**What relations forbid, as boxes of states; and inequalities one behind the other.**
 
 An inequality s ≤ e forbids, at each threshold t, the states of s from t on beside those of e below
 t. The lower ends of the bins of s suffice, and of those that rule out the same states of e the
@@ -33,7 +33,7 @@ of two bins that overlap are put in order when values are drawn (`release.decodi
 Where s ≤ m and m ≤ e are both declared, s ≤ e follows wherever m has a value, and has boxes of its
 own: then any cell that is allowed holds numbers that keep to all inequalities.
 
-The values that states of an ordered column hold: smallest and largest, and the step between.
+**The values that states of an ordered column hold: smallest and largest, and the step between.**
 """
 
 from __future__ import annotations

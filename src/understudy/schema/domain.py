@@ -6,14 +6,14 @@ here is public: it follows from the schema alone.
 Counting the allowed cells and drawing them walk the columns with a *live set* of rules
 (`understudy.schema.domain`), whatever the number of cells.
 
-Live sets: the rules that every state of a cell so far has matched.
+**Live sets: the rules that every state of a cell so far has matched.**
 
 A cell is forbidden as soon as a rule is live after its last column. The number of distinct live
 sets, not the number of cells, bounds the work, so 10¹² cells and more cost no more than a few.
 
-Cells, boxes of impossible cells and trees of cells: whole numbers only, no names.
+**Cells, boxes of impossible cells and trees of cells: whole numbers only, no names.**
 
-Dense tables that stand one after the other, and how rows are counted into all of them.
+**Dense tables that stand one after the other, and how rows are counted into all of them.**
 
 The kernel needs one compiled form for each width of code and of cell, whoever counts.
 """

@@ -6,7 +6,7 @@ parentheses); and `cut`, which says in which interval a number lies. Names with 
 back-ticks. Nothing else is read, and nothing written is ever run: the tree of the text is walked,
 node by node (`expression_values`).
 
-What an expression is for each record, and what it can be at all by the declarations alone.
+**What an expression is for each record, and what it can be at all by the declarations alone.**
 
 Each node of the tree is computed in 64-bit floats. A value that is absent is NaN here, and so is
 what has no value: a division by 0, a root of a negative number, a result too large to write. What

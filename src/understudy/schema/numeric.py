@@ -1,8 +1,8 @@
 """Columns of numbers: bounds, bins and spikes on the number line; whole and real ones.
 
-Intervals of the number line: public bins, and spikes that are a state of their own.
+**Intervals of the number line: public bins, and spikes that are a state of their own.**
 
-Heaps: numbers that many records share since people round, such as multiples of 1,000.
+**Heaps: numbers that many records share since people round, such as multiples of 1,000.**
 
 `heaps = [1000, 500, 100]` says that incomes are often told in thousands, half thousands or
 hundreds. That people round so is public knowledge; how many do is measured. Each number is of one

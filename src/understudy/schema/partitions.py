@@ -6,7 +6,7 @@ without an allowed cell does not exist. Everything here is public: it follows fr
 from the columns that were chosen, never from which cells hold records, so empty nodes are nodes
 like any other.
 
-A round of a Gibbs sampler: each column in turn, given some of the others.
+**A round of a Gibbs sampler: each column in turn, given some of the others.**
 
 What a column is drawn given is its *key*: the states of its key columns, as one mixed-radix number.
 Records are compared with a hashed table by this number alone. It changes by a known step when one

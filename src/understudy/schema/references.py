@@ -16,7 +16,7 @@ they stand for, and so does the schema of a release, which refers to nothing out
 A column's own entries come first, then those of the column that it is like (own or by default),
 then its defaults, of which later ones come first.
 
-References in the JSON Schema of a schema's file: what may stand in lists, defaults and `like`.
+**References in the JSON Schema of a schema's file: what may stand in lists, defaults and `like`.**
 
 Entries that a column has from elsewhere cannot be asked for in it. So a column that is like
 another one, and all columns of a file with defaults, are checked entry by entry only.

@@ -1,12 +1,12 @@
 """The schema: everything that is public about a table before anyone looks at its rows.
 
-Who is protected: the unit whose rows a guarantee is about.
+**Who is protected: the unit whose rows a guarantee is about.**
 
-Whether what a schema says of the number of rows fits together.
+**Whether what a schema says of the number of rows fits together.**
 
-Which population a table is of, whose ledger counts what its releases cost.
+**Which population a table is of, whose ledger counts what its releases cost.**
 
-A schema as a public function is given it (itself, or the path of its file); and a safe copy.
+**A schema as a public function is given it (itself, or the path of its file); and a safe copy.**
 """
 
 from __future__ import annotations

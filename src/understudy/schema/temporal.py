@@ -3,7 +3,7 @@
 A value is cut to a whole unit (its `resolution`), downwards; so are the bounds. Nothing finer is
 measured or released.
 
-Moments, times of day and durations as text: what a text says, and how one is written.
+**Moments, times of day and durations as text: what a text says, and how one is written.**
 
 A moment is a day, or a day and a time of day, with or without a zone; a duration is written as in
 ISO 8601 (without months and years, which have no fixed length) or as hours, minutes and seconds.

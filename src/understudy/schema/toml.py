@@ -3,7 +3,7 @@
 The JSON Schema of the format has what the docstrings say about each entry. The docstrings'
 `Attributes:` sections are the one place where entries are explained; editors show them from here.
 
-How a schema's content stands on the page: lists in lines that are filled, small tables in one.
+**How a schema's content stands on the page: lists in lines that are filled, small tables in one.**
 
 A list takes one line where it fits, else as many as it fills: a level a line is more than anybody
 reads. Level lists that several columns share can stand once, under `[lists]`.

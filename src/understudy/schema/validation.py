@@ -7,7 +7,7 @@ What hangs on a thing that is wrong is left out with it: it could only be blamed
 Words that nobody knows are told with the nearest known one. They are put right so that what else is
 wrong can be seen, and a word that is meant is not missed as well: `uper` is one fault, not two.
 
-What is wrong with an entry of a schema, in words for the person who wrote it.
+**What is wrong with an entry of a schema, in words for the person who wrote it.**
 """
 
 from __future__ import annotations

@@ -9,13 +9,13 @@ would be sums of no table at all. So a plan that draws, numbers, or cuts off row
 where a plan cannot tell what it will give, the guarantee is conditional. Nothing of this depends on
 the rows.
 
-The same for a data frame of Spark Connect, whose plan its client knows only as it was written.
+**The same for a data frame of Spark Connect, whose plan its client knows only as it was written.**
 
 Views, functions and types are resolved by the server alone. So what is not known to work row by row
 is refused, and a table that is named makes the guarantee conditional: it may be a view of anything.
 So does every function: a comparison may convert a column, and fail at a value of it.
 
-Whether a Spark cluster keeps what it reads to itself, as far as its settings say so.
+**Whether a Spark cluster keeps what it reads to itself, as far as its settings say so.**
 
 Rows and exact sums pass between its machines, lie on their disks when memory is short, and Spark's
 own pages and logs count the rows of every job. What is not closed is closed by the steward, who

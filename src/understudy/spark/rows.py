@@ -4,11 +4,11 @@ Every pass computes the data frame anew, in one job (`understudy.spark.jobs`). W
 never come to the driver, so mechanisms that need them are refused before anything is paid. All
 noise is drawn in the driver, from merged sums.
 
-Rows in a Spark data frame: each pass is one job, and what leaves a task is its sums alone.
+**Rows in a Spark data frame: each pass is one job, and what leaves a task is its sums alone.**
 
-Tables of a Spark session by path or name, for commands, which have no data frame to hand in.
+**Tables of a Spark session by path or name, for commands, which have no data frame to hand in.**
 
-Parts of long synthetic tables, made and written in Spark tasks.
+**Parts of long synthetic tables, made and written in Spark tasks.**
 
 A part is made from released values and its own seed, so it is the same wherever and however often
 it is made: a task that is lost and repeated, or run twice, writes the same file. Tasks write where

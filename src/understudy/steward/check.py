@@ -4,7 +4,7 @@ INTERNAL: that something does not fit is known from the rows. The report names c
 faults. How many rows are concerned, and some of the values, it says only when asked. Of a text file
 it names the first lines that do not fit, and why.
 
-In how many rows a declared rule or relation does not hold: for the steward, before a release.
+**In how many rows a declared rule or relation does not hold: for the steward, before a release.**
 
 INTERNAL: numbers of rows are known from the rows. Nothing else reads a derived column.
 """

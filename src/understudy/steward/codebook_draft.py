@@ -4,7 +4,7 @@ What a codebook says is taken as it stands, under its source, and has no fingerp
 (a bound, a list of levels, a kind) is read from the rows, and has one. Where the rows do not agree
 with it, the draft says so and changes nothing.
 
-What a column becomes in a draft whose file says what its codes stand for. CONFIDENTIAL.
+**What a column becomes in a draft whose file says what its codes stand for. CONFIDENTIAL.**
 
 Files of SPSS and Stata hold labels, user-missing codes and levels of measurement. They stand in the
 confidential file, so a draft marks what it takes from them like what it reads from the rows.

@@ -2,11 +2,11 @@
 
 Numbers that crowd together have bins with round edges near the quantiles. CONFIDENTIAL.
 
-Round bounds, and round edges of bins near quantiles, as people would have written them.
+**Round bounds, and round edges of bins near quantiles, as people would have written them.**
 
 CONFIDENTIAL: they follow from the rows.
 
-How a text file seems to be written: encoding, separator, quote and marks. CONFIDENTIAL.
+**How a text file seems to be written: encoding, separator, quote and marks. CONFIDENTIAL.**
 
 All of it is read from the rows, where a single record can decide it (one byte of Latin-1 makes a
 file windows-1252), so it is for drafts alone, and what is found needs review like a bound.

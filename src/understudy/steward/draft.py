@@ -42,9 +42,9 @@ Columns that are functions of others in every row are proposed as derived
 Columns that look like identifiers, hold nothing or have a type that cannot be read are left out,
 and the heading says so.
 
-For the steward before a release: a schema drafted and checked. No mechanism uses it.
+**For the steward before a release: a schema drafted and checked. No mechanism uses it.**
 
-Drafting a schema from rows, and checking rows against it: for the steward.
+**Drafting a schema from rows, and checking rows against it: for the steward.**
 """
 
 from __future__ import annotations

@@ -6,17 +6,17 @@ which values occur and how often (one pass for each such column).
 
 Everything here is CONFIDENTIAL.
 
-Levels that the type of a column declares: categories of pandas, Polars and Arrow.
+**Levels that the type of a column declares: categories of pandas, Polars and Arrow.**
 
 A declared category is a level though no row has it, and the order is the declared one. All the same
 it stands in the confidential table, and programs make categories of the values that occur; so a
 draft marks them like what it reads from the rows.
 
-Lines behind the names of the columns that are no records. CONFIDENTIAL.
+**Lines behind the names of the columns that are no records. CONFIDENTIAL.**
 
 Tools for surveys write the texts of questions and the names of fields there, loggers the units.
 
-What a draft asks about numbers: zeros and other values that many share, heaps, far bounds.
+**What a draft asks about numbers: zeros and other values that many share, heaps, far bounds.**
 
 Each of these decides how well records of a release look like the rows, and each is public knowledge
 or none: that many earn nothing, that people tell incomes in thousands, that 9999 means "not known".

@@ -12,13 +12,13 @@ What is bought: `understudy.workflow.amend`.
 **Budget.** ε is what the question adds to the ε of the release, at the same δ. In ρ or μ²/2 it may
 spend the difference of the two stated budgets, which is all that the longer ledger allows.
 
-What an answer would cost and bring, before anything is spent: rehearsed on a synthetic set.
+**What an answer would cost and bring, before anything is spent: rehearsed on a synthetic set.**
 
 A synthetic set of the release stands for the confidential table, and the whole answer is made once
 with noise of its true scale from a fixed seed. So the widths are those that the answer would have
 if the set were the table. Nothing confidential is read.
 
-What is bought to answer some analyses of a question after a release.
+**What is bought to answer some analyses of a question after a release.**
 
 Counts of a table, where two traits or only levels are asked about and the table is small; number
 lines for quantiles, totals, shares of conditions on a number and means of functions of it; both

@@ -1,6 +1,6 @@
 """Estimates from a release alone; a bootstrap runs methods on rows that the release has drawn.
 
-The parametric bootstrap: the whole method again, on tables drawn from the released model.
+**The parametric bootstrap: the whole method again, on tables drawn from the released model.**
 
 Everything here is post-processing of a release: the rows that a replicate is made from are drawn
 from the model, and no confidential row is near. So noise needs no secure source, and each replicate

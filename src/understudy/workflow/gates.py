@@ -1,12 +1,12 @@
 """Gates are made here and nowhere else, with the mechanisms of this package and no other.
 
-What a run needs after it has paid, tried before: a lack of it must be found while ε is whole.
+**What a run needs after it has paid, tried before: a lack of it must be found while ε is whole.**
 
 Pages, their templates and the writer of Parquet are used when a release is saved, models when its
 declared analyses are answered, and libraries that take long to load wait for that. One that is
 damaged or lacking would end the run when all is paid.
 
-What whoever waits sees of long work, and how Ctrl-C ends it with a complete release.
+**What whoever waits sees of long work, and how Ctrl-C ends it with a complete release.**
 
 Ctrl-C ends the rounds of a method that measures in rounds. The first Ctrl-C only notes the wish;
 the method sees it between two rounds (`gate.stopping`) and ends with what it has paid for. The

@@ -7,7 +7,7 @@ What has no finite cost is refused before anything is spent: seeded noise, metho
 guarantee, published forms that leave statistics unpaid, and schemas with entries that were read off
 the rows.
 
-What a run spends, entered in the ledger of its population before it is spent.
+**What a run spends, entered in the ledger of its population before it is spent.**
 
 1. the whole budget of the run is reserved, durably, before its first charge;
 2. each charge of the gate is noted there, durably, after the checkpoint has it and before anything
@@ -20,7 +20,7 @@ What a run spends, entered in the ledger of its population before it is spent.
 A run that dies leaves its reservation open: it counts whole until the run is continued, or voided
 by `understudy ledger void`, which keeps what was charged.
 
-Maps and evaluations of governed rows, entered in the ledger of their population.
+**Maps and evaluations of governed rows, entered in the ledger of their population.**
 
 They compare with confidential rows, so they are outside ε and stay inside. The ledger has them with
 the sum of what the releases behind them cost, which counts against the caps once one is published

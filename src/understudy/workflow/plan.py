@@ -1,6 +1,6 @@
 """What a release would measure and cost, from public facts alone: no rows, no engine.
 
-How exact the answers to declared analyses will be, before anything is spent.
+**How exact the answers to declared analyses will be, before anything is spent.**
 
 Both parts of an error follow from the second moments of the population, which nobody knows before:
 so they are computed for stated records, those of an earlier release or records drawn evenly over

@@ -14,7 +14,7 @@ numbers, without synthetic records and without standard errors
 Sources: sufficient statistics with noise, Vu & Slavković (2009), "Differential privacy for clinical
 trial data"; Wang (2018), "Revisiting differentially private linear regression".
 
-The published mechanisms of a regression: coefficients for a pure ε, and no records or errors.
+**The published mechanisms of a regression: coefficients for a pure ε, and no records or errors.**
 """
 
 from __future__ import annotations

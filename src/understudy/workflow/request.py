@@ -1,6 +1,6 @@
 """What is asked for, checked by public facts alone: method, budget and its parts, analyses.
 
-What a request buys of so many rows, once their number is declared or bought.
+**What a request buys of so many rows, once their number is declared or bought.**
 
 **Second moments** that little could be answered from are not bought. An automatic release spends
 part of its budget on those of all columns. Their noise does not depend on the rows; where so few
@@ -9,9 +9,9 @@ are refused, or have intervals that tell next to nothing. Whoever states the par
 analyses gets what was asked for. **Heaps** are counted as closely as is worth it, for less of many
 rows. What is left buys records. Plans say both.
 
-How a budget is kept, and which parts of it buy the number of rows and what answers need.
+**How a budget is kept, and which parts of it buy the number of rows and what answers need.**
 
-What is left after the number of rows, divided among what buys answers; the rest buys records.
+**What is left after the number of rows, divided among what buys answers; the rest buys records.**
 """
 
 from __future__ import annotations

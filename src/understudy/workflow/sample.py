@@ -10,7 +10,7 @@ from the model given the condition; where a model can be given states (`understu
 most of them fit. A batch has at least `LEAST` records, since numbers are spread over bins and runs
 for all records of a table together, and a handful would not do.
 
-A condition on records that are drawn from a released model: read, and told of each record.
+**A condition on records that are drawn from a released model: read, and told of each record.**
 
 It is written as expressions, which must all hold (`understudy.schema.expressions`)::
 

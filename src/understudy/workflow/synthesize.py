@@ -1,21 +1,21 @@
 """From a table to a release.
 
-What refuses a release before its rows are read: arguments, permissions, places.
+**What refuses a release before its rows are read: arguments, permissions, places.**
 
-What a release is made of: bought, measured and drawn through a gate, and nothing written.
+**What a release is made of: bought, measured and drawn through a gate, and nothing written.**
 
-The records of every set of a release: free sets from one fit, split sets from a fit each.
+**The records of every set of a release: free sets from one fit, split sets from a fit each.**
 
 What a release does, and what a bootstrap replicate of it does again, is this one function.
 
-Parts of long sets: each drawn by itself, from seeds of its own.
+**Parts of long sets: each drawn by itself, from seeds of its own.**
 
 What makes them holds released values and seeds alone. It can be pickled, so that other processes
 make the same parts.
 
-The pages that are saved with a release; charts are drawn only then.
+**The pages that are saved with a release; charts are drawn only then.**
 
-A release of made-up records, tried before anything is paid: what it breaks at costs no budget.
+**A release of made-up records, tried before anything is paid: what it breaks at costs no budget.**
 
 Files, pages and checks of a release can fail on public facts: the name of a column, a single level,
 a code that a format cannot hold. Such a failure must be found while ε is whole. So a few records
