@@ -42,7 +42,7 @@ through it. Written by `python benchmarks/certificate.py`; a test compares it wi
 (`src/understudy/dp/__init__.py`), the table of mechanisms and the results of audits.
 
 A proof in prose is believed by whoever reads it; a test shows faults, not their absence; an audit
-bounds a cost from below. What none of them covers is in [`SECURITY.md`](../SECURITY.md).
+bounds a cost from below. What none of them covers is in [`docs/threat-model.md`](threat-model.md).
 """
 LEMMAS = """## Central lemmas
 

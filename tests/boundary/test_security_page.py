@@ -1,4 +1,4 @@
-"""SECURITY.md: every claim about the boundary names a test that holds it, and the test is there."""
+"""The threat model: every claim about the boundary names a test that holds it, and the test is there."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "SECURITY.md"
+PAGE = ROOT / "docs" / "threat-model.md"
 REFERENCE = re.compile(r"`(tests/[\w/]+\.py)(?:::(\w+))?`")
 
 
