@@ -114,7 +114,7 @@ def _compare_pages() -> None:
     from understudy.release.release import render_pages_by
 
     def rendered(release: Any) -> Any:
-        from understudy.workflow.synthesize import pages  # loads what draws them: only to compare
+        from understudy.workflow.pages import pages  # loads what draws them: only to compare
 
         return pages(release)
 

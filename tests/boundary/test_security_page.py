@@ -1,4 +1,4 @@
-"""The threat model: every claim about the boundary names a test that holds it, and the test is there."""
+"""The threat model: a claim about the boundary names a test that holds it, and the test is there."""
 
 import re
 from pathlib import Path

@@ -15,7 +15,7 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.inference import analyze
+from understudy.inference import refusals
 from understudy.inference.question import KINDS
 from understudy.inference.refusals import RefusedError
 
@@ -192,7 +192,7 @@ def test_without_the_check_answers_miss(fault, monkeypatch):
         found[question.kind] = pooled.interval(0.95)
         return pooled, None, ()
 
-    monkeypatch.setattr(analyze.out_of_domain, "require_counted", unchecked)
+    monkeypatch.setattr(refusals, "require_counted", unchecked)
     table, missed = rows(fault).to_pandas(), set()
     for kind, (formula, truth) in QUESTIONS[fault].items():
         if callable(truth):

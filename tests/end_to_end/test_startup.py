@@ -18,7 +18,7 @@ HEAVY = {
 }
 RARE = {"pandas", "statsmodels", "sklearn", "matplotlib", "formulaic", "scipy.stats"}
 """What most commands do without."""
-LATER = {f"understudy.{room}" for room in ("methods", "families", "evaluation", "report")}
+LATER = {f"understudy.{room}" for room in ("methods", "papers", "evaluate", "report")}
 """Rooms that whoever reads a release does without."""
 RUN = """
 import sys
@@ -91,15 +91,26 @@ def test_a_release_loads_no_library_of_what_it_does_not_do(small, tmp_path):
     assert not loaded & {"scipy.stats", "sklearn", "statsmodels", "sqlalchemy", "matplotlib"}
 
 
+def test_a_release_loads_nothing_that_only_papers_stewards_or_codebooks_need():
+    loaded = loaded_by("""
+import understudy as us
+from understudy.demo import demo_data, demo_schema
+release = us.synthesize(demo_data(), demo_schema(), epsilon=1, delta="1e-6", insecure_noise_seed=1)
+us.analyze(release, "mean", "age")
+""")
+    rooms = ("papers", "evaluate", "metadata", "steward", "cli")
+    assert not [name for name in loaded if name.startswith(tuple(f"understudy.{r}" for r in rooms))]
+
+
 def test_public_names_are_themselves_whatever_was_imported_before():
     """A room of the same name, `methods`, does not hide the function; all names can be had."""
     code = """
-from understudy.methods import METHODS
+from understudy.methods.registry import METHODS
 import understudy as us
 import understudy.methods
 assert [facts.name for facts in us.list_methods()] == list(METHODS)
 assert us.methods() == us.list_methods()
-from understudy.workflow import methods
+from understudy.workflow.synthesize import methods
 assert us.methods is methods and us.methods is us.methods
 for name in us.__all__:
     assert getattr(us, name) is getattr(us, name)

@@ -71,7 +71,7 @@ def show_release(
     """Show what a release promises and holds, after checking its files and its signature."""
     from understudy.release import Release
     from understudy.release.release import render_pages_by
-    from understudy.workflow.synthesize import pages
+    from understudy.workflow.pages import pages
 
     render_pages_by(pages)
     loaded = Release.load(release, signer=signer)
@@ -99,7 +99,7 @@ def sign_release(
     from understudy.release import Release
     from understudy.release.folder import clear_unfinished, require_key, write_signature
     from understudy.release.release import render_pages_by
-    from understudy.workflow.synthesize import pages
+    from understudy.workflow.pages import pages
 
     require_key(key)
     clear_unfinished(release)

@@ -1,22 +1,19 @@
 """Plans as people see them in a terminal.
 
-**Paid answers as people see them in a terminal: what one costs, and what it brings.**
+Paid answers as people see them in a terminal: what one costs, and what it brings.
 
-**Verdicts on claims as people see them in a terminal.**
+Verdicts on claims as people see them in a terminal.
 
-**Changes between waves as people see them in a terminal.**
+Changes between waves as people see them in a terminal.
 
-**Population ledgers as stewards see them in a terminal.**
-
-**What a review of a schema shows: what is proposed, from where, and what it tells if it stays.**
+Population ledgers as stewards see them in a terminal.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import groupby
@@ -26,13 +23,6 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 
 from understudy.cli.console import MOST_ROWS, escape, out, sets_words
-from understudy.errors import SchemaError
-from understudy.errors import line as on_one_line
-from understudy.schema import Schema
-from understudy.schema.derived import rule_text
-from understudy.schema.toml import COLUMN_ORDER, entry_text
-from understudy.steward.conventions import Form
-from understudy.steward.review import RULES, Part, Path_, Review, leak_of, left_as_drafted
 
 if TYPE_CHECKING:
     from understudy.inference.amended import AmendedAnswer, Told
@@ -448,171 +438,3 @@ def _number(amount: Fraction | None) -> str:
     from understudy.dp.budget import decimal_up
 
     return "–" if amount is None else decimal_up(amount)
-
-
-_LINES = 8
-"""Lines of one entry that are shown."""
-_TOLD_APART = ("source", "reviewed", "confirmed", "drafted")
-_KEYS = (
-    "a accept · c SOURCE confirm · = same source · e ENTRY edit · l like the last · v forms · "
-    "x take out · s skip · ? help · q quit"
-)
-_HELP = """\
-a            accept it as it stands: it is public (a SOURCE names where it comes from)
-c SOURCE     confirm what was read from the rows: the source that has these very values
-=            confirm with the source of the confirmation before
-e ENTRY      change an entry, such as: e lower = 0, upper = 120 (e alone: lines, or your EDITOR)
-l            the same entries and source as the column decided before (l NAME: as that one)
-A            accept at once all that comes from public sources alone
-v            forms that conventions have for this name (v WORD: all forms with this word)
-x            take the column out of the schema, so that it is not released
-k            keep what was read from the rows unconfirmed: the guarantee is then conditional
-s            skip it for now
-q            quit; all decisions are in the file
-An entry changed because of what the rows hold is read from the rows: it needs a source, too."""
-KEPT = "Releases will have a conditional guarantee that names this column. Type yes to keep it so: "
-
-
-def prompt(text: str) -> None:
-    """Ask for a line."""
-    out.print(escape(text), end="", soft_wrap=True)
-    sys.stdout.flush()
-
-
-def began(review: Review, findings: Sequence[str], sourced: int) -> None:
-    """What lies ahead.
-
-    Args:
-        review: as it stands.
-        findings: about the rows as a whole.
-        sourced: how many are open that come from public sources alone.
-    """
-    left = len(review.open)
-    if left:
-        columns = "1 decision is" if left == 1 else f"{left} decisions are"
-        out.print(f"{columns} open. Each is written into {escape(str(review.place))} at once.")
-        out.print(_KEYS, soft_wrap=True)
-    if sourced > 1:
-        out.print(f"A accepts {sourced} of them at once, which come from public sources alone.")
-    for problem in findings:
-        _finding(f"{problem}.")
-
-
-def show_review(review: Review, path: Path_, left: int, findings: Sequence[str]) -> None:
-    """One column as it is proposed."""
-    part = review.part(path)
-    name = "How the text file is written" if path == ("file",) else path[1]
-    if path[0] in RULES:
-        name = f"What holds for everybody: {review.name(path).removeprefix('The rule ')}"
-    out.print(f"\n[bold]{escape(name)}[/bold]  ({left} open)")
-    for line in _entries(part):
-        out.print(f"  {escape(line)}", soft_wrap=True)
-    out.print(f"  from: {escape(part.source.strip() or 'no source named')}", soft_wrap=True)
-    for entry in left_as_drafted(part):
-        out.print(
-            f"  [bold]{entry}[/bold] from the rows; if left: {leak_of(entry)}.", soft_wrap=True
-        )
-    for problem in findings:
-        _finding(f"the column {problem}.")
-
-
-def _entries(part: Part) -> Iterator[str]:
-    """What is declared, as it stands in a schema's file."""
-    content = part.model_dump(exclude_defaults=True, by_alias=True)
-    known = [key for key in COLUMN_ORDER if key in content]
-    for key in (*known, *(key for key in content if key not in known)):
-        if key not in _TOLD_APART:
-            lines = entry_text(key, content[key]).rstrip("\n").split("\n")
-            yield from lines[:_LINES]
-            if len(lines) > _LINES:
-                yield f"    … {len(lines) - _LINES} lines more"
-
-
-def _finding(sentence: str) -> None:
-    out.print(f"  CONFIDENTIAL, by the rows: {escape(sentence)}", soft_wrap=True)
-
-
-def forms(found: Sequence[Form]) -> None:
-    """Forms to choose from, by number."""
-    for k, form in enumerate(found, 1):
-        levels = [escape(label) for label in form.column.labels[:6]]
-        told = f"{', '.join(levels)}{', …' if form.column.size > len(levels) else ''}"
-        out.print(f"  {k}  {escape(form.title)}: {told}", soft_wrap=True)
-
-
-def as_in_rows(n_columns: int, source: str) -> str:
-    """What is asked where one source confirms many bounds that are as the rows have them.
-
-    Args:
-        n_columns: how many columns.
-        source: that of all of them.
-    """
-    return (
-        f"CONFIDENTIAL: {n_columns} columns have bounds as the rows have them, and one source, "
-        f"{on_one_line(source)}. Does it state these very bounds? Type yes if it does: "
-    )
-
-
-def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> None:
-    """Which columns were accepted in one decision, and where each comes from.
-
-    Args:
-        review: after it.
-        paths: what was accepted.
-        waiting: how many columns a name alone has proposed, with no rows to object.
-    """
-    if waiting:
-        columns = "1 column waits" if waiting == 1 else f"{waiting} columns wait"
-        out.print(
-            f"{columns} that names alone have proposed: conventions are accepted at once only with "
-            "--data, so that it is seen whether the rows fit them.",
-            soft_wrap=True,
-        )
-    if not paths:
-        out.print("Nothing is open that comes from public sources alone.")
-        return
-    out.print(f"Accepted at once, {len(paths)} from public sources alone:")
-    for path in paths:
-        part = review.part(path)
-        name = review.name(path) if path[0] in RULES else path[-1]
-        derived = review.schema.stated.get(path[1]) if path[0] == "columns" else None
-        rule = f" = {rule_text(derived)}" if derived is not None and derived.derived else ""
-        out.print(f"  {escape(name)}{escape(rule)}: {escape(part.source)}", soft_wrap=True)
-
-
-def refused(error: SchemaError) -> None:
-    """Why a decision cannot be."""
-    out.print(escape(str(error)), soft_wrap=True)
-
-
-def help_of_keys() -> None:
-    """What each key does."""
-    for line in _HELP.split("\n"):
-        out.print(escape(line), soft_wrap=True)
-
-
-def ended(review: Review) -> None:
-    """How many decisions were made, and what is left."""
-    schema = review.schema
-    drafted = sum(bool(part.left_as_drafted) for _, part in schema.vouched)
-    n = review.decisions
-    out.print(f"\n{n} decision{'s' * (n != 1)}, {drafted} left as drafted.", soft_wrap=True)
-    if unreviewed := _unreviewed(schema):
-        out.print(
-            f"Not reviewed: {escape(', '.join(unreviewed[:5]))}"
-            f"{f' and {len(unreviewed) - 5} more' if len(unreviewed) > 5 else ''}.",
-            soft_wrap=True,
-        )
-    else:
-        out.print(
-            "The schema is reviewed. `understudy schema check` says where the rows do not fit it, "
-            "before anything is spent.",
-            soft_wrap=True,
-        )
-
-
-def _unreviewed(schema: Schema) -> list[str]:
-    parts = [name for name, part in schema.declared.items() if not part.reviewed]
-    parts += ["[file]"] * bool(schema.file.drafted and not schema.file.reviewed)
-    parts += [f"“{rule.text}”" for rule in schema.forbidden if not rule.reviewed]
-    return parts + [f"“{one.text}”" for one in schema.relations if not one.reviewed]

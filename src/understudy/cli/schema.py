@@ -1,24 +1,18 @@
 """Commands that draft and check a schema.
 
-**The command by which a person goes through a drafted schema, column by column.**
-
-**How a person goes through a drafted schema in the terminal, column by column.**
+The command by which a person goes through a drafted schema, column by column.
 """
 
 from __future__ import annotations
 
-import os
-import shlex
-import subprocess
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import understudy as us
-from understudy.cli import console, render, render_release
+from understudy.cli import console, render_release
 from understudy.cli.app import (
     INTERRUPTED,
     SQL,
@@ -34,11 +28,7 @@ from understudy.cli.app import (
     schema_app,
     write_text,
 )
-from understudy.errors import DataError, MethodError, SchemaError
-from understudy.schema.base import Reviewed
-from understudy.schema.toml import file_text
-from understudy.steward.conventions import Form, all_forms, forms_for, is_proposed
-from understudy.steward.review import RULES, Path_, Review, left_as_drafted
+from understudy.errors import MethodError
 
 if TYPE_CHECKING:
     from understudy.metadata.codebook import Codebook
@@ -156,7 +146,8 @@ def schema_review(
 
     Each decision is written into the file at once; begun again, it goes on where it stopped.
     """
-    from understudy.cli import render
+    from understudy.cli import render_review
+    from understudy.cli.review import Session
 
     session = Session(schema, data)
     if accept_sourced:
@@ -168,292 +159,6 @@ def schema_review(
         code = INTERRUPTED
     except Terminated:
         code = TERMINATED
-    render.ended(session.review)
+    render_review.ended(session.review)
     if code:
         sys.exit(code)
-
-
-_MANY = 5
-"""Columns with bounds as in the rows, from which on one source for all of them is asked about."""
-
-
-class _EndOfInputError(Exception):
-    """Nobody answers any more."""
-
-
-def _answer(prompt: str) -> str:
-    """A line that somebody typed, or a pipe sends.
-
-    Raises:
-        _EndOfInputError: there is none.
-    """
-    render.prompt(prompt)
-    line = sys.stdin.readline() if sys.stdin is not None else ""
-    if not line:
-        raise _EndOfInputError
-    return line.strip()
-
-
-class Session:
-    """A review in the terminal.
-
-    Args:
-        place: the schema's file.
-        data: the rows; None where nothing is to be said of them.
-    """
-
-    def __init__(self, place: Path, data: Path | None) -> None:
-        self.review = Review.of(place)
-        self._before = file_text(place)
-        self._data = data
-        self._findings: dict[str, list[str]] = {}
-        self._extremes = None
-        if data is not None:
-            for found in us.check(data, self.review.schema).findings:
-                self._findings.setdefault(found.column or "", []).append(found.problem)
-            from understudy.steward.draft import extremes
-
-            self._extremes = extremes(data, self.review.schema)
-        self._last_source = ""
-        self._last_column = ""
-        self._skipped: set[Path_] = set()
-        self._stood_by: set[str] = set()
-
-    def _sourced(self) -> list[Path_]:
-        misfit = [("columns", name) for name in self._findings]
-        waiting = self._waiting()
-        return [path for path in self.review.sourced if path not in misfit and path not in waiting]
-
-    def _waiting(self) -> list[Path_]:
-        """What a name alone has proposed: without the rows nothing could object to it."""
-        parts = {path: self.review.part(path) for path in self.review.sourced}
-        if self._data is not None:
-            return []
-        return [p for p, one in parts.items() if isinstance(one, Reviewed) and is_proposed(one)]
-
-    def accept_sourced(self) -> None:
-        """One decision about all that comes from public sources, and is not told to misfit."""
-        paths, waiting = self._sourced(), len(self._waiting())
-        if paths:
-            self._decide(self.review.accepted(*paths))
-        render.accepted_at_once(self.review, paths, waiting)
-
-    def ask_all(self) -> None:
-        """Ask about what is open until all is decided, or nobody answers any more.
-
-        Raises:
-            MethodError: nobody answers at all.
-        """
-        answered = self.review.decisions > 0
-        render.began(self.review, self._findings.get("", []), len(self._sourced()))
-        while left := [path for path in self.review.open if path not in self._skipped]:
-            try:
-                if not self._ask(left[0], len(left)):
-                    return
-                answered = True
-            except _EndOfInputError:
-                if not answered:
-                    raise MethodError(
-                        "The review asks in the terminal, and nobody answers there: run it in a "
-                        "terminal, or send the answers through a pipe, a line each."
-                    ) from None
-                return
-
-    def _ask(self, path: Path_, left: int) -> bool:
-        """Show one column, and do as is said; whether to go on."""
-        findings = self._findings.get(path[-1], []) if path[0] == "columns" else []
-        render.show_review(self.review, path, left, findings)
-        while True:
-            key, _, rest = _answer("> ").partition(" ")
-            if key == "q":
-                return False
-            if key == "A":
-                self.accept_sourced()
-                return True
-            if key == "s":
-                self._skipped.add(path)
-                return True
-            if key not in _DECISIONS:
-                render.help_of_keys()
-                continue
-            try:
-                decided = _DECISIONS[key](self, path, rest.strip())
-            except SchemaError as error:
-                render.refused(error)
-                continue
-            if decided is not None:
-                self._decide(decided)
-                if key in "c=vl" and path[0] == "columns":
-                    self._last_column = path[1]
-                if key in "ev":
-                    self._look_again(path)
-                return True
-
-    def _decide(self, decided: Review) -> None:
-        decided.saved(self._before)
-        self.review, self._before = decided, str(decided.text)
-
-    def _look_again(self, path: Path_) -> None:
-        """See whether the rows fit a column that was changed."""
-        column = self.review.schema.columns.get(path[-1]) if path[0] == "columns" else None
-        if self._data is None or column is None:
-            return
-        alone = self.review.schema.part([path[-1]])
-        try:
-            found = us.check(self._data, alone).findings
-        except DataError:
-            return
-        self._findings[path[-1]] = [one.problem for one in found if one.column == path[-1]]
-
-    def accept(self, path: Path_, source: str) -> Review | None:
-        """As it stands; asks for a source where none is named."""
-        part = self.review.part(path)
-        if not source and not part.source.strip() and not left_as_drafted(part):
-            source = self._source()
-        decided = self.review.accepted(path, source=source)
-        return decided if self._is_meant(path, decided) else None
-
-    def confirm(self, path: Path_, source: str) -> Review | None:
-        """With a source; asks for it if it was not said."""
-        source = source or self._source()
-        decided = self.review.confirmed(path, source)
-        self._last_source = source
-        return decided if self._is_meant(path, decided) else None
-
-    def _is_meant(self, path: Path_, decided: Review) -> bool:
-        """Whether a source really states bounds of many columns that are as the rows have them."""
-        if path[0] != "columns" or path[1] not in decided.schema.columns:
-            return True
-        columns = decided.schema.columns
-        source = columns[path[1]].sources
-        alike = [name for name in self._as_in_rows(decided) if columns[name].sources == source]
-        if path[1] not in alike or len(alike) < _MANY or source in self._stood_by:
-            return True
-        if _answer(render.as_in_rows(len(alike), source)) != "yes":
-            return False
-        self._stood_by.add(source)
-        return True
-
-    def _as_in_rows(self, review: Review) -> list[str]:
-        """Reviewed columns with bounds that were drafted and kept, or are those of the rows."""
-        found = []
-        for name, column in review.schema.columns.items():
-            kept = {"lower", "upper"}.intersection(column.confirmed)
-            extreme = self._extremes is not None and self._extremes.are_bounds_of(
-                name, review.schema
-            )
-            if column.reviewed and not is_proposed(column) and (kept or extreme):
-                found.append(name)
-        return found
-
-    def confirm_as_before(self, path: Path_, _rest: str) -> Review | None:
-        """With the source of the confirmation before.
-
-        Raises:
-            SchemaError: there was none.
-        """
-        if not self._last_source:
-            raise SchemaError("No source was named yet; confirm with c and the source.")
-        return self.confirm(path, self._last_source)
-
-    def _source(self) -> str:
-        source = _answer("Source (a codebook and page, a law, a judgement): ")
-        return self._last_source if source == "=" else source
-
-    def edit(self, path: Path_, entry: str) -> Review:
-        """An entry in one line, several until an empty line, or the block in an editor."""
-        if entry:
-            return self.review.edited(path, entry)
-        if sys.stdin.isatty() and os.environ.get("EDITOR"):
-            return self.review.rewritten(path, _in_editor(self.review.text.block(*path)))
-        lines = []
-        while line := _answer("entry (an empty line ends): "):
-            lines.append(line)
-        return self.review.edited(path, "\n".join(lines))
-
-    def keep(self, path: Path_, _rest: str) -> Review | None:
-        """Left as drafted, if that is really meant."""
-        if _answer(render.KEPT) != "yes":
-            return None
-        self._skipped.add(path)
-        return self.review.kept(path)
-
-    def exclude(self, path: Path_, _rest: str) -> Review:
-        """Taken out of the schema.
-
-        Raises:
-            SchemaError: it is no column.
-        """
-        if path == ("file",):
-            raise SchemaError("How the file is written cannot be taken out; change or confirm it.")
-        return self.review.excluded(path)
-
-    def same_as(self, path: Path_, other: str) -> Review:
-        """As another column that is decided: the one named, or the last that was.
-
-        Raises:
-            SchemaError: there is none.
-        """
-        if not other and not self._last_column:
-            raise SchemaError("No column was decided yet; l and its name takes another one's.")
-        return self.review.alike(path, other or self._last_column)
-
-    def choose(self, path: Path_, wanted: str) -> Review | None:
-        """A form of a convention: those for the column's name, or all whose title has a word.
-
-        Raises:
-            SchemaError: there is none.
-        """
-        forms = _forms(path, wanted)
-        if not forms:
-            raise SchemaError(
-                "No convention is known for this name; v and a word, such as v scale, looks "
-                "through all of them."
-            )
-        render.forms(forms)
-        number = _answer("number (nothing for none): ")
-        if not number:
-            return None
-        if not number.isdecimal() or not 1 <= int(number) <= len(forms):
-            raise SchemaError(f"{number!r} is no number from 1 to {len(forms)}.")
-        return self.review.chosen(path, forms[int(number) - 1])
-
-
-_DECISIONS = {
-    "a": Session.accept,
-    "c": Session.confirm,
-    "=": Session.confirm_as_before,
-    "e": Session.edit,
-    "v": Session.choose,
-    "l": Session.same_as,
-    "k": Session.keep,
-    "x": Session.exclude,
-}
-
-
-def _forms(path: Path_, wanted: str) -> tuple[Form, ...]:
-    if path[0] in ("file", *RULES):
-        return ()
-    if wanted:
-        titles = {
-            one.title: one for one in all_forms() if wanted.casefold() in one.title.casefold()
-        }
-        return tuple(titles.values())
-    return forms_for(path[1])
-
-
-def _in_editor(text: str) -> str:
-    """A text as somebody left it in the editor of the machine.
-
-    Raises:
-        SchemaError: the editor does not run.
-    """
-    with tempfile.TemporaryDirectory() as folder:  # for the person's eyes alone
-        place = Path(folder) / "column.toml"
-        place.write_text(text, encoding="utf-8")
-        try:
-            command = [*shlex.split(os.environ["EDITOR"]), str(place)]
-            subprocess.run(command, check=True)  # noqa: S603 — the person's own editor
-        except (OSError, ValueError, subprocess.CalledProcessError):
-            raise SchemaError("The editor named in EDITOR did not run; nothing changed.") from None
-        return file_text(place)

@@ -74,6 +74,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -95,15 +96,12 @@ from understudy.inference.noisy_tables import (
 )
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import ABSENT, Records
-from understudy.papers.proportion_likelihood import (
-    ProportionPosterior,
-    from_beta_binomial,
-    from_dp_prior,
-    plausible_counts,
-)
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.shape import Kind
 from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from understudy.papers.proportion_likelihood import ProportionPosterior
 
 # Of a group smaller than this many standard deviations of its noise, ratios are not to be trusted.
 _FIRM = 4.0
@@ -506,6 +504,12 @@ def with_posteriors(pooled: Pooled, counts: Floats, urns: Urns, scores: CellScor
         urns: that they were drawn from.
         scores: of the cells: one group that has every cell, and values 0 and 1.
     """
+    from understudy.papers.proportion_likelihood import (
+        from_beta_binomial,
+        from_dp_prior,
+        plausible_counts,
+    )
+
     possible = urns.behind > 0
     whole = (scores.quantity[possible] != ABSENT).all() and not scores.group_of.any()
     if urns.rows_variance or not whole or not np.isin(scores.value, (0.0, 1.0)).all():

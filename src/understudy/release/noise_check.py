@@ -44,7 +44,6 @@ from understudy.dp.released import LOST, NO_NOISE, SMALLEST_STDDEV, Noise
 from understudy.errors import UnderstudyError
 from understudy.mechanisms.sums import holding_cells
 from understudy.mechanisms.tables import RowCount, query_of
-from understudy.papers.hierarchy_mechanisms import range_query
 from understudy.release.consistency import stated_budget
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import binned_schema
@@ -230,10 +229,11 @@ def _ranks(step: StatedStep) -> Iterator[Priced]:
 def _choice(step: StatedStep) -> Iterator[Priced]:
     """A choice adds no noise; its ε follows from the price and, under GDP, from what is left."""
     from understudy.mechanisms.selection import selection_epsilon
-    from understudy.papers.empirical_distribution import noise_of_distance
 
     said = str(step.entry["sensitivity"])
     if said == "distance: 1":
+        from understudy.papers.empirical_distribution import noise_of_distance
+
         epsilon = selection_epsilon(step.price, step.accounting)
         noise = f"exp(−distance / {2 / epsilon}), the largest error of a cumulative count"
         yield said, noise, noise_of_distance(epsilon, step.entry["cells"])
@@ -470,6 +470,8 @@ def _leaf_sums(told: Told) -> Asked:
 
 def _ranges(told: Told) -> Asked:
     """Ranges beyond the last state are counted, too, and are in no file."""
+    from understudy.papers.hierarchy_mechanisms import range_query
+
     query = re.escape(range_query(told.columns[0], max(0, told.entry["cells"] - 1)))
     return query, range(told.data["cells"] + 1, 2**63)
 

@@ -83,7 +83,7 @@ from understudy.workflow.gates import (
     telling_what_was_spent,
 )
 from understudy.workflow.governance import outlay_of, spending
-from understudy.workflow.synthesize import pages
+from understudy.workflow.pages import pages
 
 MOST_CELLS: Final = 4_096
 """Cells of a table that is bought for a question about levels."""

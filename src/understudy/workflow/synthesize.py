@@ -13,8 +13,6 @@ What a release does, and what a bootstrap replicate of it does again, is this on
 What makes them holds released values and seeds alone. It can be pickled, so that other processes
 make the same parts.
 
-**The pages that are saved with a release; charts are drawn only then.**
-
 **A release of made-up records, tried before anything is paid: what it breaks at costs no budget.**
 
 Files, pages and checks of a release can fail on public facts: the name of a column, a single level,
@@ -91,6 +89,7 @@ from understudy.workflow.gates import (
 )
 from understudy.workflow.governance import Outlay, outlay_of, spending
 from understudy.workflow.numbers import Placing, placed, places_of
+from understudy.workflow.pages import pages
 from understudy.workflow.plan import expected_of
 from understudy.workflow.request import (
     DEFAULT_ROWS_SHARE,
@@ -501,22 +500,6 @@ def _tell_spending(gate: Gate, tell: Progress, *, done: bool = False) -> None:
     percent = int(100 * gate.share_spent)
     stage = f"Measuring with noise, {percent} % of {gate.budget.unit} spent"
     tell(stage, 100 if done else percent, 100)
-
-
-def pages(release: Release) -> dict[str, str]:
-    """File name → HTML text: the public page, the codebook, and that of declared or paid answers.
-
-    Args:
-        release: that is saved.
-    """
-    from understudy.report.codebook_page import codebook_page
-    from understudy.report.public_page import public_page
-    from understudy.report.results_page import results_page
-
-    asked = release.manifest.analyses or release.manifest.amendments
-    results = {"results.html": results_page(release)} if asked else {}
-    codebook = {"codebook.html": codebook_page(release)}
-    return {"report.html": public_page(release), **results, **codebook}
 
 
 RECORDS: Final = 32

@@ -294,7 +294,7 @@ def test_different_scores_of_one_table_are_not_mistaken_for_each_other():
 
 def test_large_questions_are_asked_in_parts(monkeypatch):
     gate, engine = gate_of((3, 3, 3, 3))
-    monkeypatch.setattr(selection_scores, "_BATCH_CELLS", 40)
+    monkeypatch.setattr(selection_scores, "_BATCH_DEPENDENCE_CELLS", 40)
     asked = []
     monkeypatch.setattr(engine, "count", lambda q: asked.append(q) or engine.table.count(q))
     candidates = (("b", "a"), ("c", "a"), ("d", "a"), ("b", "c", "d"))

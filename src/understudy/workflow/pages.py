@@ -1,0 +1,21 @@
+"""The pages that are saved with a release; charts are drawn only then."""
+
+from __future__ import annotations
+
+from understudy.release import Release
+
+
+def pages(release: Release) -> dict[str, str]:
+    """File name → HTML text: the public page, the codebook, and that of declared or paid answers.
+
+    Args:
+        release: that is saved.
+    """
+    from understudy.report.codebook_page import codebook_page
+    from understudy.report.public_page import public_page
+    from understudy.report.results_page import results_page
+
+    asked = release.manifest.analyses or release.manifest.amendments
+    results = {"results.html": results_page(release)} if asked else {}
+    codebook = {"codebook.html": codebook_page(release)}
+    return {"report.html": public_page(release), **results, **codebook}
