@@ -1,4 +1,4 @@
-"""The threat model: a claim about the boundary names a test that holds it, and the test is there."""
+"""The threat model: claims about the boundary name tests that hold them, and these are there."""
 
 import re
 from pathlib import Path

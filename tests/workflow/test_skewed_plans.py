@@ -18,7 +18,7 @@ from understudy.cli.render import plan_json
 from understudy.errors import InferenceError, SchemaError
 from understudy.inference.records import Records
 from understudy.release.decoding import decode
-from understudy.workflow.plan import with_skewed_numbers
+from understudy.workflow.expected_answers import with_skewed_numbers
 
 N, TOP = 6_000, 10_000.0
 ANALYSES = ["ols pay ~ age", "mean pay ~ sex", "ols age ~ pay"]

@@ -2,61 +2,30 @@
 
 `analyze_release` looks at nothing but the release. It takes the rule that the manifest and the
 measurements allow (`understudy.inference.rules`), and refuses where there is none.
-
-**Questions to what was measured itself, in noisy tables and second moments, and not to the sets.**
-
-Means, models and correlations have their answers in second moments
-(`understudy.inference.moment_answers`). Here are those about two traits of a record, from
-whichever measurement has their counts, and one way to ask for either.
-
-**Which declaration would have bought an answer that is refused, and what can be asked instead.**
-
-A declared analysis gets second moments of its columns alone, for half of the budget. Whether these
-would answer follows from the noise that they would have, which is exact, and from the records, for
-which the synthetic ones stand: the same estimate is made of their moments, with half as much noise
-again, since the records of another release differ. So what is advised is expected, not promised.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
-from understudy._arrays import Floats
-from understudy.dp.budget import UNITS, Approximate, Budget
-from understudy.dp.confidential import terms_of
-from understudy.errors import BudgetError, InferenceError, MethodError
-from understudy.inference import caveats, formulas, moment_answers, number_line, refusals
+from understudy.errors import InferenceError
+from understudy.inference import caveats, number_line, refusals
 from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.caveats import are_steady
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.counts import estimate_counts, estimate_draws
-from understudy.inference.effect_sizes import odds_ratio, ratio_of_means, standardised_difference
+from understudy.inference.declarations import helped
 from understudy.inference.estimators import Estimator, Question
 from understudy.inference.expected_widths import PLAINLY
-from understudy.inference.linear import absences, affine_weights
-from understudy.inference.measured_moments import matrix_of
-from understudy.inference.moment_answers import MeasuredAnswer, is_numeric
+from understudy.inference.measured_answers import measured_answer
+from understudy.inference.moment_answers import is_numeric
 from understudy.inference.quantiles import count_quantiles
-from understudy.inference.question import (
-    MEASURED_ONLY,
-    MODELS,
-    OF_GROUPS,
-    RATIOS,
-    SHARES,
-    TWO_WAY,
-    Estimand,
-    group_terms,
-    rule_notes,
-)
-from understudy.inference.records import Records
-from understudy.inference.refusals import EPSILONS, Advice, RefusedError, advise, unmeasured
+from understudy.inference.question import MEASURED_ONLY, SHARES, Estimand, rule_notes
+from understudy.inference.refusals import RefusedError, advise, unmeasured
 from understudy.inference.rules import (
     Facts,
     choose,
@@ -66,322 +35,10 @@ from understudy.inference.rules import (
     noisy_reason,
     outweighs,
 )
-from understudy.inference.second_moments import (
-    LostInNoiseError,
-    MomentMatrix,
-    assumed_moments,
-    joined_matrix,
-)
+from understudy.inference.second_moments import LostInNoiseError
 from understudy.inference.set_answers import SetAnswer, set_answer
-from understudy.inference.two_way import (
-    GroupSums,
-    NoisyCells,
-    Shown,
-    Trait,
-    UntoldError,
-    class_weights,
-    counted_sums,
-    independence,
-    moment_cells,
-    moment_sums,
-    noisy_cells,
-    require_few,
-    require_possible,
-)
-from understudy.mechanisms.second_moments import ScoreMoments
 from understudy.release import Release
-from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Schema
-
-MOST_VALUES = 200
-_OF_GROUPS = {
-    "standardised-difference": (standardised_difference, "standardised difference", "less"),
-    "ratio": (ratio_of_means, "ratio of the mean", "over"),
-}
-"""Kind → how it is estimated, what it is called, and what stands between its groups."""
-
-
-def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> MeasuredAnswer | None:
-    """The answer that the measurements of a release give; None where they have none.
-
-    Args:
-        estimand: the question.
-        release: that it is asked of.
-        facts: of both.
-
-    Raises:
-        InferenceError: they have one that is lost in their noise, or the question is none.
-    """
-    if estimand.kind not in (*TWO_WAY, *OF_GROUPS):
-        return moment_answers.moment_answer(estimand, release)
-    schema = release.schema
-    traits = traits_of(estimand, schema)
-    cells = noisy_cells(traits, release, facts) if len(traits) == 2 else None
-    if estimand.kind in TWO_WAY:
-        return None if cells is None else _two_way(estimand, cells, traits, schema)
-    tables = first_parts(release.tables)
-    complete = [Records.complete_of(table, schema, estimand.columns) for table in tables]
-    matrix = matrix_of(release, estimand.columns)
-    return _of_groups(estimand, traits, cells, matrix, complete)
-
-
-def matrix_answer(
-    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
-) -> MeasuredAnswer | None:
-    """The same from second moments alone.
-
-    Args:
-        estimand: the question, of columns that the matrix has.
-        matrix: second moments.
-        schema: of the release.
-        sets: complete records of each synthetic set, with the estimand's columns.
-
-    Raises:
-        InferenceError: the answer is lost in noise, or the question is none.
-    """
-    if estimand.kind not in (*TWO_WAY, *OF_GROUPS):
-        return moment_answers.answer_of(estimand, matrix, schema, sets)
-    traits = traits_of(estimand, schema)
-    cells = moment_cells(traits, matrix, schema) if len(traits) == 2 else None
-    if estimand.kind in TWO_WAY:
-        return None if cells is None else _two_way(estimand, cells, traits, schema)
-    return _of_groups(estimand, traits, cells, matrix, sets)
-
-
-def traits_of(estimand: Estimand, schema: Schema) -> tuple[Trait, ...]:
-    """Both traits of a question; of a number that states do not tell, the group alone.
-
-    Args:
-        estimand: of a kind of `TWO_WAY`, or `OF_GROUPS`; then the group stands last.
-        schema: of the release.
-
-    Raises:
-        UntoldError: states do not tell whether a condition holds.
-        InferenceError: a term is no condition, or both have very many classes.
-    """
-    groups, numbers = group_terms(estimand.kind, estimand.formula)
-    traits = tuple(Trait.of(term, schema) for term in groups)
-    if not numbers:
-        require_few(traits)
-        return traits
-    try:
-        outcome = Trait.of_values(numbers[0], schema)
-    except UntoldError:
-        return traits
-    return (outcome, *traits) if len(outcome.values) <= MOST_VALUES else traits
-
-
-def _two_way(
-    estimand: Estimand, cells: NoisyCells, traits: Sequence[Trait], schema: Schema
-) -> MeasuredAnswer:
-    require_possible(traits, schema)
-    answer = odds_ratio if estimand.kind == "odds-ratio" else independence
-    return MeasuredAnswer(answer(cells, traits), cells.dropped, cells.reason)
-
-
-def _of_groups(
-    estimand: Estimand,
-    traits: Sequence[Trait],
-    cells: NoisyCells | None,
-    matrix: MomentMatrix | None,
-    sets: Sequence[Records],
-) -> MeasuredAnswer | None:
-    """From counts of each value where there are such, else from second moments."""
-    *outcome, group = traits
-    _, (text,) = group_terms(estimand.kind, estimand.formula)
-    estimate, words, between = _OF_GROUPS[estimand.kind]
-    name = f"{words} of {text}, {group.labels[1]} {between} {group.labels[0]}"
-    drawn = [_shown(text, group, records) for records in sets]
-    if cells is not None:
-        values = outcome[0].values
-        sums = counted_sums(cells, values)
-        counted = Shown(
-            group=np.tile([0, 1], len(values)),
-            value=np.repeat(values, 2),
-            weight=np.maximum(cells.counts, 0.0).reshape(-1),
-        )
-        pooled = estimate(sums, drawn, counted, name=name, rule=cells.rule)
-        return MeasuredAnswer(pooled, cells.dropped, cells.reason)
-    found = None if matrix is None else _number_sums(text, group, matrix, sets[0].schema)
-    if matrix is None or found is None:
-        return None
-    pooled = estimate(found, drawn, None, name=name, rule=moment_answers.RULE)
-    return MeasuredAnswer(pooled, float(matrix.n - found.sizes.sum()))
-
-
-def _number_sums(text: str, group: Trait, matrix: MomentMatrix, schema: Schema) -> GroupSums | None:
-    """Sums of an affine function of one column of numbers; None where it is none.
-
-    None too where not all records have a value of more than two columns: of two, squares are known
-    among those that have.
-    """
-    names = formulas.columns_of(formulas.as_formula(text), schema.names)
-    numeric = len(names) == 1 and isinstance(schema.columns[names[0]], NUMERIC)
-    lacking = absences(schema, {*names, *group.columns}, matrix)
-    if not numeric or (lacking and len({*names, *group.columns}) > 2):
-        return None
-    matrix = matrix.among(lacking, schema)
-    groups = class_weights(group, matrix, schema)
-    if groups is None:
-        return None
-    named = formulas.constants(formulas.as_formula(text))
-    weights = affine_weights(
-        lambda frame: formulas.evaluate(text, frame)[:, None], names, schema, matrix, named
-    )
-    if weights is None:
-        return None
-    present, value = matrix.presence(schema, names[0]), weights[0].copy()
-    value[0] = 0
-    value += weights[0, 0] * present  # the constant, for those who have a value
-    return moment_sums(matrix, value, present, groups)
-
-
-def _shown(text: str, group: Trait, records: Records) -> Shown:
-    """Both groups in a synthetic set."""
-    value: Floats = formulas.evaluate(text, records.frame())
-    if not len(value):
-        raise LostInNoiseError("A synthetic set has no record with a value and a group.")
-    return Shown(group.of_records(records), value, np.ones(len(value)))
-
-
-_BY_MOMENTS = (*RATIOS, *MODELS, *MEASURED_ONLY)
-_SHARE = Fraction(1, 2)  # of the rest of the budget buys what is declared
-_MARGIN = 1.5  # times the noise
-_MOST_TRIED, _MOST_INSTEAD = 4, 2
-
-
-def helped(
-    error: RefusedError, release: Release, question: Question, answer: Callable[[Question], object]
-) -> RefusedError:
-    """A refusal that names the declaration, if one would help, and what can be asked instead.
-
-    Args:
-        error: the refusal.
-        release: that refuses.
-        question: that it was asked.
-        answer: asks another one of the same release.
-    """
-    if not isinstance(question.asked, Estimand):
-        return error
-    declared = declaration(release, question.asked)
-    old = error.advice
-    if old is not None and old.kind in ("bounds", "count", "domain"):  # no declaration helps
-        return error
-    if declared is None or (old is not None and _is_easier(old, declared, release)):
-        declared = old
-    instead = _instead(release, question.asked, answer)
-    return RefusedError(error.reason, declared, anyway=error.anyway, instead=instead)
-
-
-def declaration(release: Release, estimand: Estimand) -> Advice | None:
-    """The declaration that is expected to buy an answer, at the least ε; None if none does.
-
-    Args:
-        release: whose δ, schema and records count; ε is its own at least.
-        estimand: the question.
-    """
-    stated = release.manifest.budget
-    if estimand.kind not in _BY_MOMENTS or "epsilon" not in stated:
-        return None
-    own = stated["epsilon"]
-    epsilons = [own, *(epsilon for epsilon in EPSILONS if Fraction(epsilon) > Fraction(own))]
-    try:
-        least = bisect_left(
-            epsilons, True, key=lambda epsilon: _answers(release, estimand, epsilon)
-        )
-    except (InferenceError, MethodError, BudgetError):
-        return None
-    if least == len(epsilons):
-        return None
-    return Advice(
-        "declare",
-        estimand.columns,
-        epsilon=epsilons[least],
-        analysis=f"{estimand.kind} {estimand.formula}",
-        delta=stated.get("delta", "0"),
-    )
-
-
-def _answers(release: Release, estimand: Estimand, epsilon: str) -> bool:
-    """Whether second moments at so much ε answer; they do at more, if they do at some.
-
-    Raises:
-        InferenceError: they would not without noise either.
-    """
-    schema, columns = release.schema, estimand.columns
-    coded = tuple(name for name in columns if schema.columns[name].codes)
-    stated = release.manifest.budget
-    unit: Approximate = "gdp" if stated.get("unit") == UNITS["gdp"] else "zcdp"
-    budget = Budget.of(epsilon, stated.get("delta", "0"), unit)
-    rows = Fraction(release.manifest.rows_share or 0) if schema.rows == "private" else Fraction(0)
-    spend = budget.amount * (1 - rows) * _SHARE
-    asked = ScoreMoments(columns, coded)
-    (charge,) = asked.price(terms_of(schema, budget), spend)
-    stddev = _MARGIN * charge.recorded.stddev
-    table = release.tables[0]
-    known = [Records.complete_of(table, schema, columns)]
-    if any(table[name].n_unique() < 2 for name in columns):
-        raise InferenceError("Records that do not vary say nothing of what moments would.")
-    pure = charge.parameter.pure
-    source = assumed_moments(schema, table, asked, columns, stddev, pure=pure)
-    matrix = joined_matrix([source], schema, columns, (float(table.height), 0.0))
-    try:
-        found = None if matrix is None else matrix_answer(estimand, matrix, schema, known)
-    except LostInNoiseError:
-        return False
-    if found is None:
-        raise InferenceError("Second moments have no answer.")
-    return not np.isnan(found.pooled.estimate).any()  # a group may be lost
-
-
-def _is_easier(old: Advice, declared: Advice, release: Release) -> bool:
-    """Whether what is advised already needs less than the declaration."""
-    if old.kind == "rules":
-        return True
-    own = Fraction(release.manifest.budget["epsilon"])
-    least = Fraction(old.epsilon) if old.epsilon else own
-    return least < Fraction(declared.epsilon)
-
-
-def _instead(
-    release: Release, estimand: Estimand, answer: Callable[[Question], object]
-) -> tuple[str, ...]:
-    """Nearby questions with fewer columns that the release answers."""
-    found: list[str] = []
-    for tried, (kind, formula) in enumerate(_nearby(estimand)):
-        if tried == _MOST_TRIED or len(found) == _MOST_INSTEAD:
-            break
-        try:
-            asked = Question.of(kind, formula, release.schema, probability=estimand.probability)
-            answer(asked)
-        except InferenceError:
-            continue
-        found.append(f"{kind} {formula}")
-    return tuple(found)
-
-
-def _nearby(estimand: Estimand) -> Iterator[tuple[str, str]]:
-    """The same question of fewer columns, the most alike first."""
-    if estimand.kind in MODELS:
-        outcome, _, right = estimand.formula.partition("~")
-        terms = formulas.split_terms(right)
-        if len(terms) > 1:
-            for left_out in reversed(range(len(terms))):
-                kept = [term for k, term in enumerate(terms) if k != left_out]
-                yield estimand.kind, f"{outcome.strip()} ~ {' + '.join(kept)}"
-    elif estimand.kind != "correlation" and estimand.groups:
-        left = estimand.formula.partition("~")[0].strip()
-        for group in estimand.groups if len(estimand.groups) > 1 else ():
-            yield estimand.kind, f"{left} ~ {_written(group)}"
-        yield estimand.kind, left
-    elif len(estimand.levels) > 1:
-        for name in estimand.levels:
-            yield "proportion", _written(name)
-
-
-def _written(name: str) -> str:
-    """A column's name as formulas need it."""
-    return name if name.isidentifier() else f"`{name}`"
 
 
 def analyze_release(

@@ -30,6 +30,7 @@ import numpy as np
 from understudy._arrays import Floats, Integers
 from understudy.features.grids import Numeric, coarse_states, is_finer
 from understudy.features.scores import UNIT
+from understudy.inference.line_tables import line_schema, line_table
 from understudy.inference.noisy_tables import (
     Sources,
     Table,
@@ -38,7 +39,6 @@ from understudy.inference.noisy_tables import (
     marginal,
     pooled_table,
 )
-from understudy.inference.number_line import line_schema, line_table
 from understudy.inference.second_moments import (
     MomentMatrix,
     MomentSource,

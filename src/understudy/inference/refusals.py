@@ -7,7 +7,7 @@ advised.
 
 * **The same release, asked by its rules.** Means, shares, tables, totals and quantiles that a full
   noisy table covers are answered from it, whatever a bootstrap cannot do.
-* **A release that declares the question** (`understudy.inference.analyze`), and so buys
+* **A release that declares the question** (`understudy.inference.declarations`), and so buys
   the second moments that answer it: at the least ε, and the δ of the release that refuses, at which
   its noise leaves an answer for records like the synthetic ones.
 * **A release of these columns alone**, by `laplace` in its dense form. Its one table is over just
@@ -105,9 +105,9 @@ from understudy.inference.bin_bias import end_scores
 from understudy.inference.combining import Pooled
 from understudy.inference.contributions import cell_scores
 from understudy.inference.estimators import Question
+from understudy.inference.line_tables import line_schema
 from understudy.inference.moment_answers import RULE
 from understudy.inference.noisy_tables import MOST_CELLS, covering, line_of
-from understudy.inference.number_line import line_schema
 from understudy.inference.quantiles import Curve, Quantiles
 from understudy.inference.question import (
     BOUNDED,

@@ -304,7 +304,7 @@ def declared(
         MethodError: columns of too many states.
     """
     from understudy.inference.question import MODELS
-    from understudy.workflow.plan import require_moments
+    from understudy.workflow.expected_answers import require_moments
 
     schema = given_schema(schema)
     schema.require_reviewed()

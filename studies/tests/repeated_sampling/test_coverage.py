@@ -12,7 +12,7 @@ from scipy import stats
 import understudy as us
 from understudy import cli
 from understudy.errors import MethodError
-from understudy.inference import analyze
+from understudy.inference import declarations
 from understudy.methods.registry import METHODS
 from understudy.workflow import plan as plan_module
 from understudy_studies.repeated_sampling import coverage
@@ -190,7 +190,7 @@ def test_poor_coverage_is_said():
 def little_advice(monkeypatch):
     """What to declare instead is looked for at the first refusal of each method alone: it takes a
     third of the time of all repetitions, and the study keeps nothing of it."""
-    seen, look = set(), analyze.declaration
+    seen, look = set(), declarations.declaration
 
     def first(release, estimand):
         method = release.manifest.method
@@ -199,7 +199,7 @@ def little_advice(monkeypatch):
         seen.add(method)
         return look(release, estimand)
 
-    monkeypatch.setattr(analyze, "declaration", first)
+    monkeypatch.setattr(declarations, "declaration", first)
 
 
 def test_the_study_runs_over_all_methods_from_the_command_line(

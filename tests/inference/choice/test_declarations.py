@@ -11,7 +11,7 @@ import pytest
 
 import understudy as us
 from made_matrices import SCHEMA, people
-from understudy.inference.analyze import declaration
+from understudy.inference.declarations import declaration
 from understudy.inference.question import parse
 from understudy.inference.refusals import RefusedError
 from understudy.inference.second_moments import lost

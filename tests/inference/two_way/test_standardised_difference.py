@@ -11,7 +11,7 @@ from made_matrices import SCHEMA, apart, complete_records, exact_moments, matrix
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference import question
-from understudy.inference.analyze import matrix_answer
+from understudy.inference.measured_answers import matrix_answer
 from understudy.inference.records import Records
 from understudy.schema import Schema
 

@@ -1,0 +1,325 @@
+"""How exact the answers to declared analyses will be, before anything is spent.
+
+Both parts of an error follow from the second moments of the population, which nobody knows before:
+so they are computed for stated records, those of an earlier release or records drawn evenly over
+the schema, for a stated number of records. The noise is that of the plan. No data are read.
+
+Numbers are seldom spread evenly between their bounds, and what rests on them is then less exact, or
+lost in the noise. So the same is computed for other numbers too (`expected_ranges`). Where a schema
+says what is typical, 90 in 100 numbers lie there. Where it does not, numbers are taken to be even,
+and to lie in the lowest tenth of their range: all of them, the outcome alone, and all but it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtr
+
+from understudy.errors import InferenceError
+from understudy.inference.declared import DeclaredAnalysis, Expected, columns_of
+from understudy.inference.linear import Inverted
+from understudy.inference.measured_answers import matrix_answer
+from understudy.inference.moment_answers import MeasuredAnswer
+from understudy.inference.records import Records
+from understudy.inference.second_moments import (
+    FIRM,
+    LostInNoiseError,
+    MomentMatrix,
+    MomentSource,
+    assumed_moments,
+    joined_matrix,
+)
+from understudy.mechanisms.second_moments import ScoreMoments
+from understudy.release.decoding import decode
+from understudy.schema import Continuous, Integer, Schema
+
+_MOST_ROWS = 200_000
+_FEW_ROWS = 1_000
+_ROWS_PER_STATE = 50  # so that each state is drawn
+_REACH = 1.96
+_UNKNOWN = 10  # part of the range in which skewed numbers lie where none is typical
+_TAIL = 0.05
+
+
+def expected_answers(
+    analyses: Sequence[DeclaredAnalysis],
+    schema: Schema,
+    steps: Sequence[tuple[ScoreMoments, float]],
+    *,
+    pure: bool,
+    n_rows: int,
+    like: pl.DataFrame | None,
+    rows_stddev: float,
+) -> tuple[Expected, ...]:
+    """Expected half-widths of each estimate of some analyses.
+
+    Args:
+        analyses: declared ones.
+        schema: public.
+        steps: what buys second moments, with the standard deviation of the noise in each number.
+        pure: whether the budget has no δ.
+        n_rows: how many records to assume, at most 200,000.
+        like: records to assume; drawn evenly over the schema if None.
+        rows_stddev: of the noise in the number of records, where it is not among the sums.
+        skewed: whether numbers of records that are drawn are skewed, and not even.
+    """
+    rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
+    sources = _sources(analyses, schema, steps, rows, pure=pure)
+    lines: list[Expected] = []
+    for analysis in analyses:
+        matrix = _matrix_for(analysis, sources, schema, (float(rows.height), rows_stddev))
+        lines += _expected(analysis, matrix, schema, rows)
+    return tuple(lines)
+
+
+def require_moments(
+    analyses: Sequence[DeclaredAnalysis],
+    schema: Schema,
+    steps: Sequence[ScoreMoments],
+    *,
+    pure: bool,
+) -> None:
+    """Refuse analyses that second moments do not answer, whatever the rows are.
+
+    Each is asked of the exact moments of records drawn evenly over the schema.
+
+    Args:
+        analyses: declared ones.
+        schema: public.
+        steps: what buys second moments.
+        pure: whether the budget has no δ.
+
+    Raises:
+        InferenceError: a term that no second moments have, or that cannot be computed.
+    """
+    most = max(schema.sizes)
+    rows = _rows(schema, min(max(_FEW_ROWS, _ROWS_PER_STATE * most), _MOST_ROWS), None)
+    sources = _sources(analyses, schema, [(asked, 0.0) for asked in steps], rows, pure=pure)
+    for analysis in analyses:
+        matrix = _matrix_for(analysis, sources, schema, (float(rows.height), 0.0))
+        try:
+            answer = _answer(analysis, matrix, schema, rows)
+        except LostInNoiseError:  # of these records; others may have the answer
+            continue
+        if answer is None:
+            raise InferenceError(
+                f"Second moments of its columns do not answer {analysis}: terms must be columns, "
+                "levels and conditions on levels, added up, such as 'income ~ age + C(region)', "
+                "and the outcome of a logit must be 0 or 1."
+            )
+
+
+def _sources(
+    analyses: Sequence[DeclaredAnalysis],
+    schema: Schema,
+    steps: Sequence[tuple[ScoreMoments, float]],
+    rows: pl.DataFrame,
+    *,
+    pure: bool,
+) -> list[MomentSource]:
+    """What would be measured of the columns of some analyses."""
+    used = columns_of(analyses, schema)
+    return [
+        assumed_moments(schema, rows, asked, used, stddev, pure=pure)
+        for asked, stddev in steps
+        if set(asked.columns) & set(used)
+    ]
+
+
+def _matrix_for(
+    analysis: DeclaredAnalysis,
+    sources: Sequence[MomentSource],
+    schema: Schema,
+    n: tuple[float, float],
+) -> MomentMatrix:
+    """The moments that are measured for an analysis, all together."""
+    matrix = joined_matrix(sources, schema, columns_of([analysis], schema), n)
+    assert matrix is not None  # those of its own columns are among them
+    return matrix
+
+
+def _answer(
+    analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
+) -> MeasuredAnswer | None:
+    estimand = analysis.estimand(schema)
+    records = Records.complete_of(rows, schema, estimand.columns)
+    return matrix_answer(estimand, matrix, schema, [records])
+
+
+@dataclass(frozen=True)
+class ExpectedRange:
+    """What is expected of one estimate whatever the spread of numbers that nobody declared.
+
+    Attributes:
+        analysis: that it belongs to.
+        name: of the estimate.
+        least: the least half-width of a 95 % interval; NaN where none is expected.
+        largest: the largest; infinite where there may be none, or one without an end.
+        refusal: the largest chance that noise hides what the analysis rests on.
+    """
+
+    analysis: str
+    name: str
+    least: float
+    largest: float
+    refusal: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; None for what is not expected."""
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in vars(self).items()
+        }
+
+
+def expected_ranges(
+    analyses: Sequence[DeclaredAnalysis],
+    schema: Schema,
+    steps: Sequence[tuple[ScoreMoments, float]],
+    *,
+    pure: bool,
+    n_rows: int,
+    rows_stddev: float,
+) -> tuple[ExpectedRange, ...]:
+    """Half-widths and chances of refusal over several ways in which numbers may be spread.
+
+    What has to stand out from its noise, a group or the spread of a predictor, is judged by the
+    synthetic records. These follow measurements with about as much noise, so it is taken to vary
+    by one standard deviation.
+
+    Args:
+        analyses: as for `expected_answers`, and so are the others.
+        schema: public.
+        steps: what buys second moments, with the standard deviation of the noise in each number.
+        pure: whether the budget has no δ.
+        n_rows: how many records to assume.
+        rows_stddev: of the noise in the number of records.
+    """
+    even = _rows(schema, min(n_rows, _MOST_ROWS), None)
+    about = float(even.height), rows_stddev
+    found: list[ExpectedRange] = []
+    for analysis in analyses:
+        each, chance, lost = dict[str, list[float]](), 0.0, False
+        for skewed in _ways(analysis, schema):
+            rows = with_skewed_numbers(even, schema, skewed)
+            sources = _sources([analysis], schema, steps, rows, pure=pure)
+            matrix = _matrix_for(analysis, sources, schema, about)
+            widths, refusal = _half_widths(analysis, matrix, schema, rows)
+            chance, lost = max(chance, refusal), lost or not widths
+            for name, width in widths.items():
+                each.setdefault(name, []).append(width)
+        for name, known in (each or {"": [math.nan]}).items():
+            largest = math.inf if lost and name else max(known)
+            found.append(ExpectedRange(str(analysis), name, min(known), largest, chance))
+    return tuple(found)
+
+
+def _ways(analysis: DeclaredAnalysis, schema: Schema) -> list[frozenset[str]]:
+    """Sets of columns that are taken to be skewed, of those of which nothing is typical."""
+    columns = {name: schema.columns[name] for name in columns_of([analysis], schema)}
+    unknown = frozenset(
+        name
+        for name, column in columns.items()
+        if isinstance(column, Integer | Continuous) and column.typical is None
+    )
+    outcome = analysis.formula.partition("~")[0].strip().strip("`")
+    ways = (frozenset[str](), unknown, unknown & {outcome}, unknown - {outcome})
+    return list(dict.fromkeys(ways))
+
+
+def _half_widths(
+    analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
+) -> tuple[dict[str, float], float]:
+    """Half-widths of estimates of such records, and how likely noise hides what they rest on."""
+    try:
+        found = _answer(analysis, matrix, schema, rows)
+    except LostInNoiseError as error:
+        return {}, float(ndtr(error.short))
+    except InferenceError:
+        return {}, 1.0
+    if found is None:
+        return {}, 0.0
+    pooled, refusal = found.pooled, 0.0
+    lower, upper = pooled.interval(0.95)
+    if isinstance(pooled, Inverted):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            firm = np.abs(pooled.denominator) / np.sqrt(pooled.squared)
+        refusal = float(ndtr(FIRM - np.nanmin(firm)))
+    each = zip(pooled.names, ((upper - lower) / 2).tolist(), strict=True)
+    return {name: width for name, width in each if not math.isnan(width)}, refusal
+
+
+def with_skewed_numbers(
+    rows: pl.DataFrame, schema: Schema, skewed: Collection[str]
+) -> pl.DataFrame:
+    """Records with numbers as they are typical, or skewed; dates and codes stay as they are.
+
+    Of 100 numbers 90 lie evenly within what is typical, 5 below it and 5 above it, with
+    exponential tails of a sixth and a third of its length, cut at the bounds. Their spread is .37
+    of that length; that of a normal number is .30, of a log-normal one up to .5.
+
+    Args:
+        rows: drawn over the schema.
+        schema: public.
+        skewed: columns whose numbers lie in the lowest tenth of their range; others of which the
+            schema does not say what is typical stay even.
+    """
+    rng = np.random.default_rng(1)
+    changed = {}
+    for name, column in schema.columns.items():
+        if not isinstance(column, Integer | Continuous):
+            continue
+        if column.typical is None and name not in skewed:
+            continue
+        low, high = column.bounds
+        first, last = column.typical or (low, low + (high - low) / _UNKNOWN)
+        part, place = rng.random((2, rows.height))
+        values = first + (last - first) * place
+        beyond = (last - first) / 3 * rng.exponential(size=rows.height)
+        values = np.where(part < _TAIL, first - beyond / 2, values)
+        values = np.where(part > 1 - _TAIL, last + beyond, values)
+        if isinstance(column, Integer):
+            values = values.round()
+        elif column.decimals is not None:
+            values = values.round(column.decimals)
+        own = rows[name]
+        has_number = pl.Series(Records.of(rows, schema, (name,)).complete())
+        drawn = pl.Series(name, np.clip(values, low, high)).cast(own.dtype)
+        changed[name] = drawn.zip_with(has_number, own)
+    return rows.with_columns(**changed)
+
+
+def _expected(
+    analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
+) -> list[Expected]:
+    try:
+        answer = _answer(analysis, matrix, schema, rows)
+    except InferenceError as error:
+        return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
+    if answer is None:
+        why = "second moments do not have it; it is answered by what the synthesis measures, if so"
+        return [Expected(str(analysis), "", np.nan, np.nan, why)]
+    pooled = answer.pooled
+    variance = np.diag(pooled.covariance)
+    noise = np.sqrt(variance * pooled.synthesis_share)
+    sampling = np.sqrt(variance * (1 - pooled.synthesis_share))
+    names = zip(pooled.names, noise, sampling, strict=True)
+    return [
+        Expected(str(analysis), name, float(_REACH * own), float(_REACH * other))
+        for name, own, other in names
+        if np.isfinite(own) or np.isfinite(other)  # a test has no width
+    ]
+
+
+def _rows(schema: Schema, n: int, like: pl.DataFrame | None) -> pl.DataFrame:
+    """Records drawn evenly over what the schema allows, or from others; always the same."""
+    rng = np.random.default_rng(0)
+    if like is not None:
+        return like[list(schema.names)][rng.integers(0, like.height, n)]
+    return decode(schema.domain.draw(n, rng.random), schema, rng)
