@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 import polars as pl
 from numpy.typing import NDArray
 
@@ -22,6 +22,9 @@ from understudy._arrays import Floats, Integers
 from understudy.release.decoding import places_of
 from understudy.schema import NUMERIC, Boolean, Column, Continuous, Ordinal, Schema
 from understudy.schema.base import Code, is_number, number_of, text_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ABSENT = -1
 MOST_POINTS = 2**20
@@ -87,6 +90,8 @@ class Records:
         since 1970-01-01; booleans are booleans; other columns are categories with the levels of
         the schema, whether those are texts or numbers.
         """
+        import pandas as pd
+
         return pd.DataFrame({name: self._values(name) for name in self.states})
 
     def within(self, schema: Schema) -> Records:
@@ -110,6 +115,8 @@ class Records:
         levels = level_values(column)
         if not is_grouping(column):
             return np.array(levels, dtype=np.float64)[states]
+        import pandas as pd
+
         return pd.Categorical.from_codes(
             states, categories=list(levels), ordered=isinstance(column, Ordinal)
         )

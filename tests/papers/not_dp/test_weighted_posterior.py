@@ -232,4 +232,4 @@ def test_what_cannot_be_is_refused():
 def test_a_fit_shows_nothing_of_itself():
     shown = repr(fit(TABLE, people(5)))
     assert "array" not in shown
-    assert "weights" not in shown
+    assert "weights" not in shown.removeprefix("<understudy.papers.record_weights.")
