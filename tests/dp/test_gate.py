@@ -11,6 +11,7 @@ from scipy import stats
 from understudy.data import Table
 from understudy.data.base import NO_PREMISES
 from understudy.dp.budget import Budget
+from understudy.dp.closed_list import load_mechanisms
 from understudy.dp.gate import Gate
 from understudy.dp.mechanism import answer
 from understudy.dp.randomness import SecureRandomness, SeededRandomness
@@ -24,7 +25,7 @@ from understudy.mechanisms.urn import Urn
 from understudy.papers.empirical_distribution import CumulativeDistributions
 from understudy.papers.exact import ExactTables
 from understudy.schema import Schema
-from understudy.workflow.gates import NAMED, open_gate
+from understudy.workflow.gates import open_gate
 
 SCHEMA = Schema.loads("""
 row_limit = 50
@@ -356,7 +357,7 @@ def test_a_gate_with_another_mechanism_stamps_its_release_as_not_private():
     source = SecureRandomness()
     ours, theirs = (
         Gate(TABLES["private"], Budget.of(1), source, mechanisms=mechanisms)
-        for mechanisms in (NAMED, (*NAMED, Leaking))
+        for mechanisms in (None, (*load_mechanisms(), Leaking))
     )
     assert ours.guarantee().kind == "pure"
     assert theirs.guarantee().kind == "none"

@@ -216,7 +216,7 @@ def test_a_reader_that_has_gone_is_no_error():
 def test_a_closed_stream_takes_no_number_of_a_file(tmp_path, capfd):
     """Else what is printed would be written into whatever file is opened next."""
     code = (
-        "import os; os.close(1); from understudy.cli import streams; streams.tolerate()\n"
+        "import os; os.close(1); from understudy.cli import console; console.tolerate()\n"
         "raise SystemExit(os.open('new', os.O_CREAT | os.O_WRONLY) == 1)"
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=False)

@@ -63,6 +63,7 @@ def test_a_declared_model_is_refused_before_anything_is_paid(without, small, mon
     def pays(*_, **__):
         raise AssertionError("it paid")
 
+    us.synthesize(small.rows, small.schema, epsilon=1)  # rehearsed once: what follows asks the rows
     monkeypatch.setattr(Ledger, "_append", pays)
     without("statsmodels")
     with refused("models"):

@@ -127,7 +127,7 @@ def estimate_sets(
 
     Args:
         estimand: any kind but a total, which sets do not have, or a quantile, of which
-            `understudy.inference.quantile_answers` knows.
+            `understudy.inference.quantiles` knows.
         tables: the synthetic sets.
         schema: their schema.
         known: how exactly their numbers are known, if that is to be counted.

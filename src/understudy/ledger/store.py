@@ -31,11 +31,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
-from sqlalchemy.pool import NullPool
-
 from understudy._validation import require_extra
 from understudy.errors import LedgerError, line, suggestion
 from understudy.ledger.account import (
@@ -71,14 +66,19 @@ try:
     from sqlalchemy import (
         Column,
         Connection,
+        Engine,
         Integer,
         MetaData,
         Select,
         Table,
         Text,
+        create_engine,
         insert,
         select,
     )
+    from sqlalchemy.engine import URL, make_url
+    from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+    from sqlalchemy.pool import NullPool
 except ImportError:
     require_extra("ledger", "A population ledger")
     raise

@@ -171,7 +171,7 @@ def pmse(sse: _Number, n_original: int, n_synthetic: int) -> _Number:
         Maximal Distributional Similarity", section 3.
 
     Example:
-        >>> from understudy.papers import Stumps
+        >>> from understudy.papers.trees_exact import Stumps
         >>> sse = Stumps().smallest_sse([[0], [0], [1]], [[0], [1], [1]])
         >>> round(sse, 6), round(pmse(sse, 3, 3), 6)
         (1.333333, 0.027778)

@@ -6,9 +6,10 @@ For the same reason it brings nothing new. However many records are drawn, they 
 measurements know; a mean over a million of them has the error of those.
 
 Records are drawn in batches. Of each batch those are kept that fit the condition, which is drawing
-from the model given the condition; where a model can be given states (`understudy.models.given`)
-most of them fit. A batch has at least `LEAST` records, since numbers are spread over bins and runs
-for all records of a table together, and a handful would not do.
+from the model given the condition; where a model can be given states
+(`understudy.graphical.conditioning`) most of them fit. A batch has at least `LEAST` records, since
+numbers are spread over bins and runs for all records of a table together, and a handful would not
+do.
 
 **A condition on records that are drawn from a released model: read, and told of each record.**
 
