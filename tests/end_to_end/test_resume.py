@@ -360,7 +360,7 @@ class Rounds(Method):
 
 @pytest.fixture
 def rounds(monkeypatch):
-    monkeypatch.setitem(TABLE, "rounds", Rounds)
+    monkeypatch.setitem(TABLE._places, "rounds", (Rounds.__module__, Rounds.__name__))
 
 
 def in_rounds(folder=None, told=None, **options):

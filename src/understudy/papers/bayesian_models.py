@@ -24,10 +24,10 @@ Example:
     The posterior mean of 30 successes in 100 rows is (30 + 1/3) / (100 + 2/3) = .30132:
 
     >>> rng = np.random.default_rng(1)
-    >>> p = posterior(np.full(100_000, 30.0), 100, rng)
+    >>> p = binomial_posterior(np.full(100_000, 30.0), 100, rng)
     >>> abs(float(p.mean()) - 0.30132) < 0.001
     True
-    >>> predict(p[:3], 100, rng).shape
+    >>> predict_binomial(p[:3], 100, rng).shape
     (3,)
 
 **Cells of a table: a Dirichlet posterior of their shares, given counts.**
@@ -40,10 +40,10 @@ Example:
     Counts (3, −1, 0) have posterior mean (3⅓, ⅓, ⅓) / 4:
 
     >>> rng = np.random.default_rng(1)
-    >>> shares = posterior(np.tile([3.0, -1.0, 0.0], (100_000, 1)), rng)
+    >>> shares = dirichlet_posterior(np.tile([3.0, -1.0, 0.0], (100_000, 1)), rng)
     >>> shares.mean(axis=0).round(2).tolist()
     [0.83, 0.08, 0.08]
-    >>> predict(shares[0], 10, rng).sum()
+    >>> predict_multinomial(shares[0], 10, rng).sum()
     np.int64(10)
 
 **Cells with a normal distribution in each, of one covariance: the general location model.**
@@ -96,10 +96,11 @@ Example:
     >>> most_variance(4, (0.0, 5.0))
     8.333333333333334
     >>> rng = np.random.default_rng(1)
-    >>> theta = posterior(np.full(200_000, 2.5), 5 / 3, 4, rng, bounds=(0.0, 5.0))
+    >>> theta = normal_posterior(np.full(200_000, 2.5), 5 / 3, 4, rng, bounds=(0.0, 5.0))
     >>> abs(float(theta.mean.mean()) - 2.5) < 0.02
     True
-    >>> predict(Parameters(np.zeros(3), np.ones(3)), 10, rng, bounds=(-1.0, 1.0)).shape
+    >>> drawn = NormalParameters(np.zeros(3), np.ones(3))
+    >>> predict_normal(drawn, 10, rng, bounds=(-1.0, 1.0)).shape
     (3, 10)
 """
 
@@ -551,7 +552,7 @@ class Mixture:
         Two cells with one number in [0, 10], whose means are 2 and 8:
 
         >>> model = Mixture(np.array([[0.0, 10.0]]), np.full((2, 1), True), np.full(2, True))
-        >>> found = Statistics(
+        >>> found = LocationStatistics(
         ...     np.array([500.0, 1500.0]), np.array([[-1500.0], [4500.0]]), np.array([[2000.0]])
         ... )
         >>> theta = model.posterior(found, np.random.default_rng(1))

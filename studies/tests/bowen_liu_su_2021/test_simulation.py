@@ -219,13 +219,13 @@ def test_noise_is_of_the_stated_scale(method):
 
 def test_all_ways_have_the_same_records_and_noise_of_their_own(monkeypatch):
     seen = {}
-    genuine = steps.pipeline.synthesize
+    genuine = steps.us.synthesize
 
     def synthesize(rows, schema, **arguments):
         seen[arguments["insecure_noise_seed"]] = rows
         return genuine(rows, schema, **arguments)
 
-    monkeypatch.setattr(steps.pipeline, "synthesize", synthesize)
+    monkeypatch.setattr(steps.us, "synthesize", synthesize)
     monkeypatch.setattr(steps, "EPSILONS", (2.0,))
     monkeypatch.setattr(steps, "JUDGED", SMALL.levels)
     steps.run(SMALL, 1, 7)

@@ -216,7 +216,8 @@ def test_a_folder_that_cannot_be_made_is_refused(tiny, tmp_path):
 def test_chunks_depend_on_the_code_that_rows_go_through():
     house = Path(understudy.__file__).parent
     known = {file for _, file in chunk_files.source_files()}
-    for part in ("engine", "privacy", "models", "methods", "release", "inference", "pipeline"):
+    for part in ("data", "dp", "mechanisms", "models", "methods", "papers", "release", "inference"):
+        assert (house / part).is_dir()
         assert set((house / part).rglob("*.py")) <= known
     assert {file.name for file in known} >= {"cart_path.py", "pairwise_logistic.py"}
     assert all((house / name).exists() for name in chunk_files._SHOWING)

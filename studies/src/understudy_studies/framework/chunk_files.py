@@ -28,7 +28,7 @@ import understudy
 from understudy_studies.framework.study import Row, ScenarioT, Study
 
 SOFTWARE = version("understudy")
-_SHOWING = {"cli", "demo", "report", "risk_utility"}
+_SHOWING = {"cli", "demo", "report"}
 """What of Understudy only shows: no row of a chunk goes through it."""
 
 

@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-import understudy as us
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Records
 from understudy.mechanisms.tables import RowCount
@@ -18,6 +17,7 @@ from understudy.papers.imputation_draws import imputed_records
 from understudy.papers.perturbed_gibbs import block_records, diverse_records, gibbs_records
 from understudy.schema import GibbsSweep
 from understudy.workflow import request as request_module
+from understudy.workflow.analyze import replica_gate
 from understudy.workflow.request import request_of
 from understudy.workflow.synthesize import draw_sets
 from understudy_studies.framework.random_streams import Streams
@@ -128,7 +128,7 @@ def _released(table: patient_case.Case, line: Line, epsilon: float, streams: Str
         rows_share=request_module.DEFAULT_ROWS_SHARE,
     )
     seed = int(streams.generator("noise").integers(2**63))
-    gate = us.replica_gate(frame(table.name), table.schema, request.budget, seed)
+    gate = replica_gate(frame(table.name), table.schema, request.budget, seed)
     gate.ask(RowCount(), spend=request.rows_spend)
     prepared = request.method.setup(gate, request.setup_spend, fits=request.fits)
     (drawn,) = draw_sets(request, prepared, gate, N_RECORDS, streams.generator("records"))

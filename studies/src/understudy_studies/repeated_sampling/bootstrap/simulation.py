@@ -17,7 +17,7 @@ from understudy.inference.bootstrap import INTERVALS, analysis_of, doubts, outco
 from understudy.inference.estimators import Question
 from understudy.methods.base import CostClass
 from understudy.release import Release
-from understudy.workflow.analyze import World, replicates
+from understudy.workflow.analyze import World, replica_gate, replicates
 from understudy_studies.framework.interval_tally import Estimand
 from understudy_studies.framework.study import Row
 from understudy_studies.repeated_sampling.bootstrap import population
@@ -101,7 +101,7 @@ def _bootstrap(scenario: Scenario, release: Release, seed: int) -> list[Row]:
     """All kinds of intervals from the same replicates."""
     asked = {e.name: _question(e) for e in population.estimands()}
     open_ones = {name: one for name, one in asked.items() if not doubts(release, one)}
-    world = World.of(release, list(open_ones.values()), us.replica_gate, seed=seed)
+    world = World.of(release, list(open_ones.values()), replica_gate, seed=seed)
     answers = replicates(world, scenario.refits if open_ones else 0)
     rows = []
     for estimand in population.estimands():
