@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy.data import Table
 from understudy.demo import demo_data, demo_schema
 from understudy.dp.confidential import Internal
 from understudy.errors import DataError, MethodError, ReleaseError
@@ -68,7 +69,7 @@ def test_a_fresh_sample_is_at_its_null(release_of):
     """Two random halves. One seed; 5 sd (6e-7 normal), permutation nulls the same."""
     data = demo_data().sample(frac=1, random_state=3)
     half = len(data) // 2
-    other = us.engine.Table(data.iloc[half:], demo_schema()).coded().expose()
+    other = Table(data.iloc[half:], demo_schema()).coded().expose()
     release = release_of(data.iloc[:half], demo_schema(), lambda _rows, _rng: other)
     scores = {s.name: s for s in us.evaluate(data.iloc[:half], release).value.scores}
     for model in MODELS:
