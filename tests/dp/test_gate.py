@@ -11,12 +11,13 @@ from scipy import stats
 from understudy.data import Table
 from understudy.data.base import NO_PREMISES
 from understudy.dp.budget import Budget
-from understudy.dp.closed_list import load_mechanisms
+from understudy.dp.closed_list import is_listed, load_mechanisms
 from understudy.dp.gate import Gate
 from understudy.dp.mechanism import answer
 from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError, NotPrivateError
 from understudy.graphical.junction_tree import TreeLimit
+from understudy.mechanisms import tables
 from understudy.mechanisms.selection import Candidate, CandidateColumns
 from understudy.mechanisms.selection_scores import CellCount, DistanceFromModel
 from understudy.mechanisms.sparse_tables import LazyTable, ThresholdTable
@@ -366,3 +367,38 @@ def test_a_gate_with_another_mechanism_stamps_its_release_as_not_private():
     with pytest.raises(MethodError, match="Leaking"):
         ours.ask(Leaking(), spend=Fraction(1, 2))
     assert ours.ledger == ()
+
+
+def named_like_ours():
+    """The same class under the names of a listed one."""
+    kind = dataclass(frozen=True)(type("RowCount", (Leaking,), {}))
+    kind.__module__, kind.__qualname__ = RowCount.__module__, RowCount.__qualname__
+    return kind
+
+
+@pytest.mark.parametrize("put_there", [False, True])
+def test_a_class_under_a_listed_name_is_refused(put_there, monkeypatch):
+    """Claim: the gate compares classes, not names; nor does it take what was put there later."""
+    assert is_listed(RowCount)
+    kind = named_like_ours()
+    if put_there:
+        monkeypatch.setattr(tables, "RowCount", kind)
+    gate = Gate(TABLES["private"], Budget.of(1), SecureRandomness())
+    with pytest.raises(MethodError, match="takes no RowCount"):
+        gate.ask(kind(), spend=Fraction(1, 2))
+    assert gate.ledger == ()
+    assert is_listed(RowCount)
+
+
+def test_whether_a_class_is_listed_is_not_asked_of_the_class():
+    read = []
+
+    class Telling(type):
+        def __getattribute__(cls, name):
+            read.append(name)
+            return super().__getattribute__(name)
+
+    kind = Telling("RowCount", (), {"__module__": RowCount.__module__})
+    read.clear()
+    assert not is_listed(kind)
+    assert read == []

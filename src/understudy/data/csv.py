@@ -29,7 +29,7 @@ goes on with the next.
 alone, and what it becomes on its own bytes and on the public form. With `multiline`, a record can
 hide at most the `RECORD_LINES` − 1 lines that follow it.
 
-**Compiled: where the cells of each record stand in a text (see `text_records`).**
+**Compiled: where the cells of each record stand in a text.**
 """
 
 from __future__ import annotations

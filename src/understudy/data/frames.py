@@ -479,7 +479,7 @@ def _moment_text(column: pl.Expr, dtype: pl.Datetime) -> pl.Expr:
 
 
 def _span_of_type(column: pl.Expr, dtype: pl.Duration) -> pl.Expr:
-    """A duration as its seconds, to the microsecond, as `python_objects` writes one."""
+    """A duration as its seconds, to the microsecond."""
     per_second = PER_SECOND[dtype.time_unit]
     micros = column.to_physical()
     if per_second > 10**6:

@@ -213,7 +213,6 @@ def _joint(dtypes: Sequence[pl.DataType]) -> pl.DataType:
 
 ENDINGS: Final = (".feather", ".arrow", ".ipc")
 _FILE_MARK = b"ARROW1"
-_ARROW_ROWS = 250_000
 
 
 @dataclass(frozen=True)
@@ -248,8 +247,8 @@ class ArrowFile:
     def _batches(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
         for whole in _record_batches(_reader(self.path)):
             whole.validate()
-            for at in range(0, len(whole), _ARROW_ROWS):
-                part = whole.slice(at, _ARROW_ROWS)
+            for at in range(0, len(whole), _ROWS_AT_ONCE):
+                part = whole.slice(at, _ROWS_AT_ONCE)
                 cells = {name: arrow_column(pa.chunked_array([part[name]])) for name in names}
                 yield pl.DataFrame(cells, height=len(part))
 

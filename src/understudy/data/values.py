@@ -73,7 +73,7 @@ def places_of_texts(text: pl.Series, column: Column) -> Floats:
         column: of which the days are asked for where it is no `Calendar`.
     """
     place = _seconds(column).floordiv(_unit(column)).cast(pl.Float64).fill_null(np.nan)
-    return _own_calendar(text.to_frame("text").select(place.alias("place")).to_series())
+    return _writable(text.to_frame("text").select(place.alias("place")).to_series())
 
 
 def _seconds(column: Column) -> pl.Expr:
@@ -105,10 +105,10 @@ def places_of_moments(values: pl.Series, column: Column) -> Floats:
     place = seconds.floordiv(_unit(column)).cast(pl.Float64)
     beyond = pl.when(pl.col("moment").is_not_null()).then(pl.lit(np.inf))
     found = pl.coalesce(place, beyond, pl.lit(np.nan))
-    return _own_calendar(values.to_frame("moment").select(found.alias("place")).to_series())
+    return _writable(values.to_frame("moment").select(found.alias("place")).to_series())
 
 
-def _own_calendar(numbers: pl.Series) -> Floats:
+def _writable(numbers: pl.Series) -> Floats:
     """Numbers without a null, as an array that may be written to."""
     return numbers.to_numpy().astype(np.float64)
 
@@ -327,7 +327,7 @@ def numbers_of(text: pl.Series) -> NDArray[np.float64]:
         _NUMBER.fill_null(np.nan).alias("number"),
         (_NUMBER.is_null() & _WORD.is_not_null()).alias("rest"),
     )
-    numbers = _own(found["number"])
+    numbers = _writable(found["number"])
     rest = found["rest"].to_numpy().nonzero()[0]
     if len(rest):
         numbers[rest] = truths_of(text.gather(rest))
@@ -336,19 +336,14 @@ def numbers_of(text: pl.Series) -> NDArray[np.float64]:
 
 def truths_of(text: pl.Series) -> NDArray[np.float64]:
     """1 for "true" and 0 for "false" in any case, NaN for other texts; shape (n,)."""
-    return _own(text.to_frame("text").select(_TRUTH.fill_null(np.nan).alias("truth"))["truth"])
+    return _writable(text.to_frame("text").select(_TRUTH.fill_null(np.nan).alias("truth"))["truth"])
 
 
 def as_floats(values: pl.Series) -> NDArray[np.float64]:
     """Numbers in 64 bits, NaN for null; shape (n,), an array of its own."""
     if values.dtype in _NUMPY and not values.null_count():  # in one step
         return values.to_numpy().astype(np.float64)
-    return _own(values.cast(pl.Float64, strict=False).fill_null(np.nan))
-
-
-def _own(numbers: pl.Series) -> NDArray[np.float64]:
-    """Numbers without a null, as an array that may be written to."""
-    return numbers.to_numpy().astype(np.float64)
+    return _writable(values.cast(pl.Float64, strict=False).fill_null(np.nan))
 
 
 Family = Literal["numbers", "truth values", "days"]

@@ -1,12 +1,15 @@
 """The mechanisms of this package: the closed list that every gate has.
 
 A new mechanism is written here, with its proof. The list holds names, so that a gate loads no
-mechanism that nobody asks for. Whether a class is listed is decided by what stands in the module
-under that name: the class itself must be it (`is_listed`).
+mechanism that nobody asks for. A class is listed if it is the very one that stood in a module of
+the list, under its name there, when a gate first looked. What a class says of itself is never
+asked.
 """
 
 from __future__ import annotations
 
+import sys
+from functools import cache
 from importlib import import_module
 from typing import Final
 
@@ -64,11 +67,13 @@ WITHOUT_EPSILON: Final[tuple[Place, ...]] = (
 def is_listed(kind: type) -> bool:
     """Whether a class is the very one that stands in this package under a listed name.
 
+    Modules that are not loaded have no class yet that could be asked for.
+
     Args:
-        kind: a class, whatever it says of its own name and module.
+        kind: a class; nothing of it is read or run.
     """
-    place = (kind.__module__, kind.__qualname__)
-    return place in {*WITH_EPSILON, *WITHOUT_EPSILON} and _at(place) is kind
+    listed = (*WITH_EPSILON, *WITHOUT_EPSILON)
+    return any(_at(place) is kind for place in listed if place[0] in sys.modules)
 
 
 def load_mechanisms(places: tuple[Place, ...] = WITH_EPSILON + WITHOUT_EPSILON) -> Mechanisms:
@@ -76,7 +81,9 @@ def load_mechanisms(places: tuple[Place, ...] = WITH_EPSILON + WITHOUT_EPSILON) 
     return tuple(_at(place) for place in places)
 
 
+@cache
 def _at(place: Place) -> type:
+    """The class of a place, as it was when it was first looked for."""
     module, name = place
     found: type = getattr(import_module(module), name)
     return found

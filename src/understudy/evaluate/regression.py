@@ -46,7 +46,6 @@ from understudy.evaluate.propensity import MOST_LEVELS, Model
 from understudy.evaluate.robust_regression import REASONS, Fit, diagnosed, fit
 from understudy.evaluate.scores import DEFINITIONS, AnswerWidth, Coefficient, Score
 from understudy.inference import formulas
-from understudy.inference import formulas as reading
 from understudy.inference.analyze import analyze_release
 from understudy.inference.estimators import estimate_records
 from understudy.inference.question import MODELS, RATIOS, Estimand, parse
@@ -166,7 +165,7 @@ def _matrices(model: Model, frames: list[pd.DataFrame]) -> tuple[Floats, Floats,
     for name in stacked.columns[stacked.dtypes == "category"]:
         stacked[name] = stacked[name].cat.remove_unused_categories()
     try:
-        both = reading.matrices(model.formula, stacked)
+        both = formulas.matrices(model.formula, stacked)
         y = both.lhs.to_numpy(dtype=np.float64)
         x = both.rhs.to_numpy(dtype=np.float64)
     except (InferenceError, AttributeError, ValueError):  # their words may quote the rows
@@ -224,7 +223,7 @@ def _some(terms: Sequence[str]) -> str:
 
 Interval = tuple[float, float]
 
-_CRITICAL = 1.959963984540054
+_Z_95 = 1.959963984540054
 
 
 def interval_overlap(first: Interval, second: Interval) -> float:
@@ -360,7 +359,7 @@ def coefficient_scores(
         Score.over_sets(
             DEFINITIONS["coefficients beyond chance"],
             beyond.tolist(),
-            null=2 * float(stats.norm.sf(_CRITICAL)),
+            null=2 * float(stats.norm.sf(_Z_95)),
             note=f"{about}; one that a set lost counts as beyond",
         )
     )
@@ -374,7 +373,7 @@ def _beyond(compared: Compared, j: int) -> list[bool]:
         not f.determined[j]
         or bool(
             abs(f.estimate[j] - original.estimate[j])
-            > _CRITICAL * math.hypot(f.stderr[j], original.stderr[j])
+            > _Z_95 * math.hypot(f.stderr[j], original.stderr[j])
         )
         for f in compared.sets
     ]
@@ -400,7 +399,6 @@ def _shifts(compared: Compared, j: int) -> list[float]:
     ]
 
 
-_Z_95 = 1.959963984540054
 _COMPARED = (*RATIOS, *MODELS, "correlation")
 _MOST_DEFAULT = 3  # columns of each kind, where nothing was declared
 _MOST_TERMS = 40  # of one analysis

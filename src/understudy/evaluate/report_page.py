@@ -20,7 +20,6 @@ from typing import Any
 from markupsafe import Markup
 
 from understudy.evaluate import report_charts as charts
-from understudy.evaluate import report_tables as heat
 from understudy.evaluate import report_tables as sections
 from understudy.evaluate.attack_setup import MUCH, Risk, Risks
 from understudy.evaluate.report_charts import Tile, verdict
@@ -322,26 +321,26 @@ def _metered(*lists: Ranked) -> list[list[tuple[str, float, float]]]:
 
 def _worst_pairs(evaluation: Evaluation) -> Ranked:
     pairs = evaluation.pairs
-    return [(" × ".join(names), pairs[names]) for names in heat.worst_first(pairs)]
+    return [(" × ".join(names), pairs[names]) for names in sections.worst_first(pairs)]
 
 
 def _heat(evaluation: Evaluation) -> dict[str, Any] | None:
     """The triangle of pairs, without its pointer texts if those make it too large."""
-    names = heat.chosen(evaluation.pairs)
+    names = sections.chosen(evaluation.pairs)
     if not names:
         return None
-    names, distances = heat.arranged(names, evaluation.pairs)
+    names, distances = sections.arranged(names, evaluation.pairs)
     label = (
         f"Triangle of the total variation distances of the pairs of {len(names)} columns. "
         f"{_spoken_pairs(_worst_pairs(evaluation)[:3])}"
     )
-    chart = heat.heat(names, distances, label, titles=True)
+    chart = sections.heat(names, distances, label, titles=True)
     if templates.size(chart) > _ROOM["heat"]:
-        chart = heat.heat(names, distances, label, titles=False)
+        chart = sections.heat(names, distances, label, titles=False)
     total = len({name for pair in evaluation.pairs for name in pair})
     return {
         "chart": chart,
-        "width": heat.width(len(names), names),
+        "width": sections.width(len(names), names),
         "shown": len(names),
         "total": total,
     }

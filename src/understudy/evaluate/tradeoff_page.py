@@ -15,9 +15,8 @@ from typing import Any
 
 from markupsafe import Markup
 
-from understudy.evaluate import tradeoff as tradeoff_module
 from understudy.evaluate.evaluate import LOSSES
-from understudy.evaluate.tradeoff import Interval, Tradeoff, TradeoffPoint
+from understudy.evaluate.tradeoff import LEAK, PUBLIC, STAMP, Interval, Tradeoff, TradeoffPoint
 from understudy.evaluate.tradeoff_axes import (
     MOST_TARGETS,
     RISKS,
@@ -314,9 +313,9 @@ def page(tradeoff: Tradeoff) -> str:
     context: dict[str, Any] = {
         "map": tradeoff,
         "title": f"Risk and utility: {tradeoff.title}",
-        "stamp": tradeoff_module.STAMP,
-        "leak": tradeoff_module.LEAK,
-        "public": tradeoff_module.PUBLIC,
+        "stamp": STAMP,
+        "leak": LEAK,
+        "public": PUBLIC,
         "risk": RISKS[tradeoff.risk],
         "most_targets": MOST_TARGETS,
         "losses": [LOSSES[name] for name in tradeoff.utility],

@@ -12,7 +12,7 @@ The minimum has the form p ∝ exp(Σ θ_c), and θ minimises the dual, smooth a
 (Fenchel duality: the conjugate of ‖·/σ‖²/2 is ‖σ·‖²/2, that of λ·N·KL is λ·N·log of a mean; θ is
 the dual variable divided by λ.) At the solution θ_c = (y_c − N·μ_c)/(λ·σ_c²): λ trades how far the
 fit may stay from the noisy counts against how far the model may move away from uniform. Where
-effects of columns are to be kept firmly, a matrix stands for σ² (`linear_effects`).
+effects of columns are to be kept firmly, a matrix stands for σ² (below).
 
 Each step of the search is one calibration of a junction tree (`calibrate`). It ends when the
 gradient's root mean square, in standard deviations of the noise, is below a tolerance; whether it
@@ -468,7 +468,7 @@ class MaxEntropy:
             n_rows: how many.
             rng: randomness.
             systematic: whether numbers of records are as near to expected ones as whole numbers
-                can be, see `tree_sampling`; if not, records are independent.
+                can be, see `graphical.sampling`; if not, records are independent.
 
         Returns:
             States, shape (columns, n_rows).

@@ -16,6 +16,7 @@ from itertools import combinations
 
 from understudy.inference.analyze import is_answered
 from understudy.inference.expected_widths import ExpectedWidths
+from understudy.inference.formulas import quote_name
 from understudy.inference.question import Answerable, QuestionKind
 from understudy.inference.records import is_grouping, level_values
 from understudy.release import Release
@@ -135,7 +136,7 @@ def question_of(kind: QuestionKind, columns: tuple[str, ...], schema: Schema) ->
         schema: of the release.
     """
     if kind.kind not in ("ols", "logit"):
-        return Question(kind.kind, kind.between.join(map(_written, columns)))
+        return Question(kind.kind, kind.between.join(map(quote_name, columns)))
     plain = [name for name in columns if not is_grouping(schema.columns[name])]
     if kind.kind == "logit":
         plain = [name for name in plain if isinstance(schema.columns[name], Boolean)]
@@ -144,12 +145,12 @@ def question_of(kind: QuestionKind, columns: tuple[str, ...], schema: Schema) ->
     if outcome is None:
         return _of_counts(columns, schema)
     (other,) = (name for name in columns if name != outcome)
-    left = _written(outcome)
+    left = quote_name(outcome)
     if outcome not in plain:
         column = schema.columns[outcome]
         assert not isinstance(column, NUMERIC)
         left = f"{{{left} == {level_values(column)[0]!r}}}"
-    return Question(kind.kind, f"{left} ~ {_written(other)}")
+    return Question(kind.kind, f"{left} ~ {quote_name(other)}")
 
 
 def _of_counts(columns: tuple[str, ...], schema: Schema) -> Question | None:
@@ -157,10 +158,5 @@ def _of_counts(columns: tuple[str, ...], schema: Schema) -> Question | None:
     for outcome, other in (columns, columns[::-1]):
         column = schema.columns[outcome]
         if isinstance(column, Integer | Continuous) and column.bounds[0] >= 0:
-            return Question("poisson", f"{_written(outcome)} ~ {_written(other)}")
+            return Question("poisson", f"{quote_name(outcome)} ~ {quote_name(other)}")
     return None
-
-
-def _written(name: str) -> str:
-    """A column's name as formulas need it."""
-    return name if name.isidentifier() else f"`{name}`"

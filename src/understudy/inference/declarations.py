@@ -155,13 +155,8 @@ def _nearby(estimand: Estimand) -> Iterator[tuple[str, str]]:
     elif estimand.kind != "correlation" and estimand.groups:
         left = estimand.formula.partition("~")[0].strip()
         for group in estimand.groups if len(estimand.groups) > 1 else ():
-            yield estimand.kind, f"{left} ~ {_written(group)}"
+            yield estimand.kind, f"{left} ~ {formulas.quote_name(group)}"
         yield estimand.kind, left
     elif len(estimand.levels) > 1:
         for name in estimand.levels:
-            yield "proportion", _written(name)
-
-
-def _written(name: str) -> str:
-    """A column's name as formulas need it."""
-    return name if name.isidentifier() else f"`{name}`"
+            yield "proportion", formulas.quote_name(name)

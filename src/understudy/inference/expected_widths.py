@@ -18,8 +18,8 @@ With n records, noise variance v in a count and σ² in a sum of products of sco
     correlation, standardised slope   1/n + 9σ²/n²
     log-odds for one sd more          4/n + 24σ²/n²
 
-as in `count_estimates`, `moment_ratios`, `correlations` and `least_squares` at that population. For
-log-odds, X'y − ½X'1 has noise of variance σ²/2, the information is n/12, the sd 1/√3.
+as in `inference.counts`, `moment_ratios`, `correlations` and `least_squares` at that population.
+For log-odds, X'y − ½X'1 has noise of variance σ²/2, the information is n/12, the sd 1/√3.
 """
 
 from __future__ import annotations

@@ -34,6 +34,11 @@ _LOST = (AttributeError, RecursionError)
 """What the library ends in where brackets lack their other half, or nest without end."""
 
 
+def quote_name(name: str) -> str:
+    """Write a column's name as formulas need it, with back quotes where it is no identifier."""
+    return name if name.isidentifier() else f"`{name}`"
+
+
 @lru_cache(maxsize=256)  # replicates ask the same of one set after another
 def parse(formula: str) -> Formula:
     """Parse a formula.

@@ -6,7 +6,7 @@ With design x, outcome y and mean μ(x'β), coefficients solve
 
 The first sum is X'y = W M w, which was measured (W, w the weights of the terms in the scores, M
 their second moments). The second is a function of the predictors alone, estimated from synthetic
-records that are calibrated to the measured moments (`calibrated_records`): of x μ, what is
+records that are calibrated to the measured moments (below): of x μ, what is
 quadratic in the terms rests on M, and of one predictor of levels all, so that the estimate is the
 log odds ratio of the measured table. With synthetic records that are the rows and no noise the
 estimate is that of the rows.
@@ -25,7 +25,7 @@ Variance, by H = Σ w μ'(x'β) x x', to first order H⁻¹ V H⁻¹ with V the 
 **When it holds.** All of this is of first order, as in `least_squares`: each eigenvalue of H (its
 columns scaled to the same size) must exceed `FIRM_MODEL` standard deviations of its noise. U is
 curved, and its variance changes with β: rare outcomes have lopsided intervals, so these come from
-tests of the score (`score_intervals`). Where they would surely be so lopsided that one end is
+tests of the score (below). Where they would surely be so lopsided that one end is
 hardly known, there is no answer: where the standard error must be more than `_WIDEST` times as wide
 for both tails of the score, at the ends, to be no more than `_TAILS`. It is judged by what the
 synthetic records say, whose noise is not that of the moments, so that the choice whether to answer
@@ -33,7 +33,7 @@ does not favour errors in one direction.
 
 Sources: Ferrando, Wang & Sheldon (2022), AISTATS, for sufficient statistics with noise; McCullagh
 & Nelder (1989), Generalized Linear Models; Rao (1948), Proceedings of the Cambridge Philosophical
-Society 44, 50-57. `calibrated_records` has those of the calibration.
+Society 44, 50-57. This file has those of the calibration.
 
 **Families of models with a canonical link, and the solution of their equations of the score.**
 

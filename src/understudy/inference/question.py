@@ -148,7 +148,9 @@ def _python(code: str, schema: Schema) -> str:
         tree, quoted = python_tree(code.strip())
     except (SyntaxError, ValueError):
         return code
-    columns = {name: f"`{name}`" for name in schema.declared if not name.isidentifier()}
+    columns = {
+        name: formulas.quote_name(name) for name in schema.declared if not name.isidentifier()
+    }
     stand_ins = {shown: f"_quoted_{k}_" for k, shown in enumerate(columns.values())}
     body = _WrittenOut(schema, quoted, {n: stand_ins[s] for n, s in columns.items()}).visit(
         tree.body
@@ -251,7 +253,7 @@ def _refusal(name: str, schema: Schema) -> str:
 
 
 def _example(name: str, column: Column) -> str:
-    shown = name if name.isidentifier() else f"`{name}`"
+    shown = formulas.quote_name(name)
     if isinstance(column, NUMERIC):
         return ""
     return f", or for the share of one level, proportion of {shown} == {column.levels[0]!r}"

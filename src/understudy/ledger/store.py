@@ -14,7 +14,7 @@ last of all. Totals are read from what began and ended runs, never from their ch
 
 An entry is used only if it has its hash, and totals only if every link of the chain holds, from the
 first entry to the last. So an entry that was altered is found before anything is spent on it, as
-long as not all later hashes were made anew (`hash_chain`). Nothing is remembered from one
+long as not all later hashes were made anew (`ledger.entries`). Nothing is remembered from one
 transaction to the next: what was whole before may be altered since.
 
 **What a database answers when it cannot, as one sentence; no address with a password is told.**

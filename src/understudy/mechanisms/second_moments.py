@@ -207,7 +207,8 @@ def _opposed(scores: Scores, name: str, numeric: bool) -> Fraction:
 
 ONE: Final = UNIT**2
 """Whole numbers per record."""
-_WIDEST: Final = 2**28  # of a standard deviation or scale, in lattice steps
+WIDEST: Final = 2**28
+"""Largest standard deviation or scale of the noise, in lattice steps or units of a sum."""
 _FINEST: Final = 2**16  # steps per record
 
 
@@ -340,7 +341,7 @@ def product_noise(own: Sensitivity, spend: Fraction, accounting: Accounting) -> 
     coarseness = ONE // _FINEST
     while coarseness <= ONE:
         width = _width(own, spend, accounting, coarseness)
-        if width <= (_WIDEST if pure else _WIDEST**2):
+        if width <= (WIDEST if pure else WIDEST**2):
             exact = representable(width)
             distribution = DiscreteLaplace(exact) if pure else DiscreteGaussian(exact)
             return ProductNoise(distribution, coarseness, words)
@@ -362,8 +363,6 @@ RankNoise = DiscreteGaussian | DiscreteLaplace
 STEP: Final = Fraction(1, RANK_UNIT**2)
 """One unit of the sums, in records."""
 _LARGEST: Final = 2**20  # so that squared lengths are exact
-WIDEST: Final = 2**28
-"""Largest standard deviation of the noise, in units."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ private summaries for sparse data"). Those of them that hold records are dropped
 an empty cell is independent from cell to cell, so it can be drawn for cells that need it not. So
 occupied cells may come in parts, and how many there are need not be known.
 
-Each of these draws is exact (`binomial_sampling`, `rejection_sampling`, `drawn_cells`), so the
+Each of these draws is exact (`dp.sampling`, `drawn_cells`), so the
 distribution is that of the dense table to the last bit: a cell that can survive when it is occupied
 can survive when it is empty.
 
@@ -41,7 +41,7 @@ of places stand for all of them (Bowen & Liu 2020, §3.1.1, made exact for large
 2012 for the filtered form).
 
 **Arithmetic.** The noise of occupied cells, token draws, urns and the places of empty cells are
-exact integer draws; so is the number of cells that reach a threshold (`binomial_sampling`). In the
+exact integer draws; so is the number of cells that reach a threshold (`dp.sampling`). In the
 lazy forms the number of positive empty cells (binomial) and their total (negative binomial), of the
 order of all cells, are exact in real arithmetic and evaluated in double precision, which `ROUNDING`
 says in the guarantee.

@@ -2,7 +2,7 @@
 
 Each record goes to one of k subsets, which is drawn for this record alone, evenly, from the secret
 source of the noise; never by its content or its place. The claim is tested on each subset by itself
-(`subset_estimates`), and the number of subsets that say yes is released with noise. k is public.
+(below), and the number of subsets that say yes is released with noise. k is public.
 
 **Sensitivity.** Let D' be D with the record r *added or removed*. Let each other record have the
 same subset under both; that is a coupling, since subsets are drawn independently and evenly. Then
@@ -23,7 +23,7 @@ of Gaussian DP. Dropping a is post-processing.
 **What one record can do to others.** Records that lack a value are left out one by one. A subset
 that tells nothing votes no, and no error is raised, whatever the rows are. No vote depends on
 another subset or on the order of the table, to the last bit: the records of a subset are sorted by
-content, and added up one by one (`subset_estimates`). A share is compared with its border by the
+content, and added up one by one (below). A share is compared with its border by the
 binomial test that is right in half of all subsets where it lies at the border, with the coin where
 the number of successes is the very middle; everything else by its sign. No proof rests on the law
 of the coins.

@@ -5,7 +5,7 @@ Read are names, labels, formats, codes with their labels, codes of absence (`mis
 of codes (`nature`) and whether numbers are continuous (`intrvl`). A range of valid values
 (`valrng`) is mostly written by a program that looked at the rows, and so are codes without a label:
 both are marked as maybe observed. How a variable was computed (`derivation`) is a rule
-(`stated_rules`). Statistics and frequencies (`sumStat`, `catStat`) are never read.
+(`metadata.variables`). Statistics and frequencies (`sumStat`, `catStat`) are never read.
 
 **DDI Lifecycle 3.1 to 3.3, as far as files describe variables: code lists, categories, ranges.**
 

@@ -1,6 +1,6 @@
 """SPSS syntax (`.sps`): the commands that label variables and values. None of it is run.
 
-COMPUTE, RECODE … INTO and IF say how a variable was computed (`stated_rules`).
+COMPUTE, RECODE … INTO and IF say how a variable was computed (`metadata.variables`).
 
 Read are VARIABLE LABELS, VALUE LABELS and ADD VALUE LABELS, MISSING VALUES, VARIABLE LEVEL, FORMATS
 and FILE LABEL, each ended by a full stop at the end of a line or by an empty line.
@@ -9,8 +9,8 @@ and FILE LABEL, each ended by a full stop at the end of a line or by an empty li
 
 Read are `label variable`, `label define`, `label values`, `label data` and `format`, in full or
 abbreviated, one a line, continued by `///`, or ended by a semicolon after `#delimit ;`. `generate`,
-`egen` and `replace` say how a variable was computed (`stated_rules`). All other commands are passed
-over.
+`egen` and `replace` say how a variable was computed (`metadata.variables`). All other commands are
+passed over.
 
 **What the commands of a syntax file say about variables, gathered until all of them are read.**
 """

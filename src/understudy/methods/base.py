@@ -2,7 +2,7 @@
 
 A method is a frozen configuration. `plan` says from the schema alone what it will measure; `fit`
 asks the gate for it and gives back a model, from which records are drawn. Where drawing records
-*is* the mechanism, the model holds the records that were paid for (`paid_records`).
+*is* the mechanism, the model holds the records that were paid for (below).
 
 What is bought once for all fits is the affair of `setup`, which gives back a `Prepared`.
 

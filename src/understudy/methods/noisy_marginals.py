@@ -27,8 +27,7 @@ and a sum of some states has the variance Σ s − Σ (sum of s within a part)²
 
 **Records in each state of a column of numbers, as its one-way tables tell them.**
 
-A fine table, of which noise is taken (`models.number_line`, `models.number_line`), and the first
-one over runs of its states, if there is one, whose counts have the noise of one state each. A
+A fine table, of which noise is taken (`models.number_line`), and the first one over runs of its states, if there is one, whose counts have the noise of one state each. A
 column measured more than once has the mean of its tables. All of it is post-processing of released
 tables.
 """
@@ -291,7 +290,7 @@ def number_masses(
     n_rows: float,
     known: Mapping[str, Floats] | None = None,
 ) -> dict[str, Floats]:
-    """Estimated records in each state of the columns of numbers, with tails (`number_tails`).
+    """Estimated records in each state of the columns of numbers, with tails (`models.number_line`).
 
     Args:
         schema: states not merged.

@@ -3,10 +3,10 @@
     P(state k | parents) ∝ exp(β_k0 + Σ_j β_kj f_j),
 
 with the features f of the parents (`features.design`) and β = 0 for the first state, the reference;
-as the model of kinds of a number (`numeric_column`) the reference is an ordinary number. Priors are
-independent normal: intercepts N(0, w₀²), coefficients N(0, w²/parents), so that parents share what
-they explain. Under record weights the posterior is exactly ∝ p(β)·∏ f(x_i | β)^α_i: it is
-log-concave, always proper, and drawn by chains (`logit_target`, `logit_chains`).
+as the model of kinds of a number (`papers.column_models`) the reference is an ordinary number.
+Priors are independent normal: intercepts N(0, w₀²), coefficients N(0, w²/parents), so that parents
+share what they explain. Under record weights the posterior is exactly ∝ p(β)·∏ f(x_i | β)^α_i: it
+is log-concave, always proper, and drawn by chains.
 
 **Widths** are 2.5: about what a table with Dirichlet(½) cells says of a log-odds ratio, whose
 standard deviation is 3.1 there. A parent that goes from its middle to a bound multiplies odds by at

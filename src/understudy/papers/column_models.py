@@ -19,8 +19,8 @@ are published as they stand.
 **The model of a numeric column: what kind of value a record has, then which number.**
 
 1. *Kind*: an ordinary number, one of the spikes, or one of the codes of absence, by a table given
-   the states of a few parents (`state_table`), or by a logit given the features of many, with
-   ordinary numbers as its reference (`state_logit`). Without spikes and codes there is none.
+   the states of a few parents, or by a logit given the features of many, with ordinary numbers as
+   its reference (`papers.categorical_models`). Without spikes and codes there is none.
 2. *Number*, where it is ordinary: z = t(y) on the public scale of `response`, by a regression on
    the features of the parents (`features.design`).
 

@@ -131,7 +131,7 @@ et al. (2017) for posterior draws as a mechanism; McSherry & Talwar (2007).
 **The likelihood of one column given others, record by record and censored: a score of candidates.**
 
 A candidate θ_g is judged by Σ c_i(θ_g) over the rows, c_i the censored logarithm of
-P(state of the column | states of its parents; θ_g): the score of `censored_likelihood`, whose proof
+P(state of the column | states of its parents; θ_g): the score below, whose proof
 it rests on. So under add/remove a choice at ε has odds exp(ε·u/W), under replace exp(ε·u/(2W)), u
 the score and W the width: the posterior, of the censored likelihood, to the power ε/W or ε/(2W).
 

@@ -24,7 +24,7 @@ With weights α_v = A_v/2ᵏ the first Σ A_v belong to the open states, A_v eac
 
 Cost: a word and a binary search among the occupied rows for each step.
 
-**The compiled steps of chains; their distribution and why they are exact: `gibbs_chain`.**
+**The compiled steps of chains; their distribution, and why they are exact, stand above.**
 
 `cursor` holds the index of the next word. Past the end words read as 0, and the step is dropped.
 

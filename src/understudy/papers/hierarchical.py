@@ -17,9 +17,8 @@ best.
 * **Public**: the schema with its bins and structural zeros, the options. An empty node is divided
   and perturbed like any other, so the shape of the tree tells nothing beyond the choices.
 * **Guarantee**: pure ε-DP, or (ε, δ)-DP through zCDP if δ > 0; add/remove and replace; conditional
-  in paper mode. A layer of choices costs ε once (`understudy.papers.hierarchy_mechanisms`,
-  `bic_score`), as does a layer of counts (`understudy.papers.hierarchy_mechanisms`),
-  since its nodes are disjoint; layers add up.
+  in paper mode. A layer of choices costs ε once, as does a layer of counts, since its nodes are
+  disjoint; layers add up (`papers.hierarchy_mechanisms`).
 * **Costs** records × layers + nodes + cells (`gls`), or + occupied cells and records instead of
   cells (`gls_inner`), which goes up to 2⁶² cells.
 * **Choose it** where a few columns matter most, among many cells. **Do not** choose it where all

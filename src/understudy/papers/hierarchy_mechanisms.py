@@ -42,8 +42,8 @@ Sources: Bowen, Liu & Su (2021), METRON 79, §2.2; for the empty leaves Bowen & 
 
 A node that holds no record is divided like any other: the tree follows from the schema and from
 paid choices alone. Scores, sensitivity and the cost of a layer, in which each record is in one node
-only: `understudy.papers.hierarchy_mechanisms`, or `bic_score`. The answer is the splits of the new
-layer; the release says which columns they are of.
+only, stand below. The answer is the splits of the new layer; the release says which columns they
+are of.
 
 **Two groups in any order** (`apart`) are chosen by the absolute difference of their means, which
 costs what a choice among ordered ones does, and which of them divides the root is a second choice,

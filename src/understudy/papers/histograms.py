@@ -7,7 +7,7 @@
 
 * **Measures** one table over all columns, and the out-of-domain count; for `bins=bought` the
   deviations of the numeric columns before it, once for all sets.
-* **Bins** (`histogram_bins`): those of the schema, a number, the rules of Sturges, of Scott or of
+* **Bins**: those of the schema, a number, the rules of Sturges, of Scott or of
   Freedman & Diaconis from what is public, or Scott's with a bought deviation. The forms
   `dense`, `filtered` and `lazy` are those of `laplace`.
 * **Public**: the schema with its bounds and structural zeros; what the bins are made of.
@@ -35,7 +35,7 @@ It is `dp-prior` on bins, and shares its mechanism (`understudy.mechanisms.urn`)
 
 * **Measures** nothing but, for `bins=bought`, the deviations of the numeric columns, once for all
   sets; what leaves is the records. The density would reveal the counts exactly, and stays inside.
-* **Bins** (`histogram_bins`): those of the schema, a number, the rules of Sturges, of Scott or of
+* **Bins**: those of the schema, a number, the rules of Sturges, of Scott or of
   Freedman & Diaconis from what is public, or Scott's with a bought deviation.
 * **Public**: the schema with its bounds and structural zeros; what the bins are made of; the number
   of records drawn, or that number bought with noise.

@@ -26,7 +26,7 @@ Wand (2013), Bayesian Analysis 8; Wand, Ormerod, Padoan & Frühwirth (2011), Bay
 
 **A Gibbs sampler for the mixture of regressions under record weights. CONFIDENTIAL throughout.**
 
-**Target.** With weights α_i in [0, 1] and the prior p(θ) of `mixture_prior`,
+**Target.** With weights α_i in [0, 1] and the prior p(θ) of this file,
 
     p(θ) · ∏_i Σ_k (π_k · N(y_i | x_i'β_k, σ_k²))^α_i.                                           (1)
 
@@ -60,7 +60,7 @@ one):
   least squares;
 * *σ_k²* given the rest: N^α has (σ²)^(-α/2), so it is
   InverseGamma(ν'/2 + W_k/2, ν'/b_k + Σ α_i(y_i - x_i'β_k)²/2), above the floor;
-* *b_k* given σ_k, *Σ* given β and s, *s* given Σ: no data, no weights (`mixture_prior`).
+* *b_k* given σ_k, *Σ* given β and s, *s* given Σ: no data, no weights (below).
 
 A record of weight 0 adds 0 to each of these sums, whatever its label: θ moves as without it. The
 sums do not depend on the order of the records, and each label only on its own record, so neither

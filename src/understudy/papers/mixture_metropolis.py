@@ -1,6 +1,6 @@
 """A mixture of regressions whose density is raised to record weights. CONFIDENTIAL throughout.
 
-**Target.** With weights α_i in [0, 1] and the prior p(θ) of `mixture_prior`,
+**Target.** With weights α_i in [0, 1] and the prior p(θ) of `papers.mixture_gibbs`,
 
     p(θ) · ∏_i f(y_i | θ)^α_i,    f(y_i | θ) = Σ_k π_k · N(y_i | x_i'β_k, σ_k²):               (1)
 
@@ -13,7 +13,7 @@ that are corrected so that (1) is left as it is:
 * *π_k* of each k, the others keeping their proportions: once from its prior given a, Beta(a/K,
   a - a/K), which suits a component that is nearly empty; and once in the log odds, as β_k below;
 * *β_k*, then *log σ_k²*, of each k: normal, with the information that the data have about them at
-  the state (`mixture_proposals`), r_ik = π_k N_ik/f_i being the responsibilities;
+  the state (below), r_ik = π_k N_ik/f_i being the responsibilities;
 * *Σ, s, b* given β and σ: drawn, as in `mixture_gibbs`; no data, no weights.
 
 A move from θ to θ' with proposal density q is taken with probability
@@ -27,12 +27,12 @@ chain took a thousand sweeps until those that are alike had merged.
 Components still merge after it: on 6,208 records without weights some 200 sweeps are to be left
 out, and fewer under small weights.
 
-**Cost.** A sweep takes O(n·K) operations and few per predictor (`mixture_walk`, `grouped_design`):
+**Cost.** A sweep takes O(n·K) operations and few per predictor (`papers.sampling_base`):
 some milliseconds for 6,000 records, ten components and 36 predictors.
 
 As of any chain, nobody knows how near (1) it is after finitely many sweeps; the benchmark
-`mixture_chains` measures it from different starts, and tests compare it with integrals and with the
-No-U-Turn sampler. A guarantee that rests on it is conditional, at best.
+`papers.mixture_gibbs` measures it from different starts, and tests compare it with integrals and
+with the No-U-Turn sampler. A guarantee that rests on it is conditional, at best.
 
 Sources: Savitsky, Williams & Hu (2020), eq. 2; Metropolis, Rosenbluth, Rosenbluth, Teller & Teller
 (1953) and Hastings (1970) for the correction; Ishwaran & Zarepour (2000) for the prior of π.

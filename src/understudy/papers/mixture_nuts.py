@@ -1,7 +1,7 @@
 """A mixture of regressions under record weights by the No-U-Turn sampler. CONFIDENTIAL throughout.
 
 A second way to the posterior of `mixture_gibbs`, and to that of `mixture_metropolis`, where α_i is
-a power of the density of the mixture and not of each component (`mixture_density`). It walks by
+a power of the density of the mixture and not of each component (below). It walks by
 gradients, which JAX takes, by the sampler of NumPyro: the optional extra "numpyro", some hundred
 megabytes. Choose it to check a chain by another.
 
@@ -31,7 +31,7 @@ the sampler used; Betancourt (2017), arXiv 1701.02434, for transitions that dive
 
 **The density of a mixture of regressions on unbounded coordinates, for samplers by gradients.**
 
-**Coordinates** of a point, with the prior of `mixture_prior` (K components, p predictors):
+**Coordinates** of a point, with the prior of `papers.mixture_gibbs` (K components, p predictors):
 
 * "concentration": log a, of shape ();
 * "shares": t, shape (K,), with log π = t - L and L = log Σ_k exp(t_k). The K numbers hold one
@@ -252,7 +252,7 @@ class MixtureNuts:
         responses: y, shape (n,).
         design: x, the first column 1, shape (n, p).
         weights: α, shape (n,).
-        power: which form of the target, see `mixture_target`.
+        power: which form of the target, see `papers.mixture_gibbs`.
 
     Raises:
         MethodError: an unknown form.

@@ -1,6 +1,6 @@
 """Finite mixtures of regressions as the model of a number: the paper's synthesizer.
 
-z given x is Σ_k π_k·N(x'β_k, σ_k²), with the prior of `mixture_prior`. A record of weight α
+z given x is Σ_k π_k·N(x'β_k, σ_k²), with the prior of `papers.mixture_gibbs`. A record of weight α
 contributes, as "power" says,
 
     labels: c(θ) = K^(α - 1)·Σ_k (π_k·N_k)^α,      marginal: c(θ) = (Σ_k π_k·N_k)^α.

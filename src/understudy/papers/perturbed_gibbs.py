@@ -76,8 +76,8 @@ expectation is at most 1, and E exp((a − 1)·Σ L_t) ≤ exp((a − 1)·a·c).
 Gaussian DP Smith & Thakurta 2022.) It remains to bound Σ c_t.
 
 *Adding or removing* a record changes one row of each table, at most. It is live at its first visit
-only, so at most M steps are live, each ε₀-DP and of ε₀-bounded range (`perturbed_sweeps`): M·ε₀,
-or M·ε₀²/8.
+only, so at most M steps are live, each ε₀-DP and of ε₀-bounded range (`papers.gibbs_mechanisms`):
+M·ε₀, or M·ε₀²/8.
 
 *Replacing* a record changes in each table either two rows, one by an addition and one by a removal,
 or one by both. In the first case up to two steps are live, each ε₀-DP and of ε₀-bounded range: 2ε₀,
@@ -89,8 +89,8 @@ from is then drawn by its weights alone, under both tables alike, and the proof 
 
 The published claim of M·ε₀ holds for adding or removing a record alone: for replacing one, blocks
 of two records over two columns already exceed it. Without the reset nothing bounds how often the
-changed row is drawn from, and the cost is that of `perturbed_sweeps` (the tests enumerate all three
-cases).
+changed row is drawn from, and the cost is that of `papers.gibbs_mechanisms` (the tests enumerate
+all three cases).
 
 **Cost.** Every block starts from restored tables, so ⌈ñ/B⌉ blocks add up; with B ≥ ñ the tables are
 never restored and the whole release costs one block. Leaving records of a block out (thinning) is

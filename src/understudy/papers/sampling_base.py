@@ -11,8 +11,8 @@ Under weights α_i in [0, 1] a record has the power α_i in the likelihood:
 or another c_i that is f at α = 1 and 1 at α = 0, which the model then states (a mixture's sampler).
 
 The model of a number is made of a regression of responses z on the rows of a design X. That one
-knows arrays alone: the model of the column (`numeric_column`) makes z and X of records, and cuts
-what is large.
+knows arrays alone: the model of the column (`papers.column_models`) makes z and X of records, and
+cuts what is large.
 
 **Normal, gamma and Wishart variables made of uniforms, and the regression that they alone draw.**
 
@@ -33,8 +33,8 @@ and so, (σ²)^(-W/2) coming from the powers of the densities,
     β given σ² ~ N(m, σ²·P⁻¹).
 
 Draws are independent and exact up to rounding: no chain, and nothing to wait for. The floor bounds
-the density of a response by 1/(floor·√(2π)), as in `mixture_prior`. Choose it where numbers follow
-one line with one spread on the scale of the response; choose a mixture otherwise.
+the density of a response by 1/(floor·√(2π)), as in `papers.mixture_gibbs`. Choose it where numbers
+follow one line with one spread on the scale of the response; choose a mixture otherwise.
 
 Sources: Bartlett (1933), Proceedings of the Royal Society of Edinburgh 53, for the Wishart
 distribution; Marsaglia & Tsang (2000), ACM Transactions on Mathematical Software 26, for gamma by
@@ -133,15 +133,6 @@ class ColumnModel(Protocol):
             uniforms: in (0, 1), shape (3, n): for the state or its kind, for the component of a
                 mixture, and for the number.
         """
-        ...
-
-
-class StateModel(ColumnModel, Protocol):
-    """The model of a column of states, or of the kinds of a numeric one."""
-
-    @property
-    def size(self) -> int:
-        """How many states or kinds there are."""
         ...
 
 

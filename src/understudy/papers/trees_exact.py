@@ -3,7 +3,7 @@
 Numerics on two sets of points, and nothing else: the room knows no schema, no budget and no noise.
 Each class of trees gives min over its trees of Σ ab/(a + b), leaves with a synthetic and b original
 points; that is 2N times the smallest Gini impurity, and pMSE by `pmse`. The theorem that bounds how
-far one record moves it, and what breaks it, stand in `tree_class`.
+far one record moves it, and what breaks it, stand in `papers.trees_greedy`.
 
 | class | trees | cost for N points, p columns |
 |---|---|---|
@@ -22,7 +22,7 @@ along every presorted column g counts the points left of the root on the way, an
 follow from the counts of the column as a whole. That is O(pN) per root, O(p²N²) for all, memory
 O(pN).
 
-Most roots need not be looked at: intervals of them are given up by the bound of `root_pruning`. The
+Most roots need not be looked at: intervals of them are given up by a bound (below). The
 greedy root of each column is solved first. Tables of one distribution leave the most roots, for
 their trees are nearly equally good; of unlike tables few remain.
 
@@ -47,9 +47,9 @@ It is a sum over rows, of length 1 + Σ q_f + Σ_{f<g} q_f·q_g for columns with
 
 A grid of cells is also a partition by itself: the finest of fixed trees, with no search at all.
 Every column is cut at public thresholds and the cells of the product are the leaves. The class has
-one member, so the theorem in `tree_class` holds at once. Cost O(n·p) per table and one division per
-cell. Choose it for few columns: with more cells than points each holds one point at most, and every
-table looks unlike the original.
+one member, so the theorem in `papers.trees_greedy` holds at once. Cost O(n·p) per table and one
+division per cell. Choose it for few columns: with more cells than points each holds one point at
+most, and every table looks unlike the original.
 
 **Trees of two levels on a public grid, exactly, from counts: tens of microseconds.**
 

@@ -2,7 +2,7 @@
 
 The tree takes the split with the largest gain at every node, never looks back, and may be held by
 a minimum leaf size and pruned by complexity. Which tree comes out depends on the data, so the
-theorem of `tree_class` says nothing about it, and neither does the published bound 1/n: replacing
+theorem of this file says nothing about it, and neither does the published bound 1/n: replacing
 one record can move the SSE by more (there are tests that show it). It is here to reproduce
 published figures and to be compared with.
 
@@ -76,11 +76,11 @@ Every exact class of this room therefore returns a value that is a function of t
 k·2⁻⁵³ of the true one, relatively, for a tree of k leaves (2k·2⁻⁵³ with a penalty). Rounded
 divisions and sums are not reordered: kernels are compiled without the rules that would allow it.
 
-The smallest sum over the leaves (SSE) gives pMSE; `tree_class` proves the sensitivity of both.
+The smallest sum over the leaves (SSE) gives pMSE; this file proves the sensitivity of both.
 
 Which roots of an ordered column may still win is found by halving its thresholds. Let L(t) and R(t)
 be the smallest costs of the two sides of a root x ≤ t, over trees of one level less. A point that
-comes in never lowers a smallest cost (`tree_class`, for both labels alike), so L rises and R falls
+comes in never lowers a smallest cost (this file, for both labels alike), so L rises and R falls
 in t, and no root strictly between t' and t'' costs less than L(t') + R(t''). The thresholds are
 halved again and again, and an interval is given up as soon as that bound reaches the best cost so
 far. Computed values are monotone too (`leaf`), so that rounding loses nothing.
@@ -94,7 +94,7 @@ last open one until it is split.
 A tree is complete, of depth d, with a question at each of its 2^d − 1 inner nodes: x_f ≤ t, or
 x_f = t for nominal columns. A table enters through the number of its rows in each leaf of each
 tree, O(B·d) per row, and the smallest SSE is the least of B sums. The list is the class 𝒯 of the
-theorem in `tree_class`, so depth costs nothing in sensitivity: choose it when depth 2 sees too
+theorem in this file, so depth costs nothing in sensitivity: choose it when depth 2 sees too
 little. Random thresholds find less than the best ones do: B trees of depth d have B·2^d leaves.
 
 `random_partitions` draws trees from a public seed and public bounds. The seed, the bounds and the

@@ -287,7 +287,7 @@ class Manifest:
 
         Args:
             data: plain data, in any format that is read.
-            inference: what it says for inference, or format 1 left unsaid (`format_1`).
+            inference: what it says for inference, or format 1 left unsaid (`release.load`).
         """
         guarantee, ledger = Guarantee.from_json(data["guarantee"]), tuple(data["ledger"])
         parts = {"guarantee": guarantee, "ledger": ledger, "inference": inference}

@@ -129,7 +129,7 @@ def readme(
         manifest: how the release was made.
         schema: what is public.
         measurements: the noisy tables that are released.
-        formats: in which the synthetic tables are written beside Parquet (`row_exports`).
+        formats: in which the synthetic tables are written beside Parquet (`release.tables`).
         pages: names of the pages in the folder.
         guarded: whether texts in the CSV got an apostrophe (`formulas`).
         parted: whether the synthetic tables come in parts.

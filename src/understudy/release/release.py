@@ -127,7 +127,7 @@ class Release:
 
     Attributes:
         tables: the synthetic tables, all of one schema; long ones are made, or read, part by part
-            and whenever they are asked for (`synthetic_sets`).
+            and whenever they are asked for (`release.sets`).
         schema: the public schema.
         manifest: how the release was made.
         measurements: released noisy tables.
@@ -356,7 +356,7 @@ class Release:
         """Read a release folder, after checking that it is one.
 
         First version, checksums and signature; then whether all parts fit each other, since
-        checksums can be redone (`content_check`, `promise_check`, `noise_check`, `page_check`).
+        checksums can be redone (`release.consistency`, `release.noise_check`).
         README and pages that this version rendered are rendered anew and compared; of those by
         other versions only the promise is, and `not_compared` names them.
 

@@ -2,7 +2,7 @@
 
 A manifest is read from a folder that anybody may have written. Whatever fits this shape can be
 worked with without looking again; what it means is compared with the schema and the files in
-`content_check` and `ledger_check`.
+`release.consistency` and `ledger.verify`.
 
 **What each column is drawn given, as a measurement has it: "column<-column & column".**
 
@@ -152,7 +152,7 @@ _TOTALS = {
 
 
 # The sentence of a guarantee is compared with the one that is computed from its numbers
-# (`promise_check`): with other words of it, there has to be a new format.
+# (`release.consistency`): with other words of it, there has to be a new format.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 """Names of measurements, which become names of files."""
 

@@ -7,8 +7,8 @@ as label; a code that is written `.a` already stays what it is. An empty cell is
 **Synthetic tables as SPSS files: labels, order, measurement levels and user-missing values.**
 
 Levels in text with labels of their own stay texts where SPSS can mark a text as missing (at most 8
-bytes each); other texts become labelled numbers (`numbered_values`). Codes of absence are declared
-missing: three single ones, or a range in which there is no value and one more.
+bytes each); other texts become labelled numbers (`release.export_values`). Codes of absence are
+declared missing: three single ones, or a range in which there is no value and one more.
 """
 
 from __future__ import annotations

@@ -33,11 +33,10 @@ from understudy.models.bayesian_network import kept
 from understudy.release import Measurement, Release
 from understudy.release.manifest import Amendment
 from understudy.release.shape import Kind
-from understudy.report import text as templates
 from understudy.report import text as words
 from understudy.report.sections import without_rule
 from understudy.report.svg import LARGE, LETTER, SMALL, Box, Chart, Colour
-from understudy.report.text import relative, shortened, times
+from understudy.report.text import figure, relative, shortened, times
 from understudy.schema import NUMERIC
 
 if TYPE_CHECKING:
@@ -372,8 +371,8 @@ def _text(told: Told, name: str) -> str:
     if name not in told.intervals:
         return "–"
     estimate, low, high = told.intervals[name]
-    width = templates.figure((high - low) / 2, 2)
-    return f"{templates.figure(estimate)} ± {width}"
+    width = figure((high - low) / 2, 2)
+    return f"{figure(estimate)} ± {width}"
 
 
 MOST_COLUMNS = 60

@@ -13,8 +13,8 @@ from understudy.release import Release
 from understudy.release.export_values import Category, Variable, variables
 from understudy.release.readme import citation, promise_block
 from understudy.report import text as templates
-from understudy.report import text as text_module
 from understudy.report.public_page import MAX_BYTES
+from understudy.report.text import badge, is_not_private
 from understudy.schema import NUMERIC, Calendar
 from understudy.schema.numeric import HeapAt
 
@@ -101,8 +101,8 @@ def _context(release: Release) -> dict[str, Any]:
         "manifest": manifest,
         "promise": promise_block(manifest),
         "unit": schema.unit.description,
-        "badge": text_module.badge(guarantee),
-        "private": not text_module.is_not_private(guarantee) and manifest.secure,
+        "badge": badge(guarantee),
+        "private": not is_not_private(guarantee) and manifest.secure,
         "citation": citation(manifest, schema),
         "relations": [relation.text for relation in schema.relations],
     }

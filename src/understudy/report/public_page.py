@@ -20,10 +20,11 @@ from understudy.release.measurement import kept_columns
 from understudy.release.readme import promise_block
 from understudy.release.sets import first_parts
 from understudy.release.shape import Kind
-from understudy.report import accuracy, columns, sections, text
+from understudy.report import accuracy, columns, sections
 from understudy.report import text as templates
 from understudy.report.answers import MOST_COLUMNS, Answers, paid_questions, pair_map
 from understudy.report.results_page import declared_results
+from understudy.report.text import badge, is_not_private, meaning
 
 MAX_BYTES = 1_000_000
 FEW_COLUMNS = 8  # the charts of more columns are folded below an overview
@@ -96,12 +97,12 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
         "guarantee": guarantee,
         "promise": promise_block(manifest),
         "title": schema.title or "Synthetic data release",
-        "badge": text.badge(guarantee),
+        "badge": badge(guarantee),
         "limit_only": guarantee.kind == "asymptotic",
         "by_posterior": any(table.kind is Kind.POSTERIOR for table in release.measurements),
         "kept": kept_columns(release.measurements),
-        "private": not text.is_not_private(guarantee) and manifest.secure,
-        "meaning": text.meaning(guarantee),
+        "private": not is_not_private(guarantee) and manifest.secure,
+        "meaning": meaning(guarantee),
         "conditions": _rows("item", guarantee.conditions),
         "leaks": _rows("item", guarantee.leaks),
         "public_rows": _rows("public_row", doubtful_first),

@@ -35,9 +35,9 @@ from understudy.inference.refusals import quoted
 from understudy.release import Release
 from understudy.release.readme import promise_block
 from understudy.report import text as templates
-from understudy.report import text as text_module
 from understudy.report.answers import paid_questions
 from understudy.report.svg import LETTER, SMALL, Chart, Colour, Panel, nice_ticks
+from understudy.report.text import badge, is_not_private
 
 MOST_DRAWN = 60  # rows of a picture; a longer table has none
 _MOST_ROWS = 400  # of one table
@@ -132,8 +132,8 @@ def results_page(release: Release) -> str:
     manifest, results = release.manifest, declared_results(release)
     return templates.template("results.html.jinja").render(
         title=release.schema.title or "Synthetic data release",
-        badge=text_module.badge(release.guarantee),
-        private=not text_module.is_not_private(release.guarantee) and manifest.secure,
+        badge=badge(release.guarantee),
+        private=not is_not_private(release.guarantee) and manifest.secure,
         n_rows=manifest.n_rows,
         statement=release.guarantee.statement,
         promise=promise_block(manifest),

@@ -224,7 +224,6 @@ _LIMITS = (
     "person with several records in the table is protected less. And promises add up: if the same "
     "people are in several releases, the ε of these releases sum."
 )
-_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def badge(guarantee: Guarantee) -> str:
@@ -257,7 +256,7 @@ def factor(epsilon: Fraction | float) -> str:
     """
     if epsilon > 13:
         power = math.ceil(float(epsilon) / math.log(10))
-        return f"10{str(power).translate(_SUPERSCRIPT)}"
+        return f"10{str(power).translate(_SUPERSCRIPTS)}"
     return rounded_up(math.exp(float(epsilon)) * (1 + 1e-12), 3)
 
 
@@ -297,7 +296,7 @@ def rounded_up(value: Fraction | float, digits: int = 4) -> str:
         return format(number.normalize(), "f")
     power += len(figures) - 1
     mantissa = format(number.scaleb(-power).normalize(), "f")
-    exponent = f"10{str(power).translate(_SUPERSCRIPT)}"
+    exponent = f"10{str(power).translate(_SUPERSCRIPTS)}"
     return exponent if mantissa == "1" else f"{mantissa} · {exponent}"
 
 

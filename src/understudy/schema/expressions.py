@@ -4,7 +4,7 @@
 numbers, `abs` and `floor`; comparisons, joined by `and` and `or`, or by `&` and `|` (which need
 parentheses); and `cut`, which says in which interval a number lies. Names with spaces stand in
 back-ticks. Nothing else is read, and nothing written is ever run: the tree of the text is walked,
-node by node (`expression_values`).
+node by node (below).
 
 **What an expression is for each record, and what it can be at all by the declarations alone.**
 

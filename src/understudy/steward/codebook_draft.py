@@ -154,7 +154,7 @@ def without_missing(
     for name, key in keys.items():
         missing, values = _is_missing(name, variables[name], types[name]), named(name)
         asked.append(values.filter(missing).unique().implode().alias(f"{key}.seen"))
-        asked.append(_is_empty_label(name, types[name]).any().alias(f"{key}.empty"))
+        asked.append(_is_empty(name, types[name]).any().alias(f"{key}.empty"))
     row = rows.ask(rows.lazy.select(asked)).row(0, named=True)
     codes = {
         name: _labelled_codes(
@@ -189,12 +189,6 @@ def _is_missing(name: str, variable: VariableLabels, dtype: pl.DataType) -> pl.E
     for low, high in variable.missing_ranges:
         found |= values.is_between(low, high)
     return found.fill_null(False)
-
-
-def _is_empty_label(name: str, dtype: pl.DataType) -> pl.Expr:
-    values = named(name)
-    empty = values.is_null()
-    return empty | (values == "") if dtype == pl.String else empty
 
 
 ABSENT = "it stands in the codebook, but not in the data"

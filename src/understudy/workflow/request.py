@@ -359,7 +359,7 @@ class Request:
         priority: columns of which second moments are bought by themselves as well.
         priority_spend: what buys these.
         heaps_spend: what buys counts of how numbers are rounded; 0 for none.
-        usual_answers: whether nobody asked for these second moments (`settled_request`).
+        usual_answers: whether nobody asked for these second moments.
     """
 
     schema: Schema
