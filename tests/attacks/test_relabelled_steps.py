@@ -37,7 +37,7 @@ from understudy.release.noise_check import (
     _purchase,
     purchase_of,
 )
-from understudy.release.readme import RENDERED
+from understudy.release.promise_block import RENDERED
 from understudy.release.shape import FORMATS, Fault, Kind
 from understudy_verify import PURCHASES as CHECKED
 from understudy_verify import Release, verify

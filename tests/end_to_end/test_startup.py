@@ -91,6 +91,11 @@ def test_a_release_loads_no_library_of_what_it_does_not_do(small, tmp_path):
     assert not loaded & {"scipy.stats", "sklearn", "statsmodels", "sqlalchemy", "matplotlib"}
 
 
+def test_neither_a_schema_nor_a_release_loads_what_only_tables_and_pages_need():
+    assert not loaded_by("import understudy as us\nus.Schema") & {"numba", "scipy", "polars"}
+    assert not loaded_by("import understudy as us\nus.Release") & {"jinja2", "pandas", "formulaic"}
+
+
 def test_a_release_loads_nothing_that_only_papers_stewards_or_codebooks_need():
     loaded = loaded_by("""
 import understudy as us

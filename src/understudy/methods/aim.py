@@ -84,7 +84,7 @@ from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.methods.plan import Form, PlannedTable, Workload, planned_rounds
 from understudy.models import Model
 from understudy.schema import Schema
-from understudy.schema.domain import table_counts
+from understudy.schema.stacked_tables import table_counts
 
 _STEPS = 12
 """Steps of the fit between two rounds; the last fit runs until it has converged."""

@@ -27,9 +27,9 @@ and a sum of some states has the variance Σ s − Σ (sum of s within a part)²
 
 **Records in each state of a column of numbers, as its one-way tables tell them.**
 
-A fine table, of which noise is taken (`models.number_line`), and the first one over runs of its states, if there is one, whose counts have the noise of one state each. A
-column measured more than once has the mean of its tables. All of it is post-processing of released
-tables.
+A fine table, of which noise is taken (`models.number_line`), and the first one over runs of its
+states, if there is one, whose counts have the noise of one state each. A column measured more than
+once has the mean of its tables. All of it is post-processing of released tables.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ from understudy.features.grids import HeapCells, LineCells
 from understudy.release.decoding import dtype_of, place_of
 from understudy.release.manifest import Manifest, require_chain
 from understudy.release.measurement import Measurement, pair_codes, product_codes, stored_columns
-from understudy.release.readme import RENDERED, promise_lines
+from understudy.release.promise_block import RENDERED, promise_lines
 from understudy.release.shape import Fault, Kind, key_of, named
 from understudy.schema import NUMERIC, Calendar, Column, Continuous, Domain, Schema
 from understudy.schema.base import Code, number_of, text_of

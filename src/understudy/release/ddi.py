@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from understudy.errors import shown
+from understudy.release.citation import citation
 from understudy.release.export_values import Category, Variable, has_numbers
 from understudy.release.manifest import Manifest
-from understudy.release.readme import citation
 from understudy.release.shape import Fault
 from understudy.schema import Schema
 

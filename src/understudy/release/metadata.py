@@ -29,12 +29,12 @@ from typing import Any, Final
 import polars as pl
 
 from understudy import _storage
+from understudy.release.citation import citation
 from understudy.release.ddi import codebook_xml, require_codebook
 from understudy.release.decoding import dtype_of
 from understudy.release.export_values import Category, Variable, variables
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
-from understudy.release.readme import citation
 from understudy.release.sets import part_names, part_sizes
 from understudy.release.shape import Fault
 from understudy.schema import Identifier, Schema

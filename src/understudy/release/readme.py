@@ -1,86 +1,23 @@
-"""README.md of a release, for the statistician who receives it and has never heard of the tool.
-
-**How a release is cited, in one line; its publisher and year are for the publisher to add.**
-
-**The promise of a release as README and pages say it word for word, in one block for checkers.**
-
-In `README.md` it is the one fenced block that begins with ```` ```promise ````, in a page the one
-element `<blockquote id="promise">`, with a paragraph for each line. It says what the manifest says,
-and which version of this software rendered the text that it stands in (`docs/release-format.md`,
-Pages).
-"""
+"""README.md of a release, for the statistician who receives it and has never heard of the tool."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib.metadata import version
-from typing import Any, Final
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from understudy.errors import line
+from understudy.release.citation import citation
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement, kept_columns
+from understudy.release.promise_block import promise_block
 from understudy.release.shape import Kind
 from understudy.release.tables import RAW_CSV, has_labels
 from understudy.schema import Schema
 from understudy.schema.derived import rule_text
-
-
-def citation(manifest: Manifest, schema: Schema) -> str:
-    """Title, size, method, promise and software.
-
-    Args:
-        manifest: how the release was made.
-        schema: of the release.
-    """
-    sets = f"{manifest.sets} {'set' if manifest.sets == 1 else 'sets'}"
-    version = f" {manifest.software['understudy']}" if "understudy" in manifest.software else ""
-    return (
-        f"{line(schema.title) or 'Synthetic data release'}. Synthetic microdata, {sets}, method "
-        f"“{manifest.method}”, {_promise(manifest)}. Made with Understudy{version}."
-    )
-
-
-def _promise(manifest: Manifest) -> str:
-    guarantee = manifest.guarantee
-    if guarantee.epsilon is None or not manifest.secure:
-        return "not private"
-    stated = guarantee.to_json()
-    return f"ε = {stated['epsilon']}" + f", δ = {stated['delta']}" * bool(guarantee.delta)
-
-
-RENDERED: Final = "Rendered by understudy "
-"""How its last line begins; the version follows."""
-
-
-def promise_block(manifest: Manifest) -> tuple[str, ...]:
-    """The lines of the block, as this version renders them.
-
-    Args:
-        manifest: of the release.
-    """
-    return (*promise_lines(manifest), f"{RENDERED}{version('understudy')}")
-
-
-def promise_lines(manifest: Manifest) -> tuple[str, ...]:
-    """Its lines without the last one: guarantee, its size, tables and method.
-
-    Args:
-        manifest: of the release.
-    """
-    promise = manifest.guarantee.to_json()
-    size = "This release is NOT private"
-    if promise["epsilon"] is not None and manifest.secure:
-        delta = promise["delta"]
-        size = f"ε = {promise['epsilon']}" + f", δ = {delta}" * (delta != "0")
-    tables = f"{manifest.sets} synthetic table{'s' * (manifest.sets > 1)}"
-    made = f"{tables} of {manifest.n_rows:,} rows, made by the method “{manifest.method}”"
-    texts = (" ".join(line(text).split()) for text in (promise["statement"], size, made))
-    return tuple(text.replace("<", "‹").replace(">", "›") for text in texts)
-
 
 _MOST_COLUMNS = 25  # longer lists are in schema.toml and manifest.json
 _MOST_MEASUREMENTS = 15

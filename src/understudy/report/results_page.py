@@ -33,7 +33,7 @@ from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.inference.question import MODELS
 from understudy.inference.refusals import quoted
 from understudy.release import Release
-from understudy.release.readme import promise_block
+from understudy.release.promise_block import promise_block
 from understudy.report import text as templates
 from understudy.report.answers import paid_questions
 from understudy.report.svg import LETTER, SMALL, Chart, Colour, Panel, nice_ticks

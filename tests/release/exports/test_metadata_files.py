@@ -25,7 +25,7 @@ from understudy.release.metadata import (
     row_files,
     table_schema,
 )
-from understudy.release.readme import RENDERED
+from understudy.release.promise_block import RENDERED
 from understudy.release.shape import Fault
 
 DDI = "{ddi:codebook:2_5}"

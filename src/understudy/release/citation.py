@@ -1,0 +1,30 @@
+"""How a release is cited, in one line; its publisher and year are for the publisher to add."""
+
+from __future__ import annotations
+
+from understudy.errors import line
+from understudy.release.manifest import Manifest
+from understudy.schema import Schema
+
+
+def citation(manifest: Manifest, schema: Schema) -> str:
+    """Title, size, method, promise and software.
+
+    Args:
+        manifest: how the release was made.
+        schema: of the release.
+    """
+    sets = f"{manifest.sets} {'set' if manifest.sets == 1 else 'sets'}"
+    version = f" {manifest.software['understudy']}" if "understudy" in manifest.software else ""
+    return (
+        f"{line(schema.title) or 'Synthetic data release'}. Synthetic microdata, {sets}, method "
+        f"“{manifest.method}”, {_promise(manifest)}. Made with Understudy{version}."
+    )
+
+
+def _promise(manifest: Manifest) -> str:
+    guarantee = manifest.guarantee
+    if guarantee.epsilon is None or not manifest.secure:
+        return "not private"
+    stated = guarantee.to_json()
+    return f"ε = {stated['epsilon']}" + f", δ = {stated['delta']}" * bool(guarantee.delta)

@@ -1,0 +1,44 @@
+"""The promise of a release as README and pages say it word for word, in one block for checkers.
+
+In `README.md` it is the one fenced block that begins with ```` ```promise ````, in a page the one
+element `<blockquote id="promise">`, with a paragraph for each line. It says what the manifest says,
+and which version of this software rendered the text that it stands in (`docs/release-format.md`,
+Pages).
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Final
+
+from understudy.errors import line
+from understudy.release.manifest import Manifest
+
+RENDERED: Final = "Rendered by understudy "
+"""How its last line begins; the version follows."""
+
+
+def promise_block(manifest: Manifest) -> tuple[str, ...]:
+    """The lines of the block, as this version renders them.
+
+    Args:
+        manifest: of the release.
+    """
+    return (*promise_lines(manifest), f"{RENDERED}{version('understudy')}")
+
+
+def promise_lines(manifest: Manifest) -> tuple[str, ...]:
+    """Its lines without the last one: guarantee, its size, tables and method.
+
+    Args:
+        manifest: of the release.
+    """
+    promise = manifest.guarantee.to_json()
+    size = "This release is NOT private"
+    if promise["epsilon"] is not None and manifest.secure:
+        delta = promise["delta"]
+        size = f"ε = {promise['epsilon']}" + f", δ = {delta}" * (delta != "0")
+    tables = f"{manifest.sets} synthetic table{'s' * (manifest.sets > 1)}"
+    made = f"{tables} of {manifest.n_rows:,} rows, made by the method “{manifest.method}”"
+    texts = (" ".join(line(text).split()) for text in (promise["statement"], size, made))
+    return tuple(text.replace("<", "‹").replace(">", "›") for text in texts)
