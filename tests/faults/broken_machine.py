@@ -21,12 +21,16 @@ from pathlib import Path
 from understudy import cli
 from understudy.dp.accountant import Ledger
 from understudy.dp.gate import Gate
+from understudy.inference import refusals
 from understudy.ledger.store import LedgerDatabase
 from understudy.release import Release  # noqa: F401
 from understudy.workflow import (
     synthesize,
     verdict,  # noqa: F401
 )
+
+refusals.FALSE_ALARM = 1e-8
+"""As in the tests that load what is written here: a page lists the answers that are not refused."""
 
 CALLS = ("fsync", "write", "rename", "unlink", "mkdir", "rmdir")
 """At which a machine dies, before or after."""

@@ -631,8 +631,7 @@ def require_rendered(name: str, text: str, anew: Iterable[str]) -> None:
     """Refuse a text that is none of those that this version renders.
 
     Numbers on a page are computed, and may differ in their last digits from one processor to
-    another: there they need to agree to a thousandth, or to one in the last decimal that is
-    written. Those of the promise were compared exactly.
+    another: there they need to agree to a thousandth. Those of the promise were compared exactly.
 
     Args:
         name: of the file.
@@ -658,9 +657,7 @@ def _is_rendered(text: str, anew: str) -> bool:
 def _agree(told: str, computed: str) -> bool:
     """Whether two numbers are one, but for how it was rounded."""
     first, second = float(told.replace(",", "")), float(computed.replace(",", ""))
-    decimals = {len(text.partition(".")[2]) for text in (told, computed)}
-    unit = 10.0 ** -min(decimals) if 0 not in decimals else 0.0
-    return abs(first - second) <= max(1e-3 * max(abs(first), abs(second)), 1.001 * unit)
+    return abs(first - second) <= 1e-3 * max(abs(first), abs(second))
 
 
 @lru_cache(maxsize=8)
