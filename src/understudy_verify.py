@@ -224,11 +224,10 @@ LEFT = [
     ("", ".directory", b"[Dolphin]"),
 ]
 
-# What a page is made of, and where in it a text is seen.
+# What a page is made of, and where in it the promise is seen.
 AROUND = {"html", "body", "main", "section"}
-SEEN = AROUND | {"header", "footer", "div", "p", "blockquote", "strong", "code", "h1", "h2", "h3"}
-SEEN |= {"ul", "li"}
-ELEMENTS = SEEN | {
+ELEMENTS = AROUND | {
+    *("header", "footer", "div", "p", "blockquote", "strong", "code", "h1", "h2", "h3", "ul", "li"),
     *("a", "article", "caption", "dd", "details", "dl", "dt", "figcaption", "figure", "g", "head"),
     *("i", "meta", "nav", "path", "pre", "rect", "small", "span", "style", "summary", "sup"),
     *("svg", "table", "tbody", "td", "text", "tfoot", "th", "thead", "title", "tr"),
@@ -1330,24 +1329,19 @@ class Release:
     def _pages(self) -> str:
         """README and pages state the promise of the manifest where it is seen."""
         names = ("README.md", "report.html", "results.html", "codebook.html")
-        without, versions = [], set()
+        versions = set()
         for name in (name for name in names if name in self.content["files"]):
             text = (self.folder / name).read_text(encoding="utf-8")
-            seen = seen_in_readme(text) if name == "README.md" else seen_in_page(name, text)
-            block, rest = seen
-            if block is None:
-                without.append(name)
-                if name != "codebook.html":
-                    self._require_told(name, rest)
-                continue
-            *lines, last = [one for one in map(_on_one_line, block) if one] or [""]
+            block = (
+                promised_in_readme(text) if name == "README.md" else promised_in_page(name, text)
+            )
+            require(block is not None, f"{name} does not state its promise once")
+            *lines, last = [one for one in map(_on_one_line, block or ()) if one] or [""]
             version = re.fullmatch(r"Rendered by understudy ([A-Za-z0-9_.+!-]{1,40})", last)
             require(version, f"{name} does not say which version rendered it")
             require(lines == self._promise_lines(), f"{name} states another promise")
             versions.add(version[1] if version else "")
-        told = f"rendered by {', '.join(sorted(versions))}" if versions else ""
-        older = f"{', '.join(without)} of an older form" if without else ""
-        return "; ".join(filter(None, ["they state the promise", told, older]))
+        return f"they state the promise; rendered by {', '.join(sorted(versions))}"
 
     def _promise_lines(self) -> list[str]:
         """The lines of the block, but the last one."""
@@ -1362,17 +1356,6 @@ class Release:
         lines = [_on_one_line(one) for one in (promise["statement"], size, made)]
         return [one.replace("<", "\u2039").replace(">", "\u203a") for one in lines]
 
-    def _require_told(self, name: str, text: str) -> None:
-        """What a text without a block must say."""
-        _, size, _ = self._promise_lines()
-        told = [self.promise["statement"]]
-        if name != "results.html":
-            told += [f"{self.content['sets']} synthetic table", f" of {self.n_rows:,} rows"]
-            told += [f"“{self.content['method']}”", size]
-        for words in told:
-            said = _on_one_line(words)[:2000] in _on_one_line(text)
-            require(said, f"{name} does not say {words[:60]!r} where it is seen")
-
 
 def _on_one_line(text: str) -> str:
     """A text without what cannot be seen, single spaces between words."""
@@ -1380,14 +1363,14 @@ def _on_one_line(text: str) -> str:
     return " ".join("".join(seen).split())
 
 
-def seen_in_readme(text: str) -> tuple[list[str] | None, str]:
-    """The lines of the block of a README, None if it has none, and what is seen of the text.
+def promised_in_readme(text: str) -> list[str] | None:
+    """Return the lines of the block of a README, None if it has none.
 
     HTML, a head of the file and definitions of links are what Markdown hides; there are none.
     """
     require(text.startswith("# "), "README.md does not begin with a title")
     blocks: list[list[str]] = []
-    fenced, inside, seen = False, False, []
+    fenced, inside = False, False
     for line in text.splitlines():
         if line.startswith("```"):
             opens = line == "```promise" and not fenced
@@ -1400,15 +1383,12 @@ def seen_in_readme(text: str) -> tuple[list[str] | None, str]:
         else:
             raw = re.search(r"(?<!\\)<[A-Za-z/!?]", line)
             require(not raw, "README.md holds HTML, which may hide what it says")
-            seen.append(re.sub(r"\\([\\`*_{}\[\]<>#|~])", r"\1", line))
     require(not fenced and len(blocks) < 2, "README.md does not state its promise once")
-    parts = re.split(r"\n\s*\n", "\n".join(seen))
-    shown = "\n\n".join(one for one in parts if not re.match(r" {0,3}\[[^\]]*\]:", one))
-    return (blocks[0] if blocks else None), shown
+    return blocks[0] if blocks else None
 
 
-def seen_in_page(name: str, text: str) -> tuple[list[str] | None, str]:
-    """The same of an HTML page, after its elements, attributes and style sheet were checked."""
+def promised_in_page(name: str, text: str) -> list[str] | None:
+    """Return the same of a page, after its elements, attributes and style sheet were checked."""
     page = Page(name)
     body = text.lstrip()
     plain = body.startswith("<!DOCTYPE html>") and not re.search(r"<[!?]|</[^a-zA-Z]", body[1:])
@@ -1418,8 +1398,7 @@ def seen_in_page(name: str, text: str) -> tuple[list[str] | None, str]:
     page.require(not page.open and not page.rawdata, "an element that is not closed")
     sheet = hashlib.sha256("".join(page.sheet).strip().encode()).hexdigest()
     page.require(sheet in SHEETS, "a style sheet that the format does not name")
-    block = None if page.block is None else "".join(page.block).split("\n")
-    return block, "".join(page.seen)
+    return None if page.block is None else "".join(page.block).split("\n")
 
 
 class Page(HTMLParser):
@@ -1432,7 +1411,6 @@ class Page(HTMLParser):
         self.bare: list[bool] = []  # whether each open element has no attribute that could hide it
         self.sheet: list[str] = []
         self.sheets = 0
-        self.seen: list[str] = []
         self.block: list[str] | None = None
         self.block_at = 0  # how many elements are open around the block; 0 outside of it
 
@@ -1481,13 +1459,11 @@ class Page(HTMLParser):
             self.block_at = 0
 
     def handle_data(self, data: str) -> None:
-        """Text: of the style sheet, of the block, or of what is seen."""
+        """Keep text of the style sheet and of the block."""
         if self.open[-1:] == ["style"]:
             self.sheet.append(data)
         elif self.block is not None and self.block_at:
             self.block.append(data)
-        elif {*self.open} <= SEEN:
-            self.seen.append(data)
 
 
 def verify(folder: Path, key: str | None = None) -> list[tuple[str, str, str]]:

@@ -718,7 +718,7 @@ def noise_joins_what_does_not_belong_together(folder: Folder, rng: Rng) -> None:
     drawn = (*other, one_of(LAW_NAMES, rng))
     kept = rng.random(3) < 0.5
     new = tuple(old if keep else fresh for old, fresh, keep in zip(row, drawn, kept, strict=True))
-    if purchase_of(new[0], "paid", (new[1], new[2]), 2) is not None:
+    if purchase_of(new[0], "paid", (new[1], new[2])) is not None:
         raise Absent
     relabelled(folder, entry, told, (new[0], new[1], new[2]))
 

@@ -25,9 +25,12 @@ from understudy.dp.guarantee import Guarantee
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError, ReleaseError, UnderstudyError
 from understudy.release import Measurement
+from understudy.release.consistency import FENCE
 from understudy.release.decoding import without_formulas
 from understudy.release.folder import clear_unfinished, digest
+from understudy.release.manifest import InferenceFacts, Manifest
 from understudy.release.noise_check import STATED_ELSEWHERE
+from understudy.release.promise_block import RENDERED, promise_lines
 from understudy_verify import verify
 
 SCHEMA = us.Schema.loads("""
@@ -428,7 +431,6 @@ ALTERED = {
     "a fact unsaid": (in_manifest(lambda m: m["inference"].pop("swept")), "inference.swept"),
     "an unknown rule": (set_at("inference", "posterior_rule", value="single"), "posterior_rule"),
     "negative prior": (set_at("inference", "prior_weight", value=-1), "inference.prior_weight"),
-    "an earlier format": (set_at("format", value=1), "'inference'"),
     "rule of other sets": (
         set_at("inference", "posterior_rule", value="partial"),
         "another kind of sets",
@@ -641,13 +643,15 @@ def with_evil_texts(folder):
     put(folder, manifest)
     schema = us.Schema.load(folder / "schema.toml").model_copy(update={"title": EVIL})
     schema.save(folder / "schema.toml")
-    told = f"{manifest['sets']} synthetic tables of {manifest['n_rows']:,} rows “{EVIL}”"
-    told += f" This release is NOT private {promise.statement}"
+    facts = InferenceFacts.from_json(manifest["inference"])
+    told = {k: v for k, v in manifest.items() if k not in {"format", "files", "measurements"}}
+    lines = (*promise_lines(Manifest.from_json(told, facts)), f"{RENDERED}0.0.1")
     page = (folder / "report.html").read_text(encoding="utf-8")
     sheet = page[page.index("<style>") : page.index("</style>")]
-    body = f"<body><p>{html.escape(told)}</p></body>"
+    shown = "".join(f"<p>{html.escape(one)}</p>" for one in lines)
+    body = f'<body><blockquote id="promise">{shown}</blockquote></body>'
     page = f'<!DOCTYPE html><html lang="en"><head>{sheet}</style></head>{body}</html>'
-    readme = "# Title\n\n" + re.sub(r"([\\`*_{}\[\]<>#|~])", r"\\\1", told)
+    readme = "\n".join(["# Title", "", FENCE, *lines, "```", ""])
     for name, text in (("README.md", readme), ("report.html", page), ("codebook.html", page)):
         (folder / name).write_text(text, encoding="utf-8")
     remade(folder)

@@ -16,8 +16,7 @@ readers believe another promise. So each of them holds the promise in one block
 whatever may hide it. What may hide it is everything that is not known to show it.
 
 Texts that this version rendered are rendered anew and compared (`require_rendered`). Of texts by
-other versions the rest is the publisher's word, and texts of versions that had no block must say
-its parts somewhere where they are seen.
+other versions the rest is the publisher's word.
 """
 
 from __future__ import annotations
@@ -482,31 +481,38 @@ STYLE_SHEETS: Final = frozenset(
 
 _SHOWING: Final = frozenset({"html", "body", "main", "section"})
 """What the block of a page may stand in."""
-_OPEN: Final = _SHOWING | frozenset(
-    {"header", "footer", "div", "p", "blockquote", "strong", "code", "h1", "h2", "h3", "ul", "li"}
-)
-"""What texts of older pages may stand in."""
-_ELEMENTS: Final = _OPEN | frozenset(
+_ELEMENTS: Final = _SHOWING | frozenset(
     {
         "a",
         "article",
+        "blockquote",
         "caption",
+        "code",
         "dd",
         "details",
+        "div",
         "dl",
         "dt",
         "figcaption",
         "figure",
+        "footer",
         "g",
+        "h1",
+        "h2",
+        "h3",
         "head",
+        "header",
         "i",
+        "li",
         "meta",
         "nav",
+        "p",
         "path",
         "pre",
         "rect",
         "small",
         "span",
+        "strong",
         "style",
         "summary",
         "sup",
@@ -520,6 +526,7 @@ _ELEMENTS: Final = _OPEN | frozenset(
         "thead",
         "title",
         "tr",
+        "ul",
     }
 )
 _ALONE: Final = frozenset({"meta", "path", "rect"})
@@ -558,11 +565,7 @@ _LINK = re.compile(r"#[^\s]*|https?://[^\s]*|[\w./-]*")
 _NUMBER = re.compile(r"((?:\d+(?:,\d{3})*)(?:\.\d+)?)", re.ASCII)
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
-_ESCAPED = re.compile(r"\\([\\`*_{}\[\]<>#|~])")
 _RAW_HTML = re.compile(r"(?<!\\)<[A-Za-z/!?]")
-_DEFINITION = re.compile(r" {0,3}\[[^\]]*\]:")
-_LONGEST = 2_000
-"""Characters of a text that a README shows."""
 _DEEPEST: Final = 10**9
 """More elements than stand in one another."""
 
@@ -581,16 +584,8 @@ def require_pages(manifest: Manifest, readme: str, pages: Mapping[str, str]) -> 
     expected = promise_lines(manifest)
     texts = {"README.md": readme, **pages}
     for name, text in texts.items():
-        block = _block(name, text)
-        if block is not None:
-            if not _same(block, expected):
-                raise Fault(f"{name} states another promise than the manifest")
-            continue
-        if name != "codebook.html":  # older ones had no promise in it
-            plain = _plain(_seen(name, text))
-            for sentence in _told(manifest, brief=name == "results.html"):
-                if _plain(sentence)[:_LONGEST] not in plain:
-                    raise Fault(f"{name} does not say {named(sentence)} where it is seen")
+        if not _same(_block(name, text), expected):
+            raise Fault(f"{name} states another promise than the manifest")
 
 
 def rendered_by(name: str, text: str) -> str:
@@ -600,8 +595,7 @@ def rendered_by(name: str, text: str) -> str:
         name: of the file.
         text: its content, which `require_pages` has seen.
     """
-    block = _block(name, text)
-    return "" if block is None else block[-1].removeprefix(RENDERED)
+    return _block(name, text)[-1].removeprefix(RENDERED)
 
 
 def is_of_this_version(manifest: Manifest, name: str, text: str) -> bool:
@@ -661,15 +655,15 @@ def _agree(told: str, computed: str) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _block(name: str, text: str) -> tuple[str, ...] | None:
-    """The lines of the block of a README or page; None where it has none.
+def _block(name: str, text: str) -> tuple[str, ...]:
+    """The lines of the block of a README or page.
 
     Raises:
-        Fault: several, one that may be hidden, or a version that is none.
+        Fault: none, several, one that may be hidden, or a version that is none.
     """
     found = _fenced(text) if name == "README.md" else _Page.of(name, text).promise
     if found is None:
-        return None
+        raise Fault(f"{name} does not state its promise once, where it is seen")
     lines = [one for one in found.splitlines() if one.strip()]
     stated = lines[-1].removeprefix(RENDERED) if lines else ""
     if not lines or stated == lines[-1] or not re.fullmatch(r"[\w.+!-]{1,40}", stated, re.ASCII):
@@ -682,17 +676,15 @@ def _same(block: tuple[str, ...], expected: tuple[str, ...]) -> bool:
 
 
 def _fenced(text: str) -> str | None:
-    """What stands between the fences of the block in Markdown; None where there are none."""
+    """What stands between the fences of the block in Markdown; None where it is not seen once."""
     lines = text.splitlines()
-    starts = [k for k, one in enumerate(lines) if one.startswith(FENCE)]
-    if not starts:
-        return None
     _require_markdown(text)
+    starts = [k for k, one in enumerate(lines) if one.startswith(FENCE)]
+    if len(starts) != 1:
+        return None
     outside = sum(one.startswith(("```", "~~~")) for one in lines[: starts[0]]) % 2 == 0
     after = lines[starts[0] + 1 :]
-    if len(starts) > 1 or not outside or "```" not in after:
-        raise Fault("README.md does not state its promise once, where it is seen")
-    return "\n".join(after[: after.index("```")])
+    return "\n".join(after[: after.index("```")]) if outside and "```" in after else None
 
 
 def _require_markdown(text: str) -> None:
@@ -711,24 +703,14 @@ def _require_markdown(text: str) -> None:
         raise Fault("README.md does not begin with a title")
 
 
-def _seen(name: str, text: str) -> str:
-    """The text that readers see."""
-    if name != "README.md":
-        return _Page.of(name, text).text
-    _require_markdown(text)
-    parts = re.split(r"\n\s*\n", text)
-    return "\n\n".join(_ESCAPED.sub(r"\1", one) for one in parts if not _DEFINITION.match(one))
-
-
 class _Page(HTMLParser):
-    """The block of a page, and texts that are seen on it.
+    """The block of a page, where it is seen.
 
     Elements, attributes and the style sheet are those of a closed list, each element is closed in
     its order, and nothing is left to how a browser mends a page.
 
     Attributes:
         promise: text of its block; None where it has none.
-        text: of elements that show it.
         stack: elements that are open, and whether each has no attribute that could hide it.
         sheet: text of its style sheet; None where none came yet.
     """
@@ -736,7 +718,6 @@ class _Page(HTMLParser):
     def __init__(self, name: str) -> None:
         super().__init__(convert_charrefs=True)
         self.promise: str | None = None
-        self.text = ""
         self._name = name
         self.stack: list[tuple[str, bool]] = []
         self.sheet: str | None = None
@@ -796,13 +777,10 @@ class _Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         """Text."""
-        tags = self._tags
-        if tags[-1:] == ["style"]:
+        if self._tags[-1:] == ["style"]:
             self.sheet = (self.sheet or "") + data
         elif self._is_in_block:
             self.promise = f"{self.promise}{data}"
-        elif {*tags} <= _OPEN:
-            self.text += data
 
     @property
     def _tags(self) -> list[str]:
@@ -829,17 +807,6 @@ class _Page(HTMLParser):
     def odd(self, what: str) -> Fault:
         """What is said of a page that holds something that may hide what it says."""
         return Fault(f"{self._name} holds {what}, which may hide what it says")
-
-
-def _told(manifest: Manifest, *, brief: bool) -> Iterator[str]:
-    """What older texts must say, the sentence of the guarantee first; a page of answers no more."""
-    _, size, _ = promise_lines(manifest)
-    yield manifest.guarantee.statement
-    if not brief:
-        yield f"{manifest.sets} synthetic table"
-        yield f" of {manifest.n_rows:,} rows"
-        yield f"“{manifest.method}”"
-        yield size
 
 
 def _plain(text: str) -> str:

@@ -34,7 +34,7 @@ import polars as pl
 from understudy import _storage
 from understudy._storage import Signature, sign
 from understudy.errors import ReleaseError, SignatureError, UnsavedError, shown
-from understudy.release.shape import FORMATS
+from understudy.release.shape import FORMAT
 
 MANIFEST: Final = "manifest.json"
 LEAST_SPACE: Final = 10 * 2**20
@@ -460,7 +460,7 @@ def write(
         content: plain data for the manifest.
     """
     known = fill(folder)
-    whole = {"format": FORMATS[-1], **content, "files": checksums(folder, known)}
+    whole = {"format": FORMAT, **content, "files": checksums(folder, known)}
     text = json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
@@ -567,11 +567,10 @@ def _manifest(path: Path) -> dict[str, Any]:
         raise ReleaseError(f"{str(path)!r} is not a release: {why}.") from None
     if type(version) is not int:
         raise ReleaseError(f"{str(path)!r} is not a release: its format is not a number.")
-    if version not in FORMATS:
+    if version != FORMAT:
         raise ReleaseError(
             f"The release {str(path)!r} has format {str(version)[:20]}; this version of "
-            f"Understudy reads format {' and '.join(map(str, FORMATS))}. "
-            "Install a version that fits."
+            f"Understudy reads format {FORMAT}. Install a version that fits."
         )
     return dict(content)
 

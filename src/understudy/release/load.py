@@ -1,19 +1,11 @@
-"""Reading a release folder: each part for itself, and then whether the parts fit each other.
-
-**What format 1 of the manifest left to the class of the method, as this class had it then.**
-
-Format 1 names a method and its options; what inference needs followed from the method that was
-installed. The answers that methods gave while format 1 was written are kept here and never change:
-a release of that format is read as what it was. From format 2 on the manifest says it all
-(`inference_facts`).
-"""
+"""Reading a release folder: each part for itself, and then whether the parts fit each other."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, get_args
 
 import numpy as np
 import polars as pl
@@ -34,7 +26,6 @@ from understudy.release.decoding import places_of
 from understudy.release.manifest import (
     InferenceFacts,
     Manifest,
-    PosteriorRule,
     before,
     require_facts,
     require_named_later,
@@ -43,158 +34,12 @@ from understudy.release.measurement import Measurement
 from understudy.release.metadata import METADATA, require_metadata
 from understudy.release.noise_check import require_noise
 from understudy.release.sets import PART_ROWS, are_fresh, part_names, part_sizes, read_sets
-from understudy.release.shape import MOST, Fault, Kind, SetsKind, named, require_shape
+from understudy.release.shape import Fault, SetsKind, named, require_shape
 from understudy.release.tables import FORMATS, possible_files
-from understudy.schema import NUMERIC, Column, Continuous, Schema
+from understudy.schema import NUMERIC, Column, Schema
 from understudy.schema.base import Code, number_of, text_of
 from understudy.schema.constraints import breaks
 from understudy.schema.derived import Cells, follows, sources_of
-from understudy.schema.network import Edge
-
-
-@dataclass(frozen=True)
-class _Flags:
-    """What did not depend on schema and options.
-
-    Attributes:
-        numbers: which numbers a model drew: "none"; "normal" ones, as its options say; "all"; or
-            those that are "sensitive" by its options.
-        network: whether records came from a Bayesian network.
-
-    The others are those of `InferenceFacts`.
-    """
-
-    posterior_rule: PosteriorRule = "partial"
-    swept: bool = False
-    shrunk: bool = False
-    independent: bool = False
-    numbers: Literal["none", "normal", "all", "sensitive"] = "none"
-    network: bool = False
-
-
-METHODS: Final[Mapping[str, _Flags]] = {
-    "marginals": _Flags(posterior_rule="mi"),
-    "aim": _Flags(posterior_rule="mi"),
-    "mst": _Flags(posterior_rule="mi"),
-    "independent": _Flags(independent=True),
-    "laplace": _Flags(),
-    "dirichlet": _Flags(),
-    "dp-prior": _Flags(),
-    "empirical-cdf": _Flags(),
-    "perturbed-histogram": _Flags(),
-    "smoothed-histogram": _Flags(),
-    "steps": _Flags(),
-    "universal-histogram": _Flags(),
-    "privbayes": _Flags(network=True),
-    "pegs-tables": _Flags(swept=True),
-    "pegs": _Flags(swept=True),
-    "pegs-reset": _Flags(swept=True),
-    "pegs-diverse": _Flags(swept=True),
-    "perturbed-imputation": _Flags(swept=True),
-    "multiple-imputation": _Flags(shrunk=True),
-    "pmse": _Flags(numbers="all"),
-    "censored-posterior": _Flags(numbers="all"),
-    "modips": _Flags(numbers="normal"),
-    "multiple-synthesis": _Flags(numbers="normal"),
-    "pseudo-posterior": _Flags(numbers="sensitive"),
-    "contingency-table": _Flags(),
-    "marginal-bootstrap": _Flags(independent=True),
-}
-"""The methods of format 1. One that does not stand here was another program's, of which nothing is
-known: it is taken to have none of these traits, as format 1 always did."""
-
-
-def facts_of(
-    method: str,
-    options: Mapping[str, Any],
-    sets_kind: str,
-    schema: Schema,
-    tables: Sequence[tuple[str, ...]],
-) -> InferenceFacts:
-    """The facts that a release of format 1 does not state.
-
-    Args:
-        method: its name in the manifest.
-        options: of the manifest, from a folder that anybody may have written.
-        sets_kind: how the sets were made.
-        schema: of the release.
-        tables: columns of each measured table, in the order in which they were paid for.
-
-    Raises:
-        Fault: options that the method never took.
-    """
-    flags = METHODS.get(method, _Flags())
-    try:
-        return InferenceFacts(
-            posterior_rule=flags.posterior_rule if sets_kind == "posterior" else None,
-            swept=flags.swept,
-            shrunk=flags.shrunk,
-            independent=flags.independent,
-            modelled=_modelled(flags, options, schema),
-            network=_network(options, tables, schema.names) if flags.network else None,
-            prior_weight=_weight(options.get("prior", 0)),
-            leaves_only=options.get("allocation", "downward") != "downward",
-        )
-    except (TypeError, ValueError, AttributeError, LookupError, OverflowError):
-        raise Fault("its method does not take these options") from None
-
-
-def _weight(prior: Any) -> float:
-    """A number of records, within the limits of later formats."""
-    records = float(prior)
-    if not 0 <= records <= MOST:
-        raise ValueError
-    return records
-
-
-def _modelled(flags: _Flags, options: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:
-    """Columns of which a model drew the numbers."""
-    numeric = [name for name, column in schema.columns.items() if isinstance(column, NUMERIC)]
-    if flags.numbers == "all":
-        return tuple(numeric)
-    if flags.numbers == "sensitive":
-        drawn = set(options.get("sensitive") or numeric)
-        return tuple(name for name in numeric if name in drawn)
-    if flags.numbers == "normal" and options.get("model") not in ("bernoulli", "multinomial"):
-        named = options.get("normal")
-        usual = [name for name in numeric if _has_numbers(schema.columns[name])]
-        return tuple(name for name in numeric if name in set(usual if named is None else named))
-    return ()
-
-
-def _has_numbers(column: Column) -> bool:
-    """Whether some bin holds more than one number, and every bin that is no spike does."""
-    assert isinstance(column, NUMERIC)
-    if isinstance(column, Continuous):
-        return True
-    return all(interval.spike or interval.low < interval.high for interval in column.intervals)
-
-
-def _network(
-    options: Mapping[str, Any], tables: Sequence[tuple[str, ...]], names: Sequence[str]
-) -> tuple[Edge, ...] | None:
-    """The network of PrivBayes: as declared, or as its tables stand, in its order.
-
-    The columns of the first table follow each other with all before as parents; each later table
-    adds its last column.
-    """
-    if options.get("network"):
-        return tuple(_edge(entry, names) for entry in options["network"])
-    if not tables:
-        return None
-    first, *later = dict.fromkeys(tables)
-    chain = [(column, first[:k]) for k, column in enumerate(first)]
-    return (*chain, *((columns[-1], columns[:-1]) for columns in later))
-
-
-def _edge(entry: str, names: Sequence[str]) -> Edge:
-    """A column and its parents, in words: "age", or "income<-age & job"."""
-    if entry in names:
-        return entry, ()
-    column, arrow, listed = entry.partition("<-")
-    parents = tuple(part.strip() for part in listed.split("&")) if arrow else ()
-    return column.strip(), parents
-
 
 PAGES: Final = ("report.html", "results.html", "codebook.html")
 MALFORMED: Final = (
@@ -244,22 +89,23 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
         Fault: parts that contradict each other, or an entry of the wrong kind.
         Exception: one of `MALFORMED`, for a part that cannot be read.
     """
-    files, version = content.pop("files"), content.pop("format")
-    require_shape(content, version)
+    files = content.pop("files")
+    del content["format"]
+    require_shape(content)
     entries = content.pop("measurements")
     parted = _require_files(files, content, entries)
     _require_declared(content)
     schema = Schema.loads((folder / "schema.toml").read_text(encoding="utf-8"))
-    manifest = Manifest.from_json(content, _inference(content, version, entries, schema))
+    manifest = Manifest.from_json(content, InferenceFacts.from_json(content["inference"]))
     if not set(manifest.priority) <= set(schema.names):
         raise Fault("it gives priority to columns that its schema does not have")
     if not {one.column for one in manifest.contradictions} <= set(schema.names):
         raise Fault("its sets are said to contradict columns that its schema does not have")
-    stated = {k: v for k, v in content["guarantee"].items() if version > 1 or k != "statement"}
-    require_promise(manifest, stated, [entry["ledger_entry"] for entry in entries], schema)
+    steps = [entry["ledger_entry"] for entry in entries]
+    require_promise(manifest, content["guarantee"], steps, schema)
     for data in entries:
         require_named(data, schema)
-    require_noise(manifest, entries, schema, version)
+    require_noise(manifest, entries, schema)
     measurements = tuple(_measurement(folder, data, schema) for data in entries)
     behind = before(measurements, manifest.amendments)
     require_named_later(measurements, behind)
@@ -268,8 +114,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     require_metadata(folder, files, schema, manifest.sets)
     pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
     readme = (folder / "README.md").read_text(encoding="utf-8")
-    if version > 1:
-        require_pages(manifest, readme, pages)
+    require_pages(manifest, readme, pages)
     if is_of_this_version(manifest, "README.md", readme):
         rendered = readmes(manifest, schema, measurements, files, parted=parted)
         require_rendered("README.md", readme, rendered)
@@ -346,17 +191,6 @@ def _require_declared(content: dict[str, Any]) -> None:
     expected = content.get("expected") or {"answers": ()}
     if any(one["analysis"] not in declared for one in expected["answers"]):
         raise Fault("it expects an answer to an analysis that was not declared")
-
-
-def _inference(
-    content: dict[str, Any], version: int, entries: list[dict[str, Any]], schema: Schema
-) -> InferenceFacts:
-    """What the manifest says for inference, or what its format left to the method."""
-    if version > 1:
-        return InferenceFacts.from_json(content["inference"])
-    tables = [tuple(entry["columns"]) for entry in entries if entry["kind"] == Kind.TABLE]
-    named = content["method"], content["options"], content["sets_kind"]
-    return facts_of(*named, schema, tables)
 
 
 def _measurement(folder: Path, data: dict[str, Any], schema: Schema) -> Measurement:

@@ -634,30 +634,26 @@ PURCHASES: Final = (
     Purchase("as they stand", "none", ("kept",), ("none",)),
     Purchase(STATED_ELSEWHERE, "none", _ELSEWHERE, (*_ADDED, _TRUNCATED, *_PUBLISHED)),
 )
-TABLES: Final[Mapping[int, tuple[Purchase, ...]]] = {1: PURCHASES, 2: PURCHASES}
-"""Format of a manifest → what its steps can have bought. Another row needs another format, or a
-checker of this one refuses its releases."""
+"""What the steps of a release can have bought. Another row needs another format of the manifest,
+or a checker of this one refuses its releases."""
 
 
-def purchase_of(
-    mechanism: str, price: Price, measured: tuple[str, str] | None, version: int
-) -> Purchase | None:
+def purchase_of(mechanism: str, price: Price, measured: tuple[str, str] | None) -> Purchase | None:
     """The row of the table that a step has; None if there is none.
 
     Args:
         mechanism: by its name in the ledger.
         price: what it cost; "paid" stands for a finite price of either kind.
         measured: kind and law of what it measured; None where nothing was.
-        version: format of the manifest.
 
     Example:
-        >>> purchase_of("noisy table", "paid", ("table", "discrete_laplace"), 2).price
+        >>> purchase_of("noisy table", "paid", ("table", "discrete_laplace")).price
         'paid'
-        >>> purchase_of("exponential mechanism", "paid", ("table", "none"), 2) is None
+        >>> purchase_of("exponential mechanism", "paid", ("table", "none")) is None
         True
     """
     prices = ("paid", "as published") if price == "paid" else (price,)
-    for one in TABLES[version]:
+    for one in PURCHASES:
         if one.mechanism == mechanism and one.price in prices:
             if measured is None and not one.kinds:
                 return one
@@ -688,7 +684,6 @@ def require_noise(
     manifest: Manifest,
     measurements: Sequence[Mapping[str, Any]],
     schema: Schema,
-    version: int,
 ) -> None:
     """Refuse steps and measurements that are not what was paid for.
 
@@ -696,7 +691,6 @@ def require_noise(
         manifest: of the right shape; its ledger adds up.
         measurements: their entries in the manifest, of columns of the schema.
         schema: of the release.
-        version: format of the manifest.
 
     Raises:
         Fault: names the step.
@@ -709,9 +703,9 @@ def require_noise(
     for entry in manifest.ledger:
         exact, told = entry[f"{budget.unit_name}_exact"], paid.get(entry["number"])
         if entry["noise"] == LOST:  # charged by a run that ended before it had a result
-            _require_lost(entry, exact, told, version)
+            _require_lost(entry, exact, told)
             continue
-        purchase = _purchase(entry, exact, told, leaks, version)
+        purchase = _purchase(entry, exact, told, leaks)
         if purchase.mechanism == STATED_ELSEWHERE and manifest.guarantee.kind != "none":
             raise Fault("it promises something, and another system measured some of it")
         if purchase.price == "none":
@@ -733,7 +727,6 @@ def _purchase(
     exact: str | None,
     told: Mapping[str, Any] | None,
     leaks: str,
-    version: int,
 ) -> Purchase:
     """The row of the table that a step has.
 
@@ -742,7 +735,7 @@ def _purchase(
     """
     price: Price = "none" if exact is None else "paid" if Fraction(exact) else "free"
     measured = None if told is None else (str(told["kind"]), str(told["law"]))
-    purchase = purchase_of(entry["mechanism"], price, measured, version)
+    purchase = purchase_of(entry["mechanism"], price, measured)
     named = {"as published": FLOATING in leaks, "free": leaks != ""}
     if purchase is None or not named.get(purchase.price, True):
         raise Fault(f"step {entry['number']} of its ledger cannot have bought what it is said to")
@@ -750,12 +743,12 @@ def _purchase(
 
 
 def _require_lost(
-    entry: Mapping[str, Any], exact: str | None, told: Mapping[str, Any] | None, version: int
+    entry: Mapping[str, Any], exact: str | None, told: Mapping[str, Any] | None
 ) -> None:
     """Refuse a step without a result of which there is one, or of a mechanism that there is not."""
     known = any(
         (one.mechanism, one.price == "none") == (entry["mechanism"], exact is None)
-        for one in TABLES[version]
+        for one in PURCHASES
     )
     if told is not None or not known or (exact is not None and not Fraction(exact)):
         raise Fault(f"step {entry['number']} of its ledger ended without a result, and has one")

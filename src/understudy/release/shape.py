@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Final, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
@@ -266,27 +266,6 @@ class _Inference(_Plain):
     rows_stddev: Annotated[_Number, Field(ge=0)] = 0.0
 
 
-class _Format1(_Plain):
-    method: str
-    options: dict[str, Any]
-    reason: str
-    sets: Annotated[int, Field(ge=1, le=10**6)]
-    sets_kind: SetsKind
-    n_rows: _Count
-    rows_obtained: str
-    guarantee: _Guarantee
-    budget: _Budget
-    ledger: list[_Entry]
-    secure: bool
-    sampling_seed: Annotated[int, Field(ge=0)] | None
-    software: dict[str, str]
-    ended_early: bool = False
-    rows_share: _Fraction | None = None
-    answers_share: _Fraction | None = None
-    lines_share: _Fraction | None = None
-    measurements: list[_Measurement]
-
-
 class _Analysis(_Plain):
     kind: str
     formula: str
@@ -323,34 +302,49 @@ class _Contradiction(_Plain):
     noise: Annotated[_Number, Field(ge=0)]
 
 
-class _Format2(_Format1):
+class _Manifest(_Plain):
+    method: str
+    options: dict[str, _Option | list[_Option] | dict[str, _Option]]
+    reason: str
+    sets: Annotated[int, Field(ge=1, le=10**6)]
+    sets_kind: SetsKind
+    n_rows: _Count
+    rows_obtained: str
+    guarantee: _Guarantee
+    budget: _Budget
+    ledger: list[_Entry]
+    secure: bool
+    sampling_seed: Annotated[int, Field(ge=0)] | None
+    software: dict[str, str]
+    ended_early: bool = False
+    rows_share: _Fraction | None = None
+    answers_share: _Fraction | None = None
+    lines_share: _Fraction | None = None
+    measurements: list[_Measurement]
     analyses: list[_Analysis] = []
     expected: _ExpectedAnswers | None = None
     layer_share: _Fraction | None = None
     priority: list[str] = []
     amendments: list[_Amendment] = []
     contradictions: list[_Contradiction] = []
-    options: dict[str, _Option | list[_Option] | dict[str, _Option]]
     inference: _Inference
 
 
-_SHAPES: dict[int, type[_Format1]] = {1: _Format1, 2: _Format2}
-FORMATS = tuple(_SHAPES)
-"""Formats that are read; the last one is written."""
+FORMAT: Final = 2
+"""The format of a manifest that is written and read."""
 
 
-def require_shape(content: dict[str, Any], version: int) -> None:
+def require_shape(content: dict[str, Any]) -> None:
     """Refuse a manifest with an entry too many, too few or of another kind.
 
     Args:
         content: of the manifest, without its format and files.
-        version: its format, one of `FORMATS`.
 
     Raises:
         Fault: names the first such entry.
     """
     try:
-        _SHAPES[version].model_validate(content)
+        _Manifest.model_validate(content)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
         raise Fault(f"the entry {named(place)} of its manifest") from None
