@@ -10,7 +10,7 @@ PROJECTS := pyproject.toml studies/pyproject.toml $(CONSTRAINTS)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 FAST := -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
 
-.PHONY: demo check test oldest newest faults audit fuzz verify golden lint format bench studies
+.PHONY: demo check test test-all oldest newest faults audit fuzz verify golden lint format bench studies
 .PHONY: studies-install clean
 
 demo: $(RUN)
@@ -22,6 +22,10 @@ check: lint
 
 test: $(DEV)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not (faults or audit)"
+
+# The same, and what every method promises with each of its options, δ, rows and sets: by night.
+test-all: $(DEV)
+	WHOLE_MATRIX=1 $(BIN)/pytest -n 2 --dist worksteal -m "not (faults or audit)"
 
 # The fast tests with the oldest libraries that pyproject.toml admits, and with the newest there are.
 oldest: CONSTRAINTS := constraints-oldest.txt
