@@ -6,6 +6,7 @@ RUN := $(VENV)/.run
 STUDIES := $(VENV)/.studies
 DEV := $(VENV)/.dev
 CONSTRAINTS := constraints.txt
+EXTRAS := dev,lint
 PROJECTS := pyproject.toml studies/pyproject.toml $(CONSTRAINTS)
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS)
 FAST := -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
@@ -29,6 +30,7 @@ test-all: $(DEV)
 
 # The fast tests with the oldest libraries that pyproject.toml admits, and with the newest there are.
 oldest: CONSTRAINTS := constraints-oldest.txt
+oldest: EXTRAS := dev
 newest: CONSTRAINTS := /dev/null
 oldest newest:
 	$(MAKE) VENV=.$@ CONSTRAINTS=$(CONSTRAINTS) .$@/.dev
@@ -60,6 +62,7 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 format: $(DEV)
 	$(BIN)/ruff check --fix .
@@ -119,5 +122,5 @@ $(STUDIES): $(BIN)/python $(PROJECTS)
 	@touch $@ $(RUN)
 
 $(DEV): $(BIN)/python $(PROJECTS)
-	$(INSTALL) -e '.[dev]' -e ./studies
+	$(INSTALL) -e '.[$(EXTRAS)]' -e ./studies
 	@touch $@ $(RUN) $(STUDIES)

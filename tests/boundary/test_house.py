@@ -1,6 +1,7 @@
-"""The house rules, read off the source: who imports whom, and who may touch exact values.
+"""The house rules that need the source itself: who may touch exact values, and how.
 
-Every rule is also shown to catch a violation.
+Every rule is also shown to catch a violation. Who may know of whom is in `pyproject.toml`, and
+`test_imports.py` holds the house to it.
 """
 
 import ast
@@ -16,37 +17,10 @@ from understudy.dp.closed_list import WITH_EPSILON, WITHOUT_EPSILON
 SOURCE = Path(understudy.__file__).parent
 STUDIES = Path(__file__).parents[2] / "studies" / "src" / "understudy_studies"
 """The other distribution of this repository: one more room, which no other knows of."""
-ROOMS = [
-    ["_arrays", "errors"],
-    ["_parallel", "_storage", "_validation"],
-    ["schema"],
-    ["demo", "features", "metadata"],
-    ["data"],
-    ["dp", "spark", "steward"],
-    ["models"],
-    ["graphical"],
-    ["mechanisms"],
-    ["checkpoint", "methods"],
-    ["papers"],
-    ["release"],
-    ["inference", "ledger"],
-    ["report"],
-    ["workflow"],
-    ["evaluate"],
-    ["__init__"],
-    ["cli"],
-    ["__main__"],
-    ["studies"],
-]
-"""From the top down; those on one line do not know of each other."""
-FLOOR = {name: level for level, names in enumerate(ROOMS) for name in names}
-MAY_SEE_ROWS = {"data", "dp", "evaluate", "mechanisms", "spark", "steward", "workflow"}
 TRUSTED = {module for module, _ in (*WITH_EPSILON, *WITHOUT_EPSILON)} | {
     f"understudy.papers.{shared}" for shared in ("gibbs_mechanisms", "record_weights")
 }
 """Files with mechanisms, wherever they stand, and what several of them share."""
-QUERY = "understudy.data.sql"
-"""Queries are public: whoever opens a database hands in the text."""
 
 Sources = dict[str, ast.Module]
 """Module name → its syntax tree."""
@@ -107,68 +81,6 @@ def names_imported(tree: ast.Module) -> tuple[tuple[str, str], ...]:
             if node.module and is_ours(node.module):
                 found += [(f"{node.module}.{one.name}", node.module) for one in node.names]
     return tuple(found)
-
-
-def imported(tree: ast.Module, modules: Sources) -> Iterator[str]:
-    """Modules of the package that a module imports."""
-    for name, module in names_imported(tree):
-        yield name if name in modules else module
-
-
-def imports_from_below(modules: Sources) -> list[str]:
-    """Imports of a room that stands beside or below."""
-    found = []
-    for module, tree in modules.items():
-        here = FLOOR[room(module)]
-        for other in imported(tree, modules):
-            if room(other) != room(module) and FLOOR[room(other)] >= here:
-                found.append(f"{module} imports {other}")
-    return found
-
-
-def imports_of_the_engine(modules: Sources) -> list[str]:
-    """Imports of the secret room by one that may not see rows."""
-    return [
-        f"{module} imports {other}"
-        for module, tree in modules.items()
-        if room(module) not in MAY_SEE_ROWS and module not in TRUSTED
-        for other in imported(tree, modules)
-        if room(other) in {"data", "spark"} and other != QUERY
-    ]
-
-
-DESCRIBED = {"release", "inference", "report", "ledger"}
-"""Rooms that ask a release what it is."""
-METHOD_ROOMS = {"methods"}
-
-
-def imports_of_methods(modules: Sources) -> list[str]:
-    """Imports of a method by a room that reads releases: the manifest says what it needs."""
-    return [
-        f"{module} imports {other}"
-        for module, tree in modules.items()
-        if room(module) in DESCRIBED
-        for other in imported(tree, modules)
-        if room(other) in METHOD_ROOMS
-    ]
-
-
-def circles(modules: Sources) -> list[str]:
-    """Modules that import themselves by way of others; packages on the way down do not count."""
-    edges = {
-        module: {other for other in imported(tree, modules) if not module.startswith(f"{other}.")}
-        for module, tree in modules.items()
-    }
-    found = []
-    for start in edges:
-        seen, ahead = set(), [start]
-        while ahead:
-            steps = edges.get(ahead.pop(), set()) - seen
-            seen |= steps
-            ahead += steps
-        if start in seen:
-            found.append(start)
-    return found
 
 
 def is_call_of(node: ast.AST, name: str) -> bool:
@@ -321,52 +233,6 @@ def unguarded_verbs(modules: Sources) -> list[str]:
     ]
 
 
-PRIVACY = [
-    ["gaussian_dp", "randomness"],
-    ["budget", "sampling"],
-    ["distributions", "guarantee", "run_cost"],
-    ["accountant", "released"],
-    ["calibration"],
-    ["truncated_laplace"],
-    ["perturbation"],
-    ["admission", "confidential"],
-    ["mechanism"],
-    ["closed_list"],
-    ["gate"],
-]
-"""The files of the boundary, from the top down."""
-PRIVATE_FLOOR = {name: level for level, names in enumerate(PRIVACY) for name in names}
-
-
-def private_imports_from_below(modules: Sources) -> list[str]:
-    """Imports within the boundary of a room that stands beside or below."""
-    found = []
-    for module, tree in modules.items():
-        here = _private_room(module)
-        for other in imported(tree, modules):
-            there = _private_room(other)
-            if here and there and here != there and PRIVATE_FLOOR[there] >= PRIVATE_FLOOR[here]:
-                found.append(f"{module} imports {other}")
-    return found
-
-
-def _private_room(module: str) -> str:
-    """The third part of a name of the boundary; "" for other modules, and for one unknown."""
-    parts = [*module.split("."), "", ""]
-    return parts[2] if parts[1] == "dp" and parts[2] in PRIVATE_FLOOR else ""
-
-
-def what_the_gate_imports(modules: Sources) -> list[str]:
-    """Mechanisms that the gate would have to be read with."""
-    ahead, seen = ["understudy.dp.gate"], set()
-    while ahead:
-        for other in imported(modules[ahead.pop()], modules):
-            if other in modules and other not in seen:
-                seen.add(other)
-                ahead.append(other)
-    return sorted(one for one in seen if room(one) in {"mechanisms", "papers", "checkpoint"})
-
-
 def all_imported(tree: ast.Module) -> Iterator[str]:
     """Dotted names of all imports, also of what is taken from a module."""
     for node in nodes(tree):
@@ -454,35 +320,6 @@ def prints(modules: Sources) -> list[str]:
 HEIR = "from understudy.{0} import {1}\nclass Mine({1}):\n    pass"
 
 PLANTED = {
-    imports_from_below: [
-        ("understudy.cli.x", "from understudy_studies.command import app"),
-        ("understudy.workflow.x", "def f():\n    import understudy_studies"),
-        ("understudy.schema.x", "from understudy.dp.budget import Budget"),
-        ("understudy.models.x", "def f():\n    from understudy import methods"),
-        ("understudy.dp.x", "import understudy.release.decoding"),
-        ("understudy.report.x", "from understudy import workflow"),
-        ("understudy.release.x", "from understudy import synthesize"),
-        ("understudy.demo.x", "from understudy.cli.render_release import methods"),
-    ],
-    imports_of_the_engine: [
-        ("understudy_studies.measures.x", "from understudy.data import coding"),
-        ("understudy.methods.x", "from understudy.data import Table"),
-        (
-            "understudy.cli.x",
-            "from understudy.data.coding import ColumnCoder",
-        ),
-        ("understudy.models.x", "from understudy import data"),
-        ("understudy.report.x", "def f():\n    import understudy.data.base as c"),
-    ],
-    imports_of_methods: [
-        ("understudy.release.x", "def f():\n    from understudy.methods import METHODS"),
-        ("understudy.inference.x", "from understudy.methods.base import Method"),
-        ("understudy.report.x", "import understudy.methods.privbayes"),
-    ],
-    circles: [
-        ("understudy.errors", "from understudy.schema import Schema"),
-        ("understudy.dp.released", "def f():\n    from understudy.dp import gate"),
-    ],
     makers_of_released: [
         ("understudy.methods.x", "Released(1, None, '', 0)"),
         ("understudy.release.x", "values.Released(1, None, '', 0)"),
@@ -545,17 +382,6 @@ PLANTED = {
         ("understudy.mechanisms.x", "SecretRows(engine, view, tell)"),
         ("understudy.workflow.x", "SecretRows(Table(data, schema), view, print)"),
     ],
-    private_imports_from_below: [
-        ("understudy.dp.randomness", "from understudy.dp.gate import Gate"),
-        ("understudy.dp.budget", "from understudy.dp import sampling"),
-        ("understudy.dp.released", "from understudy.dp import perturbation"),
-    ],
-    what_the_gate_imports: [
-        (
-            "understudy.dp.confidential",
-            "from understudy.mechanisms.tables import NoisyTables",
-        ),
-    ],
     picklers: [
         ("understudy.release.x", "import pickle"),
         ("understudy.data.x", "def f():\n    from cloudpickle import dumps"),
@@ -584,16 +410,6 @@ VIOLATIONS = [(rule, *planted) for rule, all_of in PLANTED.items() for planted i
 
 def name_of(value: object) -> str:
     return value.__name__ if callable(value) else str(value)
-
-
-def test_every_module_stands_in_a_room():
-    assert {room(module) for module in house()} <= set(FLOOR)
-    assert len(house()) > 40
-
-
-def test_every_part_of_the_boundary_stands_in_a_room():
-    parts = {module.split(".")[2] for module in house() if module.startswith("understudy.dp.")}
-    assert parts == set(PRIVATE_FLOOR)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=name_of)
