@@ -10,9 +10,9 @@ BEYOND = {"jax", "numpyro", "pyspark"}
 
 
 def least():
-    """Library → the oldest version that is admitted, of the core and of all extras but dev."""
+    """Library → the oldest version that is admitted, of the core and of all extras but dev and lint."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"] | {"dev": []}
+    extras = project["optional-dependencies"] | {"dev": [], "lint": []}
     every = [*project["dependencies"], *(one for needs in extras.values() for one in needs)]
     found = {}
     for one in every:
