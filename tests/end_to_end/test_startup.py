@@ -103,7 +103,7 @@ from understudy.demo import demo_data, demo_schema
 release = us.synthesize(demo_data(), demo_schema(), epsilon=1, delta="1e-6", insecure_noise_seed=1)
 us.analyze(release, "mean", "age")
 """)
-    rooms = ("papers", "evaluate", "metadata", "steward", "cli")
+    rooms = ("papers", "evaluate", "metadata", "spark", "steward", "cli")
     assert not [name for name in loaded if name.startswith(tuple(f"understudy.{r}" for r in rooms))]
 
 

@@ -289,7 +289,7 @@ def regress(
     paid for.
     """
     from understudy.schema import Schema
-    from understudy.workflow import regress as regress_module
+    from understudy.workflow.regress import regress as answer
 
     if out is not None and mechanism == USUAL:
         kept_runs.hold(context, out)
@@ -304,7 +304,7 @@ def regress(
     rows = given_rows(data, query, table, engine, loaded)
     with kept_runs.keeping(place, out), console.progress(quiet=quiet or as_json) as bar:
         tell = kept_runs.noting(bar, out, place)
-        ask: Any = regress_module.regress  # which refuses a mechanism that there is not
+        ask: Any = answer  # which refuses a mechanism that there is not
         found = ask(
             rows,
             loaded,
@@ -350,10 +350,10 @@ def _place(
     out: Path | None, mechanism: str, *, resume: bool, schema: Schema, formula: str, **asked: Any
 ) -> Path | None:
     """Where the checkpoint is kept, if there is to be one; refuses before rows are read."""
-    from understudy.workflow import regress as regress_module
+    from understudy.workflow.regress import declared, require_mechanism
     from understudy.workflow.request import request_of
 
-    regress_module.require_mechanism(mechanism)
+    require_mechanism(mechanism)
     if out is None:
         if resume:
             raise MethodError("A run is gone on with where its release is to be; give --out too.")
@@ -362,5 +362,5 @@ def _place(
         raise MethodError(
             f"The mechanism {mechanism} makes no release; leave out --out, or take {USUAL}."
         )
-    request = request_of(**regress_module.declared(schema, formula, **asked))
+    request = request_of(**declared(schema, formula, **asked))
     return kept_runs.checkpoint_of(out, request, resume=resume)

@@ -272,10 +272,10 @@ def _map(
     from understudy._parallel import processors
     from understudy.demo import demo_data
     from understudy.dp.confidential import Internal
-    from understudy.evaluate import tradeoff as tradeoff_module
+    from understudy.evaluate.tradeoff import Design, tradeoff
 
-    tradeoff_module.Design.of(schema, **asked)  # before the demo is loaded
-    made = tradeoff_module.tradeoff(
+    Design.of(schema, **asked)  # before the demo is loaded
+    made = tradeoff(
         demo_data() if data is None else data,
         schema,
         public=public,  # type: ignore[call-overload]  # known when it is run
@@ -284,8 +284,8 @@ def _map(
         progress=progress,
         **asked,
     )
-    tradeoff: Tradeoff = made.value if isinstance(made, Internal) else made
-    return tradeoff
+    found: Tradeoff = made.value if isinstance(made, Internal) else made
+    return found
 
 
 def _show(tradeoff: Tradeoff, place: Path | None, *, as_json: bool, quiet: bool) -> None:

@@ -253,10 +253,10 @@ def plan(
     """Show what a release would measure, cost and how exact it would be. Reads no data."""
     from understudy.release import Release
     from understudy.schema import Schema
-    from understudy.workflow import plan as plan_module
+    from understudy.workflow.plan import plan as announce
 
     loaded = Schema.load(schema)
-    planned = plan_module.plan(
+    planned = announce(
         loaded,
         epsilon=epsilon,
         delta=delta,

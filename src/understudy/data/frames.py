@@ -239,9 +239,10 @@ def is_pandas(data: object) -> bool:
 
 
 def is_spark(data: object) -> bool:
-    """Whether data are a Spark data frame, classic or of Spark Connect."""
+    """Return whether Spark holds the data: a data frame, classic or of Spark Connect, or texts."""
     return any(
-        base.__name__ == "DataFrame" and base.__module__.startswith("pyspark.sql.")
+        (base.__name__ == "DataFrame" and base.__module__.startswith("pyspark.sql."))
+        or (base.__name__ == "SparkTexts" and base.__module__ == "understudy.spark.texts")
         for base in type(data).__mro__
     )
 

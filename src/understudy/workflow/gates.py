@@ -37,13 +37,13 @@ from understudy.dp.gate import Gate, Unrecorded
 from understudy.dp.randomness import Randomness, SecureRandomness
 from understudy.errors import DataError, MethodError
 from understudy.schema import Schema
-from understudy.spark.rows import PartFiles, SparkRows, opened
-from understudy.spark.texts import SparkTexts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from understudy.methods.base import Method
+    from understudy.spark.rows import PartFiles, SparkRows
+    from understudy.spark.texts import SparkTexts
 
 
 _PERHAPS: Final = ("formulaic", "pandas", "pyarrow", "scipy")
@@ -219,6 +219,8 @@ def in_spark(place: str, schema: Schema) -> DataFrame | SparkTexts:
         MethodError: no Spark session can be opened.
         DataError: no such path or table.
     """
+    from understudy.spark.rows import opened
+
     return opened(place, schema)
 
 
@@ -247,7 +249,7 @@ def summed_rows(
         DataError: a structural fault of the data.
         MethodError: whole records are needed, and the data are a Spark data frame.
     """
-    if not (is_spark(data) or isinstance(data, SparkTexts)):
+    if not is_spark(data):
         return coded_rows(data, schema, tell, spill)
     if records_for:
         raise MethodError(
@@ -256,6 +258,8 @@ def summed_rows(
         )
     stage = f"Reading and coding rows in Spark, pass 1 of at least {passes}"
     tell(stage, 0, 1)
+    from understudy.spark.rows import SparkRows
+
     rows = SparkRows(cast("DataFrame | SparkTexts", data), schema, trusted_cluster=trusted_cluster)
     tell(stage, 1, 1)
     return rows
@@ -267,4 +271,4 @@ def part_files(rows: Table | SparkRows) -> PartFiles | None:
     Args:
         rows: as `summed_rows` gives them.
     """
-    return rows.part_files if isinstance(rows, SparkRows) else None
+    return None if isinstance(rows, Table) else rows.part_files

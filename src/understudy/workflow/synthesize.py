@@ -39,7 +39,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import polars as pl
@@ -76,7 +76,6 @@ from understudy.release.one_way_check import Contradiction, DrawnOneWays, contra
 from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, identified, part_sizes
 from understudy.release.tables import formats_of, require_formats
 from understudy.schema import Schema
-from understudy.spark.rows import SparkRows
 from understudy.workflow.describe import inference_facts, manifest_of, measurements_of
 from understudy.workflow.gates import (
     Progress,
@@ -97,6 +96,9 @@ from understudy.workflow.request import (
     adjust_for_row_count,
     request_of,
 )
+
+if TYPE_CHECKING:
+    from understudy.spark.rows import SparkRows
 
 
 def require_possible(request: Request, seed: int | None, *, allow_nonprivate: bool) -> None:
