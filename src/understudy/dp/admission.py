@@ -69,7 +69,7 @@ Twins = tuple[tuple[object, object], ...]
 
 
 def twins(given: Schema, own: Schema) -> Twins:
-    """What arguments may hold of a schema: itself, its domain, and its columns.
+    """List what arguments may hold of a schema: itself, its domain, and its columns.
 
     Args:
         given: the schema that a method holds.
@@ -236,7 +236,7 @@ def _container(
 
 
 def _holds(values: Sequence[Any], declared: Any) -> bool:
-    """Whether values are text, whole numbers, or tuples of them: a fast answer for long lists."""
+    """Return whether values are text, whole numbers, or tuples of them; fast for long lists."""
     if declared in (int, str):
         return set(map(type, values)) <= {declared}
     if get_origin(declared) is tuple and get_args(declared)[1:] == (Ellipsis,):

@@ -186,7 +186,7 @@ def lattice_step(scale: Fraction) -> Fraction:
 
 
 def noise_of(distribution: DiscreteNoise) -> Noise:
-    """What a released value says about the noise in it."""
+    """Describe the noise in a released value."""
     scale = (
         distribution.variance if isinstance(distribution, DiscreteGaussian) else distribution.scale
     )

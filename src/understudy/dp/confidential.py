@@ -71,11 +71,11 @@ class NumberedRows:
 
     @property
     def size(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return len(next(iter(self.drawn.values())).states)
 
     def known(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Which rows have a state of each of some columns, in a combination that can occur."""
+        """Find the rows that have a state of each of some columns, in a possible combination."""
         states = [self.drawn[name].states for name in names]
         return are_known(states, self.schema.table(tuple(names)))
 
@@ -112,7 +112,7 @@ def known_rows(coded: Sequence[Codes], schema: Schema, columns: Sequence[str]) -
 
 
 def are_known(states: Sequence[Codes], domain: Domain) -> NDArray[np.bool_]:
-    """Which rows have a state of each column, in a combination that can occur; shape (n,).
+    """Find the rows that have a state of each column, in a possible combination; shape (n,).
 
     Args:
         states: of all rows, one array of shape (n,) per column of the domain.
@@ -140,7 +140,7 @@ class Internal(Generic[T_co]):
     value: T_co
 
     def __repr__(self) -> str:
-        """What it is, without the figure: notebooks and logs keep what is shown in passing."""
+        """Describe it without the figure: notebooks and logs keep what is shown in passing."""
         kind = type(self.value).__name__
         return f"Internal({kind}: compares with confidential rows, not for release; see .value)"
 
@@ -173,7 +173,7 @@ class Misfits(Diagnostic):
 
 
 def misfits(engine: Engine) -> Iterator[Internal[Misfits]]:
-    """What hardly fits the schema, if anything; one pass over the rows, if they are not at hand.
+    """Describe what hardly fits the schema, if anything; one pass over the rows, if not at hand.
 
     Values under a declared code `out_of_domain` fit: a release tells how many they are.
     """
@@ -190,7 +190,7 @@ def misfits(engine: Engine) -> Iterator[Internal[Misfits]]:
 
 
 def _said(column: Column, table: ExactTable, n_rows: int) -> Iterator[Words]:
-    """What is to be said of one column, if anything."""
+    """Describe how badly the rows fit one column, if they do."""
     first = column.n_ordinary + len(column.not_applicable)
     missing = int(table.inside[first : first + len(column.missing)].sum())
     if table.outside > _NEARLY_ALL * n_rows:
@@ -217,7 +217,7 @@ class View:
 
     @property
     def neighbours(self) -> Neighbours:
-        """Which tables count as neighbours."""
+        """Kind of change that makes two tables neighbours."""
         return self.schema.neighbours
 
     def places(self, names: tuple[str, ...]) -> tuple[int, ...]:
@@ -280,7 +280,7 @@ class View:
         return {name: bins for name, bins in self.bins.items() if name in columns}
 
     def groups_of(self, columns: tuple[str, ...]) -> Groups:
-        """How states of some columns are merged, where they are."""
+        """Return how states of some columns are merged, where they are."""
         return {name: groups for name, groups in self.groups.items() if name in columns}
 
     def rebinned(self, bins: Bins) -> View:
@@ -325,7 +325,7 @@ class Terms:
 
     @property
     def neighbours(self) -> Neighbours:
-        """Which tables count as neighbours."""
+        """Kind of change that makes two tables neighbours."""
         return self.schema.neighbours
 
     @property
@@ -473,7 +473,7 @@ class SecretRows:
         return self._secret_engine
 
     def memory(self, of: type) -> dict[Any, Any]:
-        """What one kind of mechanism remembers of these rows; empty at first."""
+        """Return what one kind of mechanism remembers of these rows; empty at first."""
         return self._secret_memory.setdefault(of, {})
 
     def tell(self, diagnostic: Diagnostic) -> None:

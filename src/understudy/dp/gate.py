@@ -82,7 +82,7 @@ class Unrecorded:
         """Write down what was just paid and run."""
 
     def look(self, stopping: Callable[[], bool]) -> bool:
-        """Whether to end between rounds."""
+        """Return whether to end between rounds."""
         return stopping()
 
 
@@ -145,7 +145,7 @@ class Gate:
     # --- the verb -------------------------------------------------------------------------------
 
     def ask(self, mechanism: Mechanism[A, Any], *, spend: Fraction = Fraction(0)) -> A:
-        """What a mechanism answers, paid for.
+        """Pay for a mechanism and return its answer.
 
         Args:
             mechanism: one of the named ones, with its public parameters.
@@ -184,7 +184,7 @@ class Gate:
         return made
 
     def _takes(self, kind: type) -> bool:
-        """Whether a class of mechanisms may be asked for."""
+        """Return whether a class of mechanisms may be asked for."""
         if self._mechanisms is None:
             return is_listed(kind)
         return any(kind is listed for listed in self._mechanisms)
@@ -215,7 +215,7 @@ class Gate:
         return tuple(replace(charge, entry=entry) for charge, entry in numbered)
 
     def _publish(self, outcome: Outcome[A], charges: tuple[Charge[Any], ...]) -> A:
-        """What a mechanism returned, as it leaves."""
+        """Prepare what a mechanism returned for release."""
         self._promise.add(outcome)
         paid_by = charges[: 1 if outcome.single else None]
         published = outcome.measurements
@@ -237,7 +237,7 @@ class Gate:
 
     @property
     def measured(self) -> tuple[Measured, ...]:
-        """What a release publishes of everything given out so far, in `noisy/`."""
+        """Everything given out so far that a release publishes in `noisy/`."""
         return tuple(
             replace(one, value=read_only(one.value), noise=replace(one.noise))
             for one in self._measured
@@ -245,7 +245,7 @@ class Gate:
 
     @property
     def remaining(self) -> Fraction:
-        """What is left, in the budget's unit; charges that an earlier run lost are not counted."""
+        """Amount left, in the budget's unit; charges that an earlier run lost are not counted."""
         factor = self._record.factor
         return self._ledger.remaining / factor if factor else Fraction(0)
 
@@ -256,7 +256,7 @@ class Gate:
 
     @property
     def spent(self) -> Fraction:
-        """What the run has cost if it ends now (`run_cost`), infinite steps not counted."""
+        """Cost of the run if it ends now (`run_cost`), infinite steps not counted."""
         return self._ledger.spent
 
     @property
@@ -273,14 +273,14 @@ class Gate:
 
     @property
     def stopping(self) -> bool:
-        """Whether to end now: methods in rounds look at it between rounds."""
+        """True if the run should end now: methods in rounds look at it between rounds."""
         with self._record.turn():
             self._stops.append(self._record.look(self._stop))
             return self._stops[-1]
 
     @property
     def ended_early(self) -> bool:
-        """Whether a method that looked was told to end."""
+        """True if a method that looked was told to end."""
         return any(self._stops)
 
     def listen(self, listener: Callable[[Entry], None]) -> None:
@@ -297,7 +297,7 @@ class Gate:
         self._ledger.require(spend * self._record.factor)
 
     def guarantee(self) -> Guarantee:
-        """What may be promised about everything given out so far: the stated budget."""
+        """State what may be promised about everything given out so far: the stated budget."""
         return self._promise.guarantee(
             self._declared,
             self._budget,
@@ -362,7 +362,7 @@ class Gate:
 
     @property
     def _own(self) -> Twins:
-        """What fields of mechanisms may hold beside plain values, and what takes its place."""
+        """Objects that mechanisms may hold beside plain values, and their replacements."""
         return twins(self.schema, self._rows.view.schema)
 
 

@@ -121,7 +121,7 @@ def _bound(value: int | float, unit: Fraction) -> str:
 
 
 def recorded(distribution: NoiseDistribution, unit: Fraction = Fraction(1)) -> Noise:
-    """What a released value says about the noise in it; see `words` for the unit."""
+    """Describe the noise in a released value; see `words` for the unit."""
     if isinstance(distribution, ContinuousLaplace | TruncatedLaplace):
         return Noise(distribution.name, repr(distribution.scale), distribution.stddev)
     if unit == 1 and not isinstance(distribution, TruncatedDiscreteLaplace):
@@ -232,7 +232,7 @@ def additive(scale: Fraction) -> DiscreteLaplace:
 
 
 def too_little() -> BudgetError:
-    """What to say when noise would be too wide to be drawn."""
+    """Return the error for noise that is too wide to be drawn."""
     return BudgetError(
         "This budget leaves so little for a step that its noise would be too wide to be drawn "
         "exactly; raise epsilon, or ask for fewer sets or columns."

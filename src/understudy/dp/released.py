@@ -232,27 +232,27 @@ class NoiseFamily(StrEnum):
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing was added."""
+        """True if nothing was added."""
         return self is NoiseFamily.NONE
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether its tails are those of a normal distribution."""
+        """True if its tails are those of a normal distribution."""
         return self is NoiseFamily.DISCRETE_GAUSSIAN
 
     @property
     def is_laplace(self) -> bool:
-        """Whether its tails are those of a Laplace distribution."""
+        """True if its tails are those of a Laplace distribution."""
         return self not in (NoiseFamily.NONE, NoiseFamily.DISCRETE_GAUSSIAN, NoiseFamily.OTHER)
 
     @property
     def is_truncated(self) -> bool:
-        """Whether it was redrawn until it fell within limits, so that it is not centred."""
+        """True if it was redrawn until it fell within limits, so that it is not centred."""
         return self in (NoiseFamily.TRUNCATED_DISCRETE_LAPLACE, NoiseFamily.TRUNCATED_LAPLACE)
 
     @property
     def is_whole(self) -> bool:
-        """Whether noisy counts are whole numbers."""
+        """True if noisy counts are whole numbers."""
         return self in (
             NoiseFamily.DISCRETE_LAPLACE,
             NoiseFamily.DISCRETE_CUBE_LAPLACE,
@@ -282,7 +282,7 @@ class Noise:
 
     @property
     def family(self) -> NoiseFamily:
-        """Which distribution it is, as a kind."""
+        """Kind of distribution."""
         return NoiseFamily.of(self.distribution)
 
 
