@@ -47,12 +47,12 @@ class Engine(Protocol):
 
     @property
     def premises(self) -> Premises:
-        """What the guarantee of a release takes for granted of these rows."""
+        """Assumptions about these rows that the guarantee of a release rests on."""
         ...
 
     @property
     def has_records(self) -> bool:
-        """Whether `coded` and `read` can be asked: whole records are at hand, and not sums alone.
+        """True if `code_rows` and `read` can be asked: whole records are at hand, not sums alone.
 
         It follows from the kind of engine, never from the rows.
         """
@@ -245,7 +245,7 @@ class Premises:
     def of_parts(
         cls, related: set[str], unknown: set[str], *, condition: str, unproved: str
     ) -> Premises:
-        """What is said of the parts of a query or a plan that do not keep to single rows.
+        """Describe the parts of a query or a plan that do not keep to single rows.
 
         Args:
             related: those of which several rows may rest on one.
@@ -445,7 +445,7 @@ class SummedRows(ABC):
 
     @abstractmethod
     def _through_codes(self, begun: Callable[[], CodePass[T]]) -> T:
-        """What a pass over states answers, once it has seen all rows.
+        """Return what a pass over states answers, once it has seen all rows.
 
         Args:
             begun: the pass, before the first row.

@@ -136,7 +136,7 @@ class ColumnCoder:
         return self._narrow(self._found(*_line(values, self.column), lost))
 
     def read(self, values: pl.Series) -> Reading:
-        """What `code` does, with what `check` needs to say why a value fits no state."""
+        """Do what `code` does, with what `check` needs to say why a value fits no state."""
         values = plain(values.alias("values"))
         if values.dtype == pl.Boolean or is_text(values.dtype):
             reading, places = self._read_words(values)

@@ -115,7 +115,7 @@ def split_records(
 
 @compiled
 def _record(text: Bytes, at: int, marks: Marks, slots: NDArray[np.int64], cells: Cells) -> int:
-    """Where the next record begins; or that this one does not fit, or is not all there."""
+    """Find where the next record begins, or that this one does not fit or is not all there."""
     separator, quote, most_lines, _ = marks
     starts, lengths, doubled = cells
     cell = 0
@@ -170,7 +170,7 @@ def _quoted_end(text: Bytes, at: int, marks: Marks, lines: int) -> tuple[int, in
 
 @compiled
 def _plain_end(text: Bytes, at: int, marks: Marks) -> int:
-    """What follows a cell without quotes: a separator, or the end of the line."""
+    """Match what follows a cell without quotes: a separator, or the end of the line."""
     separator, quote, _, _ = marks
     while at < len(text) and text[at] != separator and text[at] != _LF:
         if text[at] == quote or text[at] == _NUL:
@@ -181,7 +181,7 @@ def _plain_end(text: Bytes, at: int, marks: Marks) -> int:
 
 @compiled
 def _after_line(text: Bytes, at: int) -> int:
-    """What follows the line break that must stand here, or the end of the text."""
+    """Match what follows the line break that must stand here, or the end of the text."""
     if at < len(text) and text[at] == _CR:
         at += 1
     return at + 1 if at >= len(text) or text[at] == _LF else _MALFORMED
@@ -500,7 +500,7 @@ _LIKE_A_NUMBER = r"^\s*[+-]?[.,]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*$"
 
 
 def is_delimited(data: object) -> bool:
-    """Whether data are the path of a delimited text file, by its ending."""
+    """Return whether data are the path of a delimited text file, by its ending."""
     if not isinstance(data, str | Path):
         return False
     name = Path(data).name
@@ -559,7 +559,7 @@ class Delimited:
         return streamed(batches, dict.fromkeys(self.columns, pl.String()))
 
     def faults(self, most: int) -> tuple[list[str], int]:
-        """What is wrong with the first malformed records, and how many there are. CONFIDENTIAL.
+        """Describe the first malformed records, and count all of them. CONFIDENTIAL.
 
         Args:
             most: how many to explain.
@@ -724,7 +724,7 @@ def numbers_of_schema(schema: Schema) -> list[str]:
 
 
 def _holds_numbers(column: Column) -> bool:
-    """Whether any value of a column is declared as a number."""
+    """Return whether any value of a column is declared as a number."""
     if isinstance(column, NUMERIC):
         return not isinstance(column, Calendar)
     return any(is_number(level) for level in column.levels)

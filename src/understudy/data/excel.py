@@ -88,7 +88,7 @@ def narrowed(path: Path) -> bytes | None:
 
 
 def _has_far_cells(archive: zipfile.ZipFile, name: str, last: int) -> bool:
-    """Whether a sheet may have a cell far beyond a column, from 1."""
+    """Return whether a sheet may have a cell far beyond a column, from 1."""
     rest, far = b"", _beyond(_letters(last + _NEAR))
     with archive.open(name) as stream:
         while block := stream.read(_BLOCK):
@@ -106,7 +106,7 @@ def _has_far_cells(archive: zipfile.ZipFile, name: str, last: int) -> bool:
 
 
 def _beyond(letters: str) -> re.Pattern[bytes]:
-    """What finds the place of a cell beyond a column."""
+    """Compile the pattern that finds the place of a cell beyond a column."""
     parts = [f"[A-Z]{{{len(letters) + 1},3}}"] if len(letters) < 3 else []
     for k, letter in enumerate(letters):
         if letter < "Z":
@@ -208,7 +208,7 @@ WIDE: Final = (".xlsb", ".ods")
 
 
 def premises_of_sheet(path: Path) -> Premises:
-    """What is taken for granted of the rows of a workbook, by the ending of its name."""
+    """State what is taken for granted of the rows of a workbook, by the ending of its name."""
     if path.suffix.lower() not in WIDE:
         return NO_PREMISES
     sentence = (

@@ -66,7 +66,7 @@ def text(value: object) -> str | None:
 
 
 def _reader(kind: type) -> Callable[[Any], str | None]:
-    """How objects of a type are written; by the type alone, never by what an object says it is."""
+    """Choose how objects of a type are written, by the type alone, never by what an object says."""
     reader = _READERS.get(kind)
     if reader is None and str(kind.__module__).partition(".")[0] == "pandas":
         reader = _PANDAS.get(kind.__name__)
@@ -234,12 +234,12 @@ _ARROW_TYPES = (
 
 
 def is_pandas(data: object) -> bool:
-    """Whether data are of a class of pandas, or of one that somebody derived from it."""
+    """Return whether data are of a class of pandas, or of one that somebody derived from it."""
     return any(base.__module__.partition(".")[0] == "pandas" for base in type(data).__mro__)
 
 
 def is_spark(data: object) -> bool:
-    """Whether data are a Spark data frame, classic or of Spark Connect."""
+    """Return whether data are a Spark data frame, classic or of Spark Connect."""
     return any(
         base.__name__ == "DataFrame" and base.__module__.startswith("pyspark.sql.")
         for base in type(data).__mro__
@@ -247,7 +247,7 @@ def is_spark(data: object) -> bool:
 
 
 def is_readable(dtype: Any) -> bool:
-    """Whether values of a type still are what they were.
+    """Return whether values of a type still are what they were.
 
     One complex number makes a column complex, and pandas then fills the empty cells of a column of
     whole numbers with whatever is in memory.
@@ -391,7 +391,7 @@ _TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
 def is_text(dtype: pl.DataType) -> bool:
-    """Whether values of a plain type are texts."""
+    """Return whether values of a plain type are texts."""
     return dtype in _TEXT
 
 
@@ -411,7 +411,7 @@ def different_texts(values: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
 
 
 def is_plain(dtype: pl.DataType) -> bool:
-    """Whether values of a type are read as they are."""
+    """Return whether values of a type are read as they are."""
     known = dtype in (*_TEXT, pl.Boolean, pl.Date, pl.Null) or isinstance(dtype, pl.Datetime)
     return known or dtype.is_numeric()
 

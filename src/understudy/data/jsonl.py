@@ -27,7 +27,7 @@ _ROWS_AT_ONCE: Final = 50_000
 
 
 def is_json_lines(data: object) -> bool:
-    """Whether data are the path of a file of JSON lines, by its ending."""
+    """Return whether data are the path of a file of JSON lines, by its ending."""
     if not isinstance(data, str | Path):
         return False
     return without_compression(Path(data).name).endswith(_ENDINGS)
@@ -66,7 +66,7 @@ class JsonLines:
         return streamed(self._batches, dict.fromkeys(self.columns, pl.String()))
 
     def faults(self, most: int) -> tuple[list[str], int]:
-        """What is wrong with the first malformed records, and how many there are. CONFIDENTIAL.
+        """Describe the first malformed records, and count all of them. CONFIDENTIAL.
 
         Args:
             most: how many to explain.
@@ -131,7 +131,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> str | None:
-    """What some writers put for numbers that are none."""
+    """Return None for the word that some writers put for numbers that are none."""
     return None if word == "NaN" else word
 
 

@@ -503,7 +503,7 @@ class OccupiedCounter:
 def inside(
     columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]
 ) -> NDArray[np.bool_]:
-    """Which rows have a state of the table in each of its columns, and none out of domain.
+    """Find the rows with a state of the table in each of its columns, and none out of domain.
 
     Args:
         columns: States of each column, shape ``(n_rows,)`` each; at least one.

@@ -143,7 +143,7 @@ def _batches(
 
 
 def _is_direct(arrow: pa.DataType, dtype: pl.DataType) -> bool:
-    """Whether Arrow reads a column as Polars does, or with more care: it takes texts that are none.
+    """Return whether Arrow reads a column as Polars does, or better: it takes texts that are none.
 
     Reading by Polars begins anew for every batch, far behind the beginning of a large file.
     """

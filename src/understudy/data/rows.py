@@ -176,7 +176,7 @@ CHECK = "`understudy schema check` tells at once all that does not fit."
 
 
 def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind) -> str | None:
-    """Why a column cannot be read from such types: the end of a sentence, or None if it can.
+    """Explain why a column cannot be read from such types: the end of a sentence, None if it can.
 
     Args:
         coder: of the column.
@@ -246,7 +246,7 @@ def separator_meant(names: Sequence[str], absent: Sequence[str]) -> str:
 
 
 def told_separator(mark: str) -> str:
-    """What is wrong with a header that has another separator, and what to do, as a predicate."""
+    """Describe a header that has another separator, and what to do, as a predicate."""
     return (
         f"the names of its columns with {mark!r} between them, and the schema says that another "
         f"character separates cells; write separator = {json.dumps(mark)} in the table [file] of "

@@ -56,12 +56,12 @@ def text_file(data: object, schema: Schema | None) -> Delimited | JsonLines | No
 
 
 def is_parquet(path: str | Path) -> bool:
-    """Whether a path is that of a Parquet file, or a folder of such files."""
+    """Return whether a path is that of a Parquet file, or a folder of such files."""
     return Path(path).is_dir() or Path(path).name.lower().endswith((".parquet", ".pq"))
 
 
 def is_workbook(data: object) -> bool:
-    """Whether data are the path of a workbook."""
+    """Return whether data are the path of a workbook."""
     return isinstance(data, str | Path) and Path(data).suffix.lower() in excel.ENDINGS
 
 

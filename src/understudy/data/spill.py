@@ -205,7 +205,7 @@ class Spill:
             ) from None
 
     def _about(self, k: int) -> bytes:
-        """What is authenticated with a chunk."""
+        """Return what is authenticated with a chunk."""
         return self._layout + b", chunk " + str(k).encode()
 
 

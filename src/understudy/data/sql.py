@@ -121,7 +121,7 @@ class Query:
 
     @property
     def dialect(self) -> Dialect:
-        """Which database it asks."""
+        """Name of the database it asks."""
         return SCHEMES[self.uri.partition("://")[0]]
 
     @property
@@ -131,7 +131,7 @@ class Query:
 
     @property
     def place(self) -> str:
-        """Where the rows are, in words; no name of a user, and no password."""
+        """Place of the rows, in words; no name of a user, and no password."""
         if self.dialect != "postgres":
             return f"The query of the database {self.path!r}"
         try:
@@ -142,7 +142,7 @@ class Query:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a database."""
+    """Return whether a text is the address of a database."""
     return "://" in text and text.partition("://")[0] in SCHEMES
 
 
@@ -294,7 +294,7 @@ def taken_apart(query: Query) -> tuple[Selection | None, frozenset[str]]:
 
 
 def doubts_of(selection: Selection, declared: Mapping[str, Declared]) -> set[str]:
-    """What a query of that form has that may fail at a row, by the types of its columns.
+    """List the parts of such a query that may fail at a row, by the types of its columns.
 
     Args:
         selection: the query.
@@ -311,7 +311,7 @@ def doubts_of(selection: Selection, declared: Mapping[str, Declared]) -> set[str
 
 
 def stated(parts: set[str] | frozenset[str]) -> Premises:
-    """What is said of the parts of a query for which nobody can tell what it does with a row."""
+    """Describe the parts of a query for which nobody can tell what they do with a row."""
     return Premises.of_parts(
         set(),
         set(parts),
@@ -323,7 +323,7 @@ def stated(parts: set[str] | frozenset[str]) -> Premises:
 
 
 def _doubt_of(comparison: Comparison, columns: list[Declared]) -> str:
-    """Why a comparison is not one of values of one type; "" if it is."""
+    """Explain why a comparison is not one of values of one type; "" if it is."""
     kinds = {column.kind for column in columns}
     constants = {constant.kind for constant in comparison.constants}
     if len({column.type for column in columns}) > 1 and kinds != {"any"}:
@@ -340,7 +340,7 @@ def _doubt_of(comparison: Comparison, columns: list[Declared]) -> str:
 
 
 def _is_day(constant: Constant) -> bool:
-    """Whether a text is a day, or a moment, in every database, and always the same."""
+    """Return whether a text is a day, or a moment, in every database, and always the same."""
     text = constant.sql[1:-1]
     try:
         return bool(_DAY.fullmatch(text) and datetime.datetime.fromisoformat(text))
@@ -561,7 +561,7 @@ class Connection(ABC):
         """Rows of some columns, from the first one on. CONFIDENTIAL."""
 
     def doubts(self, selection: Selection) -> set[str]:
-        """What may fail at a row of the query, or rest on several; no rows are read.
+        """List what may fail at a row of the query, or rest on several; no rows are read.
 
         Args:
             selection: the query, of the form that gives each row by itself.
@@ -849,7 +849,7 @@ def _of_postgres(dtype: str, own: bool, how: str, generated: bool, deterministic
 
 
 def doubts_of_plan(told: Mapping[str, Any]) -> set[str]:
-    """What a bound plan of DuckDB has beside plain columns and comparisons of one type.
+    """List what a bound plan of DuckDB has beside plain columns and comparisons of one type.
 
     Args:
         told: by `json_serialize_plan`, of versions 1.5 and 2.0.
@@ -878,7 +878,7 @@ def doubts_of_plan(told: Mapping[str, Any]) -> set[str]:
 
 
 def _doubts_of_expression(part: Any, *, given: bool) -> Iterator[str]:
-    """What an expression has that may fail at a row.
+    """List the parts of an expression that may fail at a row.
 
     Args:
         part: of the plan.

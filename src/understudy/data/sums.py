@@ -76,7 +76,7 @@ class ExactSums:
 
 
 def holds_numbers(column: Column) -> NDArray[np.bool_]:
-    """Which states of a column stand for numbers that are summed: bins that are no spike.
+    """Find the states of a column that stand for numbers to be summed: bins that are no spike.
 
     Returns:
         Shape (size,).
@@ -384,7 +384,7 @@ class _Rows:
 
     @property
     def n(self) -> int:
-        """How many they are."""
+        """Number of records."""
         return len(next(iter(self.states.values())))
 
     def part(self, rows: slice | NDArray[np.bool_]) -> _Rows:

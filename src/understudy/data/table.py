@@ -158,7 +158,7 @@ class Table(SummedRows):
 
     @property
     def frame_kind(self) -> FrameKind:
-        """Which kind of data frame came in."""
+        """Kind of data frame that came in."""
         return self._rows.kind
 
     def recoded(self, schema: Schema) -> Table:
