@@ -165,7 +165,7 @@ class NormalEquations:
 
     @property
     def size(self) -> int:
-        """How many numbers there are: (n if it counts,) p sums, p(p + 1)/2 − 1 products."""
+        """Count of the numbers: (n if it counts,) p sums, p(p + 1)/2 − 1 products."""
         return self.l1_sensitivity - (not self.counted)
 
     @property
@@ -232,13 +232,13 @@ def on_lattice(values: ArrayLike, bounds: Sequence[tuple[float, float]]) -> NDAr
 
 
 def asks_count(schema: Schema, columns: Sequence[str]) -> bool:
-    """Whether the number of records that count is private: a public fact."""
+    """Return whether the number of records that count is private: a public fact."""
     coded = any(has_codes(schema.columns[name]) for name in columns)
     return schema.neighbours == "add_remove" or coded
 
 
 def has_codes(column: Column) -> bool:
-    """Whether a column declares states that are no number."""
+    """Return whether a column declares states that are no number."""
     return isinstance(column, NUMERIC) and column.size > column.n_ordinary
 
 
@@ -276,7 +276,7 @@ def exact_statistics(
 
 
 def _numbers(column: Column) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which states of a column are numbers, and the whole number of a spike; each shape (size,)."""
+    """Find states of a column that are numbers, and the numbers of spikes; each shape (size,)."""
     assert isinstance(column, NUMERIC)
     is_number = np.arange(column.size) < column.n_ordinary
     values = np.array([interval.low for interval in column.intervals])
@@ -464,7 +464,7 @@ class RegressionNoise:
 
     @property
     def recorded(self) -> Noise:
-        """What the released value says about the noise in each number."""
+        """Description of the noise in each number."""
         if isinstance(self.distribution, DiscreteLaplace):
             return perturbation.recorded(self.distribution, self.step)
         scale = str(self.distribution.scale * self.step)

@@ -194,7 +194,7 @@ class Sensitivity:
         return max(apart + steep + self.numeric + moved, added * self.counted)
 
     def _squares(self, beside: Fraction) -> Fraction:
-        """What the squares of one record can add, those by absence elsewhere `beside` each."""
+        """Bound what squares of one record can add, those by absence elsewhere `beside` each."""
         levels = self.coded - self.absent
         return max((self.numeric - m) * (1 + (m + levels) * beside) for m in range(self.absent + 1))
 
@@ -228,7 +228,7 @@ class ProductNoise:
 
     @property
     def pure(self) -> bool:
-        """Whether the noise goes by sums of sizes."""
+        """True if the noise goes by sums of sizes."""
         return isinstance(self.distribution, DiscreteLaplace)
 
     @property
@@ -238,7 +238,7 @@ class ProductNoise:
 
     @property
     def recorded(self) -> Noise:
-        """What the released value says about the noise in each number, in records."""
+        """Description of the noise in each number, in records."""
         if isinstance(self.distribution, DiscreteLaplace):
             return perturbation.recorded(self.distribution, self.step)
         variance = self.distribution.variance * self.step**2

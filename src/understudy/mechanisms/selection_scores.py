@@ -332,7 +332,7 @@ class Dependence(ABC):
 
     @property
     def binary(self) -> bool:
-        """Whether the column or its parents have at most two levels, in all candidates."""
+        """True if the column or its parents have at most two levels, in all candidates."""
         sizes = self.schema.sizes
         return all(
             min(sizes[child], math.prod(sizes[j] for j in parents)) <= 2
@@ -553,7 +553,7 @@ class DistanceFromProduct:
         return last.values.copy()
 
     def _asks_what(self, other: DistanceFromProduct) -> bool:
-        """Whether another score has the same values."""
+        """Return whether another score has the same values."""
         return (
             self.candidates == other.candidates
             and self.total == other.total
@@ -663,7 +663,7 @@ Score = (
 
 
 def n_judged(score: Score, schema: Schema) -> int:
-    """How many candidates a score has a value for.
+    """Count the candidates that a score has a value for.
 
     Raises:
         MethodError: it counts a column that does not exist.

@@ -115,7 +115,7 @@ def drawn_cells(
 
 
 def _written_out(n: int, domain: Domain, n_occupied: int) -> bool:
-    """Whether it takes less to list all empty cells than to draw until new ones are found.
+    """Return whether listing all empty cells takes less than drawing until new ones are found.
 
     A drawn cell is new with probability above 1/2 if at least half of all cells stay empty.
     """
@@ -126,7 +126,7 @@ def _written_out(n: int, domain: Domain, n_occupied: int) -> bool:
 
 
 def is_among(ascending: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the wanted codes stand in an ascending array."""
+    """Mark the wanted codes that stand in an ascending array."""
     if not len(ascending):
         return np.zeros(len(codes), dtype=np.bool_)
     place = np.minimum(np.searchsorted(ascending, codes), len(ascending) - 1)
@@ -455,7 +455,7 @@ def _expit(x: float) -> float:
 
 
 def _labels(tokens: NDArray[np.int64], positive: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Which positive empty cell (0..positive−1) each token belongs to."""
+    """Assign each token the positive empty cell (0..positive−1) that it belongs to."""
     labels = tokens.copy()
     is_extra = tokens >= positive
     distinct, which = np.unique(tokens[is_extra], return_inverse=True)

@@ -146,7 +146,7 @@ class Moment:
 
     @property
     def query(self) -> str:
-        """What is asked, in words."""
+        """Question that is asked, in words."""
         of = " and ".join(dict.fromkeys(self.of))
         rest = " × ".join(name for name in self.by if name not in self.summed)
         link = " by " if self.is_by_cell else " within "
@@ -154,12 +154,12 @@ class Moment:
 
     @property
     def is_by_cell(self) -> bool:
-        """Whether there is a number for each cell."""
+        """True if there is a number for each cell."""
         return self.statistic != "scatter"
 
     @property
     def is_variance(self) -> bool:
-        """Whether it is the scatter of one column."""
+        """True if it is the scatter of one column."""
         return self.statistic == "scatter" and self.of[0] == self.of[1]
 
 
@@ -200,7 +200,7 @@ def pairs(p: int) -> Iterator[tuple[int, int]]:
 
 
 def holding_cells(schema: Schema, columns: Sequence[str], name: str) -> NDArray[np.bool_]:
-    """Which cells of a table can hold a number of one of its columns: a public fact.
+    """Find the cells of a table that can hold a number of one of its columns: a public fact.
 
     Returns:
         Shape (cells,), C order.
@@ -316,7 +316,7 @@ def whole_sensitivity(moment: Moment, neighbours: Neighbours, n_rows: int | None
 
 
 def coordinates(moment: Moment, neighbours: Neighbours) -> int:
-    """How many numbers of the statistic one record can change."""
+    """Count the numbers of the statistic that one record can change."""
     return 2 if moment.statistic == "sum" and neighbours == "replace" and moment.cells > 1 else 1
 
 
@@ -380,7 +380,7 @@ class MomentNoise:
 
     @property
     def query(self) -> str:
-        """What is asked, in words."""
+        """Question that is asked, in words."""
         return self.moment.query
 
     @property
@@ -396,12 +396,12 @@ class MomentNoise:
 
     @property
     def is_mean(self) -> bool:
-        """Whether its scale in a cell is divided by the cell's private number of records."""
+        """True if its scale in a cell is divided by the cell's private number of records."""
         return self.moment.statistic == "mean"
 
     @property
     def recorded(self) -> Noise:
-        """What the released value says about its noise."""
+        """Description of the noise in the released value."""
         return perturbation.recorded(self.distribution, self._noise_unit)
 
     @property
