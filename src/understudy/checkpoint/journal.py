@@ -352,7 +352,7 @@ class Spending:
                 self._cost.add(entry.spent or Fraction(0), entry.mechanism, entry.sensitivity)
 
     def __str__(self) -> str:
-        """What was spent, and of how much."""
+        """Describe what was spent, and of how much."""
         sign = SIGNS[UNITS[self._accounting]]
         if self._unbounded:
             return f"{sign} without bound"
@@ -444,7 +444,7 @@ class Journal:
 
     @property
     def begun(self) -> bool:
-        """Whether anything is written in it."""
+        """True if anything is written in it."""
         return self._lines > 0
 
     def close(self) -> None:
@@ -575,7 +575,7 @@ def _chain(lines: list[bytes], start: str = START) -> list[str]:
 
 
 def damaged(path: Path) -> CheckpointError:
-    """What is said of a journal that is not as it was written."""
+    """Return the error for a journal that is not as it was written."""
     return CheckpointError(
         f"The checkpoint {str(path.parent)!r} is damaged, so that a step that was paid for "
         "could be missing; it cannot be continued, and its spending counts."
@@ -596,7 +596,7 @@ def _require_same(head: Record, expected: Record, path: Path) -> None:
 
 
 def another_format(path: Path) -> CheckpointError:
-    """What is said of a journal of another version."""
+    """Return the error for a journal of another version."""
     return CheckpointError(
         f"The checkpoint {str(path.parent)!r} has another format than this version of "
         "Understudy reads; continue it with the version that made it."
@@ -604,7 +604,7 @@ def another_format(path: Path) -> CheckpointError:
 
 
 def in_use(path: Path) -> CheckpointError:
-    """What is said of a journal that another process holds."""
+    """Return the error for a journal that another process holds."""
     return CheckpointError(
         f"The checkpoint {str(path.parent)!r} is in use by another run; wait for its end."
     )
