@@ -143,7 +143,7 @@ def column_in_bins(name: str, column: Column | None, bins: int | tuple[Any, ...]
 
 
 def in_these_bins(column: Column, bins: int | tuple[Any, ...]) -> bool:
-    """Whether a column has these bins, in whatever form its edges are written.
+    """Return whether a column has these bins, in whatever form its edges are written.
 
     Args:
         column: as declared.
@@ -155,7 +155,7 @@ def in_these_bins(column: Column, bins: int | tuple[Any, ...]) -> bool:
 
 
 def fits(rule: Rule, columns: dict[str, Column]) -> bool:
-    """Whether a rule names whole bins."""
+    """Return whether a rule names whole bins."""
     try:
         rule.states(columns)
     except SchemaError:

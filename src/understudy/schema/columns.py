@@ -266,5 +266,5 @@ COLUMN_MODELS: tuple[type[BaseModel], ...] = (LevelMap, LevelTree, HeapAt, *KIND
 
 
 def is_ordered(column: object) -> bool:
-    """Whether states next to each other are alike: numbers, times and ordinal levels."""
+    """Return whether states next to each other are alike: numbers, times and ordinal levels."""
     return isinstance(column, (*NUMERIC, Ordinal))

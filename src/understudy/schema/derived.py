@@ -84,7 +84,7 @@ def in_order(columns: Columns) -> tuple[str, ...]:
 
 
 def derived_faults(columns: Columns) -> Iterator[str]:
-    """What is wrong with rules of derived columns, a sentence each.
+    """List what is wrong with rules of derived columns, a sentence each.
 
     Args:
         columns: all that are declared.
@@ -127,7 +127,7 @@ def _faults(column: Column, columns: Columns) -> Iterator[str]:
 
 
 def _kind_faults(column: Column, expression: Expression) -> Iterator[str]:
-    """Whether the rule gives what the column holds."""
+    """List what keeps the rule from giving what the column holds."""
     if expression.cuts:
         wanted, found = len(expression.cuts) + 1, len(getattr(column, "levels", ()))
         if column.kind not in ("categorical", "ordinal"):
@@ -197,7 +197,7 @@ def computed(columns: Columns, given: Mapping[str, Cells]) -> dict[str, Cells]:
 
 
 def exact(column: Column, columns: Columns, cells: Mapping[str, Cells]) -> NDArray[np.float64]:
-    """What the rule of a column gives, numbers not rounded; levels as their number, NaN for none.
+    """Evaluate the rule of a column, numbers not rounded; levels as their number, NaN for none.
 
     Args:
         column: derived.
@@ -227,7 +227,7 @@ def exact(column: Column, columns: Columns, cells: Mapping[str, Cells]) -> NDArr
 
 
 def rounded(column: Column, values: NDArray[np.float64]) -> Cells:
-    """What a derived column holds, given the values of its rule; shape (n,)."""
+    """Round the values of a derived column's rule to what the column holds; shape (n,)."""
     absent = np.isnan(values)
     code = column.n_ordinary + len(column.not_applicable)  # the first that says: not known
     if not isinstance(column, NUMERIC):
@@ -242,7 +242,7 @@ def rounded(column: Column, values: NDArray[np.float64]) -> Cells:
 def follows(
     name: str, columns: Columns, cells: Mapping[str, Cells], *, slack: float = 1e-9
 ) -> NDArray[np.bool_]:
-    """Which records have in a derived column what its rule gives.
+    """Find the records that have in a derived column what its rule gives.
 
     A number may differ from that by what rounding takes, and by a little more, since powers differ
     in the last digit from machine to machine.

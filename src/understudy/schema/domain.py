@@ -189,7 +189,7 @@ class Domain:
         return Domain(tuple(self.sizes[j] for j in open_columns), tuple(boxes))
 
     def forbidden(self, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.bool_]:
-        """Which records lie in a forbidden box.
+        """Find the records that lie in a forbidden box.
 
         Args:
             columns: one array of states per column, all of shape (n,).
@@ -205,7 +205,7 @@ class Domain:
     def open_states(
         self, column: int, columns: Sequence[NDArray[np.integer]]
     ) -> NDArray[np.bool_] | None:
-        """Which states of a column leave a record allowed, the other columns being as they are.
+        """Find the states of a column that leave a record allowed, given its other columns.
 
         Args:
             column: place of the column.
@@ -374,7 +374,7 @@ class Domain:
         return gap
 
     def has_weight(self, weights: Sequence[NDArray[np.generic]]) -> bool:
-        """Whether some allowed cell has a weight above 0: the product of those of its states.
+        """Return whether some allowed cell has a weight, the product over its states, above 0.
 
         Args:
             weights: as for `draw`.
@@ -430,7 +430,7 @@ def box_contains(
     sizes: Sequence[int],
     columns: Sequence[NDArray[np.integer]],
 ) -> NDArray[np.bool_]:
-    """Which records (states per column, shape (n,)) lie in one forbidden box."""
+    """Find the records (states per column, shape (n,)) that lie in one forbidden box."""
     inside = np.ones(len(columns[0]), dtype=np.bool_)
     for j, states in box.items():
         table = np.zeros(sizes[j] + 1, dtype=np.bool_)

@@ -46,7 +46,7 @@ _DECIMALS = re.compile(r"^(?:[A-Z$]*|%-?0?)\d+[.,](\d+)(?:f|fc)?$")
 
 
 def _formats(days: str, moments: str, times: str, durations: str = "") -> dict[str, Holds]:
-    """What variables hold, by the name of their format."""
+    """Map names of formats to what variables of them hold."""
     named: list[tuple[str, Holds]] = [
         *((name, "days") for name in days.split()),
         *((name, "moments") for name in moments.split()),
@@ -102,7 +102,7 @@ class VariableLabels:
     decimals: int | None = None
 
     def is_missing(self, code: LabelCode) -> bool:
-        """Whether a code says that there is no answer."""
+        """Return whether a code says that there is no answer."""
         if code in self.missing_codes:
             return True
         if isinstance(code, str):
@@ -130,12 +130,12 @@ class FileLabels:
 
 
 def is_statistical(data: object) -> bool:
-    """Whether data are the path of a file of SPSS, Stata or SAS, by its ending."""
+    """Return whether data are the path of a file of SPSS, Stata or SAS, by its ending."""
     return isinstance(data, str | Path) and Path(data).suffix.lower() in STATISTICAL
 
 
 def read_file_labels(path: str | Path, encoding: str = "") -> FileLabels:
-    """What a file of SPSS, Stata or SAS says about its variables; its rows are not looked at.
+    """Read what a file of SPSS, Stata or SAS says about its variables, without looking at its rows.
 
     Args:
         path: of the file.
@@ -227,7 +227,7 @@ def _encoding(path: Path, kind: str, given: str) -> str:
 
 
 def _is_old(path: Path) -> bool:
-    """Whether a file of Stata is older than its version 14, which brought Unicode."""
+    """Return whether a file of Stata is older than its version 14, which brought Unicode."""
     with path.open("rb") as stream:
         head = stream.read(40)
     release = re.match(rb"<stata_dta><header><release>(\d+)", head)
@@ -267,7 +267,7 @@ def _variable(name: str, bare: str, metadata: Any, kind: str, decoded: Any) -> V
 
 
 def _holds(written: str, kind: str) -> Holds:
-    """What a variable of numbers holds, by its format."""
+    """Return what a variable of numbers holds, by its format."""
     if kind == "dta":
         if re.match(r"%-?t?d", written):
             return "days"

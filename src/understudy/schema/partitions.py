@@ -112,7 +112,7 @@ class Partition:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """What leads from each layer to the next.
+        """Steps that lead from each layer to the next.
 
         Raises:
             ValueError: as in `divided`; splits that divide no tree would let some records find no
@@ -192,7 +192,7 @@ class Partition:
         return result
 
     def _below(self, layer: Layer, splits: tuple[Split, ...]) -> Step:
-        """What leads from a layer to the next."""
+        """Compute what leads from a layer to the next."""
         widths = [math.prod(self.domain.sizes[j] for j in split) for split in splits]
         parents = np.repeat(np.arange(len(layer), dtype=np.int64), widths)
         states = layer.states[parents].copy()
@@ -271,7 +271,7 @@ class GibbsSweep:
 
     @property
     def n_keys(self) -> tuple[int, ...]:
-        """How many values the key of each column has."""
+        """Number of values that the key of each column has."""
         return tuple(math.prod(self.domain.sizes[j] for j in key) for key in self.given)
 
     @property

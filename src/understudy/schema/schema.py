@@ -54,7 +54,7 @@ class Unit(BaseModel):
 
 
 def row_faults(rows: str, n_rows: int | None, row_limit: int | None) -> Iterator[str]:
-    """What is wrong with entries about the number of rows, a sentence each.
+    """List what is wrong with entries about the number of rows, a sentence each.
 
     Args:
         rows: "public" or "private".
@@ -207,13 +207,13 @@ class Schema(BaseModel):
 
     @cached_property
     def boxes(self) -> tuple[tuple[str, Box], ...]:
-        """What rules and relations forbid, in this order: the text, and states by column."""
+        """Boxes that rules and relations forbid, in this order: the text, and states by column."""
         rules = tuple((rule.text, rule.states(self.columns)) for rule in self.forbidden)
         return (*rules, *self._related)
 
     @cached_property
     def _related(self) -> tuple[tuple[str, Box], ...]:
-        """What relations alone forbid; asked for again with every grouping."""
+        """Boxes that relations alone forbid; asked for again with every grouping."""
         return relation_boxes(self.relations, self.columns)
 
     def table(self, columns: Sequence[str]) -> Domain:
@@ -229,7 +229,7 @@ class Schema(BaseModel):
 
     @property
     def neighbours(self) -> Literal["add_remove", "replace"]:
-        """Which tables count as neighbours: those that differ by one record in this way."""
+        """Kind of neighbours: tables that differ by one record in this way."""
         return "replace" if self.rows == "public" else "add_remove"
 
     @property

@@ -135,7 +135,7 @@ class Calendar(Numeric):
 
     @property
     def line(self) -> tuple[object, ...]:
-        """What two columns share whose places can be compared."""
+        """Line that two columns share if their places can be compared."""
         return type(self), self.unit_seconds, getattr(self, "timezone", "")
 
     @property

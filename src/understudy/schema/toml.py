@@ -229,7 +229,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def _no_toml(reason: str, text: str) -> str:
-    """What the reader of TOML says, with line and column first."""
+    """Reword an error of the reader of TOML, with line and column first."""
     what, _, place = reason.removesuffix(")").rpartition(" (at ")
     if place == "end of document":
         lines = text.splitlines() or [""]
@@ -447,7 +447,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _is_array(piece: str) -> bool:
-    """Whether a piece is one table of an array."""
+    """Return whether a piece is one table of an array."""
     match = _TABLE.match(piece)
     return match is not None and piece[match.end() : match.end() + 1] == "["
 

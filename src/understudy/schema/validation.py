@@ -105,7 +105,7 @@ def full_stop(text: str) -> str:
 
 
 def place(loc: Loc) -> str:
-    """Where in the schema, in words, as the beginning of a sentence."""
+    """Describe a place in the schema, as the beginning of a sentence."""
     if not loc:
         return ""
     if loc[0] == "columns" and len(loc) > 1:
@@ -136,7 +136,7 @@ def _reworded(fault: ErrorDetails) -> str:
 
 
 def expected(loc: Loc) -> str:
-    """What the entry at this place should hold."""
+    """Describe what the entry at this place should hold."""
     if loc[0] == "columns" and len(loc) > 1:
         if len(loc) <= 3:
             return "a table with an entry `kind`"
@@ -265,7 +265,7 @@ _SOUND = {"kind": "boolean"}
 
 
 def all_faults(content: Mapping[str, Any], model: type[BaseModel]) -> str:
-    """What is wrong with the content of a schema: a sentence, or a line for each fault.
+    """List what is wrong with the content of a schema: a sentence, or a line for each fault.
 
     Args:
         content: as it was read from TOML; not a schema.
@@ -356,7 +356,7 @@ def _without(content: dict[str, Any], details: Sequence[ErrorDetails]) -> dict[s
 
 
 def _hangs_on(entry: Any, touched: Collection[str]) -> bool:
-    """Whether a rule or relation may name a column that is wrong."""
+    """Return whether a rule or relation may name a column that is wrong."""
     if "inequality" in entry:
         return bool(touched)
     return not set(touched).isdisjoint([*entry.get("where", ()), *entry.get("hierarchy", ())])
