@@ -191,7 +191,7 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether everything fits; notes do not count."""
+        """True if everything fits; notes do not count."""
         return not self.findings
 
     def lines(self, counts: bool = False, examples: bool = False) -> list[str]:
@@ -295,7 +295,7 @@ def _beside(data: object, rows: Rows) -> Iterator[Finding]:
 
 
 def _breaks(causes: Sequence[str], schema: Schema) -> str:
-    """What to do where line breaks inside quotes may be why lines do not fit."""
+    """Suggest what to do where line breaks inside quotes may be why lines do not fit."""
     if schema.file.multiline or not any(UNCLOSED in cause for cause in causes):
         return ""
     return (
@@ -394,7 +394,7 @@ class _Tally:
                 )
 
     def notes(self) -> Iterator[Finding]:
-        """What is not in the domain but has a declared code under which it is released."""
+        """List what is out of domain but has a declared code under which it is released."""
         yield from (self._finding(key) for key in self._found() if self._is_note(*key))
 
     def _found(self) -> Iterator[tuple[str, str]]:

@@ -179,7 +179,7 @@ def _labelled_codes(
 
 
 def _is_missing(name: str, variable: VariableLabels, dtype: pl.DataType) -> pl.Expr:
-    """Whether a value is one that the file says is missing; false where there is none."""
+    """Return whether a value is one that the file says is missing; false where there is none."""
     values = named(name)
     if dtype == pl.String and variable.holds != "text":
         return values.str.contains(_TAG).fill_null(False)
@@ -255,7 +255,7 @@ def completed(asked: Asked, profile: Profile, profiler: Profiler) -> Column:
 def disagreements(
     data: object, columns: Mapping[str, Column], form: FileFormat
 ) -> tuple[Finding, ...]:
-    """What in the rows does not fit what was not read from them.
+    """Describe what in the rows does not fit what was not read from them.
 
     Args:
         data: the table.
@@ -278,7 +278,7 @@ def _is_empty(name: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _is_one_of(name: str, dtype: pl.DataType, codes: Sequence[Code]) -> pl.Expr:
-    """Whether a value is one of some codes, as text or as a number."""
+    """Return whether a value is one of some codes, as text or as a number."""
     values = named(name)
     numbers = [number for code in codes if (number := number_of(code)) is not None]
     if dtype.is_numeric():

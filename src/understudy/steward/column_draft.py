@@ -83,7 +83,7 @@ def rounded_outward(low: float, high: float) -> tuple[float, float]:
 
 
 def is_crowded(values: NDArray[np.float64], rows: NDArray[np.int64]) -> bool:
-    """Whether equal bins would suit numbers badly: most of them lie close together.
+    """Return whether equal bins would suit numbers badly: most of them lie close together.
 
     They do if the middle half of the rows lies within an eighth of the range, or the median within
     the first or last quarter of it. (Of a bell-shaped sample, neither holds up to millions of rows;
@@ -349,7 +349,7 @@ def _whole(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Integ
 
 
 def _are_codes(values: list[int], n_rows: int) -> bool:
-    """Whether whole numbers, ascending, rather name things than count or measure them.
+    """Return whether whole numbers, ascending, rather name things than count or measure them.
 
     Few do, each on several rows; unless they run on from the smallest, as counts and years do, and
     are not the 1, 2, 3 of a short list.
@@ -566,7 +566,7 @@ class _Fit:
 
 
 def _fits_little(fit: _Fit, lines: list[str]) -> bool:
-    """Whether so many lines do not fit that the form is rather another one.
+    """Return whether so many lines do not fit that the form is rather another one.
 
     A header of one cell fits every line by some separator; then it is whether another separator
     divides nearly all lines behind it alike, as below a title. Decimal commas do not.
@@ -611,7 +611,7 @@ def _quote(lines: list[str], separator: str) -> tuple[str, bool]:
 
 
 def _rightly(lines: list[str], form: FileFormat) -> int:
-    """How many lines with the quote stand in a record that has as many cells as the header."""
+    """Count lines with the quote that stand in a record with as many cells as the header."""
     header, *records = _records(lines, form)
     if isinstance(header.cells, str):
         return 0

@@ -106,7 +106,7 @@ def forms_for(name: str) -> tuple[Form, ...]:
 
 
 def is_proposed(column: Reviewed) -> bool:
-    """Whether what a column declares was proposed by a convention, whatever its rows hold."""
+    """Return whether a convention proposes what a column declares, whatever its rows hold."""
     return column.source.startswith(_SOURCE)
 
 

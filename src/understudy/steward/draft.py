@@ -288,7 +288,7 @@ def _left_out_text(left_out: dict[str, str]) -> str:
 
 
 def _book_text(book: Codebook, findings: list[str]) -> str:
-    """What was taken from a codebook, and what in the rows does not agree with it."""
+    """Describe what was taken from a codebook, and what in the rows does not agree with it."""
     if not book.order:
         return ""
     told = (
@@ -314,7 +314,7 @@ def _meant_text(profiles: Sequence[Profile]) -> str:
 def _asked_text(
     columns: Mapping[str, Column], profiles: Sequence[Profile], profiler: Profiler
 ) -> str:
-    """What is to be asked about columns of numbers, for the heading."""
+    """Describe what is to be asked about columns of numbers, for the heading."""
     lines = [
         f"#   {profile.name!r}: {question}?\n"
         for profile in profiles
@@ -371,7 +371,7 @@ def _entries(column: Column) -> dict[str, Any]:
 
 
 def _file_entries(form: FileFormat) -> dict[str, Any]:
-    """What is not the default; the rest was not taken from the rows."""
+    """Return what is not the default; the rest was not taken from the rows."""
     entries = form.model_dump(exclude_defaults=True)
     prints = {
         key: fingerprint for key, fingerprint in form.fingerprints().items() if key in entries

@@ -323,13 +323,13 @@ def _decimals(column: Column) -> int:
 
 
 def _near(target: _Seen, given: Numbers, wanted: Numbers) -> bool:
-    """Whether numbers agree but for rounding, and as much are absent in the same places."""
+    """Return whether numbers agree but for rounding, and as much are absent in the same places."""
     near = np.abs(given - wanted) <= _reach(target.column)
     return bool(np.all(near | np.isnan(wanted)) and np.any(near))
 
 
 def _reach(column: Column) -> float:
-    """How far a number may be from what its rule gives: by rounding, and a little more."""
+    """Bound how far a number may be from what its rule gives: by rounding, and a little more."""
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
     decimals = _decimals(column)
@@ -337,7 +337,7 @@ def _reach(column: Column) -> float:
 
 
 def _is_given(target: _Seen, sources: Sequence[_Seen], values: Numbers, least: float) -> bool:
-    """Whether all rows agree, with so many different inputs that chance has not made it."""
+    """Return whether all rows agree, with too many different inputs for chance."""
     if not _near(target, values, target.numbers):
         return False
     there = ~np.isnan(target.numbers)
@@ -373,7 +373,7 @@ def _signed_sum(
 
 
 def _is_function(target: _Seen, source: _Seen, least: float) -> bool:
-    """Whether each value of one column has one value of the other, and chance has not made it."""
+    """Return whether each value of one column has one of the other, more often than by chance."""
     for n in (_FIRST_ROWS, _GLANCE, len(target.places)):
         there = (target.places[:n] >= 0) & (source.places[:n] >= 0)
         of, own = source.places[:n][there], target.places[:n][there]
@@ -390,7 +390,7 @@ def _is_function(target: _Seen, source: _Seen, least: float) -> bool:
 
 
 def _lies_in_runs(target: _Seen, source: _Seen) -> bool:
-    """Whether no group of a number reaches into another, in the first rows."""
+    """Return whether no group of a number reaches into another, in the first rows."""
     own, numbers = target.places[:_FIRST_ROWS], source.numbers[:_FIRST_ROWS]
     there = (own >= 0) & (source.places[:_FIRST_ROWS] >= 0)
     own = own[there][np.argsort(numbers[there])]
@@ -398,7 +398,7 @@ def _lies_in_runs(target: _Seen, source: _Seen) -> bool:
 
 
 def _bits_of_order(groups: Places) -> float:
-    """How seldom different values, in any order, lie group by group."""
+    """Measure in bits how seldom different values, in any order, lie group by group."""
     log = math.lgamma(groups.sum() + 1) - sum(math.lgamma(g + 1) for g in groups)
     return max(0.0, (log - math.lgamma(len(groups) + 1)) / math.log(2))
 

@@ -64,7 +64,7 @@ def left_as_drafted(part: Part) -> tuple[str, ...]:
 
 
 def leak_of(entry: str) -> str:
-    """What an entry tells of the rows if it is left as it was read from them.
+    """Describe what an entry tells of the rows if it is left as it was read from them.
 
     Args:
         entry: name of one that can be read from rows.
@@ -108,7 +108,7 @@ class Review:
 
     @property
     def open(self) -> tuple[Path_, ...]:
-        """What is not decided: not reviewed, or left as drafted; the form of the file first."""
+        """Parts not decided: not reviewed, or left as drafted; the form of the file first."""
         file = self.schema.file
         parts: dict[Path_, Part] = {("file",): file} if file.drafted else {}
         parts |= {("columns", name): one for name, one in self.schema.declared.items()}
@@ -118,7 +118,7 @@ class Review:
 
     @property
     def sourced(self) -> tuple[Path_, ...]:
-        """What is open though its source is named, and nothing in it was read from the rows."""
+        """Open parts whose source is named, and in which nothing was read from the rows."""
         return tuple(
             path
             for path in self.open
@@ -126,7 +126,7 @@ class Review:
         )
 
     def part(self, path: Path_) -> Part:
-        """What a decision is about."""
+        """Return the part of the schema that a decision is about."""
         if path[0] in RULES:
             found: Part = getattr(self.schema, path[0])[int(path[1])]
             return found
@@ -264,7 +264,7 @@ class Review:
             raise SchemaError(f"{self.name(path)} cannot be taken out. {error}") from None
 
     def name(self, path: Path_) -> str:
-        """What a decision is about, in words."""
+        """Name what a decision is about, in words."""
         if path[0] in RULES:
             return f"The rule “{getattr(self.part(path), 'text', '')}”"
         return "The table [file]" if path == ("file",) else f"Column {path[1]!r}"
