@@ -352,7 +352,7 @@ def columns_of(terms: Sequence[Term]) -> tuple[str, ...]:
 
 
 def term_faults(terms: Sequence[Term], columns: Mapping[str, Column]) -> Iterator[str]:
-    """What does not fit the columns, a sentence each without its subject.
+    """List what does not fit the columns, a sentence each without its subject.
 
     Args:
         terms: to be looked at.

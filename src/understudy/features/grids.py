@@ -117,12 +117,12 @@ def line_of(column: Integer | Continuous | Calendar) -> Line:
 
 
 def reach_of(column: Integer | Continuous | Calendar, spikes: Floats) -> Floats:
-    """How near a number means each spike when it is read back; shape (k,)."""
+    """Compute how near a number means each spike when it is read back; shape (k,)."""
     return CLOSE * np.abs(spikes) * isinstance(column, Continuous)
 
 
 def step_off(column: Integer | Continuous | Calendar) -> float:
-    """How far a number is moved off a spike: by a value of the column, and out of its reach."""
+    """Compute how far to move a number off a spike: by a value of the column, out of its reach."""
     low, high = column.bounds
     decimals = column.decimals if isinstance(column, Continuous) else 0
     spikes = np.array([interval.low for interval in column.intervals if interval.spike])
@@ -168,7 +168,7 @@ def _rounded(number: float, low: float, high: float, grid: float) -> float:
 
 @compiled
 def _on_spikes(line: Line, numbers: Floats) -> Integers:
-    """Which numbers lie on a spike."""
+    """Find the numbers that lie on a spike."""
     on = np.zeros(len(numbers), dtype=np.bool_)
     for k in range(len(line.spikes)):
         spike, reach = line.spikes[k], line.reach[k]
@@ -266,12 +266,12 @@ class LineCells:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of entries."""
         return self.column.size + 2
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """How they are shown."""
+        """Labels under which they are shown."""
         low, high = (f"{end:.12g}" if isinstance(end, float) else str(end) for end in self._bounds)
         return (*self.column.labels, f"below {low}", f"above {high}")
 
@@ -331,12 +331,12 @@ def line_bins(column: Numeric) -> int | tuple[Any, ...]:
 
 
 def is_plain(column: Column) -> bool:
-    """Whether the line of a numeric column is one bin, since its bins cannot be split."""
+    """Return whether the line of a numeric column is one bin, since its bins cannot be split."""
     return isinstance(column, NUMERIC) and line_bins(column) == 1
 
 
 def is_finer(fine: Numeric, coarse: Numeric) -> bool:
-    """Whether a column's bins divide those of another, and are more."""
+    """Return whether a column's bins divide those of another, and are more."""
     ours, theirs = (
         {interval.low for interval in column.intervals if not interval.spike}
         for column in (fine, coarse)
@@ -358,7 +358,7 @@ def coarse_states(fine: Numeric, coarse: Numeric) -> Integers:
 
 
 def _n_values(interval: Interval, column: Numeric) -> float:
-    """How many numbers a bin has; infinite where the column has no decimals."""
+    """Count the numbers that a bin has; infinite where the column has no decimals."""
     if not isinstance(column, Continuous):
         return interval.high - interval.low + 1
     if column.decimals is None:
@@ -446,7 +446,7 @@ class HeapCells:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of entries."""
         return self.n_zones * self.n_classes + 1
 
     @property
@@ -475,7 +475,7 @@ class HeapCells:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """How they are shown."""
+        """Labels under which they are shown."""
         (low, high), column = self.column.bounds, self.column
         step = 0.0 if isinstance(column, Continuous) else 1.0
         firsts, lasts = [low, *self.edges], [*(self.edges - step), high]
@@ -516,7 +516,7 @@ def heaped_columns(schema: Schema) -> tuple[str, ...]:
 
 
 def _is_open(schema: Schema, name: str) -> bool:
-    """Whether bins leave open on which heap a number lies."""
+    """Return whether bins leave open on which heap a number lies."""
     column = schema.columns[name]
     if not isinstance(column, NUMERIC) or not column.heaps:
         return False

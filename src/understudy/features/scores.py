@@ -148,7 +148,7 @@ class SumOrder:
         return self.split(np.arange(self.size, dtype=np.int64))
 
     def weights(self, weight: float) -> Floats:
-        """What each number is multiplied with: records and sums with a weight, the rest with 1."""
+        """Return the factor of each number: records and sums have a weight, the rest 1."""
         many = np.array([weight, weight, 1.0, 1.0, 1.0])
         return np.repeat(many, astuple(self))
 
@@ -261,7 +261,7 @@ class Scores:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """How each is shown."""
+        """Name under which each is shown."""
         return tuple(score.label for score in self.each)
 
     @cached_property
@@ -337,7 +337,7 @@ class Scores:
 
 
 def n_scores(column: Column, *, ordinary: bool = False, pure: bool = False) -> int:
-    """How many scores a column has: `ordinary` if records without a value of it do not count."""
+    """Count the scores of a column: `ordinary` if records without a value of it do not count."""
     if not isinstance(column, NUMERIC):
         k = column.n_ordinary if ordinary else column.size
         return k if pure and k > 2 else k - 1
