@@ -67,7 +67,7 @@ class PooledFits:
 
     @property
     def in_parts(self) -> bool:
-        """Whether all of them draw in parts."""
+        """True if all of them draw in parts."""
         return all(map(drawn_in_parts, self.models))
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
@@ -101,7 +101,7 @@ def settled(model: Model, rng: np.random.Generator) -> Model:
 
 
 def drawn_in_parts(model: Model) -> bool:
-    """Whether records may be drawn from it some after others."""
+    """Return whether records may be drawn from it some after others."""
     return bool(getattr(model, "in_parts", False))
 
 

@@ -126,7 +126,7 @@ def held_states(
     *,
     normal: bool = True,
 ) -> Flags:
-    """Which states of a column of numbers hold records: open ones, and all codes of absence.
+    """Find the states of a column of numbers that hold records: open ones, and codes of absence.
 
     Args:
         column: in the bins that the states are of.
@@ -144,7 +144,7 @@ def held_states(
 def open_states(
     noisy: Floats, stddev: Floats, total: float, *, normal: bool = True, certain: bool = False
 ) -> Flags:
-    """Which states hold records, as far as noise does not explain their counts.
+    """Find the states that hold records, as far as noise does not explain their counts.
 
     Args:
         noisy: counts of ordered states, shape (K,).
@@ -196,7 +196,7 @@ def _scanned(scaled: Floats, part: float, beside: float, at_bounds: float) -> Fl
 
 
 def _stretches(scaled: Floats, found: Flags, length: int, least: float) -> list[int]:
-    """Where closed stretches begin that are clear by themselves, best ones first, none twice."""
+    """Find where closed stretches begin that are clear by themselves, best first, none twice."""
     sums = _moving(scaled, length) / np.sqrt(length)
     taken = found.copy()
     kept = []
@@ -666,7 +666,7 @@ def shares_of_parts(
 def peaks_among(
     counts: Floats, even: Floats, stddev: float, total: float, *, normal: bool
 ) -> Flags:
-    """Which parts hold far more than noise, and than the rest of their bin; shape (parts,)."""
+    """Find parts that hold far more than noise, and than the rest of their bin; shape (parts,)."""
     least = PEAK * (1.0 if normal else HEAVIER_PART) * stddev
     others = np.maximum(total - counts, 0.0) / np.maximum(1 - even, 1e-12)
     return np.asarray((counts > least) & (counts > TIMES * even * others))

@@ -153,7 +153,7 @@ class WithinBins:
 
 
 def state_widths(column: Integer | Continuous | Calendar) -> Floats:
-    """What records would share alike over the states, if nothing but the bins were known.
+    """Compute the widths over which records spread evenly, if nothing but the bins is known.
 
     Args:
         column: in the bins that the states are of.
@@ -190,7 +190,7 @@ def bins_on_line(column: Integer | Continuous | Calendar) -> tuple[Integers, Flo
 
 
 def ends_apart(edges: Floats, masses: Floats) -> list[int]:
-    """Which bins at the bounds hold heaps: narrow ones, beside which there is hardly anybody.
+    """Find bins at the bounds that hold heaps: narrow ones, beside which there is hardly anybody.
 
     Args:
         edges: of the bins, ascending, shape (bins + 1,).
@@ -213,7 +213,7 @@ def ends_apart(edges: Floats, masses: Floats) -> list[int]:
 
 
 def heaps_on_line(edges: Floats, masses: Floats, single: Flags) -> Flags:
-    """Which bins of one value hold more than all bins beside them: heaps, as good as spikes.
+    """Find bins of one value that hold more than all bins beside them: heaps, as good as spikes.
 
     Args:
         edges: of the bins, ascending, shape (bins + 1,).
@@ -251,7 +251,7 @@ class _Bends:
     right: Floats
 
     def inverse(self) -> Callable[[Integers, Floats], Floats]:
-        """What gives the t with G(t) = share; G is taken as linear between `_POINTS` points.
+        """Return the function to the t with G(t) = share; G is linear between `_POINTS` points.
 
         It takes bins, ascending, and shares in [0, 1), ascending within each bin; shape (n,) each.
         """
@@ -323,7 +323,7 @@ class _Line:
 
     @cached_property
     def single(self) -> Flags:
-        """Which bins hold one value, shape (bins,)."""
+        """Bins that hold one value, shape (bins,)."""
         widest = 1 if self.grid else 1.01 * POINT * (self.edges[-1] - self.edges[0])
         return np.asarray(np.diff(self.edges) <= widest)
 
@@ -416,7 +416,7 @@ class HeapValues:
 
     @cached_property
     def is_bin(self) -> NDArray[np.bool_]:
-        """Which ordinary states are bins, not spikes; shape (states,)."""
+        """Ordinary states that are bins, not spikes; shape (states,)."""
         return np.array([not one.spike for one in self.column.intervals])
 
     @cached_property
@@ -440,7 +440,7 @@ class HeapValues:
         return np.stack(found, axis=1)
 
     def ranks(self, states: Integers, numbers: Floats, uniforms: Floats) -> Floats:
-        """Where numbers lie in their bins, from 0 to below 1; evenly, if they do; shape (n,)."""
+        """Place numbers in their bins, from 0 to below 1; evenly, if they lie so; shape (n,)."""
         low, high = self._grid.lows[states], self._grid.highs[states]
         step = 1 / self._roundings.scale if self._roundings.scale else 0.0
         width = high - low + step
@@ -472,7 +472,7 @@ class HeapValues:
         return found
 
     def _counts(self, c: int) -> Integers:
-        """How many values of a class a bin has, at least so many where they are not written out."""
+        """Count the values of a class in each bin, or bound them below where not written out."""
         return self._listed[c][1]
 
     @cached_property
@@ -505,7 +505,7 @@ class HeapValues:
         return found
 
     def _fits(self, values: Floats, states: Integers, c: int) -> NDArray[np.bool_]:
-        """Whether values lie in these bins, are of the class, and are no spikes."""
+        """Return whether values lie in these bins, are of the class, and are no spikes."""
         inside = (values >= self._grid.lows[states]) & (values <= self._grid.highs[states])
         own = self._roundings.classes(values) == c
         return np.asarray(inside & own & ~np.isin(values, self._spikes))
