@@ -94,7 +94,7 @@ class RunPlaces:
 
     @classmethod
     def of(cls, fit: MaxEntropy, column: int, runs: Sequence[int]) -> RunPlaces | None:
-        """What a fit says of one column; None where no partner says anything.
+        """Return what a fit says of one column; None where no partner says anything.
 
         Args:
             fit: over merged states.
@@ -154,7 +154,7 @@ class RunPlaces:
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
     def evened(self, states: NDArray[np.int32], shares: Floats, rng: np.random.Generator) -> Floats:
-        """Where each record stands among those of its run in a whole table, in (0, 1); shape (n,).
+        """Place each record among those of its run in a whole table, in (0, 1); shape (n,).
 
         Args:
             states: as for `points`, of any records.
@@ -340,7 +340,7 @@ def _cut(stretch: Integers, mass: Floats, part: float, noise: Floats, names: Int
     joined = -1  # where the run before began, if a light one may still join it
 
     def least(k: int, state: int) -> float:
-        """What the run up to before the k-th state of the stretch has to hold."""
+        """Bound from below what the run up to before the k-th state of the stretch holds."""
         return float(max(part, noise[state] * np.sqrt(max(k - start, 1))))
 
     for k, state in enumerate(stretch):
@@ -448,7 +448,7 @@ class Expansion:
 
     @cached_property
     def _layout(self) -> tuple[Integers, NDArray[np.int32], Floats]:
-        """Where each group begins, the states by group, and upper ends of their shares."""
+        """Start of each group, the states by group, and upper ends of their shares."""
         states = np.argsort(self.groups, kind="stable")
         firsts = np.concatenate(([0], np.cumsum(np.bincount(self.groups))))
         return firsts, states.astype(np.int32), upper_ends(self.shares[states], firsts)
@@ -510,7 +510,7 @@ class MarginalModel:
 
     @cached_property
     def _tables(self) -> dict[tuple[int, ...], Floats]:
-        """What the fit says of measured tables, and of every column."""
+        """Estimates of the fit for measured tables, and for every column."""
         alone = [(j,) for j in range(len(self.domain.sizes))]
         return {columns: self.fit.marginal(columns) for columns in [*self.fit.potentials, *alone]}
 

@@ -79,7 +79,7 @@ class ConditionalRecords:
 
     @cached_property
     def _shares(self) -> dict[int, Floats]:
-        """How a whole table is spread over the runs of each column; the same whatever the seed."""
+        """Spread of a whole table over the runs of each column; the same whatever the seed."""
         found, rng = {}, np.random.default_rng(0)
         for column, places in self.model.places.items():
             only = {column: self.evidence[column]} if column in self.evidence else {}
@@ -88,7 +88,7 @@ class ConditionalRecords:
         return found
 
     def _fitting(self, column: int, expansion: Expansion) -> Expansion:
-        """How groups become states that fit the evidence."""
+        """Restrict the states that groups become to those that fit the evidence."""
         if column not in self.evidence:
             return expansion
         shares, groups = expansion.shares * self.evidence[column], expansion.groups
@@ -106,7 +106,7 @@ class ConditionalRecords:
         return given_weights(fit.layout, fit.probabilities, weights)
 
     def _weights(self, column: int, mask: Flags) -> Floats:
-        """How much of each group fits; any part of a run counts as all of it."""
+        """Compute how much of each group fits; any part of a run counts as all of it."""
         expansion = self.model.expansions.get(column)
         if expansion is None:
             return mask.astype(np.float64)

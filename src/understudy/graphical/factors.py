@@ -158,7 +158,7 @@ class Recipe:
         self._numbers.append(number)
 
     def program(self) -> Program:
-        """What is to be run."""
+        """Build the program that is to be run."""
         steps = np.array(self._steps, dtype=np.int64).reshape(-1, 7)
         extents = np.array(self._extents, dtype=np.int64)
         strides = np.array(self._strides, dtype=np.int64)
@@ -393,17 +393,17 @@ class TreeLayout:
 
     @cached_property
     def clique_starts(self) -> Integers:
-        """Where each clique's cells start, and the end of the last."""
+        """Start of each clique's cells, and the end of the last."""
         return _starts(self.tree, self.tree.cliques)
 
     @cached_property
     def node_starts(self) -> Integers:
-        """Where each node's cells start, separators first, and the end of the last."""
+        """Start of each node's cells, separators first, and the end of the last."""
         return _starts(self.tree, self._nodes)
 
     @property
     def measured(self) -> slice:
-        """Where the cells of the measured tables lie among those of the nodes."""
+        """Places of the cells of the measured tables among those of the nodes."""
         start = self.node_starts[len(self._nodes) - len(self.tables)]
         return slice(int(start), int(self.node_starts[-1]))
 
@@ -415,7 +415,7 @@ class TreeLayout:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """What `calibrate` runs on `cells`."""
+        """Program that `calibrate` runs on `cells`."""
         collect, distribute = Recipe(), Recipe()
         cliques, nodes, masses = self._spans
         for k in reversed(range(len(cliques))):
@@ -438,7 +438,7 @@ class TreeLayout:
 
     @cached_property
     def _spans(self) -> tuple[list[Span], list[Span], list[Span]]:
-        """Where cliques, nodes and second separators lie in memory."""
+        """Places of cliques, nodes and second separators in memory."""
         separators = self.node_starts[: len(self.tree.cliques) + 1]
         behind = self.clique_starts[-1] + self.node_starts[-1]
         starts = self.clique_starts, self.clique_starts[-1] + self.node_starts, behind + separators
@@ -514,7 +514,7 @@ class TreeLayout:
         return [aid for aid in aids if aid not in guests]
 
     def _short(self, clique: Columns, guest: Columns) -> bool:
-        """Whether a table would be read from the clique in short runs."""
+        """Return whether a table would be read from the clique in short runs."""
         return self.steps(clique, guest)[0][-1] < _RUN // 2
 
     @cached_property
@@ -566,7 +566,7 @@ FIRST_SHARE = 0.25
 def firm_boxes(
     sizes: Sequence[int], boxes: Iterable[Box], most_cells: float
 ) -> tuple[tuple[Columns, ...], float]:
-    """What rules come before tables: those whose own tree has at most `FIRST_SHARE` of the cells.
+    """Choose the rules that come before tables: their tree has at most `FIRST_SHARE` of the cells.
 
     Whoever chooses tables beside these cliques ends up with a tree that keeps the rules. Chosen
     without them, tables fill the tree, and rules are left to records that are drawn again. What is

@@ -84,7 +84,7 @@ class TreeLimit:
     most_cells: float
 
     def allows(self, columns: Columns) -> bool:
-        """Whether the tree may cover these columns."""
+        """Return whether the tree may cover these columns."""
         return len(columns) == 1 or self._growth.cells_with(columns) <= self.most_cells
 
     @cached_property
@@ -179,7 +179,7 @@ class _Graph:
         return cells, bags
 
     def _entry(self, v: int, by_fill: bool) -> tuple[float, float, int]:
-        """How soon a column is eliminated: the lowest first."""
+        """Rank a column for elimination: the lowest first."""
         fill, weight = self.ranks[v]
         return fill if by_fill else min(fill, 1), weight + 1e-3 * fill, v
 
@@ -263,7 +263,7 @@ class JunctionTree:
 
     @cached_property
     def separators(self) -> tuple[Columns, ...]:
-        """What each clique shares with its parent, ascending; () for the root."""
+        """Columns that each clique shares with its parent, ascending; () for the root."""
         return tuple(
             tuple(j for j in clique if p >= 0 and j in self.cliques[p])
             for clique, p in zip(self.cliques, self.parents, strict=True)

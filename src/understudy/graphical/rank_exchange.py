@@ -99,7 +99,7 @@ def wanted(own: Floats, excess: Floats, stddev: float) -> Floats:
 
 
 def shrunk(noisy: Floats, stddev: float) -> Floats:
-    """What of a symmetric matrix, whose diagonal is unknown, is not explained by noise.
+    """Shrink a symmetric matrix with unknown diagonal to what noise does not explain.
 
     Args:
         noisy: shape (d, d).
@@ -120,7 +120,7 @@ def shrunk(noisy: Floats, stddev: float) -> Floats:
 
 
 def far(noisy: Floats, threshold: float) -> Floats:
-    """What of each number is beyond a threshold, larger ones nearly whole."""
+    """Reduce each number to what is beyond a threshold, larger ones nearly whole."""
     if threshold == 0:
         return noisy
     size = np.maximum(np.abs(noisy), threshold)

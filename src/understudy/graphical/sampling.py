@@ -174,7 +174,7 @@ _PASSES = 2
 
 
 def times_drawn(n_rows: int, columns: int) -> int:
-    """How many records are drawn for each that is wanted: 1, 2, 4 or 8.
+    """Choose how many records are drawn for each that is wanted: 1, 2, 4 or 8.
 
     Args:
         n_rows: records wanted.
@@ -197,7 +197,7 @@ def times_drawn(n_rows: int, columns: int) -> int:
 def balanced(
     states: NDArray[np.int32], n_rows: int, sizes: Sequence[int], rng: np.random.Generator
 ) -> Integers:
-    """Which records to keep, in random order; shape (n_rows,).
+    """Choose which records to keep, in random order; shape (n_rows,).
 
     Args:
         states: of each column and record, shape (columns, records); 2ᵏ·n_rows records.
@@ -238,7 +238,7 @@ def _tables(sizes: Sequence[int], n_rows: int) -> list[tuple[int, ...]]:
 
 
 def _starts(tables: Sequence[tuple[int, ...]], sizes: Sequence[int]) -> Integers:
-    """Where the cells of each pair begin, −1 without a table, and on the diagonal of each column.
+    """Find where the cells of each pair begin, −1 without a table; on the diagonal, of each column.
 
     Shape (columns, columns).
     """
@@ -306,7 +306,7 @@ def raked(
     tables: Mapping[Columns, Floats],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Which records to take, some of them more than once; as many as there are, in random order.
+    """Choose as many records as there are, some of them more than once, in random order.
 
     Args:
         groups: of each column and record, shape (n,) each.
