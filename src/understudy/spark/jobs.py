@@ -59,7 +59,7 @@ class Limits:
 
 
 def passed(frame: DataFrame | SparkTexts, begun: Callable[[], RowPass[T]], limits: Limits) -> T:
-    """What a pass answers, once it has seen all rows of a data frame.
+    """Run a pass over all rows of a data frame and return its answer.
 
     Args:
         frame: classic, or of Spark Connect; or texts.
@@ -94,7 +94,7 @@ def passed(frame: DataFrame | SparkTexts, begun: Callable[[], RowPass[T]], limit
 
 
 def collected(frame: DataFrame, task: Task, columns: str) -> list[Any]:
-    """What tasks send.
+    """Collect what tasks send.
 
     Args:
         frame: whose parts the tasks are given.
@@ -118,7 +118,7 @@ def summed(
     released: str,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """What a task does: sum its rows, and send one message.
+    """Sum the rows of a task, and send one message.
 
     What goes wrong is told by its kind alone: Spark shows a task's last words on its pages.
 

@@ -74,7 +74,7 @@ REMEDY: Final = (
 
 
 def premises_of_plan(frame: Any) -> Premises:
-    """What is taken for granted of the rows of a data frame.
+    """State what is taken for granted of the rows of a data frame.
 
     Args:
         frame: classic.
@@ -126,7 +126,7 @@ def _unsure_of(node: Any, kind: str) -> set[str]:
 
 
 def _is_sure(cast: Any) -> bool:
-    """Whether a conversion fails at no value: into the same type, or of a constant number."""
+    """Return whether a conversion fails at no value: to the same type, or of a constant number."""
     child = cast.child()
     kinds = [str(one.dataType().simpleString()) for one in (cast, child)]
     return kinds[0] == kinds[1] or (_kind(child) == "Literal" and kinds[1] != "string")
@@ -147,7 +147,7 @@ def _skipped(frame: Any) -> set[str]:
 
 
 def stated(related: set[str], unknown: set[str]) -> Premises:
-    """What is said of operators.
+    """State what is taken for granted because of operators.
 
     Args:
         related: those of which several rows may rest on one.
@@ -224,7 +224,7 @@ CONNECT_FILES: Final = frozenset({"parquet", "orc"})
 
 
 def premises_of_relation(frame: Any) -> Premises:
-    """What is taken for granted of the rows of a data frame.
+    """State what is taken for granted of the rows of a data frame.
 
     Args:
         frame: of Spark Connect.
@@ -263,7 +263,7 @@ def premises_of_relation(frame: Any) -> Premises:
 
 
 def _unsure(read: Any) -> set[str]:
-    """What is read that may not be the same each time."""
+    """List what is read that may not be the same each time."""
     if read.is_streaming:
         raise refused("a stream")
     source = read.data_source
@@ -293,7 +293,7 @@ CONNECTED: Final = (
 
 
 def premises_of_cluster(frame: DataFrame, *, connected: bool, trusted: bool) -> Premises:
-    """What is taken for granted of the cluster behind a data frame.
+    """State what is taken for granted of the cluster behind a data frame.
 
     Args:
         frame: of that cluster.
@@ -329,7 +329,7 @@ def premises_of_cluster(frame: DataFrame, *, connected: bool, trusted: bool) -> 
 
 
 def lacking_settings(set_to: dict[str, str]) -> list[str]:
-    """What would have to be set for a cluster to be closed.
+    """List the settings that a cluster lacks to be closed.
 
     A session on one machine sends nothing over a network. It spills to disk all the same.
 

@@ -192,7 +192,7 @@ class PartFiles:
 def _sent(
     work: Callable[[int], bytes], start: int, released: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """What a task does: its parts, one after the other."""
+    """Make the parts of a task, one after the other, and send them."""
     if version("understudy") != released:
         raise DataError("another version of Understudy")
     for batch in batches:
@@ -295,7 +295,7 @@ class SparkRows(SummedRows):
 
     @property
     def part_files(self) -> PartFiles:
-        """What writes synthetic tables in the tasks of the same session."""
+        """Writer of synthetic tables in the tasks of the same session."""
         frame = self._frame
         within = frame.lines if isinstance(frame, SparkTexts) else frame
         return PartFiles(within.sparkSession, self._limits)
@@ -392,7 +392,7 @@ class SparkRows(SummedRows):
 
 
 def is_connected(frame: object) -> bool:
-    """Whether a data frame is one of Spark Connect."""
+    """Return whether a data frame is one of Spark Connect."""
     return any(base.__module__.startswith("pyspark.sql.connect.") for base in type(frame).__mro__)
 
 

@@ -75,7 +75,7 @@ class SparkTexts:
         return cls(lines, form, separator, tuple(numbers), header, names)
 
     def reading(self, names: Sequence[str]) -> partial[Iterator[pl.DataFrame]]:
-        """What a task does with its batches of lines, to read some columns."""
+        """Return what a task does with its batches of lines, to read some columns."""
         return partial(
             records,
             (self.form, self.separator, self.header, self.numbers),
