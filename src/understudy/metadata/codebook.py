@@ -288,7 +288,7 @@ _TYPES: Final[Mapping[str, ValueType]] = {
 
 
 def labels_of(file: CodebookFile) -> FileLabels:
-    """What a file of SPSS, Stata or SAS without rows says.
+    """Read the labels of a file of SPSS, Stata or SAS without rows.
 
     Args:
         file: the codebook.
@@ -339,7 +339,7 @@ def _variable(one: VariableLabels) -> Variable:
 
 
 def _is_absence(one: VariableLabels, code: float | str) -> bool:
-    """Whether a code says that there is no answer; a tagged one (.a) among numbers always does."""
+    """Return whether a code says that there is no answer; a tagged one (.a) among numbers does."""
     tagged = one.holds == "numbers" and isinstance(code, str)
     return tagged or one.is_missing(code)
 

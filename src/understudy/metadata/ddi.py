@@ -106,7 +106,7 @@ def _variable(one: Element) -> Variable:
 
 
 def _rules(one: Element) -> Iterator[str]:
-    """How a variable was computed: the commands that say so, else the words."""
+    """List how a variable was computed: the commands that say so, else the words."""
     for derivation in one.all("derivation"):
         commands = [command.text for command in derivation.all("drvcmd") if command.text]
         words = [said.whole_text for said in derivation.all("drvdesc") if said.whole_text]
@@ -255,7 +255,7 @@ class _Items:
         )
 
     def _rules(self, one: Element, form: Element | None) -> Iterator[str]:
-        """How a variable was computed: the commands of its generation instructions, else words."""
+        """List how a variable was computed: commands of its generation instructions, else words."""
         processing = [*one.below("ProcessingInstructionReference", "GenerationInstruction")]
         inside = () if form is None else form.below("ProcessingInstructionReference")
         for place in {id(found): found for found in (*processing, *inside)}.values():
@@ -265,7 +265,7 @@ class _Items:
             yield from commands or words[:1]
 
     def _instruction(self, place: Element) -> Element:
-        """What is pointed to; the pointer itself where it leads out of the file."""
+        """Return what is pointed to; the pointer itself where it leads out of the file."""
         return next((self._named[key] for key in _keys(place) if key in self._named), place)
 
     def _said(self, form: Element | None) -> Element | None:
@@ -407,7 +407,7 @@ class _Node:
 
 
 def is_cdi(content: Any) -> bool:
-    """Whether JSON is DDI-CDI: its context, or the name of its list, says so."""
+    """Return whether JSON is DDI-CDI: its context, or the name of its list, says so."""
     if not isinstance(content, dict) or not content.keys() & {"@graph", "DDICDIModels", "@type"}:
         return False
     context = str(content.get("@context")).lower()

@@ -60,7 +60,7 @@ _TRUTHS: Final = frozenset({"true", "false", "1", "0"})
 
 
 def is_frictionless(content: Any) -> bool:
-    """Whether JSON is a Table Schema or Data Package."""
+    """Return whether JSON is a Table Schema or Data Package."""
     return isinstance(content, dict) and (
         isinstance(content.get("resources"), list) or isinstance(content.get("fields"), list)
     )
@@ -192,7 +192,7 @@ _WORDS: Final = re.compile(r"\^?\(?([^()\[\]{}*+?\\.^$]+)\)?\$?")
 
 
 def is_csvw(content: Any) -> bool:
-    """Whether JSON is metadata of CSV on the Web."""
+    """Return whether JSON is metadata of CSV on the Web."""
     return isinstance(content, dict) and (
         "tableSchema" in content
         or isinstance(content.get("columns"), list)
@@ -297,7 +297,7 @@ _ENDS: Final = ("min", "max")
 
 
 def is_known(content: Any) -> bool:
-    """Whether JSON is of one of the two forms."""
+    """Return whether JSON is of one of the two forms."""
     return _is_domain(content) or _each(
         content, lambda one: "description" in one or "values" in one
     )
@@ -389,7 +389,7 @@ _DETAIL: Final = "the metadata says that it is a personal detail or an identifie
 
 
 def is_sdv(content: Any) -> bool:
-    """Whether JSON is SDV's."""
+    """Return whether JSON is SDV's."""
     if not isinstance(content, dict):
         return False
     if "METADATA_SPEC_VERSION" in content:

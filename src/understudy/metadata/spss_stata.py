@@ -90,7 +90,7 @@ class Variables:
         self._rules: dict[str, list[str]] = {}
 
     def __getitem__(self, name: str) -> Gathered:
-        """What was said of a variable; a new one if nothing was."""
+        """Return what was said of a variable; a new one if nothing was."""
         return self._known.setdefault(self._key(name), Gathered(name))
 
     def between(self, first: str, last: str) -> list[str] | None:
@@ -532,7 +532,7 @@ def _without_comment(found: re.Match[str]) -> str:
 
 
 def _is_word(code: str) -> bool:
-    """Whether a code is no number, nor one of the .a to .z that stand among numbers."""
+    """Return whether a code is no number, nor one of the .a to .z that stand among numbers."""
     return number_of(code) is None and not code.startswith(".")
 
 

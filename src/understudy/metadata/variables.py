@@ -173,7 +173,7 @@ def target_of(command: str) -> str:
 
 
 def note_of(commands: Iterable[str]) -> str:
-    """What a reviewer is told of a rule that is not proposed."""
+    """Describe to a reviewer a rule that is not proposed."""
     text = " ".join("; ".join(command.strip().rstrip(".;") for command in commands).split())
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return f"the codebook says that it is computed, in words that are not taken over: {shown}"
@@ -182,7 +182,7 @@ def note_of(commands: Iterable[str]) -> str:
 def derived_of(
     commands: tuple[str, ...], name: str, columns: Mapping[str, Column]
 ) -> str | dict[str, Any] | None:
-    """What `derived` would be, by what a codebook says; None if it cannot be said.
+    """Derive what `derived` would be from what a codebook says; None if it cannot be said.
 
     Args:
         commands: all that set the variable.
@@ -310,7 +310,7 @@ def _piece(left: str, right: str) -> _Piece | None:
 
 
 def _cuts(pieces: list[_Piece], column: Column) -> list[str] | None:
-    """Where the ranges of a column of numbers meet; None if they do not, or leave numbers out."""
+    """Find where the ranges of a column of numbers meet; None if they do not, or leave some out."""
     assert isinstance(column, NUMERIC)
     ranges = [_range(piece) for piece in pieces]
     if any(one is None for one in ranges):
@@ -421,7 +421,7 @@ class ListedCodes:
 
 
 def _are_numbers(variable: Variable) -> bool:
-    """Whether codes that denote numbers are meant as numbers."""
+    """Return whether codes that denote numbers are meant as numbers."""
     if variable.value_type in {"integer", "number"}:
         return True
     if variable.value_type not in {"", "categories"}:
@@ -463,7 +463,7 @@ def _written_out(ranges: Iterable[tuple[float, float]]) -> list[Code]:
 
 
 def is_reserved(code: Code) -> bool:
-    """Whether a code is of those that surveys keep for absence: -9, 97 to 99, 9998 and the like.
+    """Return whether surveys keep a code for absence: -9, 97 to 99, 9998 and the like.
 
     Example:
         >>> [code for code in (-1, 1, 9, 95, 99, 999_998) if is_reserved(code)]
@@ -473,7 +473,7 @@ def is_reserved(code: Code) -> bool:
 
 
 def _are_a_list(variable: Variable, proper: Sequence[tuple[Code, CodedValue]]) -> bool:
-    """Whether the listed values are all that there are, and not marks on a longer line."""
+    """Return whether the listed values are all that there are, and not marks on a longer line."""
     if not proper or variable.value_type == "date":
         return False
     if variable.in_categories or variable.value_type in {"text", "categories", "boolean"}:
@@ -768,7 +768,7 @@ def with_rules_that_hold(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _falls(name: str, columns: Mapping[str, Column]) -> bool:
-    """Whether the rule of a column does not hold together with the others as they stand."""
+    """Return whether the rule of a column does not hold together with the others as they stand."""
     column = columns[name]
     if column.derived is None:
         return False
