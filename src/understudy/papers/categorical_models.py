@@ -474,7 +474,7 @@ class Chains:
         return self.steps * self.side_by_side(draws) * self.transitions(draws)
 
     def side_by_side(self, draws: int) -> int:
-        """How many chains there are for so many draws."""
+        """Choose how many chains there are for so many draws."""
         return min(self.chains, draws)
 
 
@@ -561,7 +561,7 @@ class _Space:
 
 
 def mode_of(target: WeightedLogit) -> Floats:
-    """Where a target is highest, shape (m, p), by Newton's method."""
+    """Find where a target is highest, shape (m, p), by Newton's method."""
     point = np.zeros(target.shape)
     (height,), (gradient,) = target.evaluated(point[np.newaxis])
     for _ in range(NEWTON):
@@ -675,7 +675,7 @@ class StateLogit:
 
     @cached_property
     def coefficients(self) -> int:
-        """How many there are, intercepts among them."""
+        """Number of coefficients, intercepts among them."""
         return (self.size - 1) * (1 + len(self.features.names))
 
     def posterior(

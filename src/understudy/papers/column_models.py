@@ -178,7 +178,7 @@ class Response:
 
     @property
     def log_unit(self) -> float:
-        """What the logarithm of a density per unit of z lacks to one per unit of t."""
+        """Logarithm of a density per unit of t, less that per unit of z."""
         return -math.log(self.scale)
 
     def to(self, numbers: Floats) -> Floats:

@@ -397,7 +397,7 @@ def require_drawable(
 
 
 def noise_of_distance(epsilon: Fraction, n_cells: int) -> Noise:
-    """What a drawn distribution says about its error: √(mean square) of one cumulative count."""
+    """Describe the error of a drawn distribution: √(mean square) of one cumulative count."""
     scale = 2 / epsilon
     return Noise(
         "exponential_mechanism",

@@ -411,7 +411,7 @@ class NormalRegression:
 
     @cached_property
     def _cuts(self) -> Floats:
-        """Where bins end, in units in which the bounds are −1 and 1."""
+        """Ends of bins, in units in which the bounds are −1 and 1."""
         low, high = self._line.low, self._line.high
         return np.asarray(2 * shares_of_range(cuts(self._line), low, high) - 1)
 
@@ -541,7 +541,7 @@ def _between(low: float, high: float) -> float:
 
 
 def cuts(line: Line) -> Floats:
-    """Where drawn numbers pass from one bin of a numeric column to the next.
+    """Find where drawn numbers pass from one bin of a numeric column to the next.
 
     Rounding, and the step off a spike, move these away from the public edges of the bins.
 
@@ -563,7 +563,7 @@ def cuts(line: Line) -> Floats:
 
 
 def shares_of_range(numbers: Floats, low: float, high: float) -> Floats:
-    """How far numbers lie between bounds, from 0 to 1; nothing overflows."""
+    """Compute how far numbers lie between bounds, from 0 to 1; nothing overflows."""
     return np.asarray((numbers / 2 - low / 2) / (high / 2 - low / 2 or 1.0))
 
 
@@ -736,7 +736,7 @@ class SequentialGenerator:
 
     @cached_property
     def parts(self) -> tuple[slice, ...]:
-        """Where the parameters of each column stand in θ."""
+        """Places of the parameters of each column in θ."""
         ends = accumulate(
             (len(column_model.prior.names) for column_model in self.column_models), initial=0
         )
@@ -825,7 +825,7 @@ def normal_regressions(
 
 
 def _is_short(column: Column) -> bool:
-    """Whether an ordinal column has no more than an intercept could say."""
+    """Return whether an ordinal column has no more than an intercept could say."""
     return isinstance(column, Ordinal) and column.n_ordinary <= 2
 
 

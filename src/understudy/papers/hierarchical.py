@@ -185,11 +185,11 @@ class Steps(TreeMethod):
         )
 
     def _apart(self, schema: Schema) -> bool:
-        """Whether groups are chosen before their order; two columns have one way to part."""
+        """Return whether groups are chosen before their order; two columns have one way to part."""
         return self.groups == "unordered" and len(schema.names) > 2
 
     def _group_shares(self, spend: Fraction) -> list[Fraction]:
-        """What the choice of two groups costs, and that of their order, unless it is unpaid."""
+        """Divide the cost between the choice of two groups and that of their order, if paid."""
         return [spend] if self.mode == "paper" else split(spend, [1, 1])
 
     def grow(self, gate: Gate, spend: Fraction) -> Partition:

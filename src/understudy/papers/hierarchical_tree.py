@@ -378,7 +378,7 @@ def _children(schema: Schema, node: Node, split: Split) -> Iterator[Node]:
 
 
 def _parsed(schema: Schema, entry: str) -> tuple[dict[int, int], Split]:
-    """Which ends an entry divides, and by which columns."""
+    """Parse which ends an entry divides, and by which columns."""
     conditions, colon, columns = ("", "", entry)
     if entry not in schema.names:
         conditions, colon, columns = entry.rpartition(":")
@@ -490,7 +490,7 @@ class TreeMethod(PublishedSets):
         return self.allocation != "downward"
 
     def lazy(self, schema: Schema) -> bool:
-        """Whether leaves are never written out: drawing records is part of the mechanism then."""
+        """Return whether leaves are never written out: drawing is part of the mechanism then."""
         if self.consistency == "auto":
             return self.mode == "strict" and schema.domain.n_cells > DENSE_CELLS
         return self.consistency == "gls_inner"
@@ -517,7 +517,7 @@ class TreeMethod(PublishedSets):
 
     @property
     def declares(self) -> bool:
-        """Whether the tree is declared, so that nothing is chosen or drawn."""
+        """True if the tree is declared, so that nothing is chosen or drawn."""
         return bool(self.order or self.branches)
 
     def declared(self, schema: Schema) -> DeclaredTree | None:
@@ -567,7 +567,7 @@ class TreeMethod(PublishedSets):
         return min(self.layers or DEFAULT_LAYERS, len(schema.names))
 
     def _overspend(self, schema: Schema, inner: int) -> Fraction:
-        """How many times their cost counts are worth: as published an L-th part buys each layer."""
+        """Compute how many times their cost counts are worth: as published 1/L buys a layer."""
         if self.mode == "strict":
             return EXACTLY
         return Fraction(inner + 1, self.published_layers(schema))

@@ -827,7 +827,7 @@ class GroupSplit(Mechanism[Released[Splits], Choosing]):
 def choice_query(
     layer: int, *, groups: bool = False, utility: Utility = "aic", apart: bool = False
 ) -> str:
-    """What is chosen, in the words of the ledger.
+    """Describe what is chosen, in the words of the ledger.
 
     Args:
         layer: from 1.

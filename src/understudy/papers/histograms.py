@@ -565,7 +565,7 @@ def _moments(name: str) -> Moments:
 
 
 def _shares(spend: Fraction) -> tuple[Fraction, Fraction]:
-    """What the count costs, and the moments."""
+    """Divide a cost between the count and the moments."""
     count, moments = split(spend, [_WEIGHTS[0], sum(_WEIGHTS[1:])])
     return count, moments
 

@@ -268,7 +268,7 @@ def _begun(
 
 
 def _fitted(model: LogisticRegression, start: Regression) -> Regression:
-    """What was found, with the absent states; the plain shares if a number is not finite."""
+    """Collect the fit, with the absent states; the plain shares if a number is not finite."""
     b, w = model.intercept_, model.coef_
     if not max(np.abs(b).max(), np.abs(w).max()) < _LARGEST:  # NaN is not below it
         return start

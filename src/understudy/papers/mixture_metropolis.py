@@ -257,7 +257,7 @@ class MixtureRows:
     weights: Floats
 
     def misses(self, beta: Floats) -> Floats:
-        """What is left of the responses, y - x'β; shape (n,)."""
+        """Compute the residuals of the responses, y - x'β; shape (n,)."""
         return np.asarray(self.responses - self.design.fitted(beta))
 
 

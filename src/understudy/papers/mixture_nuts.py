@@ -113,7 +113,7 @@ NUMPY: Final = Arrays(np, special)
 
 
 def coordinates(state: MixtureState, prior: MixturePrior) -> dict[str, Floats]:
-    """Where states of chains stand, with L = 0; leading axis (C,)."""
+    """Return where states of chains stand, with L = 0; leading axis (C,)."""
     drawn = state.mixtures
     excess = np.sqrt(drawn.variances) - prior.noise_floor
     return {
@@ -171,7 +171,7 @@ class MixtureTarget:
         )
 
     def contributions(self, point: Point, responses: Any, design: Any, weights: Any) -> Any:
-        """What each record adds, shape (..., n)."""
+        """Compute what each record adds, shape (..., n)."""
         xp, logsumexp = self.arrays.xp, self.arrays.special.logsumexp
         stddevs = self.prior.noise_floor + xp.exp(point["excess"])
         total = logsumexp(point["shares"], axis=-1, keepdims=True)
@@ -235,7 +235,7 @@ DEPTH: Final = 10
 
 
 def check_numpyro() -> None:
-    """Whether the extra is installed.
+    """Check that the extra is installed.
 
     Raises:
         MethodError: it is not; says how to install it.

@@ -197,12 +197,12 @@ class Layout:
 
     @property
     def counted(self) -> bool:
-        """Whether cells are counted; with a single cell the number of rows is all there is."""
+        """True if cells are counted; with a single cell the number of rows is all there is."""
         return self.model in ("multinomial", "mixture")
 
     @property
     def kinds(self) -> tuple[int, int, int]:
-        """How many tables of cells (or numbers of successes), sums and scatters are measured."""
+        """Numbers of measured tables of cells (or numbers of successes), sums and scatters."""
         p = len(self.numbers)
         return int(self.counted or self.model == "bernoulli"), p, p * (p + 1) // 2
 

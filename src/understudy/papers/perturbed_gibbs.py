@@ -575,7 +575,7 @@ class NoisyRows:
 
     @property
     def visited(self) -> int:
-        """How many rows have noise by now."""
+        """Number of rows that have noise by now."""
         return self._visited
 
     @property
@@ -636,7 +636,7 @@ def _grown(array: Integers, n: int) -> Integers:
 
 @compiled
 def _slot(key: np.int64, mask: int) -> np.int64:
-    """Where to look for a key first (Fibonacci hashing; kernel)."""
+    """Compute where to look for a key first (Fibonacci hashing; kernel)."""
     return np.int64((np.uint64(key) * np.uint64(11400714819323198485)) >> np.uint64(20)) & mask
 
 
@@ -825,7 +825,7 @@ def _pick(ends: Integers, rows: Integers, picked: Integers) -> Integers:
 
 @compiled
 def _open_totals(ends: Integers, rows: Integers, still_open: NDArray[np.bool_]) -> Integers:
-    """What each row holds in open states (kernel)."""
+    """Sum each row over open states (kernel)."""
     totals = np.zeros(len(rows), dtype=np.int64)
     for k in range(len(rows)):
         below = 0

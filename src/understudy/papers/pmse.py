@@ -193,7 +193,7 @@ class Search:
         )
 
     def remark(self, generator: SequentialGenerator) -> str:
-        """How few candidates there are for the parameters; "" of a walk, and where there are none.
+        """Remark how few candidates the parameters have; "" of a walk, and where there are none.
 
         Args:
             generator: whose parameters are looked for.
@@ -209,7 +209,7 @@ class Search:
         )
 
     def stages(self, generator: SequentialGenerator) -> tuple[int, ...]:
-        """Which columns have a stage; (0,) stands for all columns at once.
+        """List the columns that have a stage; (0,) stands for all columns at once.
 
         A column of one state needs none: nothing of it can be compared.
         """
@@ -323,7 +323,7 @@ class GeneratingMethod(Method):
         )
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """How few candidates there are for the parameters."""
+        """Remark how few candidates there are for the parameters."""
         remark = self._search.remark(self._generator(schema))
         return (remark,) if remark else ()
 

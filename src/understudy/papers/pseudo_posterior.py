@@ -390,7 +390,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
 
 
 def _query(posterior: PseudoPosterior) -> str:
-    """What is asked of a posterior, in the words of the ledger."""
+    """Describe what is asked of a posterior, in the words of the ledger."""
     column_model, form = posterior.column_model, posterior.weighting.form
     given = f" given {', '.join(column_model.given)}" * bool(column_model.given)
     how = "without weights" if form == "unweighted" else f"under {form} weights"
@@ -608,7 +608,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
         return tuple(name for name in numeric if name not in kept)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """What this does not promise, and what it publishes."""
+        """Remark what this does not promise, and what it publishes."""
         column_model = self._mechanism(schema).column_model
         kept = (
             f"The columns {', '.join(column_model.given)} are published as they stand, for every "

@@ -325,7 +325,7 @@ def count_weights(values: Floats, patterns: Codes, radius: float | Floats) -> Fl
 
 
 def _starts(patterns: Codes) -> NDArray[np.int64]:
-    """Where the patterns begin, and n at the end; patterns ascending."""
+    """Find where the patterns begin, and n at the end; patterns ascending."""
     changes = np.flatnonzero(patterns[1:] != patterns[:-1]) + 1
     ends = [len(patterns)] if len(patterns) else []
     return np.array([0, *changes, *ends], dtype=np.int64)
@@ -427,7 +427,7 @@ class Weighting:
 
     @property
     def compares(self) -> bool:
-        """Whether weights are made from the bounds of the plain posterior."""
+        """True if weights are made from the bounds of the plain posterior."""
         return self.form in ("vector", "scalar")
 
 
@@ -520,7 +520,7 @@ class PseudoPosterior:
 
     @property
     def releasable(self) -> int:
-        """How many draws can be released, whatever the rows: so many are kept at least."""
+        """Number of draws that can be released, whatever the rows: so many are kept at least."""
         return max(1, math.floor(self.weighting.level * self.draws))
 
     def fit(

@@ -137,7 +137,7 @@ class ColumnModel(Protocol):
 
 
 def slices(draws: int, records: int, *, chunk: int = CHUNK) -> Iterator[slice]:
-    """How a matrix of S draws by n records is cut, alike in all models.
+    """Cut a matrix of S draws by n records into slices, alike in all models.
 
     Example:
         >>> list(slices(5, 10, chunk=20))

@@ -359,7 +359,7 @@ class Grid:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the answers stand."""
+        """Places of the answers."""
         return _layout(self.sizes, self.nominal or (False,) * len(self.sizes))
 
     @property

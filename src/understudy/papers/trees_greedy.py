@@ -217,7 +217,7 @@ def next_cut(stack: Floats, best: float) -> int:
 
 @compiled
 def bound_above(stack: Floats) -> float:
-    """What the right side costs at least, of all roots in the interval just taken off (kernel)."""
+    """Bound the right side's cost from below, over roots of the interval just popped (kernel)."""
     return float(stack[int(stack[0, 0]) + 1, 3])
 
 
