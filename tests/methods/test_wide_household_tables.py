@@ -48,7 +48,7 @@ def unenforced(monkeypatch):
         left.append(len(fit.unenforced))
         return fit
 
-    monkeypatch.setattr(marginal_based, "fitted", watched)
+    monkeypatch.setattr(marginal_based, "fit_max_entropy", watched)
     return left
 
 

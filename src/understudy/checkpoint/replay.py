@@ -56,7 +56,7 @@ from understudy.checkpoint.journal import (
     Record,
     Spending,
     another_format,
-    damaged,
+    damage_error,
     fingerprint,
     in_use,
     journal_records,
@@ -97,7 +97,7 @@ def spent_of(folder: Path) -> str:
         lines = lines_of(path.read_bytes()) if path.exists() else []
         mark = Anchor(folder).last()
     except (OSError, ValueError):
-        raise damaged(path) from None
+        raise damage_error(path) from None
     head, *records = journal_records(lines, path) or [{}]
     if not head or (mark is not None and mark.lines > len(lines)):
         return anchors.NOTHING.spent if mark is None else mark.spent
@@ -231,7 +231,7 @@ class Replay(Unrecorded):
                 "left of the budget, so that this checkpoint cannot become a release."
             )
 
-    def answered(
+    def find_answer(
         self, mechanism: Mechanism[A, Any], charges: tuple[Charge[Any], ...], view: View
     ) -> tuple[tuple[int, ...], Outcome[A] | None] | None:
         """See `Unrecorded`.

@@ -57,7 +57,7 @@ _PLACED: Final = b'<c r="'
 _LETTERS: Final = re.compile(r"[A-Z]{1,3}")
 
 
-def narrowed(path: Path) -> bytes | None:
+def narrow_workbook(path: Path) -> bytes | None:
     """A workbook without cells far beside the columns; None if it has none.
 
     Args:
@@ -234,7 +234,7 @@ def read_sheet(path: Path, sheet: str) -> pl.DataFrame:
 
     place = f"The file {str(path)!r}"
     try:
-        narrow = narrowed(path) if path.suffix.lower() in SHEET_ENDINGS else None
+        narrow = narrow_workbook(path) if path.suffix.lower() in SHEET_ENDINGS else None
         book = fastexcel.read_excel(str(path) if narrow is None else narrow)
         names = list(book.sheet_names)
         if sheet and sheet not in names:

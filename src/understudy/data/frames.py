@@ -259,20 +259,20 @@ def is_readable(dtype: Any) -> bool:
 def pandas_column(series: pd.Series) -> pl.Series:
     """One column; shape (n,). Null, NaN and their like become null or NaN."""
     try:
-        values = _typed(series)
+        values = _read_by_type(series)
     except _FAULTS:  # half a character in a text, a moment that is too far away, …
         values = None
     return _objects(series) if values is None else values
 
 
-def _typed(series: pd.Series) -> pl.Series | None:
+def _read_by_type(series: pd.Series) -> pl.Series | None:
     """The column by its type; None if its values have to be read one by one."""
     dtype: Any = series.dtype
     if isinstance(dtype, np.dtype):
         return _numpy(series.to_numpy())
     reader = _BY_TYPE.get(type(dtype).__name__)
     if reader is None and hasattr(dtype, "numpy_dtype"):  # numbers and truth values with a mask
-        reader = _masked
+        reader = _read_masked
     return None if reader is None else reader(series)
 
 
@@ -304,7 +304,7 @@ def _moments(moments: np.ndarray[Any, Any]) -> pl.Series:
     return pl.Series(np.where(np.isnat(moments), np.datetime64("NaT", "s"), near).astype(_MS))
 
 
-def _masked(series: pd.Series) -> pl.Series:
+def _read_masked(series: pd.Series) -> pl.Series:
     return pl.Series(pl.from_pandas(series))
 
 
@@ -356,7 +356,7 @@ _BY_TYPE = {
     "CategoricalDtype": _category,
     "DatetimeTZDtype": _aware,
     "SparseDtype": _sparse,
-    "StringDtype": _masked,
+    "StringDtype": _read_masked,
 }
 
 
@@ -435,7 +435,7 @@ def as_plain(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype == pl.Object:
         return column.map_batches(texts, return_dtype=pl.String)
     if dtype == pl.Binary:
-        return column.map_batches(spelled, return_dtype=pl.String)
+        return column.map_batches(decode_bytes, return_dtype=pl.String)
     return pl.when(column.is_not_null()).then(pl.lit(UNLIKE, dtype=pl.String))
 
 
@@ -450,7 +450,7 @@ def as_text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return column.cast(pl.String)
 
 
-def spelled(values: pl.Series) -> pl.Series:
+def decode_bytes(values: pl.Series) -> pl.Series:
     """Bytes as text: at one go if all are UTF-8, else one by one, to the same end."""
     try:
         return values.cast(pl.String)
@@ -495,7 +495,7 @@ Batches = Callable[[list[str]], Iterator[pl.DataFrame]]
 """Names of columns → batches of these columns, from the first row on."""
 
 
-def streamed(batches: Batches, types: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+def stream_batches(batches: Batches, types: Mapping[str, pl.DataType]) -> pl.LazyFrame:
     """A table of these columns and types, in the order in which its batches come."""
 
     def read(

@@ -90,7 +90,7 @@ def cover(
     distinct = sorted(cells, key=lambda columns: (-cells[columns], columns))
     clipped = np.array([min(cells[columns], cap + 1) for columns in distinct], dtype=np.int64)
     values = np.array([min(n, cap + 1) for n in sizes], dtype=np.int64)
-    assigned = _assigned(_Sets.of(distinct, len(sizes)), values, clipped, cap).tolist()
+    assigned = _assign_sets(_Sets.of(distinct, len(sizes)), values, clipped, cap).tolist()
     members: list[set[int]] = [set() for _ in range(max(assigned, default=-1) + 1)]
     for columns, table in zip(distinct, assigned, strict=True):
         # A column that was tried but completed no marginal is dropped again here.
@@ -143,7 +143,7 @@ class _Sets(NamedTuple):
         return cls(arity, members, np.split(owner[np.argsort(flat, kind="stable")], ends[:-1]))
 
 
-def _assigned(
+def _assign_sets(
     sets: _Sets, sizes: NDArray[np.int64], cells: NDArray[np.int64], cap: int
 ) -> NDArray[np.int64]:
     """The number of the first table that covers each set, shape ``(n_sets,)``.

@@ -48,10 +48,10 @@ def text_file(data: object, schema: Schema | None) -> Delimited | JsonLines | No
         DataError: it cannot be opened, or its header cannot be read.
     """
     if is_delimited(data):
-        return Delimited.declared(Path(str(data)), schema)
+        return Delimited.of_schema(Path(str(data)), schema)
     if is_json_lines(data):
         path = Path(str(data))
-        return JsonLines.drafted(path) if schema is None else JsonLines(path, schema.names)
+        return JsonLines.with_all_keys(path) if schema is None else JsonLines(path, schema.names)
     return None
 
 
@@ -92,7 +92,7 @@ def open_path(path: Path, schema: Schema | None) -> Rows:
     form = FileFormat() if schema is None else schema.file
     if is_statistical(path):
         stated = form.encoding if form.encoding != FileFormat().encoding else ""
-        statistical = Statistical.opened(path, stated)
+        statistical = Statistical.open_file(path, stated)
         return Rows(plain_columns(statistical.lazy()), tuple(statistical.types), "pandas", place)
     ending = path.suffix.lower()
     if ending in parquet.ENDINGS:

@@ -324,7 +324,7 @@ class Promise:
         self._printed: list[float] = []
         self._unpaid: dict[int, Unpaid] = {}
 
-    def charged(self, entry: int, unpaid: Unpaid) -> None:
+    def record_unpaid(self, entry: int, unpaid: Unpaid) -> None:
         """A step of the ledger has no finite cost."""
         self._unpaid[entry] = unpaid
 

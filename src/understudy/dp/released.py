@@ -526,22 +526,24 @@ def read_only(value: T, *, copied: bool = False) -> T:
             whatever else is in it stays what it is.
         copied: whether arrays have memory of their own.
     """
-    return cast(T, _closed(value, copied=copied))
+    return cast(T, _make_read_only(value, copied=copied))
 
 
-def _closed(value: object, *, copied: bool) -> object:
+def _make_read_only(value: object, *, copied: bool) -> object:
     if isinstance(value, np.ndarray):
         array = value.copy() if copied else value.view()
         array.flags.writeable = False
         return array
     if type(value) in (tuple, list):
         parts = cast("tuple[object, ...] | list[object]", value)
-        return type(parts)(_closed(part, copied=copied) for part in parts)
+        return type(parts)(_make_read_only(part, copied=copied) for part in parts)
     if type(value) is dict:
-        return {key: _closed(part, copied=copied) for key, part in value.items()}
+        return {key: _make_read_only(part, copied=copied) for key, part in value.items()}
     if not is_dataclass(value) or isinstance(value, type):
         return value
     made = object.__new__(type(value))  # not made anew: its arrays were checked when it was
     for part in fields(value):
-        object.__setattr__(made, part.name, _closed(getattr(value, part.name), copied=copied))
+        object.__setattr__(
+            made, part.name, _make_read_only(getattr(value, part.name), copied=copied)
+        )
     return made

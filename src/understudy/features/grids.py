@@ -5,7 +5,7 @@ The kernels round to the column, find states, and give normal quantiles.
 A drawn number is rounded to what the column holds and kept within the bounds. One that then falls
 on a spike, or so near that it would be read as one, is moved by the least step towards the middle:
 whether a record sits on a spike is decided by its cell, so a number drawn for the bin must not add
-to the spike. Tests hold `settled` to a slow and obvious number line, bit for bit. Divisions follow
+to the spike. Tests hold `settle_numbers` to a slow and obvious number line, bit for bit. Divisions follow
 IEEE 754, so that loops without branches run in parallel.
 
 **Cells of a number line: one numeric column in finer bins, and a cell beyond each of its bounds.**
@@ -134,7 +134,7 @@ def step_off(column: Integer | Continuous | Calendar) -> float:
 
 
 @compiled
-def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
+def settle_numbers(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
     """Numbers rounded, within the bounds and off the spikes; and their states.
 
     Args:
@@ -147,7 +147,7 @@ def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
     low, high, grid = line.low, line.high, line.grid
     placed = np.empty(len(numbers))
     for i in range(len(numbers)):
-        placed[i] = _rounded(numbers[i], low, high, grid)
+        placed[i] = _round_number(numbers[i], low, high, grid)
     on = _on_spikes(line, placed)
     for i in on:
         placed[i] = _off_spikes(line, placed[i])
@@ -160,7 +160,7 @@ def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
 
 
 @compiled
-def _rounded(number: float, low: float, high: float, grid: float) -> float:
+def _round_number(number: float, low: float, high: float, grid: float) -> float:
     rounded = np.rint(number * grid) / grid if grid > 0 else number
     rounded = low if rounded < low else rounded
     return high if rounded > high else rounded
@@ -189,7 +189,7 @@ def _off_spikes(line: Line, number: float) -> float:
         if not on:
             break
         moved = value - step if value > (low + high) / 2 else value + step
-        value = _rounded(moved, low, high, line.grid)
+        value = _round_number(moved, low, high, line.grid)
     return value
 
 
@@ -232,7 +232,7 @@ class Drawn:
     states: NDArray[np.int64]
     numbers: NDArray[np.float64] | None = None
 
-    def taken(self, rows: NDArray[np.integer[Any]]) -> Drawn:
+    def take(self, rows: NDArray[np.integer[Any]]) -> Drawn:
         """Some of the records, by their numbers; a record may come more than once."""
         return Drawn(self.states[rows], None if self.numbers is None else self.numbers[rows])
 

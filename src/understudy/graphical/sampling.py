@@ -82,7 +82,7 @@ class _Step(NamedTuple):
     new: tuple[tuple[int, int], ...]
 
 
-def drawn(
+def draw_records(
     layout: TreeLayout,
     probabilities: Floats,
     n_rows: int,
@@ -194,7 +194,7 @@ def times_drawn(n_rows: int, columns: int) -> int:
     return times
 
 
-def balanced(
+def choose_balanced(
     states: NDArray[np.int32], n_rows: int, sizes: Sequence[int], rng: np.random.Generator
 ) -> Integers:
     """Choose which records to keep, in random order; shape (n_rows,).
@@ -301,7 +301,7 @@ _SLOW: Final = 0.98
 """Part of what the worst table was off before a sweep, of which less must be left after it."""
 
 
-def raked(
+def choose_raked(
     groups: Sequence[NDArray[np.integer[Any]]],
     tables: Mapping[Columns, Floats],
     rng: np.random.Generator,

@@ -164,7 +164,7 @@ class ThresholdTable(Mechanism[Released[NoisyCells], PureNoise]):
         domain = terms.view.sparse_domain(self.columns)
         if self.threshold < 1:
             raise MethodError("The threshold must be at least 1; take the dense form below that.")
-        noise = terms.calibrated(self.noise, spend)
+        noise = terms.calibrate_noise(self.noise, spend)
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("A filtered table needs geometric or laplace noise.")
         if self.threshold / in_units(noise)[1] >= 2**62:
@@ -287,7 +287,7 @@ class LazyTable(Mechanism[Released[Records], PureNoise]):
             BudgetError: more than is left, or next to nothing.
         """
         domain = terms.view.sparse_domain(self.columns)
-        noise = terms.calibrated(self.noise, spend)
+        noise = terms.calibrate_noise(self.noise, spend)
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("A lazy table needs geometric or laplace noise.")
         require_tokens_fit(domain, noise)

@@ -402,7 +402,7 @@ class MomentNoise:
     @property
     def recorded(self) -> Noise:
         """Description of the noise in the released value."""
-        return perturbation.recorded(self.distribution, self._noise_unit)
+        return perturbation.describe_noise(self.distribution, self._noise_unit)
 
     @property
     def stddev(self) -> float:
@@ -459,7 +459,7 @@ def moment_noises(
     """
     moments = moments_of(schema, of, by)
     if mode == "paper":
-        moments = tuple(_published(moment) for moment in moments)
+        moments = tuple(_use_means(moment) for moment in moments)
     if calibration == "nonsplit" and weights is not None:
         raise MethodError('weights belong to calibration="split"; leave them out.')
     if weights is not None and (len(weights) != len(moments) or min(weights) <= 0):
@@ -472,7 +472,7 @@ def moment_noises(
     return tuple(plan(m, share, schema, limit) for m, share in zip(moments, shares, strict=True))
 
 
-def _published(moment: Moment) -> Moment:
+def _use_means(moment: Moment) -> Moment:
     """Of several cells the paper sanitises means, and not sums."""
     several = moment.statistic == "sum" and moment.cells > 1
     return replace(moment, statistic="mean") if several else moment
@@ -488,7 +488,9 @@ def _strict(moment: Moment, share: Fraction, schema: Schema, limit: int | None) 
     else:
         low, high = admissible(moment, limit)
         interval = (low // coarse, -(-high // coarse))
-        distribution = perturbation.truncated(share, rounded, interval, coordinates=numbers)
+        distribution = perturbation.calibrate_truncated(
+            share, rounded, interval, coordinates=numbers
+        )
     return MomentNoise(moment, share, distribution, coarse, rounded * coarse * moment.unit)
 
 
@@ -535,7 +537,7 @@ class Moments(Mechanism[tuple[Released[NoisyMoment], ...], MomentNoise]):
     p(p+1)/2 scatters (0, 0), (0, 1), ….
 
     Attributes:
-        of: numeric columns, each with a single bin in the gate's schema (`Gate.rebinned`).
+        of: numeric columns, each with a single bin in the gate's schema (`Gate.rebin`).
         by: columns of the table of cells; those of `of` that it lacks are appended.
         weights: how ε is divided, one weight per statistic; evenly if None.
         calibration: "split", or "nonsplit" for noise of one scale in all statistics.

@@ -360,7 +360,7 @@ class Votes(Mechanism[Released[int], VoteNoise]):
             noise=perturbation.words(noise),
             cells=1,
             parameter=noise,
-            recorded=perturbation.recorded(noise),
+            recorded=perturbation.describe_noise(noise),
         )
         return (charge,)
 
@@ -378,7 +378,7 @@ class Votes(Mechanism[Released[int], VoteNoise]):
         """Outcome, shape (n,), and terms, shape (n, p), of all records; NaN of one without."""
         columns = rows.schema.columns
         names = columns_of((self.outcome, *self.design))
-        there = rows.known(names)
+        there = rows.find_known(names)
         states = {name: rows.drawn[name].states for name in names}
         numbers = {
             name: _numbers(columns[name], states[name], rows.drawn[name].numbers)

@@ -160,7 +160,7 @@ def state_widths(column: Integer | Continuous | Calendar) -> Floats:
 
     Returns:
         Shape (`column.size`,): of a bin the values that are no spikes, or its length where there is
-        no grid; of spikes and codes the median of these. For `denoised` and `shapes`.
+        no grid; of spikes and codes the median of these. For `denoise` and `shapes`.
 
     Example:
         >>> column = Integer(kind="integer", lower=0, upper=9, bins=(0, 4, 9), spikes=(0,))
@@ -403,7 +403,7 @@ class HeapValues:
     Example:
         >>> from understudy.schema import Integer
         >>> values = HeapValues(Integer(kind="integer", lower=0, upper=99, bins=4, heaps=(10, 5)))
-        >>> values.chosen(np.array([0, 0, 1]), np.array([0.2, 0.9, 0.5]), 1).tolist()
+        >>> values.choose(np.array([0, 0, 1]), np.array([0.2, 0.9, 0.5]), 1).tolist()
         [5.0, 15.0, 35.0]
     """
 
@@ -447,7 +447,7 @@ class HeapValues:
         place = (numbers - low + uniforms * step) / np.where(width > 0, width, 1.0)
         return np.clip(place, 0.0, np.nextafter(1.0, 0.0))
 
-    def chosen(self, states: Integers, ranks: Floats, c: int) -> Floats:
+    def choose(self, states: Integers, ranks: Floats, c: int) -> Floats:
         """The value of a class in each bin that has a rank; NaN where there is none. Shape (n,)."""
         if self._steps(c) is None:
             return np.full(len(states), np.nan)
@@ -597,11 +597,11 @@ class HeapedNumbers:
         middles = np.array([(one.low + one.high) / 2 for one in column.intervals])
         return cls(HeapValues(column), cells.zones(middles), shares)
 
-    def settled(self, records: Floats) -> HeapedNumbers:
+    def settle(self, records: Floats) -> HeapedNumbers:
         """The same for some records of a whole table that has so many in each ordinary state."""
         return replace(self, whole=records)
 
-    def moved(
+    def move(
         self, states: NDArray[np.integer[Any]], numbers: Floats, rng: np.random.Generator
     ) -> Floats:
         """Numbers on their heaps.
@@ -620,7 +620,7 @@ class HeapedNumbers:
         moved, ranks = numbers.copy(), self.values.ranks(own, numbers[rows], uniforms[1])
         for c in range(self.values.n_classes):
             mine = np.flatnonzero(classes == c)
-            found = self.values.chosen(own[mine], ranks[mine], c)
+            found = self.values.choose(own[mine], ranks[mine], c)
             moved[rows[mine]] = np.where(np.isnan(found), numbers[rows[mine]], found)
         return moved
 
@@ -642,11 +642,11 @@ class HeapedNumbers:
         rates: Floats = possible / possible.sum(axis=1, keepdims=True)
         for zone in np.unique(self.zones):
             own = np.flatnonzero((self.zones == zone) & self.values.is_bin)
-            rates[own] = _fitted(rates[own], np.maximum(known[own], 1e-6), self.shares[zone])
+            rates[own] = _fit_rates(rates[own], np.maximum(known[own], 1e-6), self.shares[zone])
         return rates
 
 
-def _fitted(rates: Floats, sizes: Floats, shares: Floats) -> Floats:
+def _fit_rates(rates: Floats, sizes: Floats, shares: Floats) -> Floats:
     """Rates within bins of so many records that have these shares in all of them, as far as can be.
 
     What must be 0 stays 0.

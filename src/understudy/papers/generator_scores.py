@@ -734,7 +734,9 @@ class ListedParameters(Mechanism[Released[ChosenParameters], Choosing]):
         winner = charges[0].parameter.pick(self.score.evaluate(rows.states()), source)
         theta = self.score.points[winner]
         leaks = self.score.leaks(rows.view.neighbours)
-        return answer(_chosen(self.score, self.names, theta, rows.view), None, leaks=leaks)
+        return answer(
+            _publish_parameters(self.score, self.names, theta, rows.view), None, leaks=leaks
+        )
 
 
 @dataclass(frozen=True)
@@ -773,7 +775,7 @@ class WalkedParameters(Mechanism[Released[ChosenParameters], Choosing]):
         chain = walk(self.how, lambda theta: rate * against.score(theta), source)
         rows.tell(chain)
         return answer(
-            _chosen(self.score, self.names, chain.end, rows.view),
+            _publish_parameters(self.score, self.names, chain.end, rows.view),
             None,
             leaks=self.score.leaks(rows.view.neighbours),
             unproved=(CONVERGENCE,),
@@ -818,7 +820,7 @@ def _charge(
     )
 
 
-def _chosen(
+def _publish_parameters(
     score: CandidateScore, names: Sequence[str], theta: Floats, view: View
 ) -> ChosenParameters:
     values = tuple(float(value) for value in np.asarray(theta))

@@ -397,7 +397,7 @@ class HashedRows:
         return np.diff(self.before)
 
 
-def joined(tables: Sequence[HashedRows]) -> tuple[HashedRows, NDArray[np.int64]]:
+def join_tables(tables: Sequence[HashedRows]) -> tuple[HashedRows, NDArray[np.int64]]:
     """Several tables behind one another, as kernels want them.
 
     Returns:
@@ -756,7 +756,7 @@ def chain_records(
     """
     n_chains = -(-n_rows // chains.length)
     seeds = np.array(sweep.domain.draw(n_chains, randomness.uniforms), dtype=np.int64)
-    whole, first_row = joined(rows)
+    whole, first_row = join_tables(rows)
     shift = unit.bit_length() - 1
     all_weights = np.concatenate(list(weights))
     tables = (whole.keys, whole.first, whole.states, whole.before, all_weights, shift)

@@ -385,10 +385,10 @@ def _chain(plan: _Plan, keys: Any, first: Any, rows: Any) -> Any:
         max_tree_depth=DEPTH,
     )
 
-    def moved(state: Any, key: Any) -> Any:
+    def move(state: Any, key: Any) -> Any:
         after = kernel.sample(state._replace(rng_key=key), (), {})
         output = after.z, after.diverging, after.num_steps
         return after, output
 
     state = kernel.init(keys[0], plan.warm_up, init_params=first, model_args=(), model_kwargs={})
-    return jax.lax.scan(moved, state, keys[1:])[1]
+    return jax.lax.scan(move, state, keys[1:])[1]

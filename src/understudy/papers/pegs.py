@@ -286,7 +286,7 @@ class PegsTables(PreparingMethod):
         if self._buys(schema):
             cells = self._table_cells(gate, (gate.remaining - spend) / fits)
             sweep = bought_keys(gate, cells, spend)
-        return Prepared(partial(self._measured, gate, sweep), schema)
+        return Prepared(partial(self._measure_tables, gate, sweep), schema)
 
     def rebuilt(
         self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
@@ -296,7 +296,7 @@ class PegsTables(PreparingMethod):
         sweep = gibbs_sweep_of_tables(schema, [table.columns for table in released])
         return self._sampler(schema, sweep, None).model(released, n_rows)
 
-    def _measured(
+    def _measure_tables(
         self, gate: Gate, sweep: GibbsSweep | None, spend: Fraction, n_rows: int
     ) -> Model:
         """Measure the tables of bought keys, or of those that follow from an order."""
@@ -361,9 +361,9 @@ class PegsTables(PreparingMethod):
         elif self.key_limit is None:
             return False
         elif self._buys(schema):
-            cells = sum(self._limit.declared(schema, LARGEST_TABLE))
+            cells = sum(self._limit.limit_cells(schema, LARGEST_TABLE))
         else:
-            cells = n_cells(ordered_keys(schema, self.order, self._limit.declared(schema)))
+            cells = n_cells(ordered_keys(schema, self.order, self._limit.limit_cells(schema)))
         return cells > DENSE_CELLS
 
     def _start(self, schema: Schema) -> Seeds:
@@ -514,9 +514,9 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
             noisy = gate.ask(_marginals(schema, gate.budget), spend=counts)
             counted = (table.value.counts.clip(0).tolist() for table in noisy)
             shares = StateShares(form="bought", shares=tuple(map(tuple, counted)))
-        return Prepared(partial(self._drawn, gate, sweep, shares), schema)
+        return Prepared(partial(self._draw_records, gate, sweep, shares), schema)
 
-    def _drawn(
+    def _draw_records(
         self, gate: Gate, sweep: GibbsSweep, shares: StateShares, spend: Fraction, n_rows: int
     ) -> Model:
         """Draw the records through the gate."""

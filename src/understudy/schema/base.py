@@ -111,7 +111,7 @@ def same_value(left: Code, right: Code) -> bool:
     return number is not None and number == number_of(right)
 
 
-def duplicated(values: Iterable[Code]) -> Code | None:
+def find_duplicate(values: Iterable[Code]) -> Code | None:
     """The first value that stands for the same level as an earlier one, or None."""
     values = tuple(values)
     if set(map(type, values)) <= {str} and len(set(values)) == len(values):
@@ -380,6 +380,6 @@ def refuse_repeated_code(codes: tuple[Code, ...]) -> None:
     Raises:
         ValueError: names the code.
     """
-    twice = duplicated(codes)
+    twice = find_duplicate(codes)
     if twice is not None:
         raise ValueError(f"code {text_of(twice)!r} is declared twice; keep one of them")

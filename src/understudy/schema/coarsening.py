@@ -111,11 +111,11 @@ def grouped_rules(
     return tuple(kept)
 
 
-def summed(counts: ArrayLike, groups: Sequence[int]) -> NDArray[np.float64]:
+def sum_groups(counts: ArrayLike, groups: Sequence[int]) -> NDArray[np.float64]:
     """Counts of the groups of a column, shape (groups,).
 
     Example:
-        >>> summed([1, 2, 3], (0, 1, 0)).tolist()
+        >>> sum_groups([1, 2, 3], (0, 1, 0)).tolist()
         [4.0, 2.0]
     """
     weights = np.asarray(counts, dtype=np.float64)

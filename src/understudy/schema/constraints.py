@@ -440,7 +440,7 @@ class Grid:
         """The largest value of the grid up to each number, or below it if strict."""
         return -self.from_on(-np.asarray(values, dtype=np.float64), strict=strict)
 
-    def drawn(
+    def draw(
         self, lows: NDArray[np.float64], highs: NDArray[np.float64], rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """A value of the grid between each low and high, both included and on it; shape (n,)."""
@@ -460,7 +460,7 @@ def _grid_of(intervals: tuple[Interval, ...], scale: float, last: float) -> Grid
     for one in intervals:
         low, high = float(one.low), float(one.high)
         if not one.spike:
-            low, high = _closed(low, high, scale, spikes, is_open=high < last)
+            low, high = _close_bin(low, high, scale, spikes, is_open=high < last)
         ends.append((low, high))
     lows, highs = np.array(ends, dtype=np.float64).T
     for array in (lows, highs):
@@ -468,7 +468,7 @@ def _grid_of(intervals: tuple[Interval, ...], scale: float, last: float) -> Grid
     return Grid(lows, highs, scale)
 
 
-def _closed(
+def _close_bin(
     low: float, high: float, scale: float, spikes: set[float], *, is_open: bool
 ) -> tuple[float, float]:
     """The first and the last value of a bin; its middle where it holds none of the grid."""
@@ -608,7 +608,7 @@ def _boxes_of(chain: Chain, columns: Mapping[str, Column]) -> Iterator[Box]:
             yield {chain.names[0]: large, chain.names[-1]: small, **between}
 
 
-def rebinned(
+def rebin_relations(
     relations: Sequence[Relation], before: Mapping[str, Column], after: Mapping[str, Column]
 ) -> tuple[Relation, ...]:
     """The relations of a table in other bins; finer ones keep the thresholds of the former.
@@ -636,10 +636,10 @@ def _thresholds(relation: Relation, columns: Mapping[str, Column]) -> tuple[Code
     lows = Grid.of(columns[name]).lows
     steps = (float(lows[sorted(box[name])].min()) for box in _boxes_of(chain, columns))
     column = columns[name]
-    return tuple(_written(column, step) for step in steps)
+    return tuple(_write_place(column, step) for step in steps)
 
 
-def _written(column: Column, place: float) -> Code:
+def _write_place(column: Column, place: float) -> Code:
     """A place on the number line as a schema writes it."""
     if isinstance(column, Calendar):
         return column.entry_at(int(place))

@@ -171,7 +171,7 @@ def _map_faults(column: Column, rule: LevelMap, columns: Columns) -> Iterator[st
         )
 
 
-def computed(columns: Columns, given: Mapping[str, Cells]) -> dict[str, Cells]:
+def compute_derived(columns: Columns, given: Mapping[str, Cells]) -> dict[str, Cells]:
     """The derived columns of some records.
 
     Args:
@@ -186,13 +186,15 @@ def computed(columns: Columns, given: Mapping[str, Cells]) -> dict[str, Cells]:
         >>> age = Integer(kind="integer", lower=0, upper=99)
         >>> group = Ordinal(kind="ordinal", levels=("young", "old"), derived="cut(age, 60)")
         >>> known = {"age": Cells(np.zeros(3, dtype=np.int64), np.array([20.0, 60.0, 70.0]))}
-        >>> computed({"age": age, "group": group}, known)["group"].states.tolist()
+        >>> compute_derived({"age": age, "group": group}, known)["group"].states.tolist()
         [0, 1, 1]
     """
     cells = dict(given)
     made: dict[str, Cells] = {}
     for name in in_order(columns):
-        cells[name] = made[name] = rounded(columns[name], exact(columns[name], columns, cells))
+        cells[name] = made[name] = round_to_column(
+            columns[name], exact(columns[name], columns, cells)
+        )
     return made
 
 
@@ -226,7 +228,7 @@ def exact(column: Column, columns: Columns, cells: Mapping[str, Cells]) -> NDArr
     return values_of(expression, numbers, levels)
 
 
-def rounded(column: Column, values: NDArray[np.float64]) -> Cells:
+def round_to_column(column: Column, values: NDArray[np.float64]) -> Cells:
     """Round the values of a derived column's rule to what the column holds; shape (n,)."""
     absent = np.isnan(values)
     code = column.n_ordinary + len(column.not_applicable)  # the first that says: not known
@@ -258,7 +260,7 @@ def follows(
     """
     column, own = columns[name], cells[name]
     values = exact(column, columns, cells)
-    made = rounded(column, values)
+    made = round_to_column(column, values)
     if not isinstance(column, NUMERIC):
         return np.asarray(made.states == own.states)
     absent = np.isnan(own.numbers)

@@ -402,7 +402,7 @@ def _value(
         assert isinstance(node.func, ast.Name)
         return FUNCTIONS[node.func.id](_value(node.args[0], numbers, states))
     if isinstance(node, ast.Compare):
-        return _compared(node, numbers, states)
+        return _compare(node, numbers, states)
     assert isinstance(node, ast.BinOp)
     left, right = (_value(side, numbers, states) for side in (node.left, node.right))
     function = ARITHMETIC.get(type(node.op)) or LOGIC[type(node.op)]
@@ -410,7 +410,7 @@ def _value(
     return np.where(np.isnan(left) | np.isnan(right) | np.isinf(found), np.nan, found)
 
 
-def _compared(node: ast.Compare, numbers: Numbers, states: States) -> Values:
+def _compare(node: ast.Compare, numbers: Numbers, states: States) -> Values:
     """Return whether a comparison holds: 1 or 0."""
     compare, test = COMPARISONS[type(node.ops[0])], level_test(node)
     if test is not None and test[0] in states:
@@ -448,7 +448,7 @@ def _span(node: ast.expr, columns: Mapping[str, Column]) -> Span:
     if isinstance(node, ast.Compare):
         return Span(0.0, 1.0, _lacks_in_comparison(node, columns))
     assert isinstance(node, ast.BinOp)
-    return _joined(node, _span(node.left, columns), _span(node.right, columns))
+    return _combine_spans(node, _span(node.left, columns), _span(node.right, columns))
 
 
 def _lacks_in_comparison(node: ast.Compare, columns: Mapping[str, Column]) -> bool:
@@ -459,7 +459,7 @@ def _lacks_in_comparison(node: ast.Compare, columns: Mapping[str, Column]) -> bo
     return any(_span(side, columns).lacks for side in (node.left, node.comparators[0]))
 
 
-def _joined(node: ast.BinOp, left: Span, right: Span) -> Span:
+def _combine_spans(node: ast.BinOp, left: Span, right: Span) -> Span:
     """Combine two spans; wide, and perhaps without a value, where the result is not plain."""
     lacks = left.lacks or right.lacks
     if type(node.op) in LOGIC:

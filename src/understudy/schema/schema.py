@@ -24,7 +24,14 @@ from understudy.schema import toml
 from understudy.schema.base import Reviewed
 from understudy.schema.coarsening import Groups, column_in_bins, fits, grouped_column, grouped_rules
 from understudy.schema.columns import COLUMN_MODELS, AnyColumn, Column, Identifier
-from understudy.schema.constraints import Box, Range, Relation, Rule, rebinned, relation_boxes
+from understudy.schema.constraints import (
+    Box,
+    Range,
+    Relation,
+    Rule,
+    rebin_relations,
+    relation_boxes,
+)
 from understudy.schema.derived import derived_faults
 from understudy.schema.domain import Domain
 from understudy.schema.file_format import FileFormat
@@ -258,7 +265,7 @@ class Schema(BaseModel):
                 "set reviewed = true; `understudy schema review` asks for each."
             )
 
-    def released(self) -> Schema:
+    def strip_fingerprints(self) -> Schema:
         """The schema as it leaves with a release: without the fingerprints of the draft.
 
         Nor does it say which entries were confirmed though they stand as drafted.
@@ -286,7 +293,7 @@ class Schema(BaseModel):
         for name, wanted in bins.items():
             columns[name] = column_in_bins(name, columns.get(name), wanted)
         kept = tuple(rule for rule in self.forbidden if fits(rule, columns))
-        relations = rebinned(self.relations, self.columns, columns)
+        relations = rebin_relations(self.relations, self.columns, columns)
         declared = {**self.declared, **columns}
         changed = {"columns": declared, "forbidden": kept, "relations": relations}
         return self.model_copy(update=changed)

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from understudy.data.csv import BLOCK_BYTES, LONG, Splitter, decoded, names_in, plainly
+from understudy.data.csv import BLOCK_BYTES, LONG, Splitter, decode_text, names_in, plainly
 from understudy.errors import DataError
 from understudy.schema.file_format import LINE_BYTES, FileFormat
 
@@ -59,7 +59,7 @@ class SparkTexts:
     columns: tuple[str, ...]
 
     @classmethod
-    def opened(
+    def open_texts(
         cls, session: Any, place: str, form: FileFormat, numbers: Sequence[str]
     ) -> SparkTexts:
         """Texts at a path, of which the header of one is read.
@@ -117,7 +117,7 @@ def records(
                 kept.append(line)
             before = place
         for text in _texts(kept):
-            for one in splitter.batches(decoded(text, form.encoding), final=True):
+            for one in splitter.batches(decode_text(text, form.encoding), final=True):
                 yield plainly(one.cells, form, numbers)
 
 

@@ -115,7 +115,7 @@ def with_found_rules(
         free: names of those that may get a rule; of the others something else is known.
     """
     coders = _coders(rows, columns)
-    seen = _seen(rows, coders)
+    seen = _read_columns(rows, coders)
     if len(seen) < 2 or len(seen[0].places) < _LEAST_INPUTS:
         return dict(columns)
     least = _LEAST_BITS + 3 * math.log2(len(seen))
@@ -129,7 +129,7 @@ def with_found_rules(
             if _holds_together(target.name, trial):
                 found = trial
                 break
-    return _held(rows, columns, found, coders)
+    return _keep_held_rules(rows, columns, found, coders)
 
 
 def _coders(rows: Rows, columns: Mapping[str, Column]) -> list[ColumnCoder]:
@@ -142,7 +142,7 @@ def _coders(rows: Rows, columns: Mapping[str, Column]) -> list[ColumnCoder]:
     ]
 
 
-def _seen(rows: Rows, coders: Sequence[ColumnCoder]) -> list[_Seen]:
+def _read_columns(rows: Rows, coders: Sequence[ColumnCoder]) -> list[_Seen]:
     if not coders:
         return []
     n = min(_MOST_ROWS, _CELLS // len(coders))
@@ -169,7 +169,7 @@ def _holds_together(name: str, columns: Mapping[str, Column]) -> bool:
     return any(column.derived is None for column in columns.values())
 
 
-def _held(
+def _keep_held_rules(
     rows: Rows,
     before: Mapping[str, Column],
     found: Mapping[str, Column],
@@ -184,7 +184,7 @@ def _held(
     tally = RuleTally.of(rows, schema, measured)
     for batch in rows.batches([coder.name for coder in tally.coders]):
         tally.add(batch)
-    broken = {name for name, *_ in tally.found()}
+    broken = {name for name, *_ in tally.list_breaches()}
     kept = set(tally.rules) - broken
     return {n: found[n] if n in kept or n not in names else before[n] for n in before}
 
@@ -219,7 +219,7 @@ def _proposals(
             continue
         if not _is_function(target, source, least):
             continue
-        grouped = _cut(target, source) if is_number else _mapped(target, source)
+        grouped = _cut(target, source) if is_number else _find_level_map(target, source)
         if grouped is not None:
             yield grouped
 
@@ -449,7 +449,7 @@ def _roundest(above: float, upto: float) -> float:
     return upto
 
 
-def _mapped(target: _Seen, source: _Seen) -> Column | None:
+def _find_level_map(target: _Seen, source: _Seen) -> Column | None:
     """Groups of levels, or other names for them."""
     own: tuple[object, ...] = getattr(target.column, "levels", ())
     of: tuple[object, ...] = getattr(source.column, "levels", ())

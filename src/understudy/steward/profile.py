@@ -423,13 +423,13 @@ def declared_categories(data: object) -> Mapping[str, Categories]:
         data: a table in memory; a path or a query declares none.
     """
     if is_pandas(data):
-        return _found(_of_pandas(data))
+        return _find_categories(_of_pandas(data))
     if isinstance(data, pl.DataFrame | pl.LazyFrame):
         types = data.lazy().collect_schema()
         enums = {n: t for n, t in types.items() if isinstance(t, pl.Enum)}
-        return _found({n: (t.categories.to_list(), False) for n, t in enums.items()})
+        return _find_categories({n: (t.categories.to_list(), False) for n, t in enums.items()})
     if isinstance(data, pa.Table):
-        return _found(_of_arrow(data))
+        return _find_categories(_of_arrow(data))
     return {}
 
 
@@ -451,7 +451,7 @@ def _of_arrow(table: pa.Table) -> dict[str, tuple[list[Any], bool]]:
     return found
 
 
-def _found(declared: Mapping[str, tuple[list[Any], bool]]) -> dict[str, Categories]:
+def _find_categories(declared: Mapping[str, tuple[list[Any], bool]]) -> dict[str, Categories]:
     found = {}
     for name, (values, ordered) in declared.items():
         levels = [_level(value) for value in values]

@@ -37,7 +37,7 @@ from understudy.dp.gate import Gate, Unrecorded
 from understudy.dp.randomness import Randomness, SecureRandomness
 from understudy.errors import DataError, MethodError
 from understudy.schema import Schema
-from understudy.spark.rows import PartFiles, SparkRows, opened
+from understudy.spark.rows import PartFiles, SparkRows, open_spark
 from understudy.spark.texts import SparkTexts
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def in_spark(place: str, schema: Schema) -> DataFrame | SparkTexts:
         MethodError: no Spark session can be opened.
         DataError: no such path or table.
     """
-    return opened(place, schema)
+    return open_spark(place, schema)
 
 
 def summed_rows(

@@ -477,7 +477,7 @@ def test_cells_that_cannot_hold_a_number_are_zero_and_get_no_noise():
     where = {cell = "c", x = {lower = 0.0, upper = 4.0}}
     """)
     frame = pl.DataFrame({"cell": ["a", "b", "c"], "x": [1.0, None, 3.0]})
-    gate = open_gate(Table(frame, schema), Budget.of(2), SeededRandomness(1)).rebinned({"x": 1})
+    gate = open_gate(Table(frame, schema), Budget.of(2), SeededRandomness(1)).rebin({"x": 1})
     total, _ = gate.ask(Moments(["x"], ["cell", "x"]), spend=F(1))
     values = total.value.values.reshape(3, 3)  # states of x: the spike, the bin, missing
     assert not values[:, [0, 2]].any()
