@@ -30,10 +30,10 @@ N_ROWS, SIGMA = 48_842, 60.0
 _COLD = """
 import time
 import numpy as np
-from understudy.graphical.estimation import fitted
+from understudy.graphical.estimation import fit_max_entropy
 from understudy.graphical.estimation import Observation
 start = time.process_time()
-model = fitted((3, 4), [Observation((0, 1), np.ones((3, 4)), 1.0)], 12, regularisation=1.0)
+model = fit_max_entropy((3, 4), [Observation((0, 1), np.ones((3, 4)), 1.0)], 12, regularisation=1.0)
 model.draw(9, np.random.default_rng(1))
 print(time.process_time() - start)
 """

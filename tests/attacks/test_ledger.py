@@ -182,7 +182,7 @@ schema = Schema.loads(
     '[columns.b]\\nkind = "boolean"\\nreviewed = true')
 source = SecureRandomness()
 door = open_gate(Table(pl.DataFrame({{"a": [True], "b": [True]}}), schema), Budget.of(1), source)
-tree = Partition(schema.domain).divided([(0,)])
+tree = Partition(schema.domain).divide([(0,)])
 leaves = door.ask(LazyLeaves(tree, noise="geometric"), spend=Fraction(1, 2))
 source.words(10)
 door._ledger._lock.acquire()  # as a thread may have, which the child has not
@@ -201,7 +201,7 @@ reader, writer = os.pipe()
 if os.fork() == 0:
     found = [
         attempt(lambda: door.ask(NoisyTables([("b",)], noise="geometric"), spend=Fraction(1, 4))),
-        attempt(lambda: door.rebinned({{}}).ask(RowCount(), spend=Fraction(1, 4))),
+        attempt(lambda: door.rebin({{}}).ask(RowCount(), spend=Fraction(1, 4))),
         attempt(lambda: door.ask(LeafRecords(leaves, leaves.value.summed * 1.0, n_rows=1))),
         str(len(door.ledger)),
         words().hex(),

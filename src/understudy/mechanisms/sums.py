@@ -285,7 +285,7 @@ def _require_single_bin(schema: Schema, name: str) -> None:
     if holds_numbers(column).sum() != 1:
         raise MethodError(
             f"The column {name!r} has several bins; ask for its sums through "
-            f"gate.rebinned({{{name!r}: 1}})."
+            f"gate.rebin({{{name!r}: 1}})."
         )
     if column.bounds[0] == column.bounds[1]:
         raise MethodError(f"The column {name!r} has a single possible value, so it has no sums.")

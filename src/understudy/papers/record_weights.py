@@ -10,8 +10,8 @@ Posterior draws θ₁, …, θ_S give a matrix L_hi = |log f(y_i | θ_h)|, S × 
    α_i·L_hi: its bound Δ_α, and what the paper calls ε = 2Δ_α a draw.
 
 The other weights: one α for all records (`scalar_weight`), the exponential mechanism with the
-log-likelihood as its score; and α_i^w = k·α_i·Δ_α/Δ_{α,i} (`raise_weights`), which raises the weight
-of each record whose bound lies below that of the worst.
+log-likelihood as its score; and α_i^w = k·α_i·Δ_α/Δ_{α,i} (`raise_weights`), which raises the
+weight of each record whose bound lies below that of the worst.
 
 **Guarantee: none at a finite number of records.** 2Δ_α is *not* an ε of differential privacy:
 
