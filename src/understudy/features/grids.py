@@ -5,8 +5,8 @@ The kernels round to the column, find states, and give normal quantiles.
 A drawn number is rounded to what the column holds and kept within the bounds. One that then falls
 on a spike, or so near that it would be read as one, is moved by the least step towards the middle:
 whether a record sits on a spike is decided by its cell, so a number drawn for the bin must not add
-to the spike. Tests hold `settle_numbers` to a slow and obvious number line, bit for bit. Divisions follow
-IEEE 754, so that loops without branches run in parallel.
+to the spike. Tests hold `settle_numbers` to a slow and obvious number line, bit for bit. Divisions
+follow IEEE 754, so that loops without branches run in parallel.
 
 **Cells of a number line: one numeric column in finer bins, and a cell beyond each of its bounds.**
 

@@ -37,10 +37,10 @@ an analysis of variance, a table is the sum of its *effects*: for each set S of 
 mean over the other columns less all effects of subsets of S. What the tables that hold S share is
 the sum of their effects of S; whatever keeps this sum is redundant.
 
-`extract_redundant` takes the redundant part Q·v of a direction: the effects of each S less their sum, divided
-among the tables in the proportion a_c ∝ 1/(σ_c²·n), n being the cells of the table for each state
-of S, which is what the ridge likes best. Q is a projection, and orthogonal in the metric of the
-ridge where a table's variances are all alike. `parted_back` is its transpose.
+`extract_redundant` takes the redundant part Q·v of a direction: the effects of each S less their
+sum, divided among the tables in the proportion a_c ∝ 1/(σ_c²·n), n being the cells of the table for
+each state of S, which is what the ridge likes best. Q is a projection, and orthogonal in the metric
+of the ridge where a table's variances are all alike. `parted_back` is its transpose.
 
 **How far columns of a table go together, kept more firmly than its single cells.**
 

@@ -28,9 +28,9 @@ are published as they stand.
 
 Both parts have parameters of their own, independent a priori, so that the posterior is the product
 of theirs; a record of weight α has that weight in both. Numbers that come out are clipped to the
-bounds, rounded to what the column holds and moved off its spikes (`settle_numbers`), and states follow
-from them: all a function of the drawn z alone. The likelihood takes the records' own numbers as
-they stand, without a correction for rounding or clipping.
+bounds, rounded to what the column holds and moved off its spikes (`settle_numbers`), and states
+follow from them: all a function of the drawn z alone. The likelihood takes the records' own numbers
+as they stand, without a correction for rounding or clipping.
 
 **What the number of a column is to a model: a public scale on which it is of order one.**
 
