@@ -148,7 +148,7 @@ def test_redundant_changes_leave_the_distribution_as_it_is(seed):
         total = total + expanded(layout.read(flat, one, one), one, len(layout.tree.sizes))
     np.testing.assert_allclose(total, 0, atol=1e-12)
     np.testing.assert_allclose(redundancy.extract_redundant(part), part, atol=1e-12)
-    assert y @ part == pytest.approx(redundancy.parted_back(y) @ x, abs=1e-10)
+    assert y @ part == pytest.approx(redundancy.apply_transpose(y) @ x, abs=1e-10)
 
 
 def test_all_redundant_changes_are_found():

@@ -40,7 +40,7 @@ the sum of their effects of S; whatever keeps this sum is redundant.
 `extract_redundant` takes the redundant part Q·v of a direction: the effects of each S less their
 sum, divided among the tables in the proportion a_c ∝ 1/(σ_c²·n), n being the cells of the table for
 each state of S, which is what the ridge likes best. Q is a projection, and orthogonal in the metric
-of the ridge where a table's variances are all alike. `parted_back` is its transpose.
+of the ridge where a table's variances are all alike. `apply_transpose` is its transpose.
 
 **How far columns of a table go together, kept more firmly than its single cells.**
 
@@ -234,7 +234,7 @@ class Redundancy:
         """The redundant part of a change of the potentials; all tables in one vector."""
         return self._run(self._forth, vector)
 
-    def parted_back(self, vector: Floats) -> Floats:
+    def apply_transpose(self, vector: Floats) -> Floats:
         """The transpose of `extract_redundant`."""
         return self._run(self._back, vector)
 
@@ -618,7 +618,7 @@ class _Dual:
 
     def _precondition(self, vector: Floats, diagonal: Floats, scale: float) -> Floats:
         """γ·P·D·Pᵀ + Q·(λ·σ²)⁻¹·Qᵀ with P = 1 − Q: exact along redundant directions."""
-        redundant = self._redundancy.parted_back(vector)
+        redundant = self._redundancy.apply_transpose(vector)
         change = scale * diagonal * (vector - redundant)
         change += self._redundancy.extract_redundant(redundant / self._ridge - change)
         return np.where(self._possible, change, 0.0)
