@@ -18,7 +18,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from understudy.models.tables import projected
+from understudy.models.tables import project
 from understudy.papers.tree_estimation import Hierarchy, downward, gls
 
 VOTERS = "2,2,2,2,2,2,2,2,2,2,2,2,5,14,6"
@@ -74,7 +74,7 @@ def kernels() -> Table:
     actions: dict[str, Callable[[], object]] = {
         "generalised least squares": lambda: gls(tree, counts, [0, 1, 1, 1]),
         "shares downward": lambda: downward(tree, counts),
-        "projection": lambda: projected(counts[-1], 44_821),
+        "projection": lambda: project(counts[-1], 44_821),
     }
     table = Table("kernel", "seconds", title="1,290,240 leaves")
     for name, action in actions.items():

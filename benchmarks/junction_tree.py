@@ -20,7 +20,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from understudy.graphical.estimation import MaxEntropy, Observation, fitted
+from understudy.graphical.estimation import MaxEntropy, Observation, fit_max_entropy
 from understudy.graphical.factors import TreeLayout, calibrate
 from understudy.graphical.junction_tree import Columns, Growth, JunctionTree
 
@@ -30,10 +30,10 @@ N_ROWS, SIGMA = 48_842, 60.0
 _COLD = """
 import time
 import numpy as np
-from understudy.graphical.estimation import fitted
+from understudy.graphical.estimation import fit_max_entropy
 from understudy.graphical.estimation import Observation
 start = time.process_time()
-model = fitted((3, 4), [Observation((0, 1), np.ones((3, 4)), 1.0)], 12, regularisation=1.0)
+model = fit_max_entropy((3, 4), [Observation((0, 1), np.ones((3, 4)), 1.0)], 12, regularisation=1.0)
 model.draw(9, np.random.default_rng(1))
 print(time.process_time() - start)
 """
@@ -114,7 +114,7 @@ def fit(most_cells: float) -> Callable[[], MaxEntropy]:
         cells = np.ravel_multi_index([states[j] for j in one], shape)
         exact = np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
         observations.append(Observation(one, exact + rng.normal(0, SIGMA, shape), SIGMA**2))
-    return lambda: fitted(CENSUS, observations, N_ROWS, regularisation=0.3 / SIGMA)
+    return lambda: fit_max_entropy(CENSUS, observations, N_ROWS, regularisation=0.3 / SIGMA)
 
 
 def fits() -> Table:

@@ -74,7 +74,7 @@ def case_of(method: str, options: dict[str, Any], epsilon: str) -> Case:
 
 def compared(frame: object, made: object, schema: Schema) -> Comparison:
     """Rows and records in the states of the schema."""
-    real, drawn = (Rows(one, schema).coded().expose() for one in (frame, made))
+    real, drawn = (Rows(one, schema).code_rows().expose() for one in (frame, made))
     return Comparison(schema, real, (drawn,))
 
 

@@ -32,7 +32,7 @@ from understudy.papers.trees_exact import (
     GridDepthThree,
     GridDepthTwo,
     Stumps,
-    coded,
+    code_values,
 )
 from understudy.papers.trees_greedy import Greedy, random_partitions
 
@@ -114,7 +114,7 @@ def grids(console: Console) -> None:
         table.add_column(heading, justify="right")
     for columns in (2, 9):
         original, synthetic = points(2_000, columns)
-        codes = [coded(rows, [CUTS] * columns) for rows in (original, synthetic)]
+        codes = [code_values(rows, [CUTS] * columns) for rows in (original, synthetic)]
         grid = Grid((BINS,) * columns)
         for trees, x, z in (
             (GridDepthTwo(grid), *codes),
@@ -174,7 +174,7 @@ def optimal(console: Console) -> None:
     installed = importlib.util.find_spec(OPTIMAL) is not None
     for columns in (2, 5, 9):
         grid = Grid((BINS,) * columns)
-        both = [coded(rows, [CUTS] * columns) for rows in points(2_000, columns)]
+        both = [code_values(rows, [CUTS] * columns) for rows in points(2_000, columns)]
         for depth, trees in ((2, GridDepthTwo(grid)), (3, GridDepthThree(grid))):
             ours, least = timed(lambda t=trees, b=both: t.prepare(b[0]).smallest_sse(b[1]))
             other = "not installed", "–"

@@ -11,7 +11,7 @@ from understudy.features.scores import Scores
 from understudy.inference.measured_moments import moments_of
 from understudy.inference.records import Records
 from understudy.inference.second_moments import MomentMatrix, MomentSource
-from understudy.mechanisms.second_moments import ONE, stacked
+from understudy.mechanisms.second_moments import ONE, stack_sums
 from understudy.release import Measurement
 from understudy.release.measurement import product_codes
 from understudy.release.shape import Kind
@@ -57,7 +57,7 @@ def complete_records(rows):
 def exact_moments(rows):
     """All that is released of the scores, in records."""
     exact = Table(rows, SCHEMA).score_products(SCORES).expose()
-    return stacked(exact, SCORES) / ONE
+    return stack_sums(exact, SCORES) / ONE
 
 
 def matrix(rng, rows, stddev, rows_stddev=0.0, moments=None):
@@ -82,7 +82,7 @@ def matrix(rng, rows, stddev, rows_stddev=0.0, moments=None):
 
 def exact_products(frame, schema, scores):
     """Sums of products of scores over the rows, in records."""
-    return stacked(Table(frame, schema).score_products(scores).expose(), scores) / ONE
+    return stack_sums(Table(frame, schema).score_products(scores).expose(), scores) / ONE
 
 
 def matrix_of(

@@ -183,7 +183,7 @@ def test_no_release_tells_which_bounds_stand_as_they_were_read_from_the_rows():
     for column in (as_drafted, changed_since):
         schema = one.model_copy(update={"columns": {**one.columns, "age": column}})
         (said,) = (x for x in guarantee_of(schema).public_inputs if x.what.endswith(" of age"))
-        seen.append((said, schema.released().columns["age"]))
+        seen.append((said, schema.strip_fingerprints().columns["age"]))
     assert seen[0] == seen[1]
     assert seen[0][1].confirmed == seen[0][1].drafted == {}
 
@@ -217,8 +217,8 @@ def test_a_schema_seen_through_bins_or_groups_is_stamped_too():
     gate = open_gate(Table(ROWS, schema), Budget.of(1), SecureRandomness())
     promise = gate.guarantee()
     assert promise.kind == "conditional"
-    assert gate.rebinned({"age": 1}).guarantee() == promise
-    assert gate.grouped({"age": tuple(int(k > 3) for k in range(size))}).guarantee() == promise
+    assert gate.rebin({"age": 1}).guarantee() == promise
+    assert gate.group({"age": tuple(int(k > 3) for k in range(size))}).guarantee() == promise
 
 
 def test_groups_are_not_reviewed_by_being_made():
@@ -320,13 +320,13 @@ def test_the_schema_of_a_conditional_release_makes_no_other_promise_pure(tmp_pat
     again = us.synthesize(ROWS, taken, epsilon=1, method="independent")
     assert again.guarantee.kind == "conditional"
     assert again.guarantee.leaks == made.guarantee.leaks
-    assert taken.released() == taken
+    assert taken.strip_fingerprints() == taken
 
 
 def test_methods_never_see_a_fingerprint(prints):
     """Claim: what stands in front of the gate stays there, in every view."""
     gate = open_gate(Table(ROWS, Schema.loads(REVIEWED)), Budget.of(1), SecureRandomness())
-    for one in (gate, gate.rebinned({"age": 3}), gate.grouped({"sex": (0, 1, 1)})):
+    for one in (gate, gate.rebin({"age": 3}), gate.group({"sex": (0, 1, 1)})):
         assert not [print_ for print_ in prints if print_ in one.schema.dumps()]
 
 

@@ -145,8 +145,8 @@ class Spied(Table):
     def count(self, *args):
         return self._note("count", *args)
 
-    def occupied(self, *args, **part):
-        return self._note("occupied", *args, **part)
+    def count_occupied(self, *args, **part):
+        return self._note("count_occupied", *args, **part)
 
     def sums(self, *args):
         return self._note("sums", *args)
@@ -160,14 +160,14 @@ class Spied(Table):
     def line_counts(self, *args):
         return self._note("line_counts", *args)
 
-    def coded(self):
-        return self._note("coded")
+    def code_rows(self):
+        return self._note("code_rows")
 
     def read(self, *args):
         return self._note("read", *args)
 
-    def recoded(self, *args):
-        return self._note("recoded", *args)
+    def recode(self, *args):
+        return self._note("recode", *args)
 
 
 def plain(_folder):
@@ -252,9 +252,9 @@ def mechanisms(schema):
         "ExactTables": ExactTables([("a",)]),
         "GroupSplit": GroupSplit(tree),
         "HeapCounts": HeapCounts(("c",)),
-        "HierarchyLayers": HierarchyLayers(tree.divided([(0,)]), [1], "geometric", [1]),
+        "HierarchyLayers": HierarchyLayers(tree.divide([(0,)]), [1], "geometric", [1]),
         "ImputedRecords": ImputedRecords(imputation=Imputation(penalty=0.1), n_rows=2),
-        "LazyLeaves": LazyLeaves(tree.divided([(0,)]), "geometric"),
+        "LazyLeaves": LazyLeaves(tree.divide([(0,)]), "geometric"),
         "LazyRows": LazyRows(sweep=sweep, sweeps=1, n_rows=2),
         "LazyTable": LazyTable(columns=("a", "b"), n_rows=3),
         "Moments": Moments(["d"], ["a"], [1, 2], "split", "threshold", "strict"),
@@ -291,8 +291,8 @@ def calls(gate):
     """A genuine call of every verb, and of `ask` for every mechanism: words → its arguments."""
     schema, spend = gate.schema, F(2)
     found = {
-        "rebinned": {"bins": {"c": 2, "d": (0.0, 1.0, 4.0)}},
-        "grouped": {"groups": {"a": (0, 0, 1)}},
+        "rebin": {"bins": {"c": 2, "d": (0.0, 1.0, 4.0)}},
+        "group": {"groups": {"a": (0, 0, 1)}},
         "require": {"spend": spend},
     }
     found |= {
@@ -303,7 +303,7 @@ def calls(gate):
 
 def with_leaves(gate, engine):
     """`LeafRecords` needs leaves that were paid for."""
-    tree = Partition(gate.schema.domain).divided([(0,)])
+    tree = Partition(gate.schema.domain).divide([(0,)])
     leaves = gate.ask(LazyLeaves(tree, noise="geometric"), spend=F(2))
     engine.asked.clear()
     return {"mechanism": LeafRecords(leaves, np.ones(3), n_rows=2), "spend": F(0)}

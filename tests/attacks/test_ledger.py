@@ -112,7 +112,7 @@ def test_views_of_a_gate_spend_one_budget():
     """Claim attacked: rebinned and grouped gates have no budget of their own."""
     door = gate(Budget.of(1))
     door._ledger.guard(lambda: time.sleep(0.01))
-    views = [door, door.rebinned({"a": 4}), door.rebinned({"a": 2}), door.grouped({"b": (0, 0)})]
+    views = [door, door.rebin({"a": 4}), door.rebin({"a": 2}), door.group({"b": (0, 0)})]
     at_once(
         lambda k: views[k].ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(2, 3)),
         n=4,
@@ -149,7 +149,7 @@ def test_choices_that_count_on_the_rest_do_not_count_on_the_same_rest(monkeypatc
 def test_leaves_that_were_paid_once_give_records_once():
     """Claim attacked: threads that race for the records of one payment get them once."""
     door, counted, wins = gate(Budget.of(1)), [], []
-    partition = Partition(SCHEMA.domain).divided([(0,)])
+    partition = Partition(SCHEMA.domain).divide([(0,)])
     leaves = door.ask(LazyLeaves(partition, noise="geometric"), spend=Fraction(1))
 
     def draw(k):
@@ -182,7 +182,7 @@ schema = Schema.loads(
     '[columns.b]\\nkind = "boolean"\\nreviewed = true')
 source = SecureRandomness()
 door = open_gate(Table(pl.DataFrame({{"a": [True], "b": [True]}}), schema), Budget.of(1), source)
-tree = Partition(schema.domain).divided([(0,)])
+tree = Partition(schema.domain).divide([(0,)])
 leaves = door.ask(LazyLeaves(tree, noise="geometric"), spend=Fraction(1, 2))
 source.words(10)
 door._ledger._lock.acquire()  # as a thread may have, which the child has not
@@ -201,7 +201,7 @@ reader, writer = os.pipe()
 if os.fork() == 0:
     found = [
         attempt(lambda: door.ask(NoisyTables([("b",)], noise="geometric"), spend=Fraction(1, 4))),
-        attempt(lambda: door.rebinned({{}}).ask(RowCount(), spend=Fraction(1, 4))),
+        attempt(lambda: door.rebin({{}}).ask(RowCount(), spend=Fraction(1, 4))),
         attempt(lambda: door.ask(LeafRecords(leaves, leaves.value.summed * 1.0, n_rows=1))),
         str(len(door.ledger)),
         words().hex(),
@@ -240,7 +240,7 @@ def test_a_choice_by_a_view_is_paid_by_the_whole():
     """Claim attacked: a verb of several steps that is refused midway has paid what it has paid."""
     door = gate(Budget.of(1))
     door.ask(NoisyTables([("b",)], noise="geometric"), spend=Fraction(1, 2))
-    view = door.rebinned({"a": 2})
+    view = door.rebin({"a": 2})
     with pytest.raises(InsufficientBudgetError):
         view.ask(Candidate(range(2), CellCount((1,))), spend=Fraction(2, 3))
     assert spent(view.ledger) == spent(door.ledger) == Fraction(1, 2)

@@ -95,7 +95,7 @@ def test_a_tree_that_is_none_is_refused_before_it_is_paid(asked, splits):
 def test_a_tree_without_what_is_asked_of_it_is_refused_before_it_is_paid():
     """Claim: what a tree lacks is public, and costs nothing to be told."""
     door = gate()
-    full = Partition(door.schema.domain).divided([(0, 1, 2)])
+    full = Partition(door.schema.domain).divide([(0, 1, 2)])
     with pytest.raises(MethodError, match="nothing is left"):
         door.ask(ColumnSplits(full), spend=SPEND)
     with pytest.raises(MethodError, match="root alone"):
@@ -125,7 +125,7 @@ SENSELESS = {
     ),
     "weights for more layers": lambda g: g.ask(
         HierarchyLayers(
-            Partition(g.schema.domain).divided([(0,)]), [1], noise="laplace", weights=[1, 1]
+            Partition(g.schema.domain).divide([(0,)]), [1], noise="laplace", weights=[1, 1]
         ),
         spend=SPEND,
     ),
@@ -194,6 +194,6 @@ def test_a_price_cannot_be_lowered_after_it_was_paid():
 def test_bins_beyond_memory_are_refused_in_words(bins):
     """Claim: a schema of anybody's, or a view, asks for no more bins than can be written out."""
     with pytest.raises(SchemaError, match="at most"):
-        gate().rebinned({"c": bins})
+        gate().rebin({"c": bins})
     with pytest.raises(SchemaError, match="at most"):
         Schema.loads(SCHEMA.dumps().replace("bins = 4", f"bins = {bins}"))

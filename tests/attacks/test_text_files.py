@@ -88,7 +88,7 @@ HARMLESS = {
 
 def codes(path, schema=SCHEMA):
     """States of all records, shape (n, columns)."""
-    return np.array(Table(path, schema).coded().expose()).astype(int).T
+    return np.array(Table(path, schema).code_rows().expose()).astype(int).T
 
 
 def file_of(folder, lines, *, end="\n", packed=False):

@@ -341,7 +341,7 @@ PLANTED = {
     private_access: [
         ("understudy.methods.x", "gate._coded()"),
         ("understudy.methods.x", "gate._ledger.charge(1)"),
-        ("understudy_studies.x", "Gate._paid(gate, ())"),
+        ("understudy_studies.x", "Gate._pay(gate, ())"),
         ("understudy.models.x", "class A:\n    def f(self):\n        self.gate._places(())"),
     ],
     heirs: [

@@ -29,7 +29,7 @@ from pydantic import BaseModel
 from typing_extensions import TypeAliasType
 
 from understudy.data import Table
-from understudy.dp.admission import PLAIN, admitted, verb
+from understudy.dp.admission import PLAIN, admit, verb
 from understudy.dp.budget import Budget
 from understudy.dp.closed_list import (
     WITH_EPSILON,
@@ -179,16 +179,16 @@ def test_arrays_are_admitted_however_their_type_is_named(array):
     given = np.array([1.0, 2.0])
     for declared in (array[np.float64], array[np.float64] | None, tuple[array[np.float64], ...]):
         value = (given,) if get_origin(declared) is tuple else given
-        made = admitted(value, declared)
+        made = admit(value, declared)
         taken = made[0] if type(made) is tuple else made
         assert taken.tolist() == [1.0, 2.0]
         assert taken is not given
-    assert admitted(np.array([1, 2]), array[np.float64]).tolist() == [1, 2]
+    assert admit(np.array([1, 2]), array[np.float64]).tolist() == [1, 2]
     for foreigner in (np.array(["a"]), given.view(np.recarray), [1.0, 2.0]):
         with pytest.raises(MethodError, match="The gate takes no"):
-            admitted(foreigner, array[np.float64])
+            admit(foreigner, array[np.float64])
     with pytest.raises(MethodError, match="The gate takes no"):
-        admitted(given, array[np.int64])
+        admit(given, array[np.int64])
 
 
 # --- the lists are closed -------------------------------------------------------------------------

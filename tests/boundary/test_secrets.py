@@ -77,7 +77,7 @@ def holders():
         "rows": table,
         "total": table.total(),
         "counts": table.count([(0,)]),
-        "cells": table.occupied((0,)),
+        "cells": table.count_occupied((0,)),
         "gate": open_gate(table, Budget.of(1), SecureRandomness()),
         "randomness": SecureRandomness(),
     }

@@ -108,13 +108,13 @@ class NoRows:
 
     schema, premises, has_records = SCHEMA, NO_PREMISES, True
 
-    def recoded(self, schema):
+    def recode(self, schema):
         other = NoRows()
         other.schema = schema
         return other
 
-    def grouped(self, schema, _):
-        return self.recoded(schema)
+    def group(self, schema, _):
+        return self.recode(schema)
 
     def __getattr__(self, name):
         raise AssertionError(f"the rows were asked: {name}")
@@ -148,9 +148,9 @@ def ask(door):
     every.append(door.ask(Candidate(range(3), CellCount((0,))), spend=Fraction(1, 10)))
     pairs = [("a", "b"), ("a", "n"), ("b", "n")]
     every.append(door.ask(CandidateColumns(pairs, CellCount((0,))), spend=Fraction(1, 10)))
-    finer = door.rebinned({"n": 5})
+    finer = door.rebin({"n": 5})
     every += finer.ask(NoisyTables([("n",)], noise="laplace"), spend=Fraction(1, 20))
-    coarse = door.grouped({"a": (0, 0, 1)})
+    coarse = door.group({"a": (0, 0, 1)})
     every += coarse.ask(NoisyTables([("a", "b")], noise="geometric"), spend=door.remaining)
     return pack(every), pack(door.measured), pack(door.n_rows)
 
@@ -550,7 +550,7 @@ def test_a_lost_step_of_infinite_cost_stays_in_the_promise(tmp_path, disk):
     assert door.guarantee().epsilon is None
 
 
-TREE = Partition(SCHEMA.domain).divided([(0,)])
+TREE = Partition(SCHEMA.domain).divide([(0,)])
 
 
 def leaves_and_records(door):
@@ -579,7 +579,7 @@ def test_what_is_asked_again_must_be_the_same(tmp_path):
     for other in (
         lambda door: door.ask(RandomOrder(5)).value,
         lambda door: door.ask(RowCount(), spend=Fraction(1, 21)),
-        lambda door: door.rebinned({"n": 3}).ask(RowCount(), spend=Fraction(1, 20)),
+        lambda door: door.rebin({"n": 3}).ask(RowCount(), spend=Fraction(1, 20)),
     ):
         journal = opened(tmp_path)
         with pytest.raises(CheckpointError, match="Step 1 of the checkpoint asked for something"):

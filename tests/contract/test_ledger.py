@@ -27,7 +27,7 @@ class Refusing:
     def asked(self):
         return len(self.questions)
 
-    def recoded(self, schema):
+    def recode(self, schema):
         return Refusing(schema, self.questions)
 
     def total(self, *_, **__):

@@ -118,7 +118,7 @@ def taken(name, values):
     """What is counted and summed of each value: its state; and, in a column of numbers, its cell of
     a number line and the whole numbers that sums and second moments add."""
     column, reading = COLUMNS[name], CODERS[name].read(values)
-    states = reading.counted(column)
+    states = reading.replace_outside(column)
     if not isinstance(column, NUMERIC):
         return states.tolist()
     cells = LineCells(column).places(states, reading.number)

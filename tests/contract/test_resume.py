@@ -23,8 +23,16 @@ def no_rows(monkeypatch):
         raise AssertionError("the rows were asked")
 
     def start():
-        asks = ("total", "count", "occupied", "sums", "score_products", "rank_sums", "line_counts")
-        for name in (*asks, "coded", "read"):
+        asks = (
+            "total",
+            "count",
+            "count_occupied",
+            "sums",
+            "score_products",
+            "rank_sums",
+            "line_counts",
+        )
+        for name in (*asks, "code_rows", "read"):
             monkeypatch.setattr(Table, name, asked)
 
     return start

@@ -61,7 +61,7 @@ def frame(n, seed=1):
 
 def obvious_sums(table, schema, columns, of):
     """Record by record, with exact fractions and Python's integers."""
-    states = table.coded().expose()
+    states = table.code_rows().expose()
     readings = table.read(schema.names).expose()
     shape = [schema.sizes[j] for j in columns]
     p = len(of)

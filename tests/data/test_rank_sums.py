@@ -67,7 +67,7 @@ def rows(n, seed=1):
 
 def states_of(frame):
     """States of all columns, out of domain last; coded by what `Table` does."""
-    return Table(frame, SCHEMA).coded().expose()
+    return Table(frame, SCHEMA).code_rows().expose()
 
 
 def slow(states, scores):
@@ -165,7 +165,7 @@ def test_rows_that_are_read_again_give_the_same(scores, groups):
         merged = {"mood": (0, 0, 1, 2)}
         own = {**scores.tables, "mood": (-33, 44, 0)}
         scores = RankScores(own)
-        kept, read = (table.grouped(SCHEMA.with_groups(merged), merged) for table in (kept, read))
+        kept, read = (table.group(SCHEMA.with_groups(merged), merged) for table in (kept, read))
     assert np.array_equal(summed(kept, scores), summed(read, scores))
 
 
@@ -180,7 +180,7 @@ def test_groups_count_as_their_states_would_with_the_scores_of_the_groups(scores
         for name, own in coarse.items()
     }
     table = Table(rows(500), SCHEMA, keep_bytes=keep_bytes)
-    grouped = table.grouped(SCHEMA.with_groups(groups), groups)
+    grouped = table.group(SCHEMA.with_groups(groups), groups)
     found = summed(grouped, RankScores(coarse))
     assert np.array_equal(found, summed(table, RankScores(fine)))
     assert found.tolist() == slow(states_of(rows(500)), RankScores(fine))[0]
@@ -209,7 +209,7 @@ def test_a_pass_that_codes_by_itself_gives_the_same(scores):
         coding = CodingPass(partial(RankSums, places, tables), SCHEMA, own)
         for start in range(0, 500, 130):
             coding.add(frame[start : start + 130])
-        seen = table.grouped(SCHEMA.with_groups(own), own) if own else table
+        seen = table.group(SCHEMA.with_groups(own), own) if own else table
         assert np.array_equal(coding.answer(), summed(seen, tables))
 
 

@@ -29,7 +29,7 @@ ROWS = pl.DataFrame({"age": [3, 900, -1, None, 7], "city": ["Aa", "Bb", "Zz", No
 
 @pytest.mark.parametrize("keep_bytes", [2**30, 0])
 def test_coded_rows_are_those_of_the_coder(keep_bytes):
-    found = Table(ROWS, SCHEMA, keep_bytes=keep_bytes).coded()
+    found = Table(ROWS, SCHEMA, keep_bytes=keep_bytes).code_rows()
     assert isinstance(found, Confidential)
     for codes, expected in zip(found.expose(), Coder(SCHEMA).code(ROWS), strict=True):
         np.testing.assert_array_equal(codes, expected)
@@ -59,5 +59,5 @@ def test_rows_as_they_were_read():
 
 def test_no_rows():
     table = Table(ROWS.head(0), SCHEMA)
-    assert [len(codes) for codes in table.coded().expose()] == [0, 0]
+    assert [len(codes) for codes in table.code_rows().expose()] == [0, 0]
     assert [len(one.states) for one in table.read(["city"]).expose()] == [0]

@@ -92,17 +92,17 @@ def test_a_table_with_a_spill_answers_as_one_in_memory(small_chunks, tmp_path, n
     marginals = [(0, 1), (2,), (1, 2, 0)]
     for other in (without, on_disk):
         assert other.total().expose() == n
-        for one, two in zip(kept.coded().expose(), other.coded().expose(), strict=True):
+        for one, two in zip(kept.code_rows().expose(), other.code_rows().expose(), strict=True):
             np.testing.assert_array_equal(one, two)
-        pairs = [(kept, other), (kept.recoded(SCHEMA), other.recoded(SCHEMA))]
+        pairs = [(kept, other), (kept.recode(SCHEMA), other.recode(SCHEMA))]
         grouped = SCHEMA.with_groups(GROUPS)
-        pairs += [(kept.grouped(grouped, GROUPS), other.grouped(grouped, GROUPS))]
+        pairs += [(kept.group(grouped, GROUPS), other.group(grouped, GROUPS))]
         for first, second in pairs:
             found = first.count(marginals).expose(), second.count(marginals).expose()
             for one, two in zip(*found, strict=True):
                 np.testing.assert_array_equal(one.inside, two.inside)
                 assert one.outside == two.outside
-            cells = first.occupied((0, 1)).expose(), second.occupied((0, 1)).expose()
+            cells = first.count_occupied((0, 1)).expose(), second.count_occupied((0, 1)).expose()
             np.testing.assert_array_equal(cells[0].codes, cells[1].codes)
             np.testing.assert_array_equal(cells[0].counts, cells[1].counts)
 
@@ -246,7 +246,7 @@ def test_rows_that_were_paid_for_are_read_again_where_there_is_no_room(
 ):
     table = Table(rows(1000), SCHEMA, spill=tmp_path)
     request.getfixturevalue("full_disk")
-    again = table.recoded(SCHEMA)
+    again = table.recode(SCHEMA)
     assert again._kept.batches() is None
     one, two = (some.count([(0, 1)]).expose()[0] for some in (table, again))
     np.testing.assert_array_equal(one.inside, two.inside)

@@ -58,13 +58,13 @@ def test_occupied_cells_come_in_parts():
             "c": rng.random(80) < 0.3,
         }
     )
-    whole = Table(rows, SCHEMA).occupied((1, 0, 2)).expose()
+    whole = Table(rows, SCHEMA).count_occupied((1, 0, 2)).expose()
     for table in (Table(rows, SCHEMA), known := Table(rows, SCHEMA)):
         if table is known:
-            table.occupied((1, 0, 2))
+            table.count_occupied((1, 0, 2))
         start, codes, counts = 0, [], []
         while True:
-            part = table.occupied((1, 0, 2), start=start, most=4).expose()
+            part = table.count_occupied((1, 0, 2), start=start, most=4).expose()
             assert part.outside == whole.outside > 0
             codes.extend(part.codes.tolist())
             counts.extend(part.counts.tolist())

@@ -62,12 +62,12 @@ class Spy:
         self.asked.append(tuple(marginals))
         return self.table.count(marginals)
 
-    def grouped(self, schema, groups):
-        return self.table.grouped(schema, groups)
+    def group(self, schema, groups):
+        return self.table.group(schema, groups)
 
-    def occupied(self, columns, **part):
+    def count_occupied(self, columns, **part):
         self.asked.append(columns)
-        return self.table.occupied(columns, **part)
+        return self.table.count_occupied(columns, **part)
 
 
 def gate(epsilon=1, delta=0, seed=1, schema=SCHEMA, **options):
@@ -105,7 +105,7 @@ def test_a_request_beyond_the_budget_is_refused_before_anything_is_computed(verb
 @pytest.mark.parametrize("verb", verbs())
 def test_the_ledger_is_charged_before_the_engine_is_asked(verb):
     door, spy = gate()
-    ask = {name: getattr(spy, name) for name in ("total", "count", "occupied")}
+    ask = {name: getattr(spy, name) for name in ("total", "count", "count_occupied")}
 
     def paid_first(name):
         def asked(*args, **options):
@@ -290,7 +290,7 @@ def test_a_score_that_does_not_fit_is_refused_before_it_is_paid(weights, estimat
 
 def test_a_grouped_view_shares_the_ledger_and_says_how_states_are_merged():
     door, _ = gate(epsilon=1000)
-    view = door.grouped({"a": (1, 0, 0)})
+    view = door.group({"a": (1, 0, 0)})
     (fine,) = door.ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(500))
     (coarse,) = view.ask(NoisyTables([("a", "b")], noise="geometric"), spend=Fraction(500))
     assert coarse.value.groups == {"a": (1, 0, 0)}
@@ -299,7 +299,7 @@ def test_a_grouped_view_shares_the_ledger_and_says_how_states_are_merged():
     assert [one.entry for one in door.measured] == [1, 2]
     assert door.remaining == view.remaining == 0
     assert view.schema.columns["a"].levels == ("y or z", "x")
-    assert door.grouped({"a": (1, 0, 0)}) is view
+    assert door.group({"a": (1, 0, 0)}) is view
 
 
 def test_reveal_needs_permission_and_stamps_the_release():

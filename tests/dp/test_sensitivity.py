@@ -124,7 +124,7 @@ def test_the_distance_from_a_model_has_the_stated_sensitivity(relation, grouped)
         score = DistanceFromModel(schema, candidates, estimates, (3, 1, 2), penalties)
         values = {}
         for rows in ALL[:60]:
-            seen = engine(rows).grouped(schema, groups) if grouped else engine(rows)
+            seen = engine(rows).group(schema, groups) if grouped else engine(rows)
             values[rows] = score.evaluate(seen, {})
         for a, b in neighbours(relation):
             if a in values and b in values:
@@ -164,7 +164,7 @@ def test_merged_states_are_counted_as_groups_and_change_by_no_more():
     groups = {"b": (0, 1, 1)}
     for rows in ALL:
         fine = engine(rows).count([(0, 1)]).expose()[0]
-        seen = engine(rows).grouped(SCHEMA.with_groups(groups), groups)
+        seen = engine(rows).group(SCHEMA.with_groups(groups), groups)
         coarse = seen.count([(0, 1)]).expose()[0]
         merged = np.stack([fine.inside[:, 0], fine.inside[:, 1:].sum(axis=1)], axis=1)
         assert (coarse.inside == merged).all()

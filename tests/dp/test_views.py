@@ -48,7 +48,7 @@ def counted(door, spend=5_000):
 
 def test_a_view_counts_the_same_rows_in_other_bins():
     """At ε = 5,000 a count is off with probability below e^-5000."""
-    value = counted(gate().rebinned({"pay": 1}))
+    value = counted(gate().rebin({"pay": 1}))
     assert value.counts.tolist() == [[1, 1, 1], [0, 2, 0]]
     assert dict(value.bins) == {"pay": 1}
 
@@ -61,7 +61,7 @@ def test_a_table_in_the_schemas_bins_says_nothing_of_bins():
 
 def test_views_share_ledger_budget_measurements_and_conditions():
     door = gate(2)
-    view = door.rebinned({"pay": 2})
+    view = door.rebin({"pay": 2})
     counted(view, 1)
     assert len(door.ledger) == len(door.measured) == 1
     assert door.remaining == view.remaining == 1
@@ -77,14 +77,14 @@ def test_views_share_ledger_budget_measurements_and_conditions():
 
 def test_a_view_is_made_once_and_no_bins_are_no_view():
     door = gate()
-    assert door.rebinned({"pay": 2}) is door.rebinned({"pay": 2})
-    assert door.rebinned({}) is door
-    assert door.rebinned({"pay": 2}).rebinned({"pay": 3}).schema.columns["pay"].n_ordinary == 4
+    assert door.rebin({"pay": 2}) is door.rebin({"pay": 2})
+    assert door.rebin({}) is door
+    assert door.rebin({"pay": 2}).rebin({"pay": 3}).schema.columns["pay"].n_ordinary == 4
 
 
 def test_the_number_of_rows_is_known_to_views_once_it_is_bought():
     door = gate()
-    view = door.rebinned({"pay": 2})
+    view = door.rebin({"pay": 2})
     with pytest.raises(MethodError, match="not bought yet"):
         _ = view.n_rows
     bought = door.ask(RowCount(), spend=Fraction(1))
@@ -95,7 +95,7 @@ def test_the_number_of_rows_is_known_to_views_once_it_is_bought():
 
 
 def test_a_measurement_in_other_bins_is_labelled_written_and_read_by_them():
-    door = gate().rebinned({"pay": (0.0, 20.0, 100.0)})
+    door = gate().rebin({"pay": (0.0, 20.0, 100.0)})
     counted(door)
     one = Measurement.from_released(door.measured[0], "table-1", SCHEMA)
     frame = one.frame(SCHEMA)
@@ -108,6 +108,6 @@ def test_a_measurement_in_other_bins_is_labelled_written_and_read_by_them():
 
 
 def test_bins_that_are_the_schemas_own_are_not_named():
-    door = gate().rebinned({"pay": 4})
+    door = gate().rebin({"pay": 4})
     counted(door)
     assert not Measurement.from_released(door.measured[0], "table-1", SCHEMA).bins

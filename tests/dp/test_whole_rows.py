@@ -48,7 +48,7 @@ ROWS = [
 def read(rows=ROWS):
     frame = pl.DataFrame(rows, schema=["job", "pay", "since", "sex"], orient="row")
     engine = Table(frame, SCHEMA)
-    return NumberedRows.read(engine, engine.schema), engine.coded().expose()
+    return NumberedRows.read(engine, engine.schema), engine.code_rows().expose()
 
 
 def day(text):
@@ -77,9 +77,9 @@ def test_numbers_stand_where_the_state_is_a_bin_and_within_the_bounds():
 
 def test_rows_are_known_by_the_columns_that_are_asked_for():
     rows, _ = read()
-    assert np.flatnonzero(~rows.known(SCHEMA.names)).tolist() == [5, 6, 7]
-    assert np.flatnonzero(~rows.known(("job", "sex"))).tolist() == [6, 7]
-    assert np.flatnonzero(~rows.known(("sex",))).tolist() == [7]
+    assert np.flatnonzero(~rows.find_known(SCHEMA.names)).tolist() == [5, 6, 7]
+    assert np.flatnonzero(~rows.find_known(("job", "sex"))).tolist() == [6, 7]
+    assert np.flatnonzero(~rows.find_known(("sex",))).tolist() == [7]
     taken = rows.of(("pay", "sex"), np.array([3, 3, 0]))
     assert taken["pay"].numbers.tolist() == [100.0, 100.0, 7.5]
     assert list(taken) == ["pay", "sex"]
@@ -88,5 +88,5 @@ def test_rows_are_known_by_the_columns_that_are_asked_for():
 def test_no_rows_are_no_rows_and_nothing_is_shown():
     rows, _ = read([("a", "1", "2001-02-03", "f")][:0])
     assert rows.size == 0
-    assert not rows.known(SCHEMA.names).size
+    assert not rows.find_known(SCHEMA.names).size
     assert "7.5" not in repr(read()[0])

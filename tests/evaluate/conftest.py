@@ -88,7 +88,7 @@ def release_of():
 
     def make(data, schema, change, sets=1):
         made = us.synthesize(data, schema, epsilon=1, method="independent", insecure_noise_seed=1)
-        original = Table(data, schema).coded().expose()
+        original = Table(data, schema).code_rows().expose()
         rng = np.random.default_rng(5)
         tables = tuple(decode(change(original, rng), schema, rng) for _ in range(sets))
         return replace(made, tables=tables)

@@ -69,7 +69,7 @@ def test_a_fresh_sample_is_at_its_null(release_of):
     """Two random halves. One seed; 5 sd (6e-7 normal), permutation nulls the same."""
     data = demo_data().sample(frac=1, random_state=3)
     half = len(data) // 2
-    other = Table(data.iloc[half:], demo_schema()).coded().expose()
+    other = Table(data.iloc[half:], demo_schema()).code_rows().expose()
     release = release_of(data.iloc[:half], demo_schema(), lambda _rows, _rng: other)
     scores = {s.name: s for s in us.evaluate(data.iloc[:half], release).value.scores}
     for model in MODELS:

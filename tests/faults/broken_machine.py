@@ -124,7 +124,7 @@ class Machine:
             place: of the ledger.
             drawn: file that takes costs, a line each.
         """
-        self.ledger, connect, pay, write = place, LedgerDatabase._connect, Gate._paid, os.write
+        self.ledger, connect, pay, write = place, LedgerDatabase._connect, Gate._pay, os.write
         file = os.open(drawn, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
 
         def connected(database):
@@ -140,7 +140,7 @@ class Machine:
                 write(file, f"{cost}\n".encode())
             return found
 
-        LedgerDatabase._connect, Gate._paid = connected, paid
+        LedgerDatabase._connect, Gate._pay = connected, paid
 
     def statement(self, sql):
         if self.power and sql.startswith(("BEGIN", "COMMIT")):

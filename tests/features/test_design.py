@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.features.design import Features, indicated, predictors
+from understudy.features.design import Features, list_indicated, predictors
 from understudy.features.grids import Drawn
 from understudy.schema import NUMERIC, Schema
 
@@ -41,7 +41,7 @@ def records(n):
         numbers = None
         if isinstance(column, NUMERIC):
             numbers = rng.uniform(*column.bounds, n)
-            numbers[np.isin(states, indicated(column))] = np.nan
+            numbers[np.isin(states, list_indicated(column))] = np.nan
         found[name] = Drawn(states, numbers)
     return found
 
@@ -57,7 +57,7 @@ def test_the_matrix_times_coefficients_is_the_linear_predictor(parents, n):
     assert (np.abs(matrix) <= 1).all()
     coefficients = np.random.default_rng(1).normal(size=(3, matrix.shape[1]))
     linear = features.linear(coefficients)
-    expected = predictors(linear, features.gathered(drawn, n))
+    expected = predictors(linear, features.gather(drawn, n))
     assert matrix @ coefficients.T == pytest.approx(expected, abs=1e-12)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.data.coding import Coder
-from understudy.features.grids import line_of, settled
+from understudy.features.grids import line_of, settle_numbers
 from understudy.release.decoding import decode
 from understudy.schema import Schema
 
@@ -33,12 +33,12 @@ def test_states_are_those_that_the_released_numbers_are_read_back_into(name):
     edges = np.repeat([one.low for one in column.intervals], 50)
     drawn = np.concatenate([drawn, edges + rng.choice([-1e-9, 0, 1e-9], edges.size)])
     line = line_of(column)
-    states, numbers = settled(line, drawn)
+    states, numbers = settle_numbers(line, drawn)
     spikes = [k for k, one in enumerate(column.intervals) if one.spike]
     assert not np.isin(states, spikes).any()
     released = decode([states], of, rng, {"x": numbers})
     assert (Coder(of).code(released)[0] == states).all()
-    assert (settled(line, numbers)[1] == numbers).all()
+    assert (settle_numbers(line, numbers)[1] == numbers).all()
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -54,5 +54,5 @@ def test_a_column_with_nothing_but_spikes_on_its_grid_keeps_them():
         '[columns.x]\nkind = "continuous"\nlower = 0\nupper = 1\nbins = 1\nspikes = [0, 1]\n'
         'decimals = 0\nsource = "codebook"\nreviewed = true'
     )
-    states, numbers = settled(line_of(of.columns["x"]), np.array([0.2, 0.9]))
+    states, numbers = settle_numbers(line_of(of.columns["x"]), np.array([0.2, 0.9]))
     assert states.tolist() == [{0.0: 0, 1.0: 2}[number] for number in numbers.tolist()]

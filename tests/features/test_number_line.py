@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from oracles.number_line import NumberLine
-from understudy.features.grids import line_of, normal_quantiles, settled
+from understudy.features.grids import line_of, normal_quantiles, settle_numbers
 from understudy.schema import Schema
 
 COLUMNS = {
@@ -34,7 +34,7 @@ def test_numbers_settle_as_on_the_number_line(name):
     near = (edges[:, None] + [0, 0.05, 0.5, 1, -0.05, -0.5, -1, 1e-9, -1e-9]).ravel()
     numbers = np.concatenate([drawn, near, np.nextafter(edges, low), np.nextafter(edges, high)])
     line = NumberLine(column)
-    states, found = settled(line_of(column), numbers)
+    states, found = settle_numbers(line_of(column), numbers)
     expected = line.settle(numbers)
     assert np.array_equal(found, expected)
     assert np.array_equal(states, line.states(expected))

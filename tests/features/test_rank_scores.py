@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.features.scores import LEAST_SPREAD, RANK_UNIT, REACH, RankScores, shortened
+from understudy.features.scores import LEAST_SPREAD, RANK_UNIT, REACH, RankScores, shorten_vectors
 
 reproducible = settings(derandomize=True, deadline=None, max_examples=300, database=None)
 LARGEST = 2**20
@@ -164,7 +164,7 @@ def test_no_vector_is_longer_than_it_may_be(rows, power, offset):
     0 as before and no further from it."""
     most, vectors = offset + 2**power, np.array(rows, dtype=float)
     before = vectors.copy()
-    kept = shortened(vectors, most)
+    kept = shorten_vectors(vectors, most)
     assert np.array_equal(vectors, before)
     assert kept.shape == vectors.shape
     assert np.array_equal(kept, np.trunc(kept))
@@ -185,9 +185,9 @@ def test_vectors_at_the_border(row):
     0 loses one."""
     vectors = np.array([row], dtype=float)
     (squared,) = squared_lengths(vectors)
-    assert np.array_equal(shortened(vectors, squared), vectors)
-    assert np.array_equal(shortened(vectors, squared + 1), vectors)
-    (one_less,) = shortened(vectors, squared - 1)
+    assert np.array_equal(shorten_vectors(vectors, squared), vectors)
+    assert np.array_equal(shorten_vectors(vectors, squared + 1), vectors)
+    (one_less,) = shorten_vectors(vectors, squared - 1)
     assert squared_lengths(one_less[None])[0] <= squared - 1
     assert np.array_equal(one_less, vectors[0] - np.sign(vectors[0]))
 
@@ -198,7 +198,7 @@ def test_multiples_of_the_longest_are_cut_to_it_or_just_below(times):
     rng = np.random.default_rng(times)
     longest = rng.integers(-1000, 1000, (500, 7)).astype(float)
     for row, most in zip(longest, squared_lengths(longest), strict=True):
-        (kept,) = shortened(times * row[None], most)
+        (kept,) = shorten_vectors(times * row[None], most)
         assert squared_lengths(kept[None])[0] <= most
         assert (np.abs(row) - np.abs(kept) <= 1).all()
 
@@ -209,7 +209,7 @@ def test_vectors_keep_their_direction_up_to_a_unit(seed, d, most):
     """Each number is that of the vector of the length that is allowed, cut by less than 1."""
     rng = np.random.default_rng(seed)
     vectors = np.rint(rng.normal(0, 2.0 ** rng.integers(0, 18), (20, d)))
-    kept = shortened(vectors, most)
+    kept = shorten_vectors(vectors, most)
     for own, new, squared in zip(vectors, kept, squared_lengths(vectors), strict=True):
         if squared > most:
             whole = own * math.sqrt(most / squared)
@@ -222,16 +222,19 @@ def test_each_record_by_itself():
     rng = np.random.default_rng(3)
     vectors = np.rint(rng.normal(0, 90, (400, 9)) * rng.choice([0.5, 1, 40], (400, 1)))
     most = RankScores({f"x{k}": (0,) for k in range(9)}).most
-    whole = shortened(vectors, most)
+    whole = shorten_vectors(vectors, most)
     assert 50 < (whole != vectors).any(axis=1).sum() < 350
-    alone = np.concatenate([shortened(row[None], most) for row in vectors])
+    alone = np.concatenate([shorten_vectors(row[None], most) for row in vectors])
     order = rng.permutation(400)
     assert np.array_equal(whole, alone)
-    assert np.array_equal(shortened(vectors[order], most), whole[order])
-    assert np.array_equal(shortened(vectors[:150], most), whole[:150])
-    assert np.array_equal(shortened(np.asfortranarray(vectors), most), whole)
+    assert np.array_equal(shorten_vectors(vectors[order], most), whole[order])
+    assert np.array_equal(shorten_vectors(vectors[:150], most), whole[:150])
+    assert np.array_equal(shorten_vectors(np.asfortranarray(vectors), most), whole)
 
 
 def test_no_record_and_no_length():
-    assert shortened(np.zeros((0, 3)), 5).shape == (0, 3)
-    assert shortened(np.array([[3.0, -4.0], [0.0, 0.0]]), 0).tolist() == [[0.0, 0.0], [0.0, 0.0]]
+    assert shorten_vectors(np.zeros((0, 3)), 5).shape == (0, 3)
+    assert shorten_vectors(np.array([[3.0, -4.0], [0.0, 0.0]]), 0).tolist() == [
+        [0.0, 0.0],
+        [0.0, 0.0],
+    ]

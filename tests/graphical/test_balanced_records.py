@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 
 from understudy.graphical import compression, sampling
 from understudy.graphical.compression import MarginalModel
-from understudy.graphical.estimation import Observation, fitted
-from understudy.graphical.sampling import MOST_DRAWN, MOST_VALUES, MOST_WORK, balanced, times_drawn
+from understudy.graphical.estimation import Observation, fit_max_entropy
+from understudy.graphical.sampling import (
+    MOST_DRAWN,
+    MOST_VALUES,
+    MOST_WORK,
+    choose_balanced,
+    times_drawn,
+)
 from understudy.schema import Domain
 
 SIZES = (4, 3, 5)
@@ -63,12 +69,12 @@ def slow_choice(states, n_rows, sizes, seed, passes=2):
 @pytest.mark.parametrize("seed", range(4))
 def test_choices_are_those_of_a_slow_search(seed):
     states = pool(160, seed)
-    found = balanced(states, 40, SIZES, np.random.default_rng(seed))
+    found = choose_balanced(states, 40, SIZES, np.random.default_rng(seed))
     assert found.tolist() == slow_choice(states, 40, SIZES, seed).tolist()
 
 
 def test_what_is_kept_are_different_records_that_were_drawn():
-    kept = balanced(pool(800), 100, SIZES, np.random.default_rng(1))
+    kept = choose_balanced(pool(800), 100, SIZES, np.random.default_rng(1))
     assert len(set(kept.tolist())) == 100
     assert set(kept.tolist()) <= set(range(800))
 
@@ -80,7 +86,7 @@ def test_no_record_is_favoured():
     states, runs = pool(64), 8_000
     times = np.zeros(64)
     for seed in range(runs):
-        times[balanced(states, 8, SIZES, np.random.default_rng(seed))] += 1
+        times[choose_balanced(states, 8, SIZES, np.random.default_rng(seed))] += 1
     off = (times / runs - 1 / 8) / math.sqrt(1 / 8 * 7 / 8 / runs)
     assert np.abs(off).max() < 4.5
     assert abs((off**2).sum() - 64) < 5 * math.sqrt(128)
@@ -95,7 +101,7 @@ def test_tables_are_closer_to_those_of_all_that_were_drawn(order, most):
     differences = []
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        parts = balanced(states, 2_000, sizes, rng), rng.permutation(16_000)[:2_000]
+        parts = choose_balanced(states, 2_000, sizes, rng), rng.permutation(16_000)[:2_000]
         off = [np.abs(tables(states[:, part], sizes, order) - wanted).sum() for part in parts]
         differences.append(off)
     chosen, by_chance = np.mean(differences, axis=0)
@@ -129,7 +135,7 @@ def three_columns(boxes=()):
     """Columns a, b, c of which a & b and b & c were measured."""
     rng = np.random.default_rng(3)
     observed = [Observation(pair, rng.random((8, 8)) * 100, 1.0) for pair in ((0, 1), (1, 2))]
-    fit = fitted((8, 8, 8), observed, 5_000.0, regularisation=0.01)
+    fit = fit_max_entropy((8, 8, 8), observed, 5_000.0, regularisation=0.01)
     return MarginalModel(Domain((8, 8, 8), boxes), fit)
 
 

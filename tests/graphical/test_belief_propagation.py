@@ -11,8 +11,8 @@ from understudy.graphical.factors import (
     TreeLayout,
     calibrate,
     enforceable,
-    excluded,
     exponentiate,
+    find_excluded,
 )
 from understudy.graphical.junction_tree import JunctionTree
 
@@ -57,10 +57,10 @@ def random_model(seed, *, scale=2.0, most=5, columns=8, boxes=0):
 
 def calibrated(layout, theta, rules=()):
     cells = layout.cells()
-    parts = [layout.stored(theta[one], one) for one in layout.tables]
+    parts = [layout.flatten(theta[one], one) for one in layout.tables]
     cells.cliques[:] = np.nan
     cells.nodes[layout.measured] = np.concatenate([*parts, np.zeros(0)])
-    constant = calibrate(layout.calibration, excluded(layout, rules), cells)
+    constant = calibrate(layout.calibration, find_excluded(layout, rules), cells)
     return constant, cells.cliques, cells.nodes[layout.measured]
 
 
@@ -141,14 +141,14 @@ def test_redundant_changes_leave_the_distribution_as_it_is(seed):
     n = sum(layout.tree.cells_of(one) for one in layout.tables)
     redundancy = Redundancy(layout, rng.uniform(0.5, 5, len(layout.tables)).tolist())
     x, y = rng.normal(0, 1, (2, n))
-    part = redundancy.parted(x)
+    part = redundancy.extract_redundant(x)
     ends = np.cumsum([layout.tree.cells_of(one) for one in layout.tables])
     total = np.zeros(layout.tree.sizes)
     for one, flat in zip(layout.tables, np.split(part, ends[:-1]), strict=True):
         total = total + expanded(layout.read(flat, one, one), one, len(layout.tree.sizes))
     np.testing.assert_allclose(total, 0, atol=1e-12)
-    np.testing.assert_allclose(redundancy.parted(part), part, atol=1e-12)
-    assert y @ part == pytest.approx(redundancy.parted_back(y) @ x, abs=1e-10)
+    np.testing.assert_allclose(redundancy.extract_redundant(part), part, atol=1e-12)
+    assert y @ part == pytest.approx(redundancy.apply_transpose(y) @ x, abs=1e-10)
 
 
 def test_all_redundant_changes_are_found():
@@ -158,7 +158,7 @@ def test_all_redundant_changes_are_found():
     layout = TreeLayout(JunctionTree.of(sizes, tables), tables)
     eye = np.eye(sum(layout.tree.cells_of(one) for one in tables))
     redundancy = Redundancy(layout, [1.0] * len(tables))
-    rank = np.linalg.matrix_rank(np.array([redundancy.parted(row) for row in eye]))
+    rank = np.linalg.matrix_rank(np.array([redundancy.extract_redundant(row) for row in eye]))
     columns = []
     for one in tables:
         for row in np.eye(layout.tree.cells_of(one)):

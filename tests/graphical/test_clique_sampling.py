@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi2, spearmanr
 
 from understudy.graphical import sampling
-from understudy.graphical.estimation import Observation, fitted
+from understudy.graphical.estimation import Observation, fit_max_entropy
 
 
 def model(sizes, tables, *, seed=0, n=10_000, rules=()):
@@ -15,7 +15,7 @@ def model(sizes, tables, *, seed=0, n=10_000, rules=()):
     for one in tables:
         exact = truth.sum(axis=tuple(j for j in range(len(sizes)) if j not in one))
         observations.append(Observation(one, exact, 1.0))
-    return fitted(sizes, observations, n, regularisation=0.1, forbidden=rules)
+    return fit_max_entropy(sizes, observations, n, regularisation=0.1, forbidden=rules)
 
 
 def counted(states, columns, sizes):
@@ -79,7 +79,7 @@ def two_children():
     sizes = (2, 60, 60)
     tables = [rng.dirichlet(np.full(60, 5), 2) * 1000 for _ in range(2)]
     observations = [Observation((0, k + 1), table, 1.0) for k, table in enumerate(tables)]
-    return fitted(sizes, observations, 2000, regularisation=0.1)
+    return fit_max_entropy(sizes, observations, 2000, regularisation=0.1)
 
 
 def coupling(states):

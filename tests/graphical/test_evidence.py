@@ -5,9 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from understudy.graphical.estimation import Observation, fitted
+from understudy.graphical.estimation import Observation, fit_max_entropy
 from understudy.graphical.factors import given_weights
-from understudy.graphical.sampling import drawn
+from understudy.graphical.sampling import draw_records
 
 SIZES = (3, 2, 4, 3, 2)
 MARGINALS = ((0, 1), (1, 2), (2, 3), (4,))
@@ -21,7 +21,7 @@ def fit():
         Observation(columns, rng.gamma(1.0, 40.0, [SIZES[j] for j in columns]), 1.0)
         for columns in MARGINALS
     ]
-    return fitted(SIZES, tables, 400.0, regularisation=0.1, forbidden=FORBIDDEN)
+    return fit_max_entropy(SIZES, tables, 400.0, regularisation=0.1, forbidden=FORBIDDEN)
 
 
 def joint(fit):
@@ -40,7 +40,7 @@ def test_records_are_those_of_the_whole_table_given_the_evidence(fit, columns):
     cells, mass = given_weights(fit.layout, fit.probabilities, weights)
     assert mass == pytest.approx(expected.sum(), rel=1e-9)
     n = 40_000
-    states = drawn(fit.layout, cells, n, rng, systematic=False)
+    states = draw_records(fit.layout, cells, n, rng, systematic=False)
     counts = np.zeros(SIZES)
     np.add.at(counts, tuple(states), 1)
     wanted = n * expected / expected.sum()

@@ -33,7 +33,7 @@ def test_tables_are_joined_along_the_axes_of_the_smaller(kind, seed):
     sizes = tuple(rng.integers(1, 5, d).tolist())
     layout = TreeLayout(JunctionTree.of(sizes, [tuple(range(d))]), [])
     kept = tuple(np.flatnonzero(rng.random(d) < 0.5).tolist())
-    order = layout.ordered(range(d))
+    order = layout.order_columns(range(d))
     large = rng.normal(size=layout.shape(order))
     small = rng.normal(size=[sizes[j] if j in kept else 1 for j in order])
     recipe = Recipe()

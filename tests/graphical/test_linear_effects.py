@@ -12,7 +12,7 @@ from understudy.graphical.estimation import (
     Observation,
     contrasts_of,
     effects_of,
-    fitted,
+    fit_max_entropy,
 )
 from understudy.graphical.factors import TreeLayout
 from understudy.graphical.junction_tree import JunctionTree
@@ -98,7 +98,7 @@ def test_effects_get_a_part_of_their_variance_and_no_other_noise_changes(seed):
         effects.take_off(pull, row)
     taken = np.diag(variance) - kept
     for table, cells in (((0, 1), slice(0, ends[0])), ((0, 1, 2), slice(*ends))):
-        a = np.stack([place.stored(e, table) for e in effects_of(place, table, contrasts(*sizes))])
+        a = np.stack([place.flatten(e, table) for e in effects_of(place, table, contrasts(*sizes))])
         a, d = a * possible[cells], np.diag(variance[cells])
         # pinv: of few cells that can occur, some effects are made of others
         off = (1 - SHARE) * d @ a.T @ np.linalg.pinv(a @ d @ a.T, rcond=1e-9) @ a @ d
@@ -129,7 +129,7 @@ def test_a_strong_slope_is_no_longer_too_small(share, least, most):
     for _ in range(60):
         tables = [((0, 1), truth), *margins]
         seen = [Observation(c, t + rng.normal(0, 20, t.shape), 400.0) for c, t in tables]
-        found = fitted(
+        found = fit_max_entropy(
             (5, 5),
             seen,
             3_000,
@@ -147,6 +147,6 @@ def test_a_strong_slope_is_no_longer_too_small(share, least, most):
 def test_a_fit_without_contrasts_is_as_before():
     noisy = pair(3) + np.random.default_rng(1).normal(0, 15, (5, 5))
     arguments = ((5, 5), [Observation((0, 1), noisy, 225.0)], 3_000)
-    plain = fitted(*arguments, regularisation=0.01)
-    empty = fitted(*arguments, regularisation=0.01, contrasts={0: np.zeros((0, 5))})
+    plain = fit_max_entropy(*arguments, regularisation=0.01)
+    empty = fit_max_entropy(*arguments, regularisation=0.01, contrasts={0: np.zeros((0, 5))})
     np.testing.assert_array_equal(plain.marginal((0, 1)), empty.marginal((0, 1)))

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import xlogy
 
-from understudy.graphical.estimation import Observation, fitted, merged
+from understudy.graphical.estimation import Observation, fit_max_entropy, merge_observations
 
 
 def margin(table, columns):
@@ -70,7 +70,7 @@ def test_the_fit_minimises_the_primal_problem(seed, ruled):
         rules = rules[: 1 if sizes[0] < 3 else 2]
         for rule in rules:
             allowed[np.ix_(*[sorted(rule.get(j, range(s))) for j, s in enumerate(sizes)])] = False
-    found = fitted(
+    found = fit_max_entropy(
         sizes, observations, 1000, regularisation=0.3, forbidden=rules, tolerance=1e-5, steps=500
     )
     assert found.converged
@@ -85,7 +85,7 @@ def test_the_fit_minimises_the_primal_problem(seed, ruled):
 def test_marginals_of_any_columns_agree_with_the_full_table(seed):
     """Within cliques, across them, and across parts that share no column."""
     sizes, _, observations = random_problem(seed, columns=7)
-    found = fitted(sizes, observations, 1000, regularisation=0.03)
+    found = fit_max_entropy(sizes, observations, 1000, regularisation=0.03)
     d = len(sizes)
     logs = np.zeros(sizes)
     for columns, theta in found.potentials.items():
@@ -103,13 +103,13 @@ def test_parts_without_a_common_column_are_independent():
     rng = np.random.default_rng(0)
     sizes, truth = (2, 3, 4), rng.dirichlet(np.ones(24)).reshape(2, 3, 4) * 500
     observations = [observed(truth, (0, 1), 3, rng), observed(truth, (2,), 3, rng)]
-    found = fitted(sizes, observations, 500, regularisation=0.1)
+    found = fit_max_entropy(sizes, observations, 500, regularisation=0.1)
     expected = np.multiply.outer(found.marginal((1,)), found.marginal((2,))) / 500
     np.testing.assert_allclose(found.marginal((1, 2)), expected)
 
 
 def test_columns_that_nothing_was_observed_of_are_uniform():
-    found = fitted((2, 5), [], 100, regularisation=1.0)
+    found = fit_max_entropy((2, 5), [], 100, regularisation=1.0)
     assert found.converged
     np.testing.assert_allclose(found.marginal((1, 0)), np.full((5, 2), 10.0))
 
@@ -118,7 +118,7 @@ def test_repeats_are_merged_by_inverse_variance_whatever_the_order_of_axes():
     rng = np.random.default_rng(1)
     a, b = rng.normal(20, 5, (2, 3)), rng.normal(20, 5, (3, 2))
     v = rng.uniform(1, 9, (2, 3))
-    [one] = merged((2, 3), [Observation((0, 1), a, v), Observation((1, 0), b, 4.0)])
+    [one] = merge_observations((2, 3), [Observation((0, 1), a, v), Observation((1, 0), b, 4.0)])
     weights = 1 / v + 1 / 4
     np.testing.assert_allclose(one.counts, (a / v + b.T / 4) / weights)
     np.testing.assert_allclose(one.variance, 1 / weights)
@@ -137,30 +137,34 @@ def test_repeats_are_merged_by_inverse_variance_whatever_the_order_of_axes():
 )
 def test_observations_that_cannot_be_are_refused(columns, shape, variance):
     with pytest.raises(ValueError, match="observation"):
-        fitted((2, 3), [Observation(columns, np.ones(shape), variance)], 9, regularisation=1.0)
+        fit_max_entropy(
+            (2, 3), [Observation(columns, np.ones(shape), variance)], 9, regularisation=1.0
+        )
 
 
 @pytest.mark.parametrize(("total", "regularisation"), [(np.nan, 1), (np.inf, 1), (9, 0), (9, -1)])
 def test_options_that_cannot_be_are_refused(total, regularisation):
     with pytest.raises(ValueError, match="finite total"):
-        fitted((2,), [], total, regularisation=regularisation)
+        fit_max_entropy((2,), [], total, regularisation=regularisation)
 
 
 def test_rules_that_allow_nothing_are_refused():
     with pytest.raises(ValueError, match="no record"):
-        fitted((2, 3), [], 9, regularisation=1.0, forbidden=[{0: frozenset({0, 1})}])
+        fit_max_entropy((2, 3), [], 9, regularisation=1.0, forbidden=[{0: frozenset({0, 1})}])
 
 
 @pytest.mark.parametrize("columns", [(0, 0), (0, 5)])
 def test_marginals_that_cannot_be_are_refused(columns):
     with pytest.raises(ValueError, match="distinct columns"):
-        fitted((2, 3), [], 9, regularisation=1.0).marginal(columns)
+        fit_max_entropy((2, 3), [], 9, regularisation=1.0).marginal(columns)
 
 
 def test_rules_that_do_not_fit_are_named():
     wide = {j: frozenset({0}) for j in range(3)}
     small = {0: frozenset({1}), 1: frozenset({1})}
-    found = fitted((20,) * 3, [], 10, regularisation=1.0, forbidden=[wide, small], most_cells=1000)
+    found = fit_max_entropy(
+        (20,) * 3, [], 10, regularisation=1.0, forbidden=[wide, small], most_cells=1000
+    )
     assert found.unenforced == (wide,)
     assert found.marginal((0, 1))[1, 1] == 0
 
@@ -174,7 +178,7 @@ def test_extremes_stay_finite(n, sigma, zero):
     rng = np.random.default_rng(3)
     truth = np.zeros((6, 5, 4)) if zero else n * rng.dirichlet(np.full(120, 0.2)).reshape(6, 5, 4)
     observations = [observed(truth, one, sigma, rng) for one in [(0, 1), (2, 1), (0,), (1,), (2,)]]
-    found = fitted((6, 5, 4), observations, n, regularisation=0.3 / sigma, steps=60)
+    found = fit_max_entropy((6, 5, 4), observations, n, regularisation=0.3 / sigma, steps=60)
     table = found.marginal((0, 1, 2))
     assert np.isfinite(table).all()
     assert table.sum() == pytest.approx(n)
@@ -202,7 +206,7 @@ def wide_problem(n, sigma, seed):
 
 def test_a_million_records_with_little_noise_really_converge():
     sizes, observations = wide_problem(1_000_000, 50, 0)
-    found = fitted(sizes, observations, 1e6, regularisation=0.3 / 50, steps=400)
+    found = fit_max_entropy(sizes, observations, 1e6, regularisation=0.3 / 50, steps=400)
     assert found.converged
     assert found.residual <= 0.02
     for one in observations:  # at the solution, what is left is λσ²θ
@@ -213,7 +217,7 @@ def test_a_million_records_with_little_noise_really_converge():
 
 def test_a_fit_that_was_cut_short_says_so():
     sizes, observations = wide_problem(100_000, 50, 0)
-    found = fitted(sizes, observations, 1e5, regularisation=0.3 / 50, steps=3)
+    found = fit_max_entropy(sizes, observations, 1e5, regularisation=0.3 / 50, steps=3)
     assert not found.converged
     assert found.steps == 3
     assert found.residual > 0.02
@@ -222,13 +226,13 @@ def test_a_fit_that_was_cut_short_says_so():
 def test_a_warm_start_saves_steps_and_ends_at_the_same_place():
     sizes, observations = wide_problem(100_000, 50, 1)
     options = {"regularisation": 0.3 / 50, "tolerance": 1e-3, "steps": 500}
-    before = fitted(sizes, observations[:-1], 1e5, **options)
-    cold = fitted(sizes, observations, 1e5, **options)
-    warm = fitted(sizes, observations, 1e5, warm=before, **options)
+    before = fit_max_entropy(sizes, observations[:-1], 1e5, **options)
+    cold = fit_max_entropy(sizes, observations, 1e5, **options)
+    warm = fit_max_entropy(sizes, observations, 1e5, warm=before, **options)
     assert cold.converged
     assert warm.converged
     assert warm.steps < cold.steps
-    again = fitted(sizes, observations, 1e5, warm=warm, **options)
+    again = fit_max_entropy(sizes, observations, 1e5, warm=warm, **options)
     assert again.steps == 0
     for one in observations:
         np.testing.assert_allclose(
@@ -244,8 +248,8 @@ def test_the_order_of_columns_does_not_matter():
         for o in reversed(observations)
     ]
     options = {"regularisation": 0.03, "tolerance": 1e-7, "steps": 500}
-    one = fitted(sizes, observations, 1000, **options)
-    other = fitted(sizes[::-1], turned, 1000, **options)
+    one = fit_max_entropy(sizes, observations, 1000, **options)
+    other = fit_max_entropy(sizes[::-1], turned, 1000, **options)
     np.testing.assert_allclose(
         one.marginal(range(d)), other.marginal(range(d - 1, -1, -1)), atol=1e-4
     )
@@ -255,7 +259,7 @@ def test_the_reference_implementation_agrees():
     """Marginals of log-linear models, where the library is installed."""
     mbi = pytest.importorskip("mbi")
     sizes, _, observations = random_problem(4, columns=7)
-    found = fitted(sizes, observations, 1000, regularisation=0.03)
+    found = fit_max_entropy(sizes, observations, 1000, regularisation=0.03)
     names = [str(j) for j in range(len(sizes))]
     domain = mbi.Domain(names, sizes)
     cliques = [tuple(str(j) for j in one) for one in found.potentials]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.graphical.compression import Expansion, MarginalModel
-from understudy.graphical.estimation import Observation, fitted
+from understudy.graphical.estimation import Observation, fit_max_entropy
 from understudy.models.numeric import WithinBins
 from understudy.schema import Domain, Integer
 
@@ -13,7 +13,7 @@ N = 4_000
 
 def fit(sizes, tables, forbidden=(), **more):
     observations = [Observation(one, np.asarray(counts, float), 1.0) for one, counts in tables]
-    return fitted(sizes, observations, N, regularisation=0.3, forbidden=forbidden, **more)
+    return fit_max_entropy(sizes, observations, N, regularisation=0.3, forbidden=forbidden, **more)
 
 
 def test_groups_become_states_as_their_shares_say():

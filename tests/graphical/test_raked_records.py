@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from understudy.graphical.compression import MarginalModel
-from understudy.graphical.estimation import Observation, fitted
-from understudy.graphical.sampling import raked
+from understudy.graphical.estimation import Observation, fit_max_entropy
+from understudy.graphical.sampling import choose_raked
 from understudy.schema import Domain
 
 N = 20_000
@@ -32,7 +32,7 @@ def drawn(seed):
 def test_records_hold_every_table_again(seed):
     table, states = joint(seed), drawn(seed)
     tables = {(0,): table.sum((1, 2)), (1, 2): table.sum(0), (0, 2): table.sum(1)}
-    taken = raked([*states], tables, np.random.default_rng(seed))
+    taken = choose_raked([*states], tables, np.random.default_rng(seed))
     assert len(taken) == states.shape[1]
     for columns, wanted in tables.items():
         found = np.zeros(wanted.shape)
@@ -44,13 +44,13 @@ def test_records_hold_every_table_again(seed):
 
 def test_records_that_hold_the_tables_are_taken_once_each():
     states = np.repeat(np.array([[0, 0, 1, 1], [0, 1, 0, 1]]), 25, axis=1)
-    taken = raked([*states], {(0,): np.array([50.0, 50.0])}, np.random.default_rng(1))
+    taken = choose_raked([*states], {(0,): np.array([50.0, 50.0])}, np.random.default_rng(1))
     assert sorted(taken.tolist()) == list(range(100))
 
 
 def test_what_no_record_has_is_left_out():
     states = np.zeros((1, 10), dtype=np.int64)
-    taken = raked([*states], {(0,): np.array([5.0, 5.0])}, np.random.default_rng(1))
+    taken = choose_raked([*states], {(0,): np.array([5.0, 5.0])}, np.random.default_rng(1))
     assert sorted(taken.tolist()) == list(range(10))
 
 
@@ -58,7 +58,7 @@ def test_a_rule_without_room_in_the_tree_leaves_measured_tables_as_they_are():
     """Drawn again alone, records contradict the tables by several times what they do now."""
     table = joint(3)
     observed = [Observation((j,), table.sum(axis=tuple({0, 1, 2} - {j})), 1.0) for j in range(3)]
-    fit = fitted(SIZES, observed, N, regularisation=0.01, forbidden=[RULE], most_cells=1.0)
+    fit = fit_max_entropy(SIZES, observed, N, regularisation=0.01, forbidden=[RULE], most_cells=1.0)
     assert fit.unenforced == (RULE,)
     domain = Domain(SIZES, (RULE,))
     states = MarginalModel(domain, fit).sample(N, np.random.default_rng(1)).states

@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from understudy.features.scores import RANK_UNIT, RankScores, shortened
+from understudy.features.scores import RANK_UNIT, RankScores, shorten_vectors
 from understudy.graphical import rank_exchange
 from understudy.graphical.compression import MarginalModel
-from understudy.graphical.estimation import fitted
+from understudy.graphical.estimation import fit_max_entropy
 from understudy.graphical.rank_exchange import (
     COST,
     RankExchange,
     _exchange,
     _meetings,
+    compute_target,
     far,
     shrunk,
-    wanted,
 )
 from understudy.schema import Domain
 
@@ -82,14 +82,14 @@ def test_the_diagonal_is_not_looked_at():
     other = matrix + np.diag(rng.normal(size=8))
     assert np.allclose(shrunk(matrix, 0.1), shrunk(other, 0.1))
     own = np.eye(8)
-    assert np.allclose(wanted(own, matrix, 0.1), wanted(own, other, 0.1))
+    assert np.allclose(compute_target(own, matrix, 0.1), compute_target(own, other, 0.1))
 
 
 def test_without_noise_what_was_measured_is_wanted():
     rng = np.random.default_rng(4)
     for d in (2, 3, 9):
         excess = 0.2 * noise(d, rng)
-        assert np.allclose(wanted(np.eye(d), excess, 0.0), excess)
+        assert np.allclose(compute_target(np.eye(d), excess, 0.0), excess)
 
 
 def test_where_records_have_it_all_nothing_is_wanted():
@@ -97,8 +97,8 @@ def test_where_records_have_it_all_nothing_is_wanted():
     20, each of which is mostly below a fifth."""
     rng = np.random.default_rng(5)
     for own in (np.eye(12), np.eye(12) + one_cause(12, rng)):
-        assert size(wanted(own, np.zeros((12, 12)), 0.05)) < 1e-9
-        left = [size(wanted(own, 0.05 * noise(12, rng), 0.05)) for _ in range(20)]
+        assert size(compute_target(own, np.zeros((12, 12)), 0.05)) < 1e-9
+        left = [size(compute_target(own, 0.05 * noise(12, rng), 0.05)) for _ in range(20)]
         assert np.mean(left) < 0.05 / 3
 
 
@@ -108,7 +108,7 @@ def test_what_records_lack_is_wanted():
     errors, measured = [], []
     for _ in range(12):
         truth, e = one_cause(12, rng), 0.1 * noise(12, rng)
-        found = wanted(np.eye(12), truth + e, 0.1)
+        found = compute_target(np.eye(12), truth + e, 0.1)
         assert np.allclose(found, found.T)
         assert not np.diag(found).any()
         errors.append(size(found - truth))
@@ -128,7 +128,7 @@ def test_a_pair_that_goes_together_by_itself_is_wanted():
         np.fill_diagonal(truth, 0)
         for a, b in ((24, 25), (26, 27)):
             truth[a, b] = truth[b, a] = 0.45
-        found = wanted(np.eye(28), truth + 0.066 * noise(28, rng), 0.066)
+        found = compute_target(np.eye(28), truth + 0.066 * noise(28, rng), 0.066)
         kept.append(found[[24, 26], [25, 27]].mean() / 0.45)
         off.append(size(found - truth) / 0.066)
     assert 0.65 < np.mean(kept) < 1.05
@@ -145,7 +145,9 @@ def test_what_is_wanted_follows_from_what_is_given():
     """Its chance is its own: the same numbers whenever it is asked."""
     rng = np.random.default_rng(7)
     excess = one_cause(6, rng) + 0.1 * noise(6, rng)
-    assert np.array_equal(wanted(np.eye(6), excess, 0.1), wanted(np.eye(6), excess, 0.1))
+    assert np.array_equal(
+        compute_target(np.eye(6), excess, 0.1), compute_target(np.eye(6), excess, 0.1)
+    )
 
 
 # --- exchanging ----------------------------------------------------------------------------------
@@ -183,7 +185,7 @@ def vectors_of(exchange, groups):
 
 def mean_products(exchange, groups):
     """As they are measured: of each pair, records that are too long shortened."""
-    kept = shortened(vectors_of(exchange, groups), exchange.most) / RANK_UNIT
+    kept = shorten_vectors(vectors_of(exchange, groups), exchange.most) / RANK_UNIT
     products = kept.T @ kept / groups.shape[1]
     return products[np.triu_indices(len(products), 1)]
 
@@ -205,7 +207,7 @@ def test_two_independent_columns_come_to_go_together_as_wanted(correlation):
     groups = independent((5, 7), 5_000, rng)
     exchange = exchange_of((0, 1), (5, 7), [], [correlation])
     before = groups.copy()
-    after = exchange.exchanged(groups, rng)
+    after = exchange.exchange_values(groups, rng)
     assert np.array_equal(groups, before)
     assert after.dtype == np.int32
     assert abs(mean_products(exchange, groups)[0]) < 0.06  # of chance, 4 deviations
@@ -220,7 +222,7 @@ def test_all_pairs_come_closer_to_what_is_wanted():
     groups = independent(sizes, 5_000, rng)
     sums = one_cause(8, rng)[np.triu_indices(8, 1)]
     exchange = exchange_of(range(8), sizes, [], sums, 0.005)
-    after = exchange.exchanged(groups, rng)
+    after = exchange.exchange_values(groups, rng)
     lacking = [np.sqrt(np.mean((mean_products(exchange, g) - sums) ** 2)) for g in (groups, after)]
     assert lacking[0] > 0.3
     assert lacking[1] < lacking[0] / 4
@@ -235,7 +237,8 @@ def test_noise_in_what_was_measured_is_not_taken_in():
     sums = 0.1 * rng.normal(size=66)
     calm, credulous = (exchange_of(range(12), (5,) * 12, [], sums, s) for s in (0.1, 0.001))
     off = [
-        np.sqrt(np.mean(mean_products(e, e.exchanged(groups, rng)) ** 2)) for e in (calm, credulous)
+        np.sqrt(np.mean(mean_products(e, e.exchange_values(groups, rng)) ** 2))
+        for e in (calm, credulous)
     ]
     assert off[0] < 0.05
     assert off[1] > 0.06
@@ -256,7 +259,7 @@ def test_measured_tables_are_left_to_the_record(seed):
     sums = np.full(6, 0.5)
     exchange = exchange_of(ordered, (3, 3, 5, 6), TABLES, sums)
     assert exchange.partners == ((1,), (1, 3), (), (6,))
-    after = exchange.exchanged(groups, rng)
+    after = exchange.exchange_values(groups, rng)
     for columns in [*TABLES, *((j,) for j in range(7))]:
         assert counts(after, columns) == counts(groups, columns)
     for j in (1, 3, 6):
@@ -284,7 +287,7 @@ def test_tables_of_any_graph_are_left_to_the_record(seed):
     exchange = exchange_of(
         ordered, sizes[ordered], tables, rng.uniform(-1, 1, m * (m - 1) // 2), rng.choice([0, 0.1])
     )
-    after = exchange.exchanged(groups, rng)
+    after = exchange.exchange_values(groups, rng)
     for columns in [*tables, *((j,) for j in range(d))]:
         assert counts(after, columns) == counts(groups, columns)
     assert all(np.array_equal(after[j], groups[j]) for j in range(d) if j not in ordered)
@@ -295,7 +298,7 @@ def test_a_column_that_stands_in_one_table_with_all_others_stays():
     rng = np.random.default_rng(5)
     groups = independent((3, 3, 3), 2_000, rng)
     exchange = exchange_of((0, 1, 2), (3, 3, 3), [(0, 1, 2)], [0.9, 0.9, 0.9])
-    after = exchange.exchanged(groups, rng)
+    after = exchange.exchange_values(groups, rng)
     assert counts(after, (0, 1, 2)) == counts(groups, (0, 1, 2))
     assert np.array_equal(mean_products(exchange, after), mean_products(exchange, groups))
 
@@ -306,13 +309,15 @@ def test_nothing_happens_where_nothing_is_wanted(stddev):
     groups = independent((4, 5, 6), 1_000, rng)
     known = mean_products(exchange_of((0, 1, 2), (4, 5, 6), [], [0, 0, 0]), groups)
     exchange = exchange_of((0, 1, 2), (4, 5, 6), [], known, stddev)
-    assert np.array_equal(exchange.exchanged(groups, rng), groups)
+    assert np.array_equal(exchange.exchange_values(groups, rng), groups)
 
 
 def test_the_same_chance_gives_the_same_records():
     groups = independent((4, 5, 6), 1_000, np.random.default_rng(7))
     exchange = exchange_of((0, 1, 2), (4, 5, 6), [(0, 1)], [0.5] * 3)
-    one, two, other = (exchange.exchanged(groups, np.random.default_rng(s)) for s in (1, 1, 2))
+    one, two, other = (
+        exchange.exchange_values(groups, np.random.default_rng(s)) for s in (1, 1, 2)
+    )
     assert np.array_equal(one, two)
     assert not np.array_equal(one, other)
 
@@ -324,7 +329,7 @@ def test_few_records_and_none(n, d):
     rng = np.random.default_rng(8)
     groups = independent((3,) * d, n, rng)
     exchange = exchange_of(range(d), (3,) * d, [], np.full(d * (d - 1) // 2, 0.5), 0.01)
-    after = exchange.exchanged(groups, rng)
+    after = exchange.exchange_values(groups, rng)
     assert after.shape == (d, n)
     assert np.array_equal(np.sort(after, axis=1), np.sort(groups, axis=1))
 
@@ -347,16 +352,16 @@ def test_no_exchanged_record_breaks_a_rule_over_partners():
     sums = [0.0, -0.8, 0.0, 0.0, 0.0, 0.0]
     for tables in ([tuple(BOX)], [tuple(BOX), (0, 1)], [(0, 1), (3, 4), tuple(BOX)]):
         exchange = exchange_of((0, 1, 2, 3), (3, 4, 5, 6), tables, sums)
-        assert not forbidden(exchange.exchanged(groups, rng)).any()
+        assert not forbidden(exchange.exchange_values(groups, rng)).any()
     loose = exchange_of((0, 1, 2, 3), (3, 4, 5, 6), [], sums)
-    assert forbidden(loose.exchanged(groups, rng)).any()
+    assert forbidden(loose.exchange_values(groups, rng)).any()
 
 
 def test_a_model_with_a_rule_draws_no_forbidden_record_and_exchanges():
     """The way records take through the model: drawn, exchanged, and looked at for rules."""
     sizes = (3, 4, 5, 6, 2)
     domain = Domain(sizes, (BOX,))
-    fit = fitted(sizes, [], 5_000.0, regularisation=0.1, forbidden=domain.boxes, steps=50)
+    fit = fit_max_entropy(sizes, [], 5_000.0, regularisation=0.1, forbidden=domain.boxes, steps=50)
     exchange = exchange_of((0, 1, 2, 3), sizes[:4], [tuple(BOX)], [0.0, -0.8, 0.0, 0.0, 0.6, 0.0])
     model = MarginalModel(domain, fit, ranks=exchange)
     plain = MarginalModel(domain, fit)
@@ -462,7 +467,7 @@ def test_of_long_sets_a_part_meets_in_each_sweep(monkeypatch):
     rng = np.random.default_rng(3)
     groups = rng.integers(0, 5, (2, 8_000)).astype(np.int32)
     exchange = exchange_of((0, 1), (5, 5), (), np.array([0.3]))
-    made = exchange.exchanged(groups, rng)
+    made = exchange.exchange_values(groups, rng)
     before, after = (np.corrcoef(one)[0, 1] for one in (groups, made))
     assert abs(before) < 0.05
     assert after > 0.05

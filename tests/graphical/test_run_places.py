@@ -12,7 +12,7 @@ from understudy.graphical.compression import (
     RunPlaces,
     _log_chances,
 )
-from understudy.graphical.estimation import Observation, fitted
+from understudy.graphical.estimation import Observation, fit_max_entropy
 from understudy.schema import Domain
 
 N, STATES, RUNS = 20_000, 32, 8
@@ -37,7 +37,7 @@ def merged(table):
 
 def fit(counts, sizes=(RUNS, RUNS)):
     observed = [Observation((0, 1), np.asarray(counts, float), 1.0)]
-    return fitted(sizes, observed, N, regularisation=0.01)
+    return fit_max_entropy(sizes, observed, N, regularisation=0.01)
 
 
 def drawn(model_fit, places, seed=1):

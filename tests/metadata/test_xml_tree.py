@@ -13,7 +13,7 @@ DOCTYPE = "<!DOCTYPE codeBook [{}]><codeBook><dataDscr><var name='{}'/></dataDsc
 def parsed(folder, text, **options):
     path = folder / "a.xml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return source.parsed(CodebookFile.read(path), **options)
+    return source.parse_xml(CodebookFile.read(path), **options)
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ def test_a_number_of_rows_that_came_out_too_small_cuts_nothing_off():
 
 
 def test_measurements_in_other_bins_say_so():
-    gate = door().rebinned({"b": 2})
+    gate = door().rebin({"b": 2})
     (drawn,) = gate.ask(CumulativeDistributions([("b",)]), spend=Fraction(1))
     assert drawn.value.bins == {"b": 2}
     assert drawn.value.counts.shape == (2,)

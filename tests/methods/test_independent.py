@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 
 import understudy as us
-from understudy.models.tables import projected
+from understudy.models.tables import project
 
 SCHEMA = us.Schema.loads(
     'rows = "public"\nn_rows = 400\n[columns.code]\nkind = "categorical"\n'
@@ -20,7 +20,7 @@ def test_columns_follow_the_nearest_counts_without_negative_ones():
         rows, SCHEMA, epsilon=1, method="independent", sets=1, seed=1, insecure_noise_seed=1
     )
     noisy = np.asarray(release.measurements[0].counts, dtype=np.float64)
-    clipped, nearest = np.maximum(noisy, 0), projected(noisy, noisy.sum())
+    clipped, nearest = np.maximum(noisy, 0), project(noisy, noisy.sum())
     empty = [k for k in range(200) if k not in (3, 7)]
     assert nearest[empty].sum() < clipped[empty].sum() / 2
     states = [int(code[1:]) for code in release.tables[0]["code"].to_list()]

@@ -120,7 +120,7 @@ def test_the_smoothed_histogram_is_the_dp_prior_on_bins(bins):
         sets=2,
         insecure_noise_seed=3,
     )
-    binned = configure("smoothed-histogram", {"bins": bins}).binned(public)
+    binned = configure("smoothed-histogram", {"bins": bins}).bin_columns(public)
     assert binned.columns["weight"].size >= bins
     plain = us.synthesize(
         rows, binned, epsilon=40, method="dp-prior", sets=2, insecure_noise_seed=3

@@ -41,14 +41,14 @@ def distances(rows, release):
 
 def unenforced(monkeypatch):
     """A list of how many rules each fit leaves to the drawing of records."""
-    left, fitted = [], marginal_based.fitted
+    left, fitted = [], marginal_based.fit_max_entropy
 
     def watched(*args, **kwargs):
         fit = fitted(*args, **kwargs)
         left.append(len(fit.unenforced))
         return fit
 
-    monkeypatch.setattr(marginal_based, "fitted", watched)
+    monkeypatch.setattr(marginal_based, "fit_max_entropy", watched)
     return left
 
 
@@ -92,7 +92,7 @@ def test_records_drawn_again_hold_what_was_measured(rows, monkeypatch):
     assert release.manifest.contradictions == ()
     assert max(distances(rows, release).values()) < 0.03
     monkeypatch.setattr(
-        compression, "raked", lambda groups, _tables, _rng: np.arange(len(groups[0]))
+        compression, "choose_raked", lambda groups, _tables, _rng: np.arange(len(groups[0]))
     )
     release = us.synthesize(rows, schema, **asked)
     assert len(release.manifest.contradictions) > 3

@@ -15,7 +15,7 @@ ZERO = ({0: frozenset({1}), 1: frozenset({2})},)
 
 
 def fitted(sweep, *tables, n_rows=100, sweeps=1, **how):
-    return ConditionalTables.fitted(sweep, tables, n_rows, sweeps=sweeps, **how)
+    return ConditionalTables.of_tables(sweep, tables, n_rows, sweeps=sweeps, **how)
 
 
 def test_a_projected_table_is_the_nearest_and_a_row_without_mass_has_the_margin():

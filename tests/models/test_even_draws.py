@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.models.model import dealt, ranked, records_by_cell, upper_ends
+from understudy.models.model import dealt, rank_by_group, records_by_cell, upper_ends
 
 
 def combed(shares, size, phase):
@@ -57,7 +57,7 @@ def test_every_order_within_a_group_is_as_likely():
     rng, groups = np.random.default_rng(2), np.array([1, 0, 1, 1, 0, 1])
     orders = {}
     for _ in range(12_000):
-        ranks = ranked(groups, np.array([2, 4]), rng)
+        ranks = rank_by_group(groups, np.array([2, 4]), rng)
         assert sorted(ranks[groups == 0]) == [0, 1]
         own = tuple(ranks[groups == 1])
         orders[own] = orders.get(own, 0) + 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from understudy.graphical.conditioning import given
+from understudy.graphical.conditioning import condition_on
 from understudy.models import ProductModel, TableModel
 from understudy.models.model import PooledFits
 from understudy.schema import Domain
@@ -39,7 +39,7 @@ def full():
 def test_records_are_those_that_fit(made):
     """The two samples differ by chance; χ² < df + 6·√(2·df) but for a false alarm below 1e-6."""
     model = made()
-    narrowed = given(model, EVIDENCE)
+    narrowed = condition_on(model, EVIDENCE)
     some = counts(narrowed.sample(20_000, np.random.default_rng(3)))
     assert some.sum() == fits(some).sum() == 20_000
     others = fits(counts(model.sample(80_000, np.random.default_rng(4))))
@@ -57,23 +57,25 @@ def test_records_are_those_that_fit(made):
 def test_evidence_without_weight_is_told():
     weights = (np.array([1.0, 0, 0]), np.array([1.0, 1, 0, 0]), np.ones(2))
     model = ProductModel(DOMAIN, weights)
-    assert given(model, {0: np.array([False, True, True])}) is None
-    assert given(model, {1: np.array([False, True, False, False])}) is None, "forbidden beside it"
+    assert condition_on(model, {0: np.array([False, True, True])}) is None
+    assert condition_on(model, {1: np.array([False, True, False, False])}) is None, (
+        "forbidden beside it"
+    )
     code = np.array([7], dtype=np.int64)
     table = TableModel(DOMAIN, code, np.ones(1))
-    assert given(table, {2: np.array([True, False])}) is None
+    assert condition_on(table, {2: np.array([True, False])}) is None
 
 
 def test_a_product_without_weight_is_even_among_what_fits():
     model = ProductModel(DOMAIN, tuple(np.zeros(size) for size in DOMAIN.sizes))
-    found = counts(given(model, EVIDENCE).sample(8_000, np.random.default_rng(1)))
+    found = counts(condition_on(model, EVIDENCE).sample(8_000, np.random.default_rng(1)))
     assert found.sum() == fits(found).sum()
     assert set(np.flatnonzero(found)) == set(np.flatnonzero(fits(DOMAIN.allowed_mask() * 1.0)))
 
 
 def test_models_that_cannot_be_told_draw_as_before():
     pooled = PooledFits((full(), full()))
-    assert given(pooled, EVIDENCE) is pooled
+    assert condition_on(pooled, EVIDENCE) is pooled
     even = TableModel(DOMAIN, np.array([0]), np.zeros(1))
-    assert given(even, EVIDENCE) is even
-    assert given(pooled, {}) is pooled
+    assert condition_on(even, EVIDENCE) is even
+    assert condition_on(pooled, {}) is pooled

@@ -50,7 +50,7 @@ def test_values_of_bins_are_those_of_a_slow_search(name):
             fits = mine[own.roundings.classes(mine) == c]
             assert values.possible[state, c] == bool(len(fits))
             ranks = (np.arange(400) + 0.5) / 400
-            found = values.chosen(np.full(400, state), ranks, c)
+            found = values.choose(np.full(400, state), ranks, c)
             if len(fits):
                 assert np.isin(found, fits).all()
                 assert (np.diff(found) >= 0).all()
@@ -71,7 +71,7 @@ def test_shares_of_the_classes_are_met_and_bins_are_kept(name):
     numbers = np.full(len(states), np.nan)
     known = states < own.n_ordinary
     numbers[known] = drawn_numbers(own, states[known], rng)
-    moved = heaped.moved(states, numbers, rng)
+    moved = heaped.move(states, numbers, rng)
     assert np.isnan(moved[~known]).all()
     for k, one in enumerate(own.intervals):
         mine = moved[states == k]
@@ -103,7 +103,7 @@ def test_the_order_of_numbers_of_one_class_is_kept():
     states = np.array(
         [next(k for k, one in enumerate(own.intervals) if one.high > x) for x in numbers]
     )
-    moved = heaped.moved(states, numbers, np.random.default_rng(3))
+    moved = heaped.move(states, numbers, np.random.default_rng(3))
     assert (np.diff(moved) >= 0).all()
     assert np.abs(moved - numbers).max() <= 1_000 + 1e-6
     assert (moved % 1000 == 0).all()
@@ -148,5 +148,5 @@ def test_a_few_records_go_by_the_whole_table():
     own = column("kind='integer'\nlower=0\nupper=19\nbins=[0,1,10,11,19]\nheaps=[10]")
     heaped = HeapedNumbers.of(own, counted(own, np.array([0.25, 0.75])), 1e-6)
     whole = np.array([400.0, 400, 400, 400])
-    few = heaped.settled(whole).rates(np.array([1.0, 0, 0, 0]))
+    few = heaped.settle(whole).rates(np.array([1.0, 0, 0, 0]))
     assert few == pytest.approx(heaped.rates(whole))

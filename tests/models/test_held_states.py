@@ -82,7 +82,7 @@ def test_holes_no_longer_than_all_open_states_are_filled():
     """For every choice of four open states among twelve: holes of up to four are filled."""
     for places in combinations(range(12), 4):
         found = np.isin(np.arange(12), places)
-        filled = number_line._filled(found)
+        filled = number_line._fill_gaps(found)
         for k in range(12):
             below, above = [p for p in places if p <= k], [p for p in places if p >= k]
             inside = bool(below and above) and min(above) - max(below) <= 5
@@ -115,7 +115,7 @@ def test_grown_stretches_are_those_of_an_obvious_search(seed):
             if (grown == before).all():
                 return grown
 
-    ours = number_line._grown(scaled, found, 2.0)
+    ours = number_line._grow_stretches(scaled, found, 2.0)
     assert ours.tolist() == slowly(found.copy()).tolist()
 
 

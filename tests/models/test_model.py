@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import chisquare
 
 from understudy.models import Sample
-from understudy.models.model import conditioned
+from understudy.models.model import replace_impossible
 from understudy.schema import Domain
 
 DOMAIN = Domain((2, 3), ({0: frozenset({1}), 1: frozenset({0, 2})},))
@@ -25,7 +25,7 @@ def counts_of(sample):
 def test_what_comes_out_has_the_conditional_law():
     """A false alarm has probability 1e-6; the law without its rules is rejected."""
     rng = np.random.default_rng(1)
-    found = conditioned(sampled(20_000, rng), DOMAIN, lambda n: sampled(n, rng), rng)
+    found = replace_impossible(sampled(20_000, rng), DOMAIN, lambda n: sampled(n, rng), rng)
     allowed = WEIGHTS.reshape(-1) * DOMAIN.allowed_mask().reshape(-1)
     counts = counts_of(found)
     kept = allowed > 0
@@ -44,7 +44,7 @@ def test_what_stays_impossible_is_uniform_over_the_allowed_cells_and_has_no_numb
         rounds.append(n)
         return sampled(n, rng, only)
 
-    found = conditioned(again(8_000), DOMAIN, again, rng, redraws=3)
+    found = replace_impossible(again(8_000), DOMAIN, again, rng, redraws=3)
     assert rounds == [8_000] * 4
     assert chisquare(counts_of(found)[[0, 1, 2, 4]]).pvalue > 1e-6
     assert np.isnan(found.values["x"]).all()
@@ -57,4 +57,4 @@ def test_without_rules_nothing_is_drawn_again():
     def never(_n):
         raise AssertionError
 
-    assert conditioned(sample, Domain((2, 3)), never, rng) is sample
+    assert replace_impossible(sample, Domain((2, 3)), never, rng) is sample

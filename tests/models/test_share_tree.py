@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from understudy.models.number_line import _SIZES, _cut, denoised, tree_shares
-from understudy.models.tables import projected
+from understudy.models.number_line import _SIZES, _cut, denoise, tree_shares
+from understudy.models.tables import project
 
 
 def slow_posterior(seen, variance, even, weights=None):
@@ -109,8 +109,8 @@ def test_less_than_three_quarters_of_the_error_of_the_projection_is_left(name, s
     rng = np.random.default_rng(1)
     noisy = truth + rng.normal(0, stddev, (12, len(truth)))
     total = truth.sum()
-    before = np.abs(projected(noisy, total) - truth).sum(axis=-1).mean()
-    after = np.abs(denoised(noisy, stddev, total=total) - truth).sum(axis=-1).mean()
+    before = np.abs(project(noisy, total) - truth).sum(axis=-1).mean()
+    after = np.abs(denoise(noisy, stddev, total=total) - truth).sum(axis=-1).mean()
     assert after < 0.75 * before
 
 
@@ -118,21 +118,21 @@ def test_heaps_stay():
     """Every fifth state has five times the records; 16 deviations of noise must not blur that."""
     truth = np.where(np.arange(60) % 5 == 0, 1000.0, 200.0)
     noisy = truth + np.random.default_rng(2).normal(0, 50, (10, 60))
-    result = denoised(noisy, 50.0, total=truth.sum())
+    result = denoise(noisy, 50.0, total=truth.sum())
     heaps = result[:, ::5].mean() / truth[::5].mean()
     assert 0.97 < heaps < 1.03
 
 
 def test_without_noise_to_speak_of_the_counts_stay():
     counts = np.array([5.0, 0, 0, 1200, 3, 7, 0, 0, 1])
-    np.testing.assert_allclose(denoised(counts, 1e-6), counts, atol=1e-4)
-    np.testing.assert_allclose(denoised(counts, 0.0, ordered=False), counts, atol=1e-4)
+    np.testing.assert_allclose(denoise(counts, 1e-6), counts, atol=1e-4)
+    np.testing.assert_allclose(denoise(counts, 0.0, ordered=False), counts, atol=1e-4)
 
 
 def test_overwhelming_noise_leaves_what_the_widths_say():
     noisy = np.random.default_rng(3).normal(0, 1e9, 6)
     widths = np.array([1.0, 2, 3, 0, 1, 3])
-    shares = denoised(noisy, 1e9, total=1.0, widths=widths)
+    shares = denoise(noisy, 1e9, total=1.0, widths=widths)
     np.testing.assert_allclose(shares, widths / 10, atol=0.12)
     assert shares[3] == 0
 
@@ -146,7 +146,7 @@ def test_nothing_is_negative_and_the_sum_is_kept(stddev, total, ordered, n_state
     widths = np.ones(n_states)
     widths[1:2] = 0
     for wide in (None, widths):
-        result = denoised(noisy, stddev, total=total, widths=wide, ordered=ordered)
+        result = denoise(noisy, stddev, total=total, widths=wide, ordered=ordered)
         wanted = np.maximum(noisy.sum(axis=-1), 0) if total is None else total
         assert (result >= 0).all()
         np.testing.assert_allclose(result.sum(axis=-1), wanted, rtol=1e-9)
@@ -155,19 +155,19 @@ def test_nothing_is_negative_and_the_sum_is_kept(stddev, total, ordered, n_state
 def test_leading_axes_are_repetitions():
     noisy = 50 + np.random.default_rng(5).normal(0, 20, (2, 3, 9))
     totals = np.arange(6).reshape(2, 3) * 100.0
-    together = denoised(noisy, 20.0, total=totals)
+    together = denoise(noisy, 20.0, total=totals)
     for i, j in np.ndindex(2, 3):
-        alone = denoised(noisy[i, j], 20.0, total=totals[i, j])
+        alone = denoise(noisy[i, j], 20.0, total=totals[i, j])
         np.testing.assert_array_equal(together[i, j], alone)
 
 
 def test_units_do_not_matter():
     noisy = COLUMNS["spike"] + np.random.default_rng(6).normal(0, 30, 100)
-    one, other = denoised(noisy, 30.0), denoised(noisy * 1e6, 30e6)
+    one, other = denoise(noisy, 30.0), denoise(noisy * 1e6, 30e6)
     np.testing.assert_allclose(one, other / 1e6, atol=1e-6)
 
 
 def test_a_noisier_state_weighs_less():
     """Two states of equal noisy count share a known sum; the correction goes to the noisier."""
-    result = denoised([600.0, 600.0], [1.0, 100.0], total=1000)
+    result = denoise([600.0, 600.0], [1.0, 100.0], total=1000)
     assert result[0] == pytest.approx(600, abs=5)

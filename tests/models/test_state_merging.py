@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from understudy.graphical.compression import merged_levels, merged_runs, shapes
-from understudy.models.number_line import denoised
+from understudy.models.number_line import denoise
 
 
 def test_rare_levels_share_a_group_and_others_do_not():
@@ -131,7 +131,7 @@ def test_no_records_and_no_states_work():
 def test_shapes_are_denoised_counts_over_those_of_their_group():
     noisy = 50 + np.random.default_rng(1).normal(0, 20, (2, 12))
     groups = np.array([0, 1, 1, 1, 2, 3, 3, 3, 3, 0, 4, 4])
-    estimates = denoised(noisy, 20.0)
+    estimates = denoise(noisy, 20.0)
     found = shapes(estimates, groups)
     for group in range(5):
         members = groups == group
@@ -142,7 +142,7 @@ def test_shapes_are_denoised_counts_over_those_of_their_group():
 @pytest.mark.parametrize("widths", [None, [1.0, 3, 0, 0, 0]])
 def test_a_group_without_records_is_shared_by_width(widths):
     found = shapes(
-        denoised([0.0, 0, 0, 0, 90], 1e-9, total=0, widths=widths), [0, 0, 1, 1, 2], widths=widths
+        denoise([0.0, 0, 0, 0, 90], 1e-9, total=0, widths=widths), [0, 0, 1, 1, 2], widths=widths
     )
     expected = [0.25, 0.75, 0.5, 0.5, 1] if widths else [0.5, 0.5, 0.5, 0.5, 1]
     np.testing.assert_allclose(found, expected)
@@ -152,7 +152,7 @@ def test_a_group_without_records_is_shared_by_width(widths):
 def test_shapes_add_up_however_large_the_noise(stddev):
     noisy = np.random.default_rng(2).normal(0, stddev, 9)
     groups = np.arange(9) // 3
-    np.testing.assert_allclose(np.bincount(groups, shapes(denoised(noisy, stddev), groups)), 1)
+    np.testing.assert_allclose(np.bincount(groups, shapes(denoise(noisy, stddev), groups)), 1)
 
 
 def test_lighter_runs_than_noise_tells_apart_if_they_are_asked_for():

@@ -86,7 +86,7 @@ def test_the_kernel_does_what_a_plain_sampler_does(rules, seed):
     """From the same uniform numbers the same records."""
     sweep = gibbs_sweep(rules)
     tables = noisy_tables(sweep, seed)
-    model = ConditionalTables.fitted(
+    model = ConditionalTables.of_tables(
         sweep, tables, 50, sweeps=3, allocation="clipped", seeds="uniform"
     )
     found = model.sample(40, np.random.default_rng(seed)).states
@@ -129,7 +129,7 @@ def dense_run(randomness, rng):
         names = tuple(SMALL.names[j] for j in places)
         exact, domain = ExactTable(counts, 0), SMALL.domain.project(places)
         tables.append(noisy_table(exact, names, domain, distribution, randomness))
-    model = ConditionalTables.fitted(
+    model = ConditionalTables.of_tables(
         SMALL, tables, 9, sweeps=2, allocation="clipped", seeds="uniform"
     )
     return tuple(np.stack(model.sample(2, rng).states).reshape(-1).tolist())

@@ -90,7 +90,7 @@ def unchecked():
     """A gate that takes a mechanism with a test's own scores and draws inside, as no gate does."""
 
     def taking_anything(gate):
-        gate._admitted = lambda mechanism: mechanism
+        gate._admit = lambda mechanism: mechanism
         return gate
 
     return taking_anything

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from understudy.errors import SchemaError
 from understudy.schema import Domain, Schema
-from understudy.schema.coarsening import signatures, summed
+from understudy.schema.coarsening import signatures, sum_groups
 
 TEXT = """
 [columns.age]
@@ -99,4 +99,4 @@ def test_a_thousand_rules_have_signatures_too():
 
 
 def test_groups_of_counts_are_summed():
-    assert summed(np.array([1.5, 2.0, 4.0]), (1, 0, 1)).tolist() == [2.0, 5.5]
+    assert sum_groups(np.array([1.5, 2.0, 4.0]), (1, 0, 1)).tolist() == [2.0, 5.5]

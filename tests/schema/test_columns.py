@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from understudy.schema import Boolean, Categorical, Continuous, Date, Integer, Ordinal, Schema
-from understudy.schema.base import duplicated, number_of, same_value, text_of
+from understudy.schema.base import find_duplicate, number_of, same_value, text_of
 
 DAY = datetime.date
 
@@ -80,7 +80,7 @@ def test_dates_are_days_since_1970():
 def test_when_two_values_are_one(left, right, same):
     assert same_value(left, right) is same
     assert same_value(right, left) is same
-    assert (duplicated([left, "in between", right]) == right) is same
+    assert (find_duplicate([left, "in between", right]) == right) is same
 
 
 def test_what_is_a_number():

@@ -5,7 +5,7 @@ import pytest
 
 import understudy as us
 from understudy.schema import Schema
-from understudy.steward.conventions import all_forms, forms_for, proposed, type_of
+from understudy.steward.conventions import all_forms, forms_for, propose_form, type_of
 
 NAMES = [
     ("age", "number", "ages in whole years, 0 to 120, by five-year groups"),
@@ -62,7 +62,7 @@ NAMES = [
 
 @pytest.mark.parametrize(("name", "type_", "title"), NAMES)
 def test_a_name_and_a_type_decide(name, type_, title):
-    form = proposed(name, type_)
+    form = propose_form(name, type_)
     assert (form and form.title) == title
     assert form is None or form in forms_for(name)
 

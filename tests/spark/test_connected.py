@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession, functions as F
 import understudy as us
 from understudy.data import Table
 from understudy.spark.plan import premises_of_relation
-from understudy.spark.rows import opened
+from understudy.spark.rows import open_spark
 from understudy.spark.rows import SparkRows
 from understudy.errors import DataError
 
@@ -71,7 +71,7 @@ for odd, what in (
 ):
     assert what in premises_of_relation(odd).unproved[0], what
 (frame.toPandas().astype(int)).to_csv(place + "/rows.csv", index=False)
-texts = opened(place + "/rows.csv", schema)
+texts = open_spark(place + "/rows.csv", schema)
 there, here = SparkRows(texts, schema, trusted_cluster=True), Table(place + "/rows.csv", schema)
 assert not there.premises.unproved
 for one, other in zip(there.count([(0, 1)]).expose(), here.count([(0, 1)]).expose()):

@@ -7,7 +7,7 @@ import pytest
 
 import understudy as us
 from one_cell_a_record import assert_one_cell_a_record
-from understudy.spark.rows import SparkRows, opened
+from understudy.spark.rows import SparkRows, open_spark
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 
@@ -48,7 +48,7 @@ def test_lines(spark, tmp_path):
 
     def exact(records):
         path.write_bytes(b"\n".join([b"x,y", *records, b""]))
-        return counted(SparkRows(opened(str(path), SCHEMA), SCHEMA))
+        return counted(SparkRows(open_spark(str(path), SCHEMA), SCHEMA))
 
     assert_one_cell_a_record(exact, LINES)
 

@@ -85,15 +85,15 @@ def test_files_are_sent_where_the_folder_is_not_shared(spark, tmp_path, monkeypa
         "_write",
         lambda content, file, place: (sent.append(file.name), write(content, file, place)),
     )
-    monkeypatch.setattr(rows, "_written", unshared)
+    monkeypatch.setattr(rows, "_write_part", unshared)
     there, here = written(spark, tmp_path, room=1)
     assert there == here
     assert len(sent) == 4
 
 
 def unshared(make, files, _unfinished, i):
-    """As `_written` where the driver's folder is not there."""
-    return rows._made(make, i)
+    """As `_write_part` where the driver's folder is not there."""
+    return rows._make_part(make, i)
 
 
 def test_what_tasks_do_not_write_is_left_to_the_caller(spark, tmp_path):

@@ -8,7 +8,7 @@ import understudy as us
 from understudy.cli.app import app
 from understudy.data import Table
 from understudy.errors import DataError, MethodError
-from understudy.spark.rows import SparkRows, opened
+from understudy.spark.rows import SparkRows, open_spark
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
 
@@ -48,7 +48,7 @@ def places(spark, tmp_path):
 def test_paths_and_names_give_the_rows_that_are_read_in_process(places, form):
     known = places / (form if "." in form else "rows.parquet")
     place = str(known) if "." in form else form
-    there, here = SparkRows(opened(place, SCHEMA), SCHEMA), Table(known, SCHEMA)
+    there, here = SparkRows(open_spark(place, SCHEMA), SCHEMA), Table(known, SCHEMA)
     (one,), (other,) = (rows.count([(0, 1)]).expose() for rows in (there, here))
     assert (one.inside.tolist(), one.outside) == (other.inside.tolist(), other.outside)
 
@@ -56,14 +56,14 @@ def test_paths_and_names_give_the_rows_that_are_read_in_process(places, form):
 def test_what_spark_cannot_read_is_refused(places, monkeypatch):
     for place in ("nowhere", "no/where", str(places / "none.parquet")):
         with pytest.raises(DataError, match="Spark cannot read"):
-            opened(place, SCHEMA)
+            open_spark(place, SCHEMA)
     several = us.Schema.loads("[file]\nmultiline = true\nreviewed = true\n" + TEXT)
     for place, schema in (("rows.csv", several), ("rows.csv.zip", SCHEMA)):
         with pytest.raises(DataError, match=r"convert .* to Parquet"):
-            opened(str(places / place), schema)
+            open_spark(str(places / place), schema)
     (places / "none.csv").write_bytes(b"")
     with pytest.raises(DataError, match="is empty: it has no header line"):
-        opened(str(places / "none.csv"), SCHEMA)
+        open_spark(str(places / "none.csv"), SCHEMA)
 
 
 LINES = [
@@ -102,7 +102,7 @@ def test_lines_of_a_text_are_split_as_in_process(spark, tmp_path):
             path.write_bytes(
                 b"word,size\r\n" + b"3,4\n" * 20_000 + line + b"\n" + b"a,7\n" * 20_000
             )
-            there, here = SparkRows(opened(str(path), SCHEMA), SCHEMA), Table(path, SCHEMA)
+            there, here = SparkRows(open_spark(str(path), SCHEMA), SCHEMA), Table(path, SCHEMA)
             (one,), (other,) = (rows.count([(0, 1)]).expose() for rows in (there, here))
             assert (one.inside.tolist(), one.outside) == (other.inside.tolist(), other.outside), k
             assert there.premises.unproved == there.premises.conditions == ()
@@ -116,18 +116,18 @@ def test_decimal_commas_and_folders_of_texts_are_read_as_well(spark, tmp_path):
     (tmp_path / "all").mkdir()
     for k in range(3):
         (tmp_path / "all" / f"{k}.csv").write_bytes(b"word;size\na;1,0\n3;9,0\n" * 1)
-    there = SparkRows(opened(str(tmp_path / "all" / "*.csv"), schema), schema)
+    there = SparkRows(open_spark(str(tmp_path / "all" / "*.csv"), schema), schema)
     assert there.total().expose() == 6
     assert there.count([(0,)]).expose()[0].inside.tolist() == [3, 3, 0, 0]
     (tmp_path / "all" / "3.csv").write_bytes(b"size;word\n1;a\n")
     with pytest.raises(DataError, match="job that reads the Spark data frame failed"):
-        SparkRows(opened(str(tmp_path / "all" / "*.csv"), schema), schema)
+        SparkRows(open_spark(str(tmp_path / "all" / "*.csv"), schema), schema)
 
 
 def test_without_spark_there_is_no_table(places, monkeypatch):
     monkeypatch.setattr("understudy.spark.rows.find_spec", lambda _name: None)
     with pytest.raises(MethodError, match=r"install understudy\[spark\]"):
-        opened("words", SCHEMA)
+        open_spark("words", SCHEMA)
 
 
 def test_the_command_releases_a_table_by_its_name(places):

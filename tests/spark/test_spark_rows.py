@@ -20,7 +20,7 @@ from understudy.errors import DataError, MethodError
 from understudy.features.grids import LineCells
 from understudy.features.scores import Scores
 from understudy.spark import rows as rows_module
-from understudy.spark.jobs import Limits, packed, passed, unpacked
+from understudy.spark.jobs import Limits, pack, run_pass, unpack
 from understudy.spark.rows import SparkRows
 
 pytestmark = pytest.mark.filterwarnings("ignore:PySpark does not yet:FutureWarning")
@@ -145,7 +145,7 @@ def test_every_pass_sums_what_the_in_process_engine_does(spark, folder, shape, m
     asked = [(0, 1), (3, 0), (4,), (2, 5, 6), (0, 1, 2, 3)]
     assert there.total().expose() == here.total().expose()
     assert same(there.count(asked).expose(), here.count(asked).expose())
-    assert same(there.occupied((6, 0)).expose(), here.occupied((6, 0)).expose())
+    assert same(there.count_occupied((6, 0)).expose(), here.count_occupied((6, 0)).expose())
     assert same(there.sums((0, 2, 1), (1, 2)).expose(), here.sums((0, 2, 1), (1, 2)).expose())
     assert same(there.score_products(scores).expose(), here.score_products(scores).expose())
     assert same(there.line_counts(lines).expose(), here.line_counts(lines).expose())
@@ -159,16 +159,16 @@ def test_other_bins_and_groups_are_counted_alike(spark, folder):
     coarser = SCHEMA.with_groups(groups)
     asked = [(1, 2), (2, 1), (2,), (1,), (0, 3), (3, 1, 0)]
     for one, other in (
-        (there.recoded(finer), here.recoded(finer)),
-        (there.grouped(coarser, groups), here.grouped(coarser, groups)),
+        (there.recode(finer), here.recode(finer)),
+        (there.group(coarser, groups), here.group(coarser, groups)),
     ):
         assert one.total().expose() == 700
         assert same(one.count(asked).expose(), other.count(asked).expose())
-    grouped = there.grouped(coarser, groups)
+    grouped = there.group(coarser, groups)
     for ask in (
         lambda: grouped.sums((1,), (1,)),
-        lambda: grouped.recoded(finer),
-        there.coded,
+        lambda: grouped.recode(finer),
+        there.code_rows,
         lambda: there.read(("a",)),
     ):
         with pytest.raises(NotImplementedError):
@@ -185,9 +185,9 @@ def test_a_table_that_was_counted_is_known_and_long_messages_come_from_few_tasks
 
     def noted(frame, begun, asked):
         limits.append(asked)
-        return passed(frame, begun, asked)
+        return run_pass(frame, begun, asked)
 
-    monkeypatch.setattr(rows_module, "passed", noted)
+    monkeypatch.setattr(rows_module, "run_pass", noted)
     there = SparkRows(spark.read.parquet(str(folder)), SCHEMA)
     here = Table(folder, SCHEMA)
     asked = [(0, 1), (2, 0), (1,)]  # all counted with each column by itself
@@ -207,7 +207,7 @@ def test_a_table_that_was_counted_is_known_and_long_messages_come_from_few_tasks
     counts = partial(CodingPass, partial(TableCounts, SCHEMA.sizes, [(0, 1)]), SCHEMA, {})
     size = counts().sums()[0].nbytes
     for room in (0, size, 3 * size, 100 * size):
-        found = passed(frame, counts, Limits(8, room))
+        found = run_pass(frame, counts, Limits(8, room))
         assert same(found, here.count([(0, 1)]).expose())
     assert said == [1, 1, 3, 8]
 
@@ -230,7 +230,7 @@ def test_a_task_that_is_killed_is_counted_once(spark, folder, tmp_path):
     counts = partial(TableCounts, SCHEMA.sizes, [(0, 1), (3,)])
     coding = partial(CodingPass, counts, SCHEMA, {})
     try:
-        found = passed(frame, partial(dying, str(marker), coding), Limits(8))
+        found = run_pass(frame, partial(dying, str(marker), coding), Limits(8))
     finally:
         cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
     assert marker.exists()
@@ -304,6 +304,6 @@ def test_a_job_that_fails_shows_no_value(spark, folder):
 
 def test_messages_hold_what_was_packed_in_lengths_that_are_powers_of_two():
     sums = [np.arange(5, dtype=np.uint32), np.array(7), np.zeros((2, 0))]
-    message = packed(sums)
+    message = pack(sums)
     assert len(message).bit_count() == 1
-    assert same(unpacked(message), sums)
+    assert same(unpack(message), sums)

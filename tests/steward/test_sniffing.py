@@ -10,7 +10,7 @@ from understudy.errors import DataError, SchemaError
 from understudy.schema import Schema
 from understudy.schema.file_format import FileFormat
 from understudy.steward.check import check
-from understudy.steward.column_draft import sniffed
+from understudy.steward.column_draft import sniff_format
 from understudy.steward.draft import draft_schema
 
 CASES = {
@@ -52,9 +52,9 @@ def test_what_is_found(case, packed, tmp_path):
         ("a.tsv" if "usual" in case and "tabs" in case else "a.csv") + ".gz" * packed
     )
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
-    assert sniffed(path) == FileFormat(**expected)
+    assert sniff_format(path) == FileFormat(**expected)
     path.write_bytes(path.read_bytes() if packed else text.replace("\n", "\r\n").encode())
-    assert sniffed(path) == FileFormat(**expected)
+    assert sniff_format(path) == FileFormat(**expected)
 
 
 @pytest.mark.parametrize(
@@ -69,14 +69,14 @@ def test_what_is_found(case, packed, tmp_path):
 )
 def test_the_encoding_is_that_of_most_characters(body, encoding, tmp_path):
     (tmp_path / "a.csv").write_bytes(b"a,b\n" + body)
-    assert sniffed(tmp_path / "a.csv") == FileFormat(encoding=encoding)
+    assert sniff_format(tmp_path / "a.csv") == FileFormat(encoding=encoding)
 
 
 def test_a_file_without_a_header_or_in_utf_16_is_refused(tmp_path):
     for content, phrase in ((b"", "no header line"), ("a;b\n1;2\n".encode("utf-16"), "UTF-16")):
         (tmp_path / "a.csv").write_bytes(content)
         with pytest.raises(DataError, match=phrase):
-            sniffed(tmp_path / "a.csv")
+            sniff_format(tmp_path / "a.csv")
         with pytest.raises(DataError, match=phrase):
             draft_schema(tmp_path / "a.csv")
     (tmp_path / "a.csv").write_bytes(b"\x81,b\n1,2\n")
@@ -192,5 +192,5 @@ def test_malformed_lines_do_not_make_columns_text(tmp_path):
 def test_marks_between_thousands_are_found(cells, decimal, thousands, tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("a;b\n" + "".join(f"{cell};x\n" for cell in cells), encoding="utf-8")
-    form = sniffed(path)
+    form = sniff_format(path)
     assert (form.decimal, form.thousands) == (decimal, thousands)

@@ -99,7 +99,7 @@ def record_of(line: bytes) -> Record:
     return dict(json.loads(line[_SUM + 1 : -1]))
 
 
-def chained(digest: str, line: bytes) -> str:
+def chain_line(digest: str, line: bytes) -> str:
     """The chain with one more line.
 
     Args:
@@ -127,7 +127,7 @@ class Mark:
 
     Attributes:
         lines: how many lines it had.
-        digest: their chain (`journal.chained`).
+        digest: their chain (`journal.chain_line`).
         spent: what their charges cost, in words.
     """
 
@@ -352,7 +352,7 @@ class Spending:
                 self._cost.add(entry.spent or Fraction(0), entry.mechanism, entry.sensitivity)
 
     def __str__(self) -> str:
-        """What was spent, and of how much."""
+        """Describe what was spent, and of how much."""
         sign = SIGNS[UNITS[self._accounting]]
         if self._unbounded:
             return f"{sign} without bound"
@@ -385,7 +385,7 @@ class Journal:
         run: number of this run, from 1.
         notes: facts that were noted when the journal was made.
         digest: chain of all whole lines written or read so far, the head included, in hexadecimal
-            digits (`journal.chained`).
+            digits (`journal.chain_line`).
         digests_of_charges: the same behind each charge of earlier runs, oldest first.
 
     Raises:
@@ -405,9 +405,9 @@ class Journal:
         self.notes: dict[str, Any] = {}
         self.digest = START
         self.digests_of_charges: list[str] = []
-        with self._told():
+        with self._translate_errors():
             if self._path.exists():
-                self._file = self._opened(os.O_RDWR | os.O_APPEND)
+                self._file = self._open_locked(os.O_RDWR | os.O_APPEND)
             try:
                 self._read()
             except BaseException:
@@ -439,12 +439,12 @@ class Journal:
         """
         self._waiting.append({"run": self.run, **record})
         if not wait:
-            with self._told():
+            with self._translate_errors():
                 self._write()
 
     @property
     def begun(self) -> bool:
-        """Whether anything is written in it."""
+        """True if anything is written in it."""
         return self._lines > 0
 
     def close(self) -> None:
@@ -476,9 +476,9 @@ class Journal:
         try:
             mark = self._anchor.last()
         except ValueError:
-            raise damaged(self._path) from None
+            raise damage_error(self._path) from None
         if mark is None and len(digests) > 1:
-            raise damaged(self._path)
+            raise damage_error(self._path)
         mark = mark or NOTHING
         if mark.lines >= len(digests) or digests[mark.lines] != mark.digest:
             raise CheckpointError(
@@ -489,7 +489,7 @@ class Journal:
     def _write(self) -> None:
         if self._file is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._opened(os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
+            self._file = self._open_locked(os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
         assert self._file is not None
         head = []
         if not self._lines:
@@ -506,7 +506,7 @@ class Journal:
         self.digest = _chain(lines, self.digest)[-1]
         self._anchor.set(Mark(self._lines, self.digest, str(self._spending)))
 
-    def _opened(self, flags: int) -> int:
+    def _open_locked(self, flags: int) -> int:
         """The file, locked: two runs would each draw noise for one charge."""
         file = os.open(self._path, flags, 0o600)
         try:
@@ -517,7 +517,7 @@ class Journal:
         return file
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (FileExistsError, BlockingIOError):
@@ -563,19 +563,19 @@ def journal_records(lines: list[bytes], path: Path) -> list[Record]:
     try:
         return [record_of(line) for line in lines]
     except ValueError:
-        raise damaged(path) from None
+        raise damage_error(path) from None
 
 
 def _chain(lines: list[bytes], start: str = START) -> list[str]:
     """The chain before the first line, and behind each."""
     digests = [start]
     for line in lines:
-        digests.append(chained(digests[-1], line))
+        digests.append(chain_line(digests[-1], line))
     return digests
 
 
-def damaged(path: Path) -> CheckpointError:
-    """What is said of a journal that is not as it was written."""
+def damage_error(path: Path) -> CheckpointError:
+    """Return the error for a journal that is not as it was written."""
     return CheckpointError(
         f"The checkpoint {str(path.parent)!r} is damaged, so that a step that was paid for "
         "could be missing; it cannot be continued, and its spending counts."
@@ -596,7 +596,7 @@ def _require_same(head: Record, expected: Record, path: Path) -> None:
 
 
 def another_format(path: Path) -> CheckpointError:
-    """What is said of a journal of another version."""
+    """Return the error for a journal of another version."""
     return CheckpointError(
         f"The checkpoint {str(path.parent)!r} has another format than this version of "
         "Understudy reads; continue it with the version that made it."
@@ -604,7 +604,7 @@ def another_format(path: Path) -> CheckpointError:
 
 
 def in_use(path: Path) -> CheckpointError:
-    """What is said of a journal that another process holds."""
+    """Return the error for a journal that another process holds."""
     return CheckpointError(
         f"The checkpoint {str(path.parent)!r} is in use by another run; wait for its end."
     )

@@ -56,7 +56,7 @@ from understudy.checkpoint.journal import (
     Record,
     Spending,
     another_format,
-    damaged,
+    damage_error,
     fingerprint,
     in_use,
     journal_records,
@@ -74,7 +74,7 @@ from understudy.errors import CheckpointError
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Whether a folder holds a journal that was written to, or the anchor of one that is lost."""
+    """Return whether a folder holds a journal that was written to, or the anchor of a lost one."""
     path = folder / JOURNAL_FILE
     try:
         mark = Anchor(folder).last()
@@ -84,7 +84,7 @@ def is_checkpoint(folder: Path) -> bool:
 
 
 def spent_of(folder: Path) -> str:
-    """What a checkpoint has spent, in words, whether it can be continued or not.
+    """Describe what a checkpoint has spent, whether it can be continued or not.
 
     Args:
         folder: of the checkpoint; one that another run writes may be read.
@@ -97,7 +97,7 @@ def spent_of(folder: Path) -> str:
         lines = lines_of(path.read_bytes()) if path.exists() else []
         mark = Anchor(folder).last()
     except (OSError, ValueError):
-        raise damaged(path) from None
+        raise damage_error(path) from None
     head, *records = journal_records(lines, path) or [{}]
     if not head or (mark is not None and mark.lines > len(lines)):
         return anchors.NOTHING.spent if mark is None else mark.spent
@@ -107,7 +107,7 @@ def spent_of(folder: Path) -> str:
 
 
 def read(folder: Path) -> tuple[Record, tuple[Record, ...], str]:
-    """What the journal of an interrupted run says, of whichever request it is.
+    """Read the journal of an interrupted run, of whichever request it is.
 
     Args:
         folder: of the checkpoint; no run may be using it.
@@ -231,7 +231,7 @@ class Replay(Unrecorded):
                 "left of the budget, so that this checkpoint cannot become a release."
             )
 
-    def answered(
+    def find_answer(
         self, mechanism: Mechanism[A, Any], charges: tuple[Charge[Any], ...], view: View
     ) -> tuple[tuple[int, ...], Outcome[A] | None] | None:
         """See `Unrecorded`.
@@ -268,7 +268,7 @@ class Replay(Unrecorded):
         self._journal.append(self._about("answer") | record, wait=not self._ledger.entries)
 
     def look(self, stopping: Callable[[], bool]) -> bool:
-        """Whether to end between rounds: as before, or as it is now.
+        """Return whether to end between rounds: as before, or as it is now.
 
         If the charge of the coming round is lost and has left nothing, the rounds end here.
         """
@@ -281,7 +281,7 @@ class Replay(Unrecorded):
         return answer
 
     def _next(self) -> Step | None:
-        """What earlier runs wrote at this position."""
+        """Return what earlier runs wrote at this position."""
         self._number += 1
         if not self._ahead:
             return None
@@ -315,7 +315,7 @@ class Replay(Unrecorded):
         return entry.number
 
     def _end_of_budget(self) -> bool:
-        """Whether the coming round cannot be paid any more; its entries are then taken over."""
+        """Return whether the coming round cannot be paid; its entries are then taken over."""
         coming: list[Step] = []
         for step in self._ahead:
             if step.name == _LOOK:
@@ -346,7 +346,7 @@ class Replay(Unrecorded):
 
 
 def _words(paid: Entry | Charge[Any]) -> tuple[Any, ...]:
-    """What a line of the ledger says, and a charge before it."""
+    """Return what is compared of a line of the ledger, and of a charge before it."""
     return paid.spent, paid.mechanism, paid.query, paid.sensitivity, paid.noise, paid.cells
 
 

@@ -79,7 +79,7 @@ class Session:
         """One decision about all that comes from public sources, and is not told to misfit."""
         paths, waiting = self._sourced(), len(self._waiting())
         if paths:
-            self._decide(self.review.accepted(*paths))
+            self._decide(self.review.accept(*paths))
         render_review.accepted_at_once(self.review, paths, waiting)
 
     def ask_all(self) -> None:
@@ -134,7 +134,7 @@ class Session:
                 return True
 
     def _decide(self, decided: Review) -> None:
-        decided.saved(self._before)
+        decided.save(self._before)
         self.review, self._before = decided, str(decided.text)
 
     def _look_again(self, path: Path_) -> None:
@@ -154,13 +154,13 @@ class Session:
         part = self.review.part(path)
         if not source and not part.source.strip() and not left_as_drafted(part):
             source = self._source()
-        decided = self.review.accepted(path, source=source)
+        decided = self.review.accept(path, source=source)
         return decided if self._is_meant(path, decided) else None
 
     def confirm(self, path: Path_, source: str) -> Review | None:
         """With a source; asks for it if it was not said."""
         source = source or self._source()
-        decided = self.review.confirmed(path, source)
+        decided = self.review.confirm(path, source)
         self._last_source = source
         return decided if self._is_meant(path, decided) else None
 
@@ -207,20 +207,20 @@ class Session:
     def edit(self, path: Path_, entry: str) -> Review:
         """An entry in one line, several until an empty line, or the block in an editor."""
         if entry:
-            return self.review.edited(path, entry)
+            return self.review.edit(path, entry)
         if sys.stdin.isatty() and os.environ.get("EDITOR"):
             return self.review.rewritten(path, _in_editor(self.review.text.block(*path)))
         lines = []
         while line := _answer("entry (an empty line ends): "):
             lines.append(line)
-        return self.review.edited(path, "\n".join(lines))
+        return self.review.edit(path, "\n".join(lines))
 
     def keep(self, path: Path_, _rest: str) -> Review | None:
         """Left as drafted, if that is really meant."""
         if _answer(render_review.KEPT) != "yes":
             return None
         self._skipped.add(path)
-        return self.review.kept(path)
+        return self.review.keep(path)
 
     def exclude(self, path: Path_, _rest: str) -> Review:
         """Taken out of the schema.
@@ -230,7 +230,7 @@ class Session:
         """
         if path == ("file",):
             raise SchemaError("How the file is written cannot be taken out; change or confirm it.")
-        return self.review.excluded(path)
+        return self.review.exclude(path)
 
     def same_as(self, path: Path_, other: str) -> Review:
         """As another column that is decided: the one named, or the last that was.
@@ -260,7 +260,7 @@ class Session:
             return None
         if not number.isdecimal() or not 1 <= int(number) <= len(forms):
             raise SchemaError(f"{number!r} is no number from 1 to {len(forms)}.")
-        return self.review.chosen(path, forms[int(number) - 1])
+        return self.review.choose(path, forms[int(number) - 1])
 
 
 _DECISIONS = {

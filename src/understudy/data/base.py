@@ -47,22 +47,22 @@ class Engine(Protocol):
 
     @property
     def premises(self) -> Premises:
-        """What the guarantee of a release takes for granted of these rows."""
+        """Assumptions about these rows that the guarantee of a release rests on."""
         ...
 
     @property
     def has_records(self) -> bool:
-        """Whether `coded` and `read` can be asked: whole records are at hand, and not sums alone.
+        """True if `code_rows` and `read` can be asked: whole records are at hand, not sums alone.
 
         It follows from the kind of engine, never from the rows.
         """
         ...
 
-    def recoded(self, schema: Schema) -> Engine:
+    def recode(self, schema: Schema) -> Engine:
         """The same rows, coded against another schema of the same columns."""
         ...
 
-    def grouped(self, schema: Schema, groups: Mapping[str, Sequence[int]]) -> Engine:
+    def group(self, schema: Schema, groups: Mapping[str, Sequence[int]]) -> Engine:
         """The same rows with states merged into groups, for counts only.
 
         Args:
@@ -83,7 +83,7 @@ class Engine(Protocol):
         """
         ...
 
-    def occupied(
+    def count_occupied(
         self, columns: tuple[int, ...], *, start: int = 0, most: int = MAX_CODES
     ) -> Confidential[ExactCells]:
         """Occupied cells of one contingency table of up to 2⁶² cells.
@@ -130,7 +130,7 @@ class Engine(Protocol):
         """
         ...
 
-    def coded(self) -> Confidential[list[StateCodes]]:
+    def code_rows(self) -> Confidential[list[StateCodes]]:
         """State of every value: one array of shape (n,) per column, in the order of the schema.
 
         A state beyond the last one of its column is out of domain.
@@ -245,7 +245,7 @@ class Premises:
     def of_parts(
         cls, related: set[str], unknown: set[str], *, condition: str, unproved: str
     ) -> Premises:
-        """What is said of the parts of a query or a plan that do not keep to single rows.
+        """Describe the parts of a query or a plan that do not keep to single rows.
 
         Args:
             related: those of which several rows may rest on one.
@@ -375,29 +375,29 @@ class SummedRows(ABC):
 
         With a further state for each column a table of many columns is many times as large.
         """
-        wide = {m for m in marginals if self._padded(m) > WIDE_CELLS}
+        wide = {m for m in marginals if self._count_padded(m) > WIDE_CELLS}
         narrow = [columns for columns in dict.fromkeys(marginals) if columns not in wide]
-        table_of = {columns: self._scattered(columns) for columns in wide}
+        table_of = {columns: self._scatter_cells(columns) for columns in wide}
         if narrow:
-            table_of |= zip(narrow, self._counted(narrow), strict=True)
+            table_of |= zip(narrow, self._count_tables(narrow), strict=True)
         return Confidential([table_of[columns] for columns in marginals])
 
-    def _padded(self, columns: tuple[int, ...]) -> int:
+    def _count_padded(self, columns: tuple[int, ...]) -> int:
         """Cells of a table, out-of-domain states included."""
         return math.prod(self._schema.sizes[j] + 1 for j in columns)
 
-    def _counted(self, narrow: Sequence[tuple[int, ...]]) -> list[ExactTable]:
+    def _count_tables(self, narrow: Sequence[tuple[int, ...]]) -> list[ExactTable]:
         """Tables that are written out while rows are counted."""
         return self._through_codes(partial(TableCounts, self._schema.sizes, narrow))
 
-    def _scattered(self, columns: tuple[int, ...]) -> ExactTable:
+    def _scatter_cells(self, columns: tuple[int, ...]) -> ExactTable:
         """A table written out from its occupied cells."""
         cells, sizes = self._known_cells(columns), [self._schema.sizes[j] for j in columns]
         inside = np.zeros(math.prod(sizes), dtype=np.int64)
         inside[cells.codes] = cells.counts
         return ExactTable(inside.reshape(sizes), cells.outside)
 
-    def occupied(
+    def count_occupied(
         self, columns: tuple[int, ...], *, start: int = 0, most: int = MAX_CODES
     ) -> Confidential[ExactCells]:
         """Occupied cells of one contingency table of up to 2⁶² cells, counted once."""
@@ -445,7 +445,7 @@ class SummedRows(ABC):
 
     @abstractmethod
     def _through_codes(self, begun: Callable[[], CodePass[T]]) -> T:
-        """What a pass over states answers, once it has seen all rows.
+        """Return what a pass over states answers, once it has seen all rows.
 
         Args:
             begun: the pass, before the first row.

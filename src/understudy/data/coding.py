@@ -61,7 +61,7 @@ class Reading:
         """The values at some places, in their order; places of shape (m,)."""
         return Reading(self.states[rows], self.number[rows], self.absent[rows])
 
-    def counted(self, column: Column) -> NDArray[np.int64]:
+    def replace_outside(self, column: Column) -> NDArray[np.int64]:
         """States as records are counted: what fits none is under the declared code, if any.
 
         The code `out_of_domain` is the last state of a column that declares it.
@@ -130,26 +130,28 @@ class ColumnCoder:
         values = plain(values.alias("values"))  # Polars takes some names ("^a$") for patterns
         if values.dtype == pl.Boolean or is_text(values.dtype):
             reading, places = self._read_words(values)
-            states = self._narrow(reading.counted(self.column))
+            states = self._narrow(reading.replace_outside(self.column))
             return states if places is None else np.take(states, places)
         lost = self.column.size - (self.column.out_of_domain is not None)
-        return self._narrow(self._found(*_line(values, self.column), lost))
+        return self._narrow(self._find_states(*_line(values, self.column), lost))
 
     def read(self, values: pl.Series) -> Reading:
-        """What `code` does, with what `check` needs to say why a value fits no state."""
+        """Do what `code` does, with what `check` needs to say why a value fits no state."""
         values = plain(values.alias("values"))
         if values.dtype == pl.Boolean or is_text(values.dtype):
             reading, places = self._read_words(values)
             return reading if places is None else reading.at(places)
         line, are_days = _line(values, self.column)
-        states = self._found(line, are_days, self.column.size)
+        states = self._find_states(line, are_days, self.column.size)
         if are_days is not isinstance(self.column, Calendar):
             number = np.full(len(line), np.nan)
         else:
             number = np.where(np.isfinite(line), line, np.nan) if are_days else line
         return Reading(states, number, np.isnan(line))
 
-    def _found(self, line: NDArray[np.float64], are_days: bool, lost: int) -> NDArray[np.int64]:
+    def _find_states(
+        self, line: NDArray[np.float64], are_days: bool, lost: int
+    ) -> NDArray[np.int64]:
         states = self._days if are_days else self._numbers
         return states.find(line, absent=self.named.texts.get("", lost), lost=lost)
 

@@ -53,7 +53,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from understudy._arrays import Flags, compiled
-from understudy.data.frames import streamed
+from understudy.data.frames import stream_batches
 from understudy.errors import DataError
 from understudy.schema import NUMERIC, Calendar, Column, Schema
 from understudy.schema.base import is_number
@@ -115,7 +115,7 @@ def split_records(
 
 @compiled
 def _record(text: Bytes, at: int, marks: Marks, slots: NDArray[np.int64], cells: Cells) -> int:
-    """Where the next record begins; or that this one does not fit, or is not all there."""
+    """Find where the next record begins, or that this one does not fit or is not all there."""
     separator, quote, most_lines, _ = marks
     starts, lengths, doubled = cells
     cell = 0
@@ -170,7 +170,7 @@ def _quoted_end(text: Bytes, at: int, marks: Marks, lines: int) -> tuple[int, in
 
 @compiled
 def _plain_end(text: Bytes, at: int, marks: Marks) -> int:
-    """What follows a cell without quotes: a separator, or the end of the line."""
+    """Match what follows a cell without quotes: a separator, or the end of the line."""
     separator, quote, _, _ = marks
     while at < len(text) and text[at] != separator and text[at] != _LF:
         if text[at] == quote or text[at] == _NUL:
@@ -181,7 +181,7 @@ def _plain_end(text: Bytes, at: int, marks: Marks) -> int:
 
 @compiled
 def _after_line(text: Bytes, at: int) -> int:
-    """What follows the line break that must stand here, or the end of the text."""
+    """Match what follows the line break that must stand here, or the end of the text."""
     if at < len(text) and text[at] == _CR:
         at += 1
     return at + 1 if at >= len(text) or text[at] == _LF else _MALFORMED
@@ -230,7 +230,7 @@ _ESCAPED = re.compile("[\udc80-\udcff]")
 _CELLS_AT_ONCE = 2**22
 
 
-def decoded(data: bytes, encoding: str) -> bytes:
+def decode_text(data: bytes, encoding: str) -> bytes:
     """Text as UTF-8; in place of bytes that cannot be read stands a NUL, and a note.
 
     No character goes over a line break: in these encodings it is never part of another character.
@@ -330,7 +330,7 @@ def cells_of(line: str, separator: str, form: FileFormat) -> list[str] | str:
     """The cells of one record, read slowly: for the header, and to say what is wrong with a line.
 
     Args:
-        line: the record as `decoded`, without its line break.
+        line: the record as `decode_text` has it, without its line break.
         separator: the character between cells.
         form: how the file is written.
 
@@ -380,7 +380,7 @@ FAULTS: Final = (
 )
 
 
-def opened(path: Path) -> IO[bytes]:
+def open_text(path: Path) -> IO[bytes]:
     """The bytes of a text, unpacked as they are read; how, its first bytes say.
 
     Raises:
@@ -392,7 +392,7 @@ def opened(path: Path) -> IO[bytes]:
         opener = next((one for marks, one in _PACKED.items() if _begins(head, marks)), open)
         return cast("IO[bytes]", opener(path, "rb"))
     except FAULTS:
-        raise broken(path) from None
+        raise broken_file_error(path) from None
 
 
 def pieces(path: Path, stream: IO[bytes]) -> Iterator[bytes]:
@@ -424,7 +424,7 @@ def pieces(path: Path, stream: IO[bytes]) -> Iterator[bytes]:
     yield b""
 
 
-def broken(path: Path) -> DataError:
+def broken_file_error(path: Path) -> DataError:
     """That a file cannot be read to its end."""
     return DataError(
         f"The file {str(path)!r} cannot be read to the end: it is truncated, damaged, or not what "
@@ -436,7 +436,7 @@ def _read(path: Path, stream: IO[bytes]) -> bytes:
     try:
         return stream.read(BLOCK_BYTES)
     except FAULTS:
-        raise broken(path) from None
+        raise broken_file_error(path) from None
 
 
 def _without_long(block: bytes) -> bytes:
@@ -450,11 +450,11 @@ def _without_long(block: bytes) -> bytes:
 
 
 def _arrow(codec: str) -> Callable[[Path, str], IO[bytes]]:
-    def unpacked(path: Path, _mode: str) -> IO[bytes]:
+    def unpack(path: Path, _mode: str) -> IO[bytes]:
         stream: Any = pa.CompressedInputStream(pa.OSFile(str(path)), codec)
         return io.BufferedReader(stream)
 
-    return unpacked
+    return unpack
 
 
 def _member(path: Path, _mode: str) -> IO[bytes]:
@@ -500,7 +500,7 @@ _LIKE_A_NUMBER = r"^\s*[+-]?[.,]?[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*$"
 
 
 def is_delimited(data: object) -> bool:
-    """Whether data are the path of a delimited text file, by its ending."""
+    """Return whether data are the path of a delimited text file, by its ending."""
     if not isinstance(data, str | Path):
         return False
     name = Path(data).name
@@ -527,7 +527,7 @@ class Delimited:
     columns: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        with opened(self.path) as stream:
+        with open_text(self.path) as stream:
             object.__setattr__(
                 self,
                 "columns",
@@ -535,7 +535,7 @@ class Delimited:
             )
 
     @classmethod
-    def declared(cls, path: Path, schema: Schema | None) -> Delimited:
+    def of_schema(cls, path: Path, schema: Schema | None) -> Delimited:
         """A file written as a schema says; without one in UTF-8, with commas (.tsv: tabs).
 
         Raises:
@@ -556,10 +556,10 @@ class Delimited:
             for _, batch in self._batches(names or self.columns):
                 yield plainly(batch.cells, self.form, self.numbers)
 
-        return streamed(batches, dict.fromkeys(self.columns, pl.String()))
+        return stream_batches(batches, dict.fromkeys(self.columns, pl.String()))
 
     def faults(self, most: int) -> tuple[list[str], int]:
-        """What is wrong with the first malformed records, and how many there are. CONFIDENTIAL.
+        """Describe the first malformed records, and count all of them. CONFIDENTIAL.
 
         Args:
             most: how many to explain.
@@ -597,7 +597,7 @@ class Delimited:
         Raises:
             DataError: the file breaks off or its compression is damaged.
         """
-        with opened(self.path) as stream:
+        with open_text(self.path) as stream:
             yield from pieces(self.path, stream)
 
     # --- the header -----------------------------------------------------------------------------
@@ -620,7 +620,7 @@ class Delimited:
                     break
                 header += stream.readline(LINE_BYTES + 1)
         except FAULTS:
-            raise broken(self.path) from None
+            raise broken_file_error(self.path) from None
         return header
 
     # --- the records ----------------------------------------------------------------------------
@@ -629,12 +629,12 @@ class Delimited:
         """Records of some columns, with the text that they were split from."""
         places = {name: self.columns.index(name) for name in names}
         splitter = Splitter(self.form, self._separator, len(self.columns), places)
-        with opened(self.path) as stream:
+        with open_text(self.path) as stream:
             line = 1 + self._header(stream).count(b"\n")
             rest = b""
             for piece in pieces(self.path, stream):
                 final = not piece
-                text = rest + decoded(piece, self.form.encoding)
+                text = rest + decode_text(piece, self.form.encoding)
                 after = 0
                 for batch in splitter.batches(text, final=final):
                     after = batch.after
@@ -680,7 +680,7 @@ def names_in(header: bytes, form: FileFormat, separator: str, place: str) -> tup
             "of line feeds (Unix) or of both (Windows)."
         )
     line = line if len(line) <= LINE_BYTES else LONG
-    text = decoded(line, form.encoding).decode()
+    text = decode_text(line, form.encoding).decode()
     cells = cells_of(text, separator, form)
     if isinstance(cells, str):
         raise DataError(
@@ -712,10 +712,10 @@ def plainly(cells: pl.DataFrame, form: FileFormat, numbers: Collection[str]) -> 
     """
     names = [name for name in cells.columns if name in numbers]
     if names and form.thousands:
-        cells = cells.with_columns(ungrouped(cells.get_column(name), form) for name in names)
+        cells = cells.with_columns(remove_marks(cells.get_column(name), form) for name in names)
     if form.decimal == "." or not names:
         return cells
-    return cells.with_columns(_swapped(cells.get_column(name)) for name in names)
+    return cells.with_columns(_swap_marks(cells.get_column(name)) for name in names)
 
 
 def numbers_of_schema(schema: Schema) -> list[str]:
@@ -724,27 +724,27 @@ def numbers_of_schema(schema: Schema) -> list[str]:
 
 
 def _holds_numbers(column: Column) -> bool:
-    """Whether any value of a column is declared as a number."""
+    """Return whether any value of a column is declared as a number."""
     if isinstance(column, NUMERIC):
         return not isinstance(column, Calendar)
     return any(is_number(level) for level in column.levels)
 
 
-def grouped(form: FileFormat) -> str:
+def thousands_pattern(form: FileFormat) -> str:
     """The pattern of a number that has marks between its thousands."""
     mark = _BLANKS if form.thousands == " " else re.escape(form.thousands)
     decimal = re.escape(form.decimal)
     return rf"^\s*[+-]?[0-9]{{1,3}}(?:{mark}[0-9]{{3}})+(?:{decimal}[0-9]*)?\s*$"
 
 
-def ungrouped(text: pl.Series, form: FileFormat) -> pl.Series:
+def remove_marks(text: pl.Series, form: FileFormat) -> pl.Series:
     """The same without the marks, in the cells that are numbers with marks in the right places."""
     mark = _BLANKS if form.thousands == " " else re.escape(form.thousands)
     bare = text.str.strip_chars().str.replace_all(mark, "")
-    return bare.zip_with(text.str.contains(grouped(form)).fill_null(False), text)
+    return bare.zip_with(text.str.contains(thousands_pattern(form)).fill_null(False), text)
 
 
-def _swapped(text: pl.Series) -> pl.Series:
+def _swap_marks(text: pl.Series) -> pl.Series:
     """Decimal commas as points and points as commas, in the cells that look like a number."""
     other = text.str.replace_many([".", ","], [",", "."])
     return other.zip_with(text.str.contains(_LIKE_A_NUMBER).fill_null(False), text)

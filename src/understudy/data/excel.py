@@ -57,7 +57,7 @@ _PLACED: Final = b'<c r="'
 _LETTERS: Final = re.compile(r"[A-Z]{1,3}")
 
 
-def narrowed(path: Path) -> bytes | None:
+def narrow_workbook(path: Path) -> bytes | None:
     """A workbook without cells far beside the columns; None if it has none.
 
     Args:
@@ -88,7 +88,7 @@ def narrowed(path: Path) -> bytes | None:
 
 
 def _has_far_cells(archive: zipfile.ZipFile, name: str, last: int) -> bool:
-    """Whether a sheet may have a cell far beyond a column, from 1."""
+    """Return whether a sheet may have a cell far beyond a column, from 1."""
     rest, far = b"", _beyond(_letters(last + _NEAR))
     with archive.open(name) as stream:
         while block := stream.read(_BLOCK):
@@ -106,7 +106,7 @@ def _has_far_cells(archive: zipfile.ZipFile, name: str, last: int) -> bool:
 
 
 def _beyond(letters: str) -> re.Pattern[bytes]:
-    """What finds the place of a cell beyond a column."""
+    """Compile the pattern that finds the place of a cell beyond a column."""
     parts = [f"[A-Z]{{{len(letters) + 1},3}}"] if len(letters) < 3 else []
     for k, letter in enumerate(letters):
         if letter < "Z":
@@ -208,7 +208,7 @@ WIDE: Final = (".xlsb", ".ods")
 
 
 def premises_of_sheet(path: Path) -> Premises:
-    """What is taken for granted of the rows of a workbook, by the ending of its name."""
+    """State what is taken for granted of the rows of a workbook, by the ending of its name."""
     if path.suffix.lower() not in WIDE:
         return NO_PREMISES
     sentence = (
@@ -234,7 +234,7 @@ def read_sheet(path: Path, sheet: str) -> pl.DataFrame:
 
     place = f"The file {str(path)!r}"
     try:
-        narrow = narrowed(path) if path.suffix.lower() in SHEET_ENDINGS else None
+        narrow = narrow_workbook(path) if path.suffix.lower() in SHEET_ENDINGS else None
         book = fastexcel.read_excel(str(path) if narrow is None else narrow)
         names = list(book.sheet_names)
         if sheet and sheet not in names:

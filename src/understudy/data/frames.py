@@ -66,7 +66,7 @@ def text(value: object) -> str | None:
 
 
 def _reader(kind: type) -> Callable[[Any], str | None]:
-    """How objects of a type are written; by the type alone, never by what an object says it is."""
+    """Choose how objects of a type are written, by the type alone, never by what an object says."""
     reader = _READERS.get(kind)
     if reader is None and str(kind.__module__).partition(".")[0] == "pandas":
         reader = _PANDAS.get(kind.__name__)
@@ -234,7 +234,7 @@ _ARROW_TYPES = (
 
 
 def is_pandas(data: object) -> bool:
-    """Whether data are of a class of pandas, or of one that somebody derived from it."""
+    """Return whether data are of a class of pandas, or of one that somebody derived from it."""
     return any(base.__module__.partition(".")[0] == "pandas" for base in type(data).__mro__)
 
 
@@ -248,7 +248,7 @@ def is_spark(data: object) -> bool:
 
 
 def is_readable(dtype: Any) -> bool:
-    """Whether values of a type still are what they were.
+    """Return whether values of a type still are what they were.
 
     One complex number makes a column complex, and pandas then fills the empty cells of a column of
     whole numbers with whatever is in memory.
@@ -260,20 +260,20 @@ def is_readable(dtype: Any) -> bool:
 def pandas_column(series: pd.Series) -> pl.Series:
     """One column; shape (n,). Null, NaN and their like become null or NaN."""
     try:
-        values = _typed(series)
+        values = _read_by_type(series)
     except _FAULTS:  # half a character in a text, a moment that is too far away, …
         values = None
     return _objects(series) if values is None else values
 
 
-def _typed(series: pd.Series) -> pl.Series | None:
+def _read_by_type(series: pd.Series) -> pl.Series | None:
     """The column by its type; None if its values have to be read one by one."""
     dtype: Any = series.dtype
     if isinstance(dtype, np.dtype):
         return _numpy(series.to_numpy())
     reader = _BY_TYPE.get(type(dtype).__name__)
     if reader is None and hasattr(dtype, "numpy_dtype"):  # numbers and truth values with a mask
-        reader = _masked
+        reader = _read_masked
     return None if reader is None else reader(series)
 
 
@@ -305,7 +305,7 @@ def _moments(moments: np.ndarray[Any, Any]) -> pl.Series:
     return pl.Series(np.where(np.isnat(moments), np.datetime64("NaT", "s"), near).astype(_MS))
 
 
-def _masked(series: pd.Series) -> pl.Series:
+def _read_masked(series: pd.Series) -> pl.Series:
     return pl.Series(pl.from_pandas(series))
 
 
@@ -357,7 +357,7 @@ _BY_TYPE = {
     "CategoricalDtype": _category,
     "DatetimeTZDtype": _aware,
     "SparseDtype": _sparse,
-    "StringDtype": _masked,
+    "StringDtype": _read_masked,
 }
 
 
@@ -392,7 +392,7 @@ _TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
 def is_text(dtype: pl.DataType) -> bool:
-    """Whether values of a plain type are texts."""
+    """Return whether values of a plain type are texts."""
     return dtype in _TEXT
 
 
@@ -412,7 +412,7 @@ def different_texts(values: pl.Series) -> tuple[pl.Series, NDArray[np.integer]]:
 
 
 def is_plain(dtype: pl.DataType) -> bool:
-    """Whether values of a type are read as they are."""
+    """Return whether values of a type are read as they are."""
     known = dtype in (*_TEXT, pl.Boolean, pl.Date, pl.Null) or isinstance(dtype, pl.Datetime)
     return known or dtype.is_numeric()
 
@@ -436,7 +436,7 @@ def as_plain(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype == pl.Object:
         return column.map_batches(texts, return_dtype=pl.String)
     if dtype == pl.Binary:
-        return column.map_batches(spelled, return_dtype=pl.String)
+        return column.map_batches(decode_bytes, return_dtype=pl.String)
     return pl.when(column.is_not_null()).then(pl.lit(UNLIKE, dtype=pl.String))
 
 
@@ -451,7 +451,7 @@ def as_text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return column.cast(pl.String)
 
 
-def spelled(values: pl.Series) -> pl.Series:
+def decode_bytes(values: pl.Series) -> pl.Series:
     """Bytes as text: at one go if all are UTF-8, else one by one, to the same end."""
     try:
         return values.cast(pl.String)
@@ -496,7 +496,7 @@ Batches = Callable[[list[str]], Iterator[pl.DataFrame]]
 """Names of columns → batches of these columns, from the first row on."""
 
 
-def streamed(batches: Batches, types: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+def stream_batches(batches: Batches, types: Mapping[str, pl.DataType]) -> pl.LazyFrame:
     """A table of these columns and types, in the order in which its batches come."""
 
     def read(

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from understudy.data.csv import LONG, MALFORMED, opened, pieces
-from understudy.data.frames import UNLIKE, streamed, text
+from understudy.data.csv import LONG, MALFORMED, open_text, pieces
+from understudy.data.frames import UNLIKE, stream_batches, text
 from understudy.schema.file_format import LINE_BYTES, without_compression
 
 _ENDINGS: Final = (".jsonl", ".ndjson")
@@ -27,7 +27,7 @@ _ROWS_AT_ONCE: Final = 50_000
 
 
 def is_json_lines(data: object) -> bool:
-    """Whether data are the path of a file of JSON lines, by its ending."""
+    """Return whether data are the path of a file of JSON lines, by its ending."""
     if not isinstance(data, str | Path):
         return False
     return without_compression(Path(data).name).endswith(_ENDINGS)
@@ -46,7 +46,7 @@ class JsonLines:
     columns: tuple[str, ...]
 
     @classmethod
-    def drafted(cls, path: Path) -> JsonLines:
+    def with_all_keys(cls, path: Path) -> JsonLines:
         """A file with every key that a record has, in the order of their appearance. CONFIDENTIAL.
 
         Raises:
@@ -63,10 +63,10 @@ class JsonLines:
         Raises:
             DataError: when it is read, if the file breaks off or its compression is damaged.
         """
-        return streamed(self._batches, dict.fromkeys(self.columns, pl.String()))
+        return stream_batches(self._batches, dict.fromkeys(self.columns, pl.String()))
 
     def faults(self, most: int) -> tuple[list[str], int]:
-        """What is wrong with the first malformed records, and how many there are. CONFIDENTIAL.
+        """Describe the first malformed records, and count all of them. CONFIDENTIAL.
 
         Args:
             most: how many to explain.
@@ -97,7 +97,7 @@ class JsonLines:
     def _records(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
         """Number of each line, and its record; or, if it is none, why not."""
         number = 0
-        with opened(self.path) as stream:
+        with open_text(self.path) as stream:
             for piece in pieces(self.path, stream):
                 for line in piece.split(b"\n")[:-1]:
                     bare = line.removeprefix(_UTF8_MARK) if not number else line
@@ -131,7 +131,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> str | None:
-    """What some writers put for numbers that are none."""
+    """Return None for the word that some writers put for numbers that are none."""
     return None if word == "NaN" else word
 
 

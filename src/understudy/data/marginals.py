@@ -90,7 +90,7 @@ def cover(
     distinct = sorted(cells, key=lambda columns: (-cells[columns], columns))
     clipped = np.array([min(cells[columns], cap + 1) for columns in distinct], dtype=np.int64)
     values = np.array([min(n, cap + 1) for n in sizes], dtype=np.int64)
-    assigned = _assigned(_Sets.of(distinct, len(sizes)), values, clipped, cap).tolist()
+    assigned = _assign_sets(_Sets.of(distinct, len(sizes)), values, clipped, cap).tolist()
     members: list[set[int]] = [set() for _ in range(max(assigned, default=-1) + 1)]
     for columns, table in zip(distinct, assigned, strict=True):
         # A column that was tried but completed no marginal is dropped again here.
@@ -143,7 +143,7 @@ class _Sets(NamedTuple):
         return cls(arity, members, np.split(owner[np.argsort(flat, kind="stable")], ends[:-1]))
 
 
-def _assigned(
+def _assign_sets(
     sets: _Sets, sizes: NDArray[np.int64], cells: NDArray[np.int64], cap: int
 ) -> NDArray[np.int64]:
     """The number of the first table that covers each set, shape ``(n_sets,)``.
@@ -503,7 +503,7 @@ class OccupiedCounter:
 def inside(
     columns: Sequence[NDArray[np.unsignedinteger]], sizes: Sequence[int]
 ) -> NDArray[np.bool_]:
-    """Which rows have a state of the table in each of its columns, and none out of domain.
+    """Find the rows with a state of the table in each of its columns, and none out of domain.
 
     Args:
         columns: States of each column, shape ``(n_rows,)`` each; at least one.

@@ -25,11 +25,11 @@ from understudy.data.frames import (
     arrow_column,
     as_plain,
     as_text,
+    decode_bytes,
     is_plain,
     is_text,
     plain,
-    spelled,
-    streamed,
+    stream_batches,
 )
 
 Types = dict[str, tuple[pl.DataType, ...]]
@@ -69,7 +69,7 @@ def scan_parquet(files: Sequence[Path]) -> tuple[pl.LazyFrame, Types, bool]:
         name: tuple(dict.fromkeys(schema.get(name, pl.Null()) for schema in schemas))
         for name in names
     }
-    alike = [_aligned(part, schema, types) for part, schema in zip(parts, schemas, strict=True)]
+    alike = [_align(part, schema, types) for part, schema in zip(parts, schemas, strict=True)]
     return pl.concat(alike), types, all(schema == schemas[0] for schema in schemas)
 
 
@@ -97,7 +97,7 @@ def _scan(file: Path) -> pl.LazyFrame:
 
     if not any(is_text(dtype) for dtype in types.values()):
         return lazy
-    return streamed(batches, types)
+    return stream_batches(batches, types)
 
 
 def parquet_batches(files: Sequence[Path], names: Sequence[str]) -> Iterator[pl.DataFrame]:
@@ -143,7 +143,7 @@ def _batches(
 
 
 def _is_direct(arrow: pa.DataType, dtype: pl.DataType) -> bool:
-    """Whether Arrow reads a column as Polars does, or with more care: it takes texts that are none.
+    """Return whether Arrow reads a column as Polars does, or better: it takes texts that are none.
 
     Reading by Polars begins anew for every batch, far behind the beginning of a large file.
     """
@@ -187,11 +187,11 @@ def _text(values: pa.Array, dtype: pl.DataType) -> pl.Series:
     series = arrow_column(pa.chunked_array([values]))
     if series is None:
         raise ValueError("a text of a type that is not known")
-    text = spelled(series) if series.dtype == pl.Binary else plain(series)
+    text = decode_bytes(series) if series.dtype == pl.Binary else plain(series)
     return text.cast(dtype, strict=False)
 
 
-def _aligned(part: pl.LazyFrame, schema: pl.Schema, types: Types) -> pl.LazyFrame:
+def _align(part: pl.LazyFrame, schema: pl.Schema, types: Types) -> pl.LazyFrame:
     """One file with the columns and types of the whole."""
     changed = []
     for name, dtypes in types.items():
@@ -242,7 +242,7 @@ class ArrowFile:
 
     def lazy(self) -> pl.LazyFrame:
         """All rows of the columns that can be read. CONFIDENTIAL."""
-        return streamed(self._batches, self.types)
+        return stream_batches(self._batches, self.types)
 
     def _batches(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
         for whole in _record_batches(_reader(self.path)):

@@ -38,7 +38,7 @@ class Sums(ABC, Generic[T]):
 
     @abstractmethod
     def answer(self) -> T:
-        """What is known of all rows that were added or merged."""
+        """Return what is known of all rows that were added or merged."""
 
 
 class RowPass(Sums[T]):

@@ -77,7 +77,7 @@ class Rows:
         try:
             schema = self.lazy.collect_schema()
         except READ_FAULTS:
-            raise self._broken() from None
+            raise self._broken_rows_error() from None
         return {name: self.parts.get(name, (dtype,)) for name, dtype in schema.items()}
 
     def require_readable(self, name: str) -> None:
@@ -112,7 +112,7 @@ class Rows:
             else:
                 yield from chosen.collect_batches(chunk_size=BATCH_ROWS)
         except READ_FAULTS:
-            raise self._broken() from None
+            raise self._broken_rows_error() from None
 
     def count(self) -> int:
         """Number of rows. CONFIDENTIAL unless the schema declares it as public.
@@ -131,9 +131,9 @@ class Rows:
         try:
             return query.collect(engine="streaming")
         except READ_FAULTS:
-            raise self._broken() from None
+            raise self._broken_rows_error() from None
 
-    def _broken(self) -> DataError:
+    def _broken_rows_error(self) -> DataError:
         return DataError(
             f"{self.place} cannot be read to the end: it is truncated, damaged, or not what its "
             "name says; repair it (nothing was spent)."
@@ -176,7 +176,7 @@ CHECK = "`understudy schema check` tells at once all that does not fit."
 
 
 def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind) -> str | None:
-    """Why a column cannot be read from such types: the end of a sentence, or None if it can.
+    """Explain why a column cannot be read from such types: the end of a sentence, None if it can.
 
     Args:
         coder: of the column.
@@ -246,7 +246,7 @@ def separator_meant(names: Sequence[str], absent: Sequence[str]) -> str:
 
 
 def told_separator(mark: str) -> str:
-    """What is wrong with a header that has another separator, and what to do, as a predicate."""
+    """Describe a header that has another separator, and what to do, as a predicate."""
     return (
         f"the names of its columns with {mark!r} between them, and the schema says that another "
         f"character separates cells; write separator = {json.dumps(mark)} in the table [file] of "

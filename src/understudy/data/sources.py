@@ -48,20 +48,20 @@ def text_file(data: object, schema: Schema | None) -> Delimited | JsonLines | No
         DataError: it cannot be opened, or its header cannot be read.
     """
     if is_delimited(data):
-        return Delimited.declared(Path(str(data)), schema)
+        return Delimited.of_schema(Path(str(data)), schema)
     if is_json_lines(data):
         path = Path(str(data))
-        return JsonLines.drafted(path) if schema is None else JsonLines(path, schema.names)
+        return JsonLines.with_all_keys(path) if schema is None else JsonLines(path, schema.names)
     return None
 
 
 def is_parquet(path: str | Path) -> bool:
-    """Whether a path is that of a Parquet file, or a folder of such files."""
+    """Return whether a path is that of a Parquet file, or a folder of such files."""
     return Path(path).is_dir() or Path(path).name.lower().endswith((".parquet", ".pq"))
 
 
 def is_workbook(data: object) -> bool:
-    """Whether data are the path of a workbook."""
+    """Return whether data are the path of a workbook."""
     return isinstance(data, str | Path) and Path(data).suffix.lower() in excel.ENDINGS
 
 
@@ -92,7 +92,7 @@ def open_path(path: Path, schema: Schema | None) -> Rows:
     form = FileFormat() if schema is None else schema.file
     if is_statistical(path):
         stated = form.encoding if form.encoding != FileFormat().encoding else ""
-        statistical = Statistical.opened(path, stated)
+        statistical = Statistical.open_file(path, stated)
         return Rows(plain_columns(statistical.lazy()), tuple(statistical.types), "pandas", place)
     ending = path.suffix.lower()
     if ending in parquet.ENDINGS:

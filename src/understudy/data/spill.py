@@ -113,7 +113,7 @@ class Spill:
         layout = ",".join(map(str, (self._chunk_rows, *self._types)))
         self._layout = f"understudy spill 1: {layout}".encode()
         self._key = LockedKey()
-        self._file = _opened(folder)
+        self._file = _open_spill(folder)
         self._one_at_a_time = threading.Lock()
         self._open = [np.zeros(self._chunk_rows, dtype) for dtype in self._types]
         self._n_rows = self._n_chunks = 0
@@ -205,7 +205,7 @@ class Spill:
             ) from None
 
     def _about(self, k: int) -> bytes:
-        """What is authenticated with a chunk."""
+        """Return what is authenticated with a chunk."""
         return self._layout + b", chunk " + str(k).encode()
 
 
@@ -230,10 +230,10 @@ def require_folder(folder: Path) -> None:
         for left in folder.glob(f"{_PREFIX}*"):
             with suppress(OSError):  # one that is in use
                 left.unlink()
-    _opened(folder).close()
+    _open_spill(folder).close()
 
 
-def _opened(folder: Path) -> IO[bytes]:
+def _open_spill(folder: Path) -> IO[bytes]:
     try:
         return tempfile.TemporaryFile(buffering=0, prefix=_PREFIX, dir=folder)
     except OSError as error:

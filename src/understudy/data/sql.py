@@ -58,7 +58,7 @@ import pyarrow as pa
 
 from understudy._validation import require_extra
 from understudy.data.base import Premises
-from understudy.data.frames import arrow_column, streamed, texts
+from understudy.data.frames import arrow_column, stream_batches, texts
 from understudy.data.parquet import plain_columns
 from understudy.data.rows import Rows
 from understudy.errors import DataError, suggestion
@@ -121,7 +121,7 @@ class Query:
 
     @property
     def dialect(self) -> Dialect:
-        """Which database it asks."""
+        """Name of the database it asks."""
         return SCHEMES[self.uri.partition("://")[0]]
 
     @property
@@ -131,7 +131,7 @@ class Query:
 
     @property
     def place(self) -> str:
-        """Where the rows are, in words; no name of a user, and no password."""
+        """Place of the rows, in words; no name of a user, and no password."""
         if self.dialect != "postgres":
             return f"The query of the database {self.path!r}"
         try:
@@ -142,7 +142,7 @@ class Query:
 
 
 def is_address(text: str) -> bool:
-    """Whether a text is the address of a database."""
+    """Return whether a text is the address of a database."""
     return "://" in text and text.partition("://")[0] in SCHEMES
 
 
@@ -281,7 +281,7 @@ def taken_apart(query: Query) -> tuple[Selection | None, frozenset[str]]:
         DataError: it is no SELECT, or not one alone.
         MethodError: the library that takes it apart is not installed.
     """
-    parsed = _parsed(query)
+    parsed = _parse_query(query)
     others = {_WORDS.get(part, part) for part in _other_parts(parsed)}
     if "/*" in query.sql:  # which may stand within another, or not
         others.add("a comment")
@@ -294,7 +294,7 @@ def taken_apart(query: Query) -> tuple[Selection | None, frozenset[str]]:
 
 
 def doubts_of(selection: Selection, declared: Mapping[str, Declared]) -> set[str]:
-    """What a query of that form has that may fail at a row, by the types of its columns.
+    """List the parts of such a query that may fail at a row, by the types of its columns.
 
     Args:
         selection: the query.
@@ -310,8 +310,8 @@ def doubts_of(selection: Selection, declared: Mapping[str, Declared]) -> set[str
     return doubts - {""}
 
 
-def stated(parts: set[str] | frozenset[str]) -> Premises:
-    """What is said of the parts of a query for which nobody can tell what it does with a row."""
+def state_premises(parts: set[str] | frozenset[str]) -> Premises:
+    """Describe the parts of a query for which nobody can tell what they do with a row."""
     return Premises.of_parts(
         set(),
         set(parts),
@@ -323,7 +323,7 @@ def stated(parts: set[str] | frozenset[str]) -> Premises:
 
 
 def _doubt_of(comparison: Comparison, columns: list[Declared]) -> str:
-    """Why a comparison is not one of values of one type; "" if it is."""
+    """Explain why a comparison is not one of values of one type; "" if it is."""
     kinds = {column.kind for column in columns}
     constants = {constant.kind for constant in comparison.constants}
     if len({column.type for column in columns}) > 1 and kinds != {"any"}:
@@ -340,7 +340,7 @@ def _doubt_of(comparison: Comparison, columns: list[Declared]) -> str:
 
 
 def _is_day(constant: Constant) -> bool:
-    """Whether a text is a day, or a moment, in every database, and always the same."""
+    """Return whether a text is a day, or a moment, in every database, and always the same."""
     text = constant.sql[1:-1]
     try:
         return bool(_DAY.fullmatch(text) and datetime.datetime.fromisoformat(text))
@@ -373,9 +373,9 @@ class _Form:
             raise _OtherError("no table")
         table = self._only(source.this, self._exp.Table, "a computed table")
         identifier = self._only(table.this, self._exp.Identifier, "a function in place of a table")
-        name, schema = self._folded(identifier), self._folded(table.args.get("db"))
+        name, schema = self._fold_case(identifier), self._fold_case(table.args.get("db"))
         alias = table.args.get("alias")
-        called = self._folded(alias.this) if alias is not None and alias.this else name
+        called = self._fold_case(alias.this) if alias is not None and alias.this else name
         given: list[str] = []
         whole = False
         for one in parsed.expressions:
@@ -447,16 +447,16 @@ class _Form:
     def _column(self, column: exp.Column, called: str) -> str:
         identifier = self._only(column.this, self._exp.Identifier, "a computed column")
         place = column.args.get("table")
-        if place is not None and self._folded(place) != called:
+        if place is not None and self._fold_case(place) != called:
             raise _OtherError("a part of a column")
-        return self._folded(identifier)
+        return self._fold_case(identifier)
 
     def _only(self, one: object, kind: type[Part], word: str) -> Part:
         if not isinstance(one, kind):
             raise _OtherError(word)
         return one
 
-    def _folded(self, part: object) -> str:
+    def _fold_case(self, part: object) -> str:
         """A name as the catalogue has it; SQLite and DuckDB know no difference of case."""
         if not isinstance(part, self._exp.Identifier):
             return ""
@@ -464,7 +464,7 @@ class _Form:
         return str(part.this) if kept else str(part.this).lower()
 
 
-def _parsed(query: Query) -> exp.Query:
+def _parse_query(query: Query) -> exp.Query:
     require_extra("database", "A query of a database")
     import sqlglot
     from sqlglot import exp
@@ -525,7 +525,7 @@ class Connection(ABC):
     def __init__(self, query: Query) -> None:
         self._query = query
         try:
-            self._link = self._opened()
+            self._link = self._open_connection()
             # When nobody reads any more, and not some time later: a reader keeps writers waiting.
             weakref.finalize(self, self._link.close)
             self._begin()
@@ -533,7 +533,7 @@ class Connection(ABC):
         except DataError:
             raise
         except Exception:  # of whatever class the database's library has
-            raise self._unasked() from None
+            raise self._failed_query_error() from None
 
     types: dict[str, pl.DataType]
     """Columns that can be read, and the type of each, by what the database declares."""
@@ -545,7 +545,7 @@ class Connection(ABC):
     """All columns."""
 
     @abstractmethod
-    def _opened(self) -> Any:
+    def _open_connection(self) -> Any:
         """A connection."""
 
     @abstractmethod
@@ -561,7 +561,7 @@ class Connection(ABC):
         """Rows of some columns, from the first one on. CONFIDENTIAL."""
 
     def doubts(self, selection: Selection) -> set[str]:
-        """What may fail at a row of the query, or rest on several; no rows are read.
+        """List what may fail at a row of the query, or rest on several; no rows are read.
 
         Args:
             selection: the query, of the form that gives each row by itself.
@@ -572,26 +572,26 @@ class Connection(ABC):
         try:
             return self._doubts(selection)
         except Exception:  # of whatever class the database's library has
-            raise self._unasked() from None
+            raise self._failed_query_error() from None
 
     @abstractmethod
     def _doubts(self, selection: Selection) -> set[str]:
         """The same."""
 
-    def _unasked(self) -> DataError:
+    def _failed_query_error(self) -> DataError:
         return DataError(
             f"{self._query.place} cannot be asked: check the address, the names of table and "
             "columns, and the right to read them (nothing was spent)."
         )
 
-    def _named(self, names: Sequence[str]) -> tuple[str, ...]:
+    def _check_names(self, names: Sequence[str]) -> tuple[str, ...]:
         if len(set(names)) < len(names):
             raise DataError(f"{self._query.place} has two columns of one name; rename one of them.")
         return tuple(names)
 
 
 class _SQLite(Connection):
-    def _opened(self) -> sqlite3.Connection:
+    def _open_connection(self) -> sqlite3.Connection:
         path = Path(self._query.path)
         if not path.is_file():
             raise DataError(f"The database {str(path)!r} does not exist; check the path.")
@@ -607,7 +607,7 @@ class _SQLite(Connection):
 
     def _heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
         cursor = self._link.execute(self._query.sql)  # computes no row before one is fetched
-        self.names = self._named([entry[0] for entry in cursor.description])
+        self.names = self._check_names([entry[0] for entry in cursor.description])
         cursor.close()
         return dict.fromkeys(self.names, pl.String()), {}
 
@@ -648,7 +648,7 @@ class _Arrow(Connection):
 
     def _heading(self) -> tuple[dict[str, pl.DataType], dict[str, str]]:
         schema = self._schema()
-        self.names = self._named(schema.names)
+        self.names = self._check_names(schema.names)
         types, unreadable = {}, {}
         for one in schema:
             empty = _series(pa.array([], _storage(one.type)))
@@ -660,12 +660,12 @@ class _Arrow(Connection):
 
     def batches(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
         for batch in self._rows():
-            cells = {name: _series(_stored(batch[name])) for name in names}
+            cells = {name: _series(_get_storage(batch[name])) for name in names}
             yield pl.DataFrame(cells, height=len(batch))
 
 
 class _DuckDB(_Arrow):
-    def _opened(self) -> Any:
+    def _open_connection(self) -> Any:
         require_extra("database", "A query of DuckDB")
         import duckdb
 
@@ -720,7 +720,7 @@ class _DuckDB(_Arrow):
 
 
 class _Postgres(_Arrow):
-    def _opened(self) -> Any:
+    def _open_connection(self) -> Any:
         require_extra("database", "A query of PostgreSQL")
         from adbc_driver_postgresql import dbapi
 
@@ -743,7 +743,7 @@ class _Postgres(_Arrow):
     def _doubts(self, selection: Selection) -> set[str]:
         parts = (selection.schema, selection.table)
         place = ".".join('"' + part.replace('"', '""') + '"' for part in parts if part)
-        tables = self._asked(_PG_TABLES, place)
+        tables = self._fetch_rows(_PG_TABLES, place)
         if not tables or not all(kind in ("r", "p") for kind, *_ in tables):
             return {NO_TABLE}
         doubts = set[str]()
@@ -754,16 +754,16 @@ class _Postgres(_Arrow):
                 doubts.add("rules of its table")
             if method not in ("", "heap"):
                 doubts.add(f"rows that are stored by {method}")
-        ((encoding, operators),) = self._asked(_PG_RULES)
+        ((encoding, operators),) = self._fetch_rows(_PG_RULES)
         if encoding not in ("UTF8", "LATIN1"):  # of others, not every text becomes UTF-8
             doubts.add(f"texts in the encoding {encoding}")
         if operators and selection.comparisons:
             doubts.add("an operator that somebody defined")
-        columns = self._asked(_PG_COLUMNS, place)
+        columns = self._fetch_rows(_PG_COLUMNS, place)
         declared = {name: _of_postgres(*facts) for name, *facts in columns}
         return doubts | doubts_of(selection, declared)
 
-    def _asked(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
+    def _fetch_rows(self, sql: str, *values: str) -> list[tuple[Any, ...]]:
         with self._link.cursor() as cursor:
             cursor.execute(sql, values or None)
             rows: list[tuple[Any, ...]] = cursor.fetchall()
@@ -849,7 +849,7 @@ def _of_postgres(dtype: str, own: bool, how: str, generated: bool, deterministic
 
 
 def doubts_of_plan(told: Mapping[str, Any]) -> set[str]:
-    """What a bound plan of DuckDB has beside plain columns and comparisons of one type.
+    """List what a bound plan of DuckDB has beside plain columns and comparisons of one type.
 
     Args:
         told: by `json_serialize_plan`, of versions 1.5 and 2.0.
@@ -878,7 +878,7 @@ def doubts_of_plan(told: Mapping[str, Any]) -> set[str]:
 
 
 def _doubts_of_expression(part: Any, *, given: bool) -> Iterator[str]:
-    """What an expression has that may fail at a row.
+    """List the parts of an expression that may fail at a row.
 
     Args:
         part: of the plan.
@@ -911,7 +911,7 @@ _KINDS: Final[dict[str, type[Connection]]] = {
 }
 
 
-def connected(query: Query) -> Connection:
+def connect(query: Query) -> Connection:
     """The database of a query, opened.
 
     Raises:
@@ -926,7 +926,7 @@ def _storage(dtype: pa.DataType) -> pa.DataType:
     return dtype.storage_type if isinstance(dtype, pa.BaseExtensionType) else dtype
 
 
-def _stored(values: pa.Array) -> pa.Array:
+def _get_storage(values: pa.Array) -> pa.Array:
     return values.storage if isinstance(values, pa.ExtensionArray) else values
 
 
@@ -942,21 +942,21 @@ def open_query(query: Query) -> Rows:
         MethodError: a library is not installed.
     """
     selection, parts = taken_apart(query)
-    connection = connected(query)
+    connection = connect(query)
     if selection is not None:
         parts = parts.union(connection.doubts(selection))
-    lazy = plain_columns(streamed(_told(query, connection), connection.types))
+    lazy = plain_columns(stream_batches(_guard_batches(query, connection), connection.types))
     return Rows(
         lazy,
         connection.names,
         "arrow",
         query.place,
         connection.unreadable,
-        premises=stated(parts),
+        premises=state_premises(parts),
     )
 
 
-def _told(
+def _guard_batches(
     query: Query, connection: Connection
 ) -> Callable[[Sequence[str]], Iterator[pl.DataFrame]]:
     """The rows, without what a database says of one that it fails at: it quotes values."""

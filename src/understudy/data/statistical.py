@@ -24,9 +24,16 @@ import numpy as np
 import polars as pl
 
 from understudy._arrays import Floats
-from understudy.data.frames import UNLIKE, as_text, plain, streamed
+from understudy.data.frames import UNLIKE, as_text, plain, stream_batches
 from understudy.schema.base import EXACT_INTEGER
-from understudy.schema.file_labels import BYTES, TAGGED, FileLabels, Holds, parsed, read_file_labels
+from understudy.schema.file_labels import (
+    BYTES,
+    TAGGED,
+    FileLabels,
+    Holds,
+    parse_file,
+    read_file_labels,
+)
 from understudy.schema.time_expressions import FIRST_DAY, LAST_DAY
 
 _CELLS_AT_ONCE: Final = 2**21
@@ -57,7 +64,7 @@ class Statistical:
     labels: FileLabels
 
     @classmethod
-    def opened(cls, path: Path, encoding: str = "") -> Statistical:
+    def open_file(cls, path: Path, encoding: str = "") -> Statistical:
         """A file, of which the heading is read.
 
         Raises:
@@ -81,7 +88,7 @@ class Statistical:
         Raises:
             DataError: when it is read, if the file is damaged.
         """
-        return streamed(self._batches, self.types)
+        return stream_batches(self._batches, self.types)
 
     def _batches(self, names: list[str]) -> Iterator[pl.DataFrame]:
         """Records of some columns; no more of them at once than memory is sure to hold."""
@@ -93,7 +100,7 @@ class Statistical:
         at = 0
         while True:
             part = {"usecols": bare, "row_limit": most, "row_offset": at}
-            columns, _ = parsed(self.path, encoding=BYTES, **part)
+            columns, _ = parse_file(self.path, encoding=BYTES, **part)
             n = len(columns[bare[0]])
             if n:
                 series = [self._series(name, columns[one]) for name, one in wanted.items()]

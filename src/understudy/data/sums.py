@@ -50,7 +50,7 @@ from understudy.data.coding import Coder, ColumnCoder, Reading, StateCodes, part
 from understudy.data.marginals import MarginalCounter, encode, inside
 from understudy.data.passes import Arrays, CodePass, RowPass
 from understudy.features.grids import NumberCells
-from understudy.features.scores import UNIT, RankScores, Scores, shortened
+from understudy.features.scores import UNIT, RankScores, Scores, shorten_vectors
 from understudy.schema import NUMERIC, Column, Schema
 
 STEPS: Final = 2**16
@@ -76,7 +76,7 @@ class ExactSums:
 
 
 def holds_numbers(column: Column) -> NDArray[np.bool_]:
-    """Which states of a column stand for numbers that are summed: bins that are no spike.
+    """Find the states of a column that stand for numbers to be summed: bins that are no spike.
 
     Returns:
         Shape (size,).
@@ -379,12 +379,12 @@ class _Rows:
     @classmethod
     def of(cls, readings: Mapping[str, Reading], schema: Schema) -> _Rows:
         """A batch as it was read."""
-        states = {name: one.counted(schema.columns[name]) for name, one in readings.items()}
+        states = {name: one.replace_outside(schema.columns[name]) for name, one in readings.items()}
         return cls(states, {name: one.number for name, one in readings.items()})
 
     @property
     def n(self) -> int:
-        """How many they are."""
+        """Number of records."""
         return len(next(iter(self.states.values())))
 
     def part(self, rows: slice | NDArray[np.bool_]) -> _Rows:
@@ -446,7 +446,7 @@ class RankSums(CodePass[NDArray[np.int64]]):
             rows = slice(start, start + BATCH)
             pairs = zip(self._tables, columns, strict=True)
             own = np.column_stack([table[states[rows]] for table, states in pairs])
-            kept = shortened(own, self._most)
+            kept = shorten_vectors(own, self._most)
             self._total += (kept.T @ kept).astype(np.int64)
 
     def sums(self) -> list[NDArray[Any]]:
@@ -517,7 +517,7 @@ class _Line:
     def add(self, batch: pl.DataFrame) -> None:
         """Count one batch."""
         reading = self._coder.read(batch.get_column(self.name))
-        states = reading.counted(self._cells.column)
+        states = reading.replace_outside(self._cells.column)
         places = self._cells.places(states, reading.number)
         part = self._possible.schema
         if part.boxes:

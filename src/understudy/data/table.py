@@ -158,17 +158,17 @@ class Table(SummedRows):
 
     @property
     def frame_kind(self) -> FrameKind:
-        """Which kind of data frame came in."""
+        """Kind of data frame that came in."""
         return self._rows.kind
 
-    def recoded(self, schema: Schema) -> Table:
+    def recode(self, schema: Schema) -> Table:
         """The same rows, read once more and coded against another schema of the same columns.
 
         They have a spill of their own, or, where there is no room for one, are read on each pass.
         """
         return Table(self._rows, schema, keep_bytes=self._keep_bytes, spill=self._spill)
 
-    def grouped(self, schema: Schema, groups: Mapping[str, Sequence[int]]) -> GroupedTable:
+    def group(self, schema: Schema, groups: Mapping[str, Sequence[int]]) -> GroupedTable:
         """The same rows with states merged into groups.
 
         Args:
@@ -177,7 +177,7 @@ class Table(SummedRows):
         """
         return GroupedTable(self, schema, groups)
 
-    def occupied(
+    def count_occupied(
         self, columns: tuple[int, ...], *, start: int = 0, most: int = MAX_CODES
     ) -> Confidential[ExactCells]:
         """Occupied cells; of more than `most`, so many are counted and held on each pass."""
@@ -187,9 +187,9 @@ class Table(SummedRows):
             if start > 0 or len(found.codes) == most:
                 return Confidential(found)
             self._cells[columns] = found
-        return super().occupied(columns, start=start, most=most)
+        return super().count_occupied(columns, start=start, most=most)
 
-    def coded(self) -> Confidential[list[StateCodes]]:
+    def code_rows(self) -> Confidential[list[StateCodes]]:
         """State of every value: one array of shape (n,) per column, in the order of the schema."""
         batches = list(self._batches(range(len(self._schema.names))))
         return Confidential([np.concatenate(parts) for parts in zip(*batches, strict=True)])
@@ -260,9 +260,9 @@ class GroupedTable(Table):
         self._fine, self._n_rows = table, table._n_rows
         self._maps = [group_of(groups.get(name)) for name in schema.names]
         kept, every = table._in_memory(), range(len(schema.names))
-        self._grouped = None if kept is None else [self._mapped(batch, every) for batch in kept]
+        self._grouped = None if kept is None else [self._map_states(batch, every) for batch in kept]
 
-    def recoded(self, schema: Schema) -> Table:
+    def recode(self, schema: Schema) -> Table:
         """Rows are put into other bins before they are grouped."""
         raise NotImplementedError("grouped rows cannot be coded again")
 
@@ -273,7 +273,7 @@ class GroupedTable(Table):
     def _batches(self, places: Sequence[int]) -> Iterator[list[StateCodes]]:
         if self._grouped is not None:
             return ([columns[j] for j in places] for columns in self._grouped)
-        return (self._mapped(columns, places) for columns in self._fine._batches(places))
+        return (self._map_states(columns, places) for columns in self._fine._batches(places))
 
     def _in_memory(self) -> list[list[StateCodes]] | None:
         return self._grouped
@@ -282,6 +282,6 @@ class GroupedTable(Table):
         """Groups have no numbers."""
         raise NotImplementedError("grouped rows have no numbers to sum")
 
-    def _mapped(self, columns: list[StateCodes], places: Sequence[int]) -> list[StateCodes]:
+    def _map_states(self, columns: list[StateCodes], places: Sequence[int]) -> list[StateCodes]:
         pairs = zip(columns, places, strict=True)
         return [in_groups_of(codes, self._maps[j]) for codes, j in pairs]

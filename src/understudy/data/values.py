@@ -224,7 +224,7 @@ def _guide(starts: Floats, low: float, high: float) -> tuple[NDArray[np.int64], 
 
 
 def _in_32_bits(starts: Floats) -> Floats:
-    """What 32 bits make of each edge where that is less and no whole number; else NaN.
+    """Round each edge to 32 bits where that is less and no whole number; else NaN.
 
     It counts as the edge: 0.7 stored in 32 bits lies a little below.
     """
@@ -440,7 +440,7 @@ class Named:
         return single
 
     def _plain(self, family: Family, place: float) -> str:
-        """How a place is written plainly."""
+        """Write a place plainly."""
         if family == "truth values":
             return text_of(bool(place))
         if family == "days" and isinstance(self._column, _OWN_LINES):
@@ -490,19 +490,19 @@ def _places(column: Column, states: list[tuple[Code, int]]) -> Floats:
 
 
 def _may_be_a_number(value: Code) -> bool:
-    """Whether it is a text that is worth reading as a number: one has a digit, or is a word."""
+    """Return whether a text is worth reading as a number: one has a digit, or is a word."""
     if not isinstance(value, str):
         return False
     return any(map(str.isdigit, value)) or any(word in value.lower() for word in _NUMBER_WORDS)
 
 
 def _may_be_a_day(value: Code) -> bool:
-    """Whether it is a text that is worth reading as a day: one is written with hyphens."""
+    """Return whether a text is worth reading as a day: one is written with hyphens."""
     return isinstance(value, str) and "-" in value
 
 
 def _is_long(value: str) -> bool:
-    """Whether a text is a whole number that 64-bit floats cannot tell from its neighbours."""
+    """Return whether a text is a whole number that 64-bit floats confuse with its neighbours."""
     word = value.strip()
     return bool(_PLAIN_WHOLE.fullmatch(word)) and abs(_whole(word)) > EXACT_INTEGER
 

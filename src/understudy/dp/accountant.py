@@ -142,12 +142,12 @@ class Ledger:
 
     @property
     def remaining(self) -> Fraction:
-        """What is left, in the budget's unit (infinite steps not counted)."""
+        """Amount left, in the budget's unit (infinite steps not counted)."""
         return Fraction(self._left)
 
     @property
     def spent(self) -> Fraction:
-        """What the run has cost if it ends now (`run_cost`), infinite steps not counted.
+        """Cost of the run if it ends now (`run_cost`), infinite steps not counted.
 
         It is at least the sum of the prices, and with `remaining` it may be more than the budget.
         """

@@ -69,7 +69,7 @@ Twins = tuple[tuple[object, object], ...]
 
 
 def twins(given: Schema, own: Schema) -> Twins:
-    """What arguments may hold of a schema: itself, its domain, and its columns.
+    """List what arguments may hold of a schema: itself, its domain, and its columns.
 
     Args:
         given: the schema that a method holds.
@@ -96,18 +96,18 @@ def verb(ask: Callable[Concatenate[D, P], T]) -> Callable[Concatenate[D, P], T]:
     signature = inspect.signature(ask)
 
     @wraps(ask)
-    def asked(self: D, /, *args: P.args, **named: P.kwargs) -> T:
+    def check_and_ask(self: D, /, *args: P.args, **named: P.kwargs) -> T:
         given = signature.bind(self, *args, **named).arguments
         _, *names = given
         for name in names:
-            given[name] = admitted(given[name], _declared(ask)[name], self._own, name)
+            given[name] = admit(given[name], _read_annotations(ask)[name], self._own, name)
         bound = inspect.BoundArguments(signature, given)
         return ask(*bound.args, **bound.kwargs)
 
-    return asked
+    return check_and_ask
 
 
-def admitted(value: object, declared: Any, own: Twins = (), name: str = "value") -> Any:
+def admit(value: object, declared: Any, own: Twins = (), name: str = "value") -> Any:
     """A value as it is declared, made of nothing else.
 
     Args:
@@ -222,21 +222,21 @@ def _container(
     kind = type(value)
     if origin in (dict, Mapping) and kind is dict:
         key, item = inner
-        yield {admitted(k, key, own, name): admitted(v, item, own, name) for k, v in value.items()}
+        yield {admit(k, key, own, name): admit(v, item, own, name) for k, v in value.items()}
     elif origin is tuple and kind is tuple and inner[1:] != (Ellipsis,):
         if len(value) == len(inner):
             pairs = zip(value, inner, strict=True)
-            yield tuple(admitted(part, its, own, name) for part, its in pairs)
+            yield tuple(admit(part, its, own, name) for part, its in pairs)
     elif kind in _KINDS.get(origin, ()):
         made = kind if kind in (list, frozenset) else tuple
         if _holds(value, inner[0]):
             yield made(value)
         else:
-            yield made(admitted(part, inner[0], own, name) for part in value)
+            yield made(admit(part, inner[0], own, name) for part in value)
 
 
 def _holds(values: Sequence[Any], declared: Any) -> bool:
-    """Whether values are text, whole numbers, or tuples of them: a fast answer for long lists."""
+    """Return whether values are text, whole numbers, or tuples of them; fast for long lists."""
     if declared in (int, str):
         return set(map(type, values)) <= {declared}
     if get_origin(declared) is tuple and get_args(declared)[1:] == (Ellipsis,):
@@ -256,7 +256,7 @@ _KINDS: Final[dict[Any, tuple[type, ...]]] = {
 def _plain(value: object) -> Iterator[object]:
     """Values without a declared type: plain ones, and tuples of them."""
     if type(value) is tuple:
-        yield tuple(admitted(part, Any) for part in value)
+        yield tuple(admit(part, Any) for part in value)
     else:
         for kind in PLAIN:
             yield from _number(value, kind)
@@ -266,7 +266,7 @@ def _made_again(value: Any, declared: Any, own: Twins) -> Iterator[object]:
     """A dataclass from its fields; or the gate's own."""
     kind: Any = get_origin(declared) or declared
     of = dict(zip(getattr(kind, "__parameters__", ()), get_args(declared), strict=False))
-    hints = {name: of.get(hint, hint) for name, hint in _declared(kind).items()}
+    hints = {name: of.get(hint, hint) for name, hint in _read_annotations(kind).items()}
     if type(value) is not kind:
         return
     twins = [twin for given, twin in own if given is value]
@@ -274,12 +274,10 @@ def _made_again(value: Any, declared: Any, own: Twins) -> Iterator[object]:
         yield twins[0]
     else:
         named = [field.name for field in fields(kind) if field.init]
-        yield kind(
-            **{name: admitted(getattr(value, name), hints[name], own, name) for name in named}
-        )
+        yield kind(**{name: admit(getattr(value, name), hints[name], own, name) for name in named})
 
 
 @cache
-def _declared(whose: Any) -> dict[str, Any]:
+def _read_annotations(whose: Any) -> dict[str, Any]:
     """Annotations of a dataclass's fields, or of a function's parameters."""
     return get_type_hints(whose, include_extras=True)

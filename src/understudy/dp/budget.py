@@ -145,7 +145,9 @@ def split(amount: Fraction, weights: Sequence[int | Fraction]) -> list[Fraction]
     return [amount * Fraction(weight) / total for weight in weights]
 
 
-def divided(amount: Fraction, weights: Sequence[int | Fraction] | None, n: int) -> list[Fraction]:
+def divide_cost(
+    amount: Fraction, weights: Sequence[int | Fraction] | None, n: int
+) -> list[Fraction]:
     """Shares of a cost of n steps, as their weights say; equal ones if None.
 
     Raises:

@@ -128,7 +128,7 @@ def calibrate(
         BudgetError: so small a cost that the noise would be wider than can be drawn exactly.
     """
     try:
-        return _calibrated(distribution, spend, accounting, neighbours)
+        return _calibrate_noise(distribution, spend, accounting, neighbours)
     except (ValueError, ZeroDivisionError):
         raise BudgetError(
             "This budget leaves so little for a step that its noise would be wider than 10^12; "
@@ -136,7 +136,7 @@ def calibrate(
         ) from None
 
 
-def _calibrated(
+def _calibrate_noise(
     distribution: NoiseName, spend: Fraction, accounting: Accounting, neighbours: Neighbours
 ) -> DiscreteNoise:
     if distribution == "gaussian":
@@ -186,7 +186,7 @@ def lattice_step(scale: Fraction) -> Fraction:
 
 
 def noise_of(distribution: DiscreteNoise) -> Noise:
-    """What a released value says about the noise in it."""
+    """Describe the noise in a released value."""
     scale = (
         distribution.variance if isinstance(distribution, DiscreteGaussian) else distribution.scale
     )

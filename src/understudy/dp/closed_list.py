@@ -65,7 +65,7 @@ WITHOUT_EPSILON: Final[tuple[Place, ...]] = (
 
 
 def is_listed(kind: type) -> bool:
-    """Whether a class is the very one that stands in this package under a listed name.
+    """Return whether a class is the very one that stands in this package under a listed name.
 
     Modules that are not loaded have no class yet that could be asked for.
 

@@ -67,25 +67,27 @@ class NumberedRows:
         """Read the input once more, under the schema that it is coded against."""
         readings = engine.read(schema.names).expose()
         pairs = zip(schema.columns.items(), readings, strict=True)
-        return cls(schema, {name: _drawn(column, reading) for (name, column), reading in pairs})
+        return cls(
+            schema, {name: _convert_reading(column, reading) for (name, column), reading in pairs}
+        )
 
     @property
     def size(self) -> int:
-        """How many rows."""
+        """Number of rows."""
         return len(next(iter(self.drawn.values())).states)
 
-    def known(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Which rows have a state of each of some columns, in a combination that can occur."""
+    def find_known(self, names: Sequence[str]) -> NDArray[np.bool_]:
+        """Find the rows that have a state of each of some columns, in a possible combination."""
         states = [self.drawn[name].states for name in names]
         return are_known(states, self.schema.table(tuple(names)))
 
     def of(self, names: Sequence[str], rows: NDArray[np.integer]) -> dict[str, Drawn]:
         """Some columns of some rows, by their numbers; a row may come more than once."""
-        return {name: self.drawn[name].taken(rows) for name in names}
+        return {name: self.drawn[name].take(rows) for name in names}
 
 
-def _drawn(column: Column, reading: Reading) -> Drawn:
-    states = reading.counted(column)
+def _convert_reading(column: Column, reading: Reading) -> Drawn:
+    states = reading.replace_outside(column)
     if not isinstance(column, NUMERIC):
         return Drawn(states)
     bins = [k for k, interval in enumerate(column.intervals) if not interval.spike]
@@ -112,7 +114,7 @@ def known_rows(coded: Sequence[Codes], schema: Schema, columns: Sequence[str]) -
 
 
 def are_known(states: Sequence[Codes], domain: Domain) -> NDArray[np.bool_]:
-    """Which rows have a state of each column, in a combination that can occur; shape (n,).
+    """Find the rows that have a state of each column, in a possible combination; shape (n,).
 
     Args:
         states: of all rows, one array of shape (n,) per column of the domain.
@@ -140,7 +142,7 @@ class Internal(Generic[T_co]):
     value: T_co
 
     def __repr__(self) -> str:
-        """What it is, without the figure: notebooks and logs keep what is shown in passing."""
+        """Describe it without the figure: notebooks and logs keep what is shown in passing."""
         kind = type(self.value).__name__
         return f"Internal({kind}: compares with confidential rows, not for release; see .value)"
 
@@ -173,7 +175,7 @@ class Misfits(Diagnostic):
 
 
 def misfits(engine: Engine) -> Iterator[Internal[Misfits]]:
-    """What hardly fits the schema, if anything; one pass over the rows, if they are not at hand.
+    """Describe what hardly fits the schema, if anything; one pass over the rows, if not at hand.
 
     Values under a declared code `out_of_domain` fit: a release tells how many they are.
     """
@@ -183,14 +185,14 @@ def misfits(engine: Engine) -> Iterator[Internal[Misfits]]:
     notes = tuple(
         (name, words)
         for (name, column), table in zip(columns.items(), tables, strict=True)
-        for words in _said(column, table, n_rows)
+        for words in _describe_column(column, table, n_rows)
     )
     if notes or not n_rows:
         yield Internal(Misfits(not n_rows, notes))
 
 
-def _said(column: Column, table: ExactTable, n_rows: int) -> Iterator[Words]:
-    """What is to be said of one column, if anything."""
+def _describe_column(column: Column, table: ExactTable, n_rows: int) -> Iterator[Words]:
+    """Describe how badly the rows fit one column, if they do."""
     first = column.n_ordinary + len(column.not_applicable)
     missing = int(table.inside[first : first + len(column.missing)].sum())
     if table.outside > _NEARLY_ALL * n_rows:
@@ -217,7 +219,7 @@ class View:
 
     @property
     def neighbours(self) -> Neighbours:
-        """Which tables count as neighbours."""
+        """Kind of change that makes two tables neighbours."""
         return self.schema.neighbours
 
     def places(self, names: tuple[str, ...]) -> tuple[int, ...]:
@@ -280,10 +282,10 @@ class View:
         return {name: bins for name, bins in self.bins.items() if name in columns}
 
     def groups_of(self, columns: tuple[str, ...]) -> Groups:
-        """How states of some columns are merged, where they are."""
+        """Return how states of some columns are merged, where they are."""
         return {name: groups for name, groups in self.groups.items() if name in columns}
 
-    def rebinned(self, bins: Bins) -> View:
+    def rebin(self, bins: Bins) -> View:
         """In other bins.
 
         Raises:
@@ -292,7 +294,7 @@ class View:
         schema = self.schema.with_bins(bins)
         return View(schema=schema, bins={**self.bins, **bins}, groups=self.groups)
 
-    def grouped(self, groups: Mapping[str, tuple[int, ...]]) -> View:
+    def group(self, groups: Mapping[str, tuple[int, ...]]) -> View:
         """With some columns coarser.
 
         Raises:
@@ -325,7 +327,7 @@ class Terms:
 
     @property
     def neighbours(self) -> Neighbours:
-        """Which tables count as neighbours."""
+        """Kind of change that makes two tables neighbours."""
         return self.schema.neighbours
 
     @property
@@ -342,7 +344,7 @@ class Terms:
         """
         require_payable(spend, self.left, self.budget)
 
-    def calibrated(self, distribution: NoiseName, spend: Fraction) -> DiscreteNoise:
+    def calibrate_noise(self, distribution: NoiseName, spend: Fraction) -> DiscreteNoise:
         """The noise for one contingency table.
 
         Raises:
@@ -420,13 +422,13 @@ class SecretRows:
 
     def cells(self, columns: tuple[str, ...]) -> ExactCells:
         """Occupied cells of one table of up to 2⁶² cells."""
-        return self._secret_engine.occupied(self.view.places(columns)).expose()
+        return self._secret_engine.count_occupied(self.view.places(columns)).expose()
 
     def cells_in_parts(self, columns: tuple[str, ...]) -> Iterator[ExactCells]:
         """The same, `MOST_CELLS` at a time at most, ascending; at least one part."""
         places, start = self.view.places(columns), 0
         while True:
-            part = self._secret_engine.occupied(places, start=start, most=MOST_CELLS).expose()
+            part = self._secret_engine.count_occupied(places, start=start, most=MOST_CELLS).expose()
             yield part
             if len(part.codes) < MOST_CELLS:
                 return
@@ -458,7 +460,7 @@ class SecretRows:
     def states(self) -> list[StateCodes]:
         """States of all rows, one array of shape (n,) per column; read once."""
         if self._secret_coded is None:
-            self._secret_coded = self._secret_engine.coded().expose()
+            self._secret_coded = self._secret_engine.code_rows().expose()
         return self._secret_coded
 
     def numbers(self) -> NumberedRows:
@@ -473,20 +475,20 @@ class SecretRows:
         return self._secret_engine
 
     def memory(self, of: type) -> dict[Any, Any]:
-        """What one kind of mechanism remembers of these rows; empty at first."""
+        """Return what one kind of mechanism remembers of these rows; empty at first."""
         return self._secret_memory.setdefault(of, {})
 
     def tell(self, diagnostic: Diagnostic) -> None:
         """Tell the steward, and nobody else."""
         self._secret_tell(Internal(diagnostic))
 
-    def rebinned(self, bins: Bins) -> SecretRows:
+    def rebin(self, bins: Bins) -> SecretRows:
         """The same rows, seen through other bins."""
-        view = self.view.rebinned(bins)
-        return SecretRows(self._secret_engine.recoded(view.schema), view, self._secret_tell)
+        view = self.view.rebin(bins)
+        return SecretRows(self._secret_engine.recode(view.schema), view, self._secret_tell)
 
-    def grouped(self, groups: Groups) -> SecretRows:
+    def group(self, groups: Groups) -> SecretRows:
         """The same rows, seen through coarser columns; for counts and choices."""
-        view = self.view.grouped(groups)
-        engine = self._secret_engine.grouped(view.schema, groups)
+        view = self.view.group(groups)
+        engine = self._secret_engine.group(view.schema, groups)
         return SecretRows(engine, view, self._secret_tell)

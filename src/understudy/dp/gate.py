@@ -28,7 +28,7 @@ from typing import Any, Self, cast
 
 from understudy.data import Engine
 from understudy.dp.accountant import Entry, Ledger
-from understudy.dp.admission import Twins, admitted, twins, verb
+from understudy.dp.admission import Twins, admit, twins, verb
 from understudy.dp.budget import Budget, Neighbours, decimal_down
 from understudy.dp.closed_list import is_listed
 from understudy.dp.confidential import Confide, SecretRows, Terms, View
@@ -66,7 +66,7 @@ class Unrecorded:
     def take_over(self, mechanism: Mechanism[Any, Any], view: View) -> None:
         """Take over what earlier runs paid for this very step without an answer."""
 
-    def answered(
+    def find_answer(
         self, mechanism: Mechanism[A, Any], charges: tuple[Charge[Any], ...], view: View
     ) -> tuple[tuple[int, ...], Outcome[A] | None] | None:
         """Numbers of the entries if an earlier run has paid, and the outcome if it is written down.
@@ -82,7 +82,7 @@ class Unrecorded:
         """Write down what was just paid and run."""
 
     def look(self, stopping: Callable[[], bool]) -> bool:
-        """Whether to end between rounds."""
+        """Return whether to end between rounds."""
         return stopping()
 
 
@@ -118,13 +118,13 @@ class Gate:
         record: Callable[[Ledger], Unrecorded] = lambda _ledger: Unrecorded(),
     ) -> None:
         # Fingerprints of a draft tell what was read from the rows: they stay in front of the gate.
-        self.schema: Schema = engine.schema.released()
+        self.schema: Schema = engine.schema.strip_fingerprints()
         self.budget = budget
         # Prices and the promise rest on a copy: fractions that are shown can be overwritten.
         self._budget = Budget(Fraction(budget.epsilon), Fraction(budget.delta), budget.approximate)
         self.neighbours: Neighbours = engine.schema.neighbours
         self._declared = private_copy(engine.schema)
-        view = View(schema=Schema.released(self._declared))
+        view = View(schema=Schema.strip_fingerprints(self._declared))
         self._rows = SecretRows(engine, view, confide)
         self._source, self._stop = randomness, stop
         self._mechanisms, self._allow_nonprivate = mechanisms, allow_nonprivate
@@ -145,7 +145,7 @@ class Gate:
     # --- the verb -------------------------------------------------------------------------------
 
     def ask(self, mechanism: Mechanism[A, Any], *, spend: Fraction = Fraction(0)) -> A:
-        """What a mechanism answers, paid for.
+        """Pay for a mechanism and return its answer.
 
         Args:
             mechanism: one of the named ones, with its public parameters.
@@ -156,22 +156,22 @@ class Gate:
             BudgetError: more than is left, or next to nothing.
             NotPrivateError: an infinite cost, and `allow_nonprivate` is not set.
         """
-        named, spend = self._admitted(mechanism), admitted(spend, Fraction, (), "spend")
+        named, spend = self._admit(mechanism), admit(spend, Fraction, (), "spend")
         with self._record.turn():
             with self._ledger.alone():  # nobody else may spend of what the price rests on
                 first = len(self._ledger.entries)
                 self._record.take_over(named, self._rows.view)
                 charges = named.price(self._terms, spend * self._record.factor)
                 require_permission(charges, allowed=self._allow_nonprivate)
-                known = self._record.answered(named, charges, self._rows.view)
-                paid = self._paid(charges, known[0] if known else None, first)
+                known = self._record.find_answer(named, charges, self._rows.view)
+                paid = self._pay(charges, known[0] if known else None, first)
             outcome = known[1] if known else None
             if outcome is None:
                 outcome = named.run(self._rows, paid, self._source)
                 self._record.keep(outcome)
             return self._publish(outcome, paid)
 
-    def _admitted(self, mechanism: Mechanism[A, Any]) -> Mechanism[A, Any]:
+    def _admit(self, mechanism: Mechanism[A, Any]) -> Mechanism[A, Any]:
         """A mechanism of the list, made again of its fields alone; nothing foreign was run."""
         kind = type(mechanism)
         if not self._takes(kind):
@@ -179,17 +179,17 @@ class Gate:
                 f"The gate takes no {kind.__name__} as mechanism: it lets near the rows what it "
                 "knows by name, and nothing else."
             )
-        made: Mechanism[A, Any] = admitted(mechanism, kind, self._own, "mechanism")
+        made: Mechanism[A, Any] = admit(mechanism, kind, self._own, "mechanism")
         self._rows.require_records(made.name, needed=made.needs_records)
         return made
 
     def _takes(self, kind: type) -> bool:
-        """Whether a class of mechanisms may be asked for."""
+        """Return whether a class of mechanisms may be asked for."""
         if self._mechanisms is None:
             return is_listed(kind)
         return any(kind is listed for listed in self._mechanisms)
 
-    def _paid(
+    def _pay(
         self, charges: tuple[Charge[Any], ...], entries: tuple[int, ...] | None, first: int
     ) -> tuple[Charge[Any], ...]:
         """Pay, or learn which lines of the ledger have paid."""
@@ -210,22 +210,22 @@ class Gate:
             )
         infinite = [entry for entry in self._ledger.entries[first:] if entry.spent is None]
         for entry in infinite:  # those that an earlier run lost at this step are of its kind
-            self._promise.charged(entry.number, charges[-1].unpaid or Unpaid.EXACT)
+            self._promise.record_unpaid(entry.number, charges[-1].unpaid or Unpaid.EXACT)
         numbered = zip(charges, entries, strict=True)
         return tuple(replace(charge, entry=entry) for charge, entry in numbered)
 
     def _publish(self, outcome: Outcome[A], charges: tuple[Charge[Any], ...]) -> A:
-        """What a mechanism returned, as it leaves."""
+        """Prepare what a mechanism returned for release."""
         self._promise.add(outcome)
         paid_by = charges[: 1 if outcome.single else None]
         published = outcome.measurements
         # Nobody may alter what is published, knowingly or not. Records are not published here.
         answers = read_only(outcome.answers, copied=published is None)
-        given = _released(answers, paid_by)
+        given = _release_values(answers, paid_by)
         measured = outcome.answers if published is None else published
-        self._measured.extend(_released(measured, paid_by if published is None else charges))
+        self._measured.extend(_release_values(measured, paid_by if published is None else charges))
         if outcome.counts_rows:
-            self._counted.extend(_released(outcome.answers, charges))
+            self._counted.extend(_release_values(outcome.answers, charges))
         return cast(A, given[0] if outcome.single else given)
 
     # --- what is public about it ----------------------------------------------------------------
@@ -237,7 +237,7 @@ class Gate:
 
     @property
     def measured(self) -> tuple[Measured, ...]:
-        """What a release publishes of everything given out so far, in `noisy/`."""
+        """Everything given out so far that a release publishes in `noisy/`."""
         return tuple(
             replace(one, value=read_only(one.value), noise=replace(one.noise))
             for one in self._measured
@@ -245,7 +245,7 @@ class Gate:
 
     @property
     def remaining(self) -> Fraction:
-        """What is left, in the budget's unit; charges that an earlier run lost are not counted."""
+        """Amount left, in the budget's unit; charges that an earlier run lost are not counted."""
         factor = self._record.factor
         return self._ledger.remaining / factor if factor else Fraction(0)
 
@@ -256,7 +256,7 @@ class Gate:
 
     @property
     def spent(self) -> Fraction:
-        """What the run has cost if it ends now (`run_cost`), infinite steps not counted."""
+        """Cost of the run if it ends now (`run_cost`), infinite steps not counted."""
         return self._ledger.spent
 
     @property
@@ -273,14 +273,14 @@ class Gate:
 
     @property
     def stopping(self) -> bool:
-        """Whether to end now: methods in rounds look at it between rounds."""
+        """True if the run should end now: methods in rounds look at it between rounds."""
         with self._record.turn():
             self._stops.append(self._record.look(self._stop))
             return self._stops[-1]
 
     @property
     def ended_early(self) -> bool:
-        """Whether a method that looked was told to end."""
+        """True if a method that looked was told to end."""
         return any(self._stops)
 
     def listen(self, listener: Callable[[Entry], None]) -> None:
@@ -297,7 +297,7 @@ class Gate:
         self._ledger.require(spend * self._record.factor)
 
     def guarantee(self) -> Guarantee:
-        """What may be promised about everything given out so far: the stated budget."""
+        """State what may be promised about everything given out so far: the stated budget."""
         return self._promise.guarantee(
             self._declared,
             self._budget,
@@ -309,7 +309,7 @@ class Gate:
     # --- views ----------------------------------------------------------------------------------
 
     @verb
-    def rebinned(self, bins: Bins) -> Self:
+    def rebin(self, bins: Bins) -> Self:
         """The same gate, seen through other bins: it shares ledger, budget and measurements.
 
         Args:
@@ -318,10 +318,10 @@ class Gate:
         Raises:
             SchemaError: bins that do not fit their column.
         """
-        return self._view(self._rows.rebinned, bins) if bins else self
+        return self._view(self._rows.rebin, bins) if bins else self
 
     @verb
-    def grouped(self, groups: Groups) -> Self:
+    def group(self, groups: Groups) -> Self:
         """The same gate, seen through coarser columns; for counts and choices.
 
         Merging states is a map from record to record, so all sensitivities stay as they are.
@@ -332,7 +332,7 @@ class Gate:
         Raises:
             SchemaError: groups that do not fit their column.
         """
-        return self._view(self._rows.grouped, groups) if groups else self
+        return self._view(self._rows.group, groups) if groups else self
 
     def _view(self, seen_through: Callable[[Any], SecretRows], changed: Bins | Groups) -> Self:
         """This gate in front of the same rows, coded in another way; made once."""
@@ -356,17 +356,17 @@ class Gate:
     def _known_rows(self) -> Released[int] | None:
         declared = self._rows.view.schema.n_rows
         if declared is not None:
-            return _released((declared,), ())[0]
+            return _release_values((declared,), ())[0]
         last = self._counted[-1:]
         return replace(last[0], noise=replace(last[0].noise)) if last else None
 
     @property
     def _own(self) -> Twins:
-        """What fields of mechanisms may hold beside plain values, and what takes its place."""
+        """Objects that mechanisms may hold beside plain values, and their replacements."""
         return twins(self.schema, self._rows.view.schema)
 
 
-def _released(
+def _release_values(
     values: tuple[Any, ...], charges: tuple[Charge[Any], ...]
 ) -> tuple[Released[Any], ...]:
     """Values as they leave, one for each charge; what follows without a charge says so."""

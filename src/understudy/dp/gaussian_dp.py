@@ -238,7 +238,7 @@ def pure_within(amount: float) -> float:
 
 
 def amount_of_pure(epsilon: float) -> float:
-    """What an ε-DP mechanism costs, μ²/2, rounded up; one of range r costs that of ε = r/2.
+    """Compute the cost of an ε-DP mechanism: μ²/2, rounded up; of range r, that of ε = r/2.
 
     Args:
         epsilon: above 0.
@@ -286,7 +286,7 @@ def unit_variance(amount: Fraction) -> Fraction:
 
 
 def unit_amount(variance: Fraction) -> Fraction:
-    """What discrete Gaussian noise costs on a count that changes by 1: μ²/2, rounded up.
+    """Compute the cost of discrete Gaussian noise on a count that changes by 1: μ²/2, rounded up.
 
     Args:
         variance: parameter of the distribution, above 0.

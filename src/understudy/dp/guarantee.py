@@ -129,7 +129,7 @@ class Guarantee:
 
     @property
     def _asymptotic_statement(self) -> str:
-        """What is said where nothing holds at the number of rows that there is."""
+        """Statement for the case that nothing holds at the number of rows that there is."""
         rest = f" {' '.join(self.conditions)}" * bool(self.conditions)
         leaks = f" Left in, unpaid: {' '.join(self.leaks)}" * bool(self.leaks)
         return (
@@ -139,7 +139,7 @@ class Guarantee:
 
     @property
     def is_nominal(self) -> bool:
-        """Whether the proof behind ε leaves out an unpaid leak."""
+        """True if the proof behind ε leaves out an unpaid leak."""
         return self.kind == "conditional" and bool(self.leaks)
 
     def not_private(self, reason: str) -> Guarantee:
@@ -256,7 +256,7 @@ def drafted_leaks(schema: Schema) -> tuple[str, ...]:
 
 
 def file_conditions(schema: Schema) -> tuple[str, ...]:
-    """What reading a text file as the schema declares it takes for granted of the rows."""
+    """State what reading a text file as the schema declares it takes for granted of the rows."""
     if not schema.file.multiline:
         return ()
     return (
@@ -291,7 +291,7 @@ class Said(Protocol):
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What must hold for the promise to hold."""
+        """Conditions under which the promise holds."""
         ...
 
     @property
@@ -324,12 +324,12 @@ class Promise:
         self._printed: list[float] = []
         self._unpaid: dict[int, Unpaid] = {}
 
-    def charged(self, entry: int, unpaid: Unpaid) -> None:
+    def record_unpaid(self, entry: int, unpaid: Unpaid) -> None:
         """A step of the ledger has no finite cost."""
         self._unpaid[entry] = unpaid
 
     def add(self, outcome: Said) -> None:
-        """What an outcome says of itself; the same is said once."""
+        """Add what an outcome says of itself; the same is said once."""
         for said, more in (
             (self._conditions, outcome.conditions),
             (self._unproved, outcome.unproved),
@@ -383,7 +383,7 @@ class Promise:
 
 
 def _without(promise: Guarantee, unpaid: set[Unpaid]) -> Guarantee:
-    """What is left of a promise after steps of infinite cost."""
+    """Reduce a promise to what is left of it after steps of infinite cost."""
     others = unpaid - {Unpaid.AS_THEY_STAND}
     if not unpaid:
         return promise
@@ -394,7 +394,7 @@ def _without(promise: Guarantee, unpaid: set[Unpaid]) -> Guarantee:
 
 
 def nominal_epsilon(bound: float, *, sets: int = 1, neighbours: Neighbours = "add_remove") -> float:
-    """What the source of the pseudo posterior mechanism would call ε: 2mΔ_α for m sets.
+    """Compute what the source of the pseudo posterior mechanism calls ε: 2mΔ_α for m sets.
 
     It is a figure for comparing settings, and not a guarantee; see
     `understudy.papers.record_weights`. Under replace the same argument gives 4mΔ_α.

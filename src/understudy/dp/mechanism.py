@@ -130,7 +130,7 @@ class Mechanism(ABC, Generic[A, P]):
 
     @abstractmethod
     def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[P], ...]:
-        """What will be in the ledger, from public facts alone.
+        """List what will be in the ledger, from public facts alone.
 
         Args:
             terms: public.

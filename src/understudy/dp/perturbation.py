@@ -106,7 +106,7 @@ def words(distribution: NoiseDistribution, unit: Fraction = Fraction(1)) -> str:
     if isinstance(distribution, ContinuousLaplace):
         return text
     how = " and calibrated for that" if isinstance(distribution, TruncatedDiscreteLaplace) else ""
-    low, high = _bound(distribution.low, unit), _bound(distribution.high, unit)
+    low, high = _format_bound(distribution.low, unit), _format_bound(distribution.high, unit)
     return f"{text}, redrawn until inside [{low}, {high}]{how}"
 
 
@@ -116,12 +116,12 @@ def _on_lattice(scale: Fraction, unit: Fraction) -> str:
     return f"Laplace, scale {scale * unit}, on the lattice of step {unit}"
 
 
-def _bound(value: int | float, unit: Fraction) -> str:
+def _format_bound(value: int | float, unit: Fraction) -> str:
     return f"{value:.12g}" if isinstance(value, float) else f"{float(value * unit):.12g}"
 
 
-def recorded(distribution: NoiseDistribution, unit: Fraction = Fraction(1)) -> Noise:
-    """What a released value says about the noise in it; see `words` for the unit."""
+def describe_noise(distribution: NoiseDistribution, unit: Fraction = Fraction(1)) -> Noise:
+    """Describe the noise in a released value; see `words` for the unit."""
     if isinstance(distribution, ContinuousLaplace | TruncatedLaplace):
         return Noise(distribution.name, repr(distribution.scale), distribution.stddev)
     if unit == 1 and not isinstance(distribution, TruncatedDiscreteLaplace):
@@ -192,10 +192,10 @@ def count_noise(
     if distribution != "geometric":
         raise MethodError('bounds="truncate" needs geometric noise.')
     delta = l1_sensitivity(schema.neighbours)
-    return truncated(spend, delta, (0, limit), coordinates=delta)
+    return calibrate_truncated(spend, delta, (0, limit), coordinates=delta)
 
 
-def truncated(
+def calibrate_truncated(
     epsilon: Fraction, sensitivity: int, interval: tuple[int, int], *, coordinates: int
 ) -> TruncatedDiscreteLaplace:
     """Calibrated truncated noise for whole numbers.
@@ -232,7 +232,7 @@ def additive(scale: Fraction) -> DiscreteLaplace:
 
 
 def too_little() -> BudgetError:
-    """What to say when noise would be too wide to be drawn."""
+    """Return the error for noise that is too wide to be drawn."""
     return BudgetError(
         "This budget leaves so little for a step that its noise would be too wide to be drawn "
         "exactly; raise epsilon, or ask for fewer sets or columns."

@@ -232,27 +232,27 @@ class NoiseFamily(StrEnum):
 
     @property
     def is_none(self) -> bool:
-        """Whether nothing was added."""
+        """True if nothing was added."""
         return self is NoiseFamily.NONE
 
     @property
     def is_gaussian(self) -> bool:
-        """Whether its tails are those of a normal distribution."""
+        """True if its tails are those of a normal distribution."""
         return self is NoiseFamily.DISCRETE_GAUSSIAN
 
     @property
     def is_laplace(self) -> bool:
-        """Whether its tails are those of a Laplace distribution."""
+        """True if its tails are those of a Laplace distribution."""
         return self not in (NoiseFamily.NONE, NoiseFamily.DISCRETE_GAUSSIAN, NoiseFamily.OTHER)
 
     @property
     def is_truncated(self) -> bool:
-        """Whether it was redrawn until it fell within limits, so that it is not centred."""
+        """True if it was redrawn until it fell within limits, so that it is not centred."""
         return self in (NoiseFamily.TRUNCATED_DISCRETE_LAPLACE, NoiseFamily.TRUNCATED_LAPLACE)
 
     @property
     def is_whole(self) -> bool:
-        """Whether noisy counts are whole numbers."""
+        """True if noisy counts are whole numbers."""
         return self in (
             NoiseFamily.DISCRETE_LAPLACE,
             NoiseFamily.DISCRETE_CUBE_LAPLACE,
@@ -282,7 +282,7 @@ class Noise:
 
     @property
     def family(self) -> NoiseFamily:
-        """Which distribution it is, as a kind."""
+        """Kind of distribution."""
         return NoiseFamily.of(self.distribution)
 
 
@@ -526,22 +526,24 @@ def read_only(value: T, *, copied: bool = False) -> T:
             whatever else is in it stays what it is.
         copied: whether arrays have memory of their own.
     """
-    return cast(T, _closed(value, copied=copied))
+    return cast(T, _make_read_only(value, copied=copied))
 
 
-def _closed(value: object, *, copied: bool) -> object:
+def _make_read_only(value: object, *, copied: bool) -> object:
     if isinstance(value, np.ndarray):
         array = value.copy() if copied else value.view()
         array.flags.writeable = False
         return array
     if type(value) in (tuple, list):
         parts = cast("tuple[object, ...] | list[object]", value)
-        return type(parts)(_closed(part, copied=copied) for part in parts)
+        return type(parts)(_make_read_only(part, copied=copied) for part in parts)
     if type(value) is dict:
-        return {key: _closed(part, copied=copied) for key, part in value.items()}
+        return {key: _make_read_only(part, copied=copied) for key, part in value.items()}
     if not is_dataclass(value) or isinstance(value, type):
         return value
     made = object.__new__(type(value))  # not made anew: its arrays were checked when it was
     for part in fields(value):
-        object.__setattr__(made, part.name, _closed(getattr(value, part.name), copied=copied))
+        object.__setattr__(
+            made, part.name, _make_read_only(getattr(value, part.name), copied=copied)
+        )
     return made

@@ -108,7 +108,7 @@ class RunCost:
 
     @property
     def total(self) -> Fraction:
-        """What the run cost if nothing more is asked: at least the prices, at most the budget."""
+        """Cost of the run if nothing more is asked: at least the prices, at most the budget."""
         if not self._steps:
             return self._prices
         rest = _up(self._after_choice)

@@ -583,13 +583,13 @@ def survival(scale: Fraction, threshold: int) -> Enclosure:
         threshold: t, whole, at least 1.
     """
 
-    def enclosed(bits: int) -> tuple[int, int]:
+    def enclose(bits: int) -> tuple[int, int]:
         one = 1 << bits
         low, high = exp_bracket(1 / scale, bits)
         least, most = exp_bracket(threshold / scale, bits)
         return (least << bits) // (one + high), min(one, -(-(most << bits) // (one + low)))
 
-    return enclosed
+    return enclose
 
 
 def successes(trials: int, probability: Enclosure, randomness: Randomness) -> int:
@@ -609,7 +609,9 @@ def successes(trials: int, probability: Enclosure, randomness: Randomness) -> in
     _, high = probability(bits)
     block = 1 << (bits - high.bit_length())
     whole, rest = divmod(trials, block)
-    return _drawn(block, whole, probability, randomness) + _drawn(rest, 1, probability, randomness)
+    return _draw_sum(block, whole, probability, randomness) + _draw_sum(
+        rest, 1, probability, randomness
+    )
 
 
 @dataclass(frozen=True)
@@ -656,7 +658,7 @@ def _power(base: int, exponent: int, precision: int) -> tuple[int, int]:
     return low, high
 
 
-def _drawn(trials: int, size: int, probability: Enclosure, randomness: Randomness) -> int:
+def _draw_sum(trials: int, size: int, probability: Enclosure, randomness: Randomness) -> int:
     """The sum of `size` draws of Binomial(trials, p)."""
     if not trials or not size:
         return 0
@@ -672,12 +674,12 @@ def _drawn(trials: int, size: int, probability: Enclosure, randomness: Randomnes
         left_open = (drawn == len(below)) | ((drawn > 0) & (words <= above[drawn - 1]))
         total += int(drawn[~left_open].sum())
         total += sum(
-            _resolved(trials, int(word), probability, randomness) for word in words[left_open]
+            _resolve_draw(trials, int(word), probability, randomness) for word in words[left_open]
         )
     return total
 
 
-def _resolved(trials: int, word: int, probability: Enclosure, randomness: Randomness) -> int:
+def _resolve_draw(trials: int, word: int, probability: Enclosure, randomness: Randomness) -> int:
     """The draw of a word that leaves it open, from as many further words as it takes."""
     prefix, seen = word, _WORD
     while True:

@@ -191,7 +191,9 @@ def compare(table: Table, release: Release, seed: int) -> Comparison:
     Raises:
         DataError: there are no rows, in the original or in a set.
     """
-    comparison = Comparison.of_rows(release.schema, table.coded().expose(), release.tables, seed)
+    comparison = Comparison.of_rows(
+        release.schema, table.code_rows().expose(), release.tables, seed
+    )
     if not comparison.n_original:
         raise DataError("The original table has no rows, so there is nothing to compare with.")
     if not all(len(rows[0]) for rows in comparison.sets):

@@ -118,7 +118,7 @@ def risks_of(
     Raises:
         DataError: the control has no rows.
     """
-    rows = None if control is None else control.coded().expose()
+    rows = None if control is None else control.code_rows().expose()
     if rows is not None and not len(rows[0]):
         raise DataError("The control has no rows; leave it out, or hold out some rows.")
     risks, warnings = assess(comparison, rows, intruder, targets=targets, progress=progress)

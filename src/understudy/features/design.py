@@ -113,7 +113,7 @@ class Features:
         for name, column in self.columns.items():
             placed = not isinstance(column, Categorical | Boolean)
             names += [name] if placed else []
-            names += [f"{name} = {column.labels[k]}" for k in indicated(column)]
+            names += [f"{name} = {column.labels[k]}" for k in list_indicated(column)]
         return tuple(names)
 
     def linear(self, coefficients: Floats) -> Linear:
@@ -128,7 +128,7 @@ class Features:
         offsets = self._by_state @ slopes
         return Linear(intercepts, self._starts, offsets, self._numeric.middles, along)
 
-    def gathered(self, drawn: Mapping[str, Drawn], n: int) -> Parents:
+    def gather(self, drawn: Mapping[str, Drawn], n: int) -> Parents:
         """Records of the parents side by side.
 
         Args:
@@ -155,7 +155,7 @@ class Features:
         Returns:
             Shape (n, 1 + features), row by row in memory.
         """
-        parents = self.gathered(drawn, n)
+        parents = self.gather(drawn, n)
         matrix = np.ones((n, 1 + len(self.names)))
         end = 1
         for block, states in zip(self._blocks, parents.states, strict=True):
@@ -208,7 +208,7 @@ class _Numeric(NamedTuple):
     halves: Floats
 
 
-def indicated(column: Column) -> list[int]:
+def list_indicated(column: Column) -> list[int]:
     """States of a parent that have an indicator."""
     if isinstance(column, Categorical | Boolean):
         return list(range(1, column.size))
@@ -225,7 +225,7 @@ def _bounds(column: Column) -> tuple[float, float]:
 
 def _state_features(column: Column) -> Floats:
     """Features of a parent's states, the place of a number left at 0; shape (states, features)."""
-    special = indicated(column)
+    special = list_indicated(column)
     indicators = np.zeros((column.size, len(special)))
     indicators[special, range(len(special))] = 1.0
     if isinstance(column, Categorical | Boolean):
@@ -236,7 +236,7 @@ def _state_features(column: Column) -> Floats:
     return np.hstack([places, indicators])
 
 
-def predicted(linear: Linear, parents: Parents) -> Floats:
+def predict(linear: Linear, parents: Parents) -> Floats:
     """The linear predictor of a single outcome, shape (n,)."""
     return np.asarray(predictors(linear, parents)[:, 0])
 
@@ -352,7 +352,7 @@ def columns_of(terms: Sequence[Term]) -> tuple[str, ...]:
 
 
 def term_faults(terms: Sequence[Term], columns: Mapping[str, Column]) -> Iterator[str]:
-    """What does not fit the columns, a sentence each without its subject.
+    """List what does not fit the columns, a sentence each without its subject.
 
     Args:
         terms: to be looked at.

@@ -5,8 +5,8 @@ The kernels round to the column, find states, and give normal quantiles.
 A drawn number is rounded to what the column holds and kept within the bounds. One that then falls
 on a spike, or so near that it would be read as one, is moved by the least step towards the middle:
 whether a record sits on a spike is decided by its cell, so a number drawn for the bin must not add
-to the spike. Tests hold `settled` to a slow and obvious number line, bit for bit. Divisions follow
-IEEE 754, so that loops without branches run in parallel.
+to the spike. Tests hold `settle_numbers` to a slow and obvious number line, bit for bit. Divisions
+follow IEEE 754, so that loops without branches run in parallel.
 
 **Cells of a number line: one numeric column in finer bins, and a cell beyond each of its bounds.**
 
@@ -117,12 +117,12 @@ def line_of(column: Integer | Continuous | Calendar) -> Line:
 
 
 def reach_of(column: Integer | Continuous | Calendar, spikes: Floats) -> Floats:
-    """How near a number means each spike when it is read back; shape (k,)."""
+    """Compute how near a number means each spike when it is read back; shape (k,)."""
     return CLOSE * np.abs(spikes) * isinstance(column, Continuous)
 
 
 def step_off(column: Integer | Continuous | Calendar) -> float:
-    """How far a number is moved off a spike: by a value of the column, and out of its reach."""
+    """Compute how far to move a number off a spike: by a value of the column, out of its reach."""
     low, high = column.bounds
     decimals = column.decimals if isinstance(column, Continuous) else 0
     spikes = np.array([interval.low for interval in column.intervals if interval.spike])
@@ -134,7 +134,7 @@ def step_off(column: Integer | Continuous | Calendar) -> float:
 
 
 @compiled
-def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
+def settle_numbers(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
     """Numbers rounded, within the bounds and off the spikes; and their states.
 
     Args:
@@ -147,7 +147,7 @@ def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
     low, high, grid = line.low, line.high, line.grid
     placed = np.empty(len(numbers))
     for i in range(len(numbers)):
-        placed[i] = _rounded(numbers[i], low, high, grid)
+        placed[i] = _round_number(numbers[i], low, high, grid)
     on = _on_spikes(line, placed)
     for i in on:
         placed[i] = _off_spikes(line, placed[i])
@@ -160,7 +160,7 @@ def settled(line: Line, numbers: Floats) -> tuple[Integers, Floats]:
 
 
 @compiled
-def _rounded(number: float, low: float, high: float, grid: float) -> float:
+def _round_number(number: float, low: float, high: float, grid: float) -> float:
     rounded = np.rint(number * grid) / grid if grid > 0 else number
     rounded = low if rounded < low else rounded
     return high if rounded > high else rounded
@@ -168,7 +168,7 @@ def _rounded(number: float, low: float, high: float, grid: float) -> float:
 
 @compiled
 def _on_spikes(line: Line, numbers: Floats) -> Integers:
-    """Which numbers lie on a spike."""
+    """Find the numbers that lie on a spike."""
     on = np.zeros(len(numbers), dtype=np.bool_)
     for k in range(len(line.spikes)):
         spike, reach = line.spikes[k], line.reach[k]
@@ -189,7 +189,7 @@ def _off_spikes(line: Line, number: float) -> float:
         if not on:
             break
         moved = value - step if value > (low + high) / 2 else value + step
-        value = _rounded(moved, low, high, line.grid)
+        value = _round_number(moved, low, high, line.grid)
     return value
 
 
@@ -232,7 +232,7 @@ class Drawn:
     states: NDArray[np.int64]
     numbers: NDArray[np.float64] | None = None
 
-    def taken(self, rows: NDArray[np.integer[Any]]) -> Drawn:
+    def take(self, rows: NDArray[np.integer[Any]]) -> Drawn:
         """Some of the records, by their numbers; a record may come more than once."""
         return Drawn(self.states[rows], None if self.numbers is None else self.numbers[rows])
 
@@ -266,12 +266,12 @@ class LineCells:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of entries."""
         return self.column.size + 2
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """How they are shown."""
+        """Labels under which they are shown."""
         low, high = (f"{end:.12g}" if isinstance(end, float) else str(end) for end in self._bounds)
         return (*self.column.labels, f"below {low}", f"above {high}")
 
@@ -331,12 +331,12 @@ def line_bins(column: Numeric) -> int | tuple[Any, ...]:
 
 
 def is_plain(column: Column) -> bool:
-    """Whether the line of a numeric column is one bin, since its bins cannot be split."""
+    """Return whether the line of a numeric column is one bin, since its bins cannot be split."""
     return isinstance(column, NUMERIC) and line_bins(column) == 1
 
 
 def is_finer(fine: Numeric, coarse: Numeric) -> bool:
-    """Whether a column's bins divide those of another, and are more."""
+    """Return whether a column's bins divide those of another, and are more."""
     ours, theirs = (
         {interval.low for interval in column.intervals if not interval.spike}
         for column in (fine, coarse)
@@ -358,7 +358,7 @@ def coarse_states(fine: Numeric, coarse: Numeric) -> Integers:
 
 
 def _n_values(interval: Interval, column: Numeric) -> float:
-    """How many numbers a bin has; infinite where the column has no decimals."""
+    """Count the numbers that a bin has; infinite where the column has no decimals."""
     if not isinstance(column, Continuous):
         return interval.high - interval.low + 1
     if column.decimals is None:
@@ -446,7 +446,7 @@ class HeapCells:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of entries."""
         return self.n_zones * self.n_classes + 1
 
     @property
@@ -475,7 +475,7 @@ class HeapCells:
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """How they are shown."""
+        """Labels under which they are shown."""
         (low, high), column = self.column.bounds, self.column
         step = 0.0 if isinstance(column, Continuous) else 1.0
         firsts, lasts = [low, *self.edges], [*(self.edges - step), high]
@@ -516,7 +516,7 @@ def heaped_columns(schema: Schema) -> tuple[str, ...]:
 
 
 def _is_open(schema: Schema, name: str) -> bool:
-    """Whether bins leave open on which heap a number lies."""
+    """Return whether bins leave open on which heap a number lies."""
     column = schema.columns[name]
     if not isinstance(column, NUMERIC) or not column.heaps:
         return False

@@ -124,7 +124,7 @@ class SumOrder:
         """Of all of them."""
         return sum(astuple(self))
 
-    def joined(self, parts: Iterable[Numbers]) -> Numbers:
+    def join(self, parts: Iterable[Numbers]) -> Numbers:
         """All numbers in one array, shape (size,).
 
         Args:
@@ -148,7 +148,7 @@ class SumOrder:
         return self.split(np.arange(self.size, dtype=np.int64))
 
     def weights(self, weight: float) -> Floats:
-        """What each number is multiplied with: records and sums with a weight, the rest with 1."""
+        """Return the factor of each number: records and sums have a weight, the rest 1."""
         many = np.array([weight, weight, 1.0, 1.0, 1.0])
         return np.repeat(many, astuple(self))
 
@@ -251,7 +251,7 @@ class Scores:
             tuple(columns),
             tuple(each),
             tables,
-            tuple(_coded(schema, each, columns, complete)),
+            tuple(_pair_codes(schema, each, columns, complete)),
             tuple(complete),
             _weight(float(squared)),
         )
@@ -261,7 +261,7 @@ class Scores:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """How each is shown."""
+        """Name under which each is shown."""
         return tuple(score.label for score in self.each)
 
     @cached_property
@@ -333,11 +333,11 @@ class Scores:
             self.complete,
             self.weight,
         )
-        return own, np.flatnonzero(self.order.joined(part.astype(np.int64) for part in chosen))
+        return own, np.flatnonzero(self.order.join(part.astype(np.int64) for part in chosen))
 
 
 def n_scores(column: Column, *, ordinary: bool = False, pure: bool = False) -> int:
-    """How many scores a column has: `ordinary` if records without a value of it do not count."""
+    """Count the scores of a column: `ordinary` if records without a value of it do not count."""
     if not isinstance(column, NUMERIC):
         k = column.n_ordinary if ordinary else column.size
         return k if pure and k > 2 else k - 1
@@ -389,7 +389,7 @@ def _squared_length(table: Integers) -> Fraction:
     return Fraction(int((table**2).sum(axis=1).max()), UNIT**2)
 
 
-def _coded(
+def _pair_codes(
     schema: Schema, each: Sequence[Score], columns: Sequence[str], complete: Sequence[str]
 ) -> list[CodedSquare]:
     """Each number with each code of another column."""
@@ -444,7 +444,7 @@ class RankScores:
             masses: column → estimated records in each state, in the order of the values.
             apart: column → states that have no place among them.
         """
-        return cls({name: _ranked(own, apart.get(name, ())) for name, own in masses.items()})
+        return cls({name: _rank_states(own, apart.get(name, ())) for name, own in masses.items()})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -458,7 +458,7 @@ class RankScores:
         return RANK_UNIT**2 * d + math.isqrt(int(REACH**2 * RANK_UNIT**4 * d))
 
 
-def _ranked(masses: ArrayLike, apart: Sequence[int]) -> tuple[int, ...]:
+def _rank_states(masses: ArrayLike, apart: Sequence[int]) -> tuple[int, ...]:
     own = np.maximum(np.array(masses, dtype=np.float64), 0)
     own[list(apart)] = 0
     total = own.sum()
@@ -470,7 +470,7 @@ def _ranked(masses: ArrayLike, apart: Sequence[int]) -> tuple[int, ...]:
     return tuple(np.rint(RANK_UNIT * ranks / max(spread, LEAST_SPREAD)).astype(int).tolist())
 
 
-def shortened(vectors: Floats, most: int) -> Floats:
+def shorten_vectors(vectors: Floats, most: int) -> Floats:
     """Vectors of whole numbers, those that are too long made shorter; whole again.
 
     A factor is taken a little below √(most / squared length), by more than it could be rounded up,
@@ -481,7 +481,7 @@ def shortened(vectors: Floats, most: int) -> Floats:
         most: largest squared length.
 
     Example:
-        >>> shortened(np.array([[3.0, -4.0], [30.0, -40.0]]), 25).tolist()
+        >>> shorten_vectors(np.array([[3.0, -4.0], [30.0, -40.0]]), 25).tolist()
         [[3.0, -4.0], [2.0, -3.0]]
     """
     squared = np.einsum("ij,ij->i", vectors, vectors)

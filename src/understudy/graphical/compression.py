@@ -50,18 +50,18 @@ from numpy.typing import ArrayLike, NDArray
 from understudy._arrays import Codes, Flags, Floats, Integers
 from understudy.graphical.estimation import MaxEntropy
 from understudy.graphical.rank_exchange import RankExchange
-from understudy.graphical.sampling import balanced, raked, times_drawn
+from understudy.graphical.sampling import choose_balanced, choose_raked, times_drawn
 from understudy.models import Sample
 from understudy.models.model import (
-    conditioned,
     dealt,
     impossible,
-    ranked,
+    rank_by_group,
     records_by_cell,
+    replace_impossible,
     upper_ends,
 )
 from understudy.models.numeric import WithinBins
-from understudy.models.tables import projected
+from understudy.models.tables import project
 from understudy.schema import Domain
 
 MOST_PARTNERS: Final = 3
@@ -94,7 +94,7 @@ class RunPlaces:
 
     @classmethod
     def of(cls, fit: MaxEntropy, column: int, runs: Sequence[int]) -> RunPlaces | None:
-        """What a fit says of one column; None where no partner says anything.
+        """Return what a fit says of one column; None where no partner says anything.
 
         Args:
             fit: over merged states.
@@ -153,8 +153,10 @@ class RunPlaces:
         found[found.sum(axis=1) == 0] = 1.0
         return np.asarray(found / found.sum(axis=1, keepdims=True))
 
-    def evened(self, states: NDArray[np.int32], shares: Floats, rng: np.random.Generator) -> Floats:
-        """Where each record stands among those of its run in a whole table, in (0, 1); shape (n,).
+    def even_out(
+        self, states: NDArray[np.int32], shares: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Place each record among those of its run in a whole table, in (0, 1); shape (n,).
 
         Args:
             states: as for `points`, of any records.
@@ -260,7 +262,7 @@ def merged_levels(
     rules, apart = _marks(len(counts), signatures, alone)
     rare = (counts < np.maximum(RARE * np.asarray(stddev), least)) & ~apart
     # Rare states are named by what stands in the same rules, the others by themselves.
-    return numbered(np.where(rare, -1 - rules, np.arange(len(counts))))
+    return number_groups(np.where(rare, -1 - rules, np.arange(len(counts))))
 
 
 def merged_runs(
@@ -307,7 +309,7 @@ def merged_runs(
     """
     counts = np.asarray(noisy, dtype=np.float64)
     rules, apart = _marks(len(counts), signatures, alone)
-    mass = projected(counts, counts.sum())
+    mass = project(counts, counts.sum())
     noise = np.broadcast_to(rare * np.asarray(stddev, dtype=np.float64), mass.shape)
     names, total = np.arange(len(counts)), float(mass.sum())
     part = total / bins
@@ -316,7 +318,7 @@ def merged_runs(
         part, noise = part * math.sqrt(light / total), noise / 2
     for stretch in _stretches(np.flatnonzero(~apart), rules):
         _cut(stretch, mass, part, noise, names)
-    return numbered(names)
+    return number_groups(names)
 
 
 def _marks(
@@ -340,7 +342,7 @@ def _cut(stretch: Integers, mass: Floats, part: float, noise: Floats, names: Int
     joined = -1  # where the run before began, if a light one may still join it
 
     def least(k: int, state: int) -> float:
-        """What the run up to before the k-th state of the stretch has to hold."""
+        """Bound from below what the run up to before the k-th state of the stretch holds."""
         return float(max(part, noise[state] * np.sqrt(max(k - start, 1))))
 
     for k, state in enumerate(stretch):
@@ -357,7 +359,7 @@ def _cut(stretch: Integers, mass: Floats, part: float, noise: Floats, names: Int
         names[stretch[start:]] = stretch[joined if light else start]
 
 
-def numbered(names: Integers) -> Integers:
+def number_groups(names: Integers) -> Integers:
     """The groups numbered in the order of their first states."""
     _, first, places = np.unique(names, return_index=True, return_inverse=True)
     order = np.empty(len(first), dtype=np.int64)
@@ -369,7 +371,7 @@ def shapes(estimates: ArrayLike, groups: ArrayLike, *, widths: ArrayLike | None 
     """Share of each state in its group.
 
     Args:
-        estimates: of records, none negative, as `denoised` makes them of a whole column: what that
+        estimates: of records, none negative, as `denoise` makes them of a whole column: what that
             tells of smoothness holds within the groups as well. Shape (..., K).
         groups: group of each state, numbered from 0, shape (K,).
         widths: public; what states would share alike, and 0 for one that cannot occur, shape (K,).
@@ -380,8 +382,8 @@ def shapes(estimates: ArrayLike, groups: ArrayLike, *, widths: ArrayLike | None 
 
     Example:
         >>> counts = [80.0, 24, 18, 21, 20, 19, 22, 60]
-        >>> from understudy.models.number_line import denoised
-        >>> shapes(denoised(counts, 3.0), [0, 1, 1, 1, 2, 2, 2, 3]).round(2).tolist()
+        >>> from understudy.models.number_line import denoise
+        >>> shapes(denoise(counts, 3.0), [0, 1, 1, 1, 2, 2, 2, 3]).round(2).tolist()
         [1.0, 0.36, 0.32, 0.32, 0.33, 0.32, 0.35, 1.0]
     """
     counts, numbers = np.asarray(estimates, dtype=np.float64), np.asarray(groups)
@@ -432,7 +434,7 @@ class Expansion:
         if points is None:
             return dealt(groups, sizes, queue, rng)
         places = groups * np.int32(POINTS) + points
-        ranks = ranked(places, np.bincount(places, minlength=len(sizes) * POINTS), rng)
+        ranks = rank_by_group(places, np.bincount(places, minlength=len(sizes) * POINTS), rng)
         drawn: NDArray[np.int32] = queue[ranks]
         return drawn
 
@@ -448,7 +450,7 @@ class Expansion:
 
     @cached_property
     def _layout(self) -> tuple[Integers, NDArray[np.int32], Floats]:
-        """Where each group begins, the states by group, and upper ends of their shares."""
+        """Start of each group, the states by group, and upper ends of their shares."""
         states = np.argsort(self.groups, kind="stable")
         firsts = np.concatenate(([0], np.cumsum(np.bincount(self.groups))))
         return firsts, states.astype(np.int32), upper_ends(self.shares[states], firsts)
@@ -490,16 +492,16 @@ class MarginalModel:
         n_drawn = n_rows * times_drawn(n_rows, len(self.domain.sizes))
         states = self._draw(n_drawn, rng)
         if n_rows and impossible(self.domain, [*states]).size:
-            allowed = conditioned(
+            allowed = replace_impossible(
                 Sample([*states]),
                 self.domain,
                 lambda n: Sample([*self._draw(n, rng, systematic=False)]),
                 rng,
             )
             merged = [self._groups_of(j, own) for j, own in enumerate(allowed.states)]
-            states = states[:, raked(merged, self._tables, rng)]
+            states = states[:, choose_raked(merged, self._tables, rng)]
         if n_drawn > n_rows:
-            states = states[:, balanced(states, n_rows, self.domain.sizes, rng)]
+            states = states[:, choose_balanced(states, n_rows, self.domain.sizes, rng)]
         values = {name: within.draw(states[j], rng) for name, (j, within) in self.numbers.items()}
         return Sample([*states], values)
 
@@ -510,7 +512,7 @@ class MarginalModel:
 
     @cached_property
     def _tables(self) -> dict[tuple[int, ...], Floats]:
-        """What the fit says of measured tables, and of every column."""
+        """Estimates of the fit for measured tables, and for every column."""
         alone = [(j,) for j in range(len(self.domain.sizes))]
         return {columns: self.fit.marginal(columns) for columns in [*self.fit.potentials, *alone]}
 
@@ -519,7 +521,7 @@ class MarginalModel:
     ) -> NDArray[np.int32]:
         merged = self.fit.draw(n_rows, rng, systematic=systematic)
         if self.ranks is not None and systematic:
-            merged = self.ranks.exchanged(merged, rng)
+            merged = self.ranks.exchange_values(merged, rng)
         states = merged.copy()
         for j, expansion in self.expansions.items():
             points = self.places[j].points(merged, rng) if j in self.places else None
@@ -569,4 +571,4 @@ def merged_branches(
         n_groups += len(sizes)
         left = left[~kept[member]]
     names[left] = n_groups + rules[left]
-    return numbered(names)
+    return number_groups(names)

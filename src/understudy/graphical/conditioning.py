@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from understudy._arrays import Flags, Floats
 from understudy.graphical.compression import Expansion, MarginalModel
 from understudy.graphical.factors import given_weights
-from understudy.graphical.sampling import drawn
+from understudy.graphical.sampling import draw_records
 from understudy.models import Model, ProductModel, Sample, TableModel
 from understudy.models.tables import unravel
 
@@ -60,35 +60,35 @@ class ConditionalRecords:
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Draw records; there is some probability of the evidence."""
-        merged, states = self._merged(self._found[0], n_rows, rng), {}
+        merged, states = self._draw_merged(self._found[0], n_rows, rng), {}
         for j, expansion in self.model.expansions.items():
             if j in self.model.places:
-                states[j] = self._placed(j, merged, rng)
+                states[j] = self._place_states(j, merged, rng)
             else:
                 states[j] = self._fitting(j, expansion).draw(merged[j], rng)
         columns = [states.get(j, merged[j]) for j in range(len(merged))]
         numbers = self.model.numbers.items()
         return Sample(columns, {name: own.draw(columns[j], rng) for name, (j, own) in numbers})
 
-    def _placed(
+    def _place_states(
         self, column: int, merged: NDArray[np.int32], rng: np.random.Generator
     ) -> NDArray[np.int32]:
         """States of a column in runs, by where records would stand in a whole table."""
-        stands = self.model.places[column].evened(merged, self._shares[column], rng)
+        stands = self.model.places[column].even_out(merged, self._shares[column], rng)
         return self.model.expansions[column].at(merged[column], stands)
 
     @cached_property
     def _shares(self) -> dict[int, Floats]:
-        """How a whole table is spread over the runs of each column; the same whatever the seed."""
+        """Spread of a whole table over the runs of each column; the same whatever the seed."""
         found, rng = {}, np.random.default_rng(0)
         for column, places in self.model.places.items():
             only = {column: self.evidence[column]} if column in self.evidence else {}
-            others = self._merged(self._given(only)[0], REFERENCES, rng)
+            others = self._draw_merged(self._condition_cells(only)[0], REFERENCES, rng)
             found[column] = places.shares(others)
         return found
 
     def _fitting(self, column: int, expansion: Expansion) -> Expansion:
-        """How groups become states that fit the evidence."""
+        """Restrict the states that groups become to those that fit the evidence."""
         if column not in self.evidence:
             return expansion
         shares, groups = expansion.shares * self.evidence[column], expansion.groups
@@ -97,24 +97,26 @@ class ConditionalRecords:
 
     @cached_property
     def _found(self) -> tuple[Floats, float]:
-        return self._given(self.evidence)
+        return self._condition_cells(self.evidence)
 
-    def _given(self, evidence: Mapping[int, Flags]) -> tuple[Floats, float]:
+    def _condition_cells(self, evidence: Mapping[int, Flags]) -> tuple[Floats, float]:
         """Cells of the tree given evidence, and the probability of it."""
         fit = self.model.fit
         weights = {j: self._weights(j, mask) for j, mask in evidence.items()}
         return given_weights(fit.layout, fit.probabilities, weights)
 
     def _weights(self, column: int, mask: Flags) -> Floats:
-        """How much of each group fits; any part of a run counts as all of it."""
+        """Compute how much of each group fits; any part of a run counts as all of it."""
         expansion = self.model.expansions.get(column)
         if expansion is None:
             return mask.astype(np.float64)
         fitting: Floats = np.bincount(expansion.groups, expansion.shares * mask).astype(np.float64)
         return (fitting > 0).astype(np.float64) if column in self.model.places else fitting
 
-    def _merged(self, cells: Floats, n_rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        return drawn(self.model.fit.layout, cells, n_rows, rng)
+    def _draw_merged(
+        self, cells: Floats, n_rows: int, rng: np.random.Generator
+    ) -> NDArray[np.int32]:
+        return draw_records(self.model.fit.layout, cells, n_rows, rng)
 
 
 Evidence = Mapping[int, NDArray[np.bool_]]
@@ -124,7 +126,7 @@ SELDOM: Final = 100
 """Of so many whole records drawn, one has to fit, or only fitting ones are drawn."""
 
 
-def given(model: Model, evidence: Evidence) -> Model | None:
+def condition_on(model: Model, evidence: Evidence) -> Model | None:
     """A model whose records that fit the evidence are those of another one that do.
 
     Args:

@@ -37,10 +37,10 @@ an analysis of variance, a table is the sum of its *effects*: for each set S of 
 mean over the other columns less all effects of subsets of S. What the tables that hold S share is
 the sum of their effects of S; whatever keeps this sum is redundant.
 
-`parted` takes the redundant part Q·v of a direction: the effects of each S less their sum, divided
-among the tables in the proportion a_c ∝ 1/(σ_c²·n), n being the cells of the table for each state
-of S, which is what the ridge likes best. Q is a projection, and orthogonal in the metric of the
-ridge where a table's variances are all alike. `parted_back` is its transpose.
+`extract_redundant` takes the redundant part Q·v of a direction: the effects of each S less their
+sum, divided among the tables in the proportion a_c ∝ 1/(σ_c²·n), n being the cells of the table for
+each state of S, which is what the ridge likes best. Q is a projection, and orthogonal in the metric
+of the ridge where a table's variances are all alike. `apply_transpose` is its transpose.
 
 **How far columns of a table go together, kept more firmly than its single cells.**
 
@@ -93,13 +93,13 @@ from understudy.graphical.factors import (
     TreeLayout,
     calibrate,
     enforceable,
-    excluded,
+    find_excluded,
     marginal,
 )
 from understudy.graphical.junction_tree import Columns, JunctionTree
-from understudy.graphical.lbfgs import Problem, dot, minimised
-from understudy.graphical.sampling import drawn
-from understudy.models.tables import projected
+from understudy.graphical.lbfgs import Problem, dot, minimise
+from understudy.graphical.sampling import draw_records
+from understudy.models.tables import project
 from understudy.schema import Column, is_ordered
 
 
@@ -118,7 +118,7 @@ class Observation:
     counts: Floats
     variance: float | Floats
 
-    def checked(self, sizes: Sequence[int]) -> Observation:
+    def check(self, sizes: Sequence[int]) -> Observation:
         """The same in order of the columns, all variances written out.
 
         Raises:
@@ -154,7 +154,9 @@ class Observation:
         return np.sum(self.counts, axis=others), np.sum(variance, axis=others)
 
 
-def merged(sizes: Sequence[int], observations: Iterable[Observation]) -> tuple[Observation, ...]:
+def merge_observations(
+    sizes: Sequence[int], observations: Iterable[Observation]
+) -> tuple[Observation, ...]:
     """Repeated observations of the same columns taken together, each cell by inverse variance.
 
     Args:
@@ -165,24 +167,24 @@ def merged(sizes: Sequence[int], observations: Iterable[Observation]) -> tuple[O
         One observation for each set of columns, columns ascending, sorted by columns.
 
     Raises:
-        ValueError: as in `Observation.checked`.
+        ValueError: as in `Observation.check`.
 
     Example:
         >>> a = Observation((0,), np.array([3.0, 5.0]), 1.0)
         >>> b = Observation((0,), np.array([6.0, 5.0]), 2.0)
-        >>> [mean] = merged((2,), [a, b])
+        >>> [mean] = merge_observations((2,), [a, b])
         >>> mean.counts.tolist(), mean.variance.round(3).tolist()
         ([4.0, 5.0], [0.667, 0.667])
     """
     together: dict[tuple[int, ...], Observation] = {}
     for given in observations:
-        new = given.checked(sizes)
+        new = given.check(sizes)
         old = together.get(new.columns)
-        together[new.columns] = new if old is None else _combined(old, new)
+        together[new.columns] = new if old is None else _combine(old, new)
     return tuple(together[columns] for columns in sorted(together))
 
 
-def _combined(first: Observation, other: Observation) -> Observation:
+def _combine(first: Observation, other: Observation) -> Observation:
     """The mean by inverse variance, written so that it neither over- nor underflows."""
     share = first.variance / (first.variance + other.variance)  # of the other
     counts = first.counts + share * (other.counts - first.counts)
@@ -228,12 +230,12 @@ class Redundancy:
         self._forth = _program(layout, slots, sets, spans, forth)
         self._back = _program(layout, slots, sets, spans, back)
 
-    def parted(self, vector: Floats) -> Floats:
+    def extract_redundant(self, vector: Floats) -> Floats:
         """The redundant part of a change of the potentials; all tables in one vector."""
         return self._run(self._forth, vector)
 
-    def parted_back(self, vector: Floats) -> Floats:
-        """The transpose of `parted`."""
+    def apply_transpose(self, vector: Floats) -> Floats:
+        """The transpose of `extract_redundant`."""
         return self._run(self._back, vector)
 
     def _run(self, program: Program, vector: Floats) -> Floats:
@@ -342,9 +344,9 @@ class LinearEffects:
         self._parts: list[_Part] = []
         for k, table in enumerate(layout.tables):
             cells = slice(int(ends[k]), int(ends[k + 1]))
-            effects = [layout.stored(one, table) for one in effects_of(layout, table, contrasts)]
+            effects = [layout.flatten(one, table) for one in effects_of(layout, table, contrasts)]
             if effects:
-                turned = _turned(np.array(effects) * possible[cells], variance[cells])
+                turned = _orthonormalise(np.array(effects) * possible[cells], variance[cells])
                 self._parts.append(_Part(cells, math.sqrt(1 - share) * turned))
 
     def take_off(self, pull: Floats, vector: Floats) -> None:
@@ -376,7 +378,7 @@ def along(contrast: Floats, axis: int, axes: int) -> Floats:
     return contrast.reshape([-1 if j == axis else 1 for j in range(axes)])
 
 
-def _turned(effects: Floats, variance: Floats) -> Floats:
+def _orthonormalise(effects: Floats, variance: Floats) -> Floats:
     """D·A' as rows that are orthonormal in the metric D⁻¹, without those made of others."""
     weighted = effects * variance
     size, vectors = np.linalg.eigh(weighted @ effects.T)
@@ -473,10 +475,10 @@ class MaxEntropy:
         Returns:
             States, shape (columns, n_rows).
         """
-        return drawn(self.layout, self.probabilities, n_rows, rng, systematic=systematic)
+        return draw_records(self.layout, self.probabilities, n_rows, rng, systematic=systematic)
 
 
-def fitted(
+def fit_max_entropy(
     sizes: Sequence[int],
     observations: Iterable[Observation],
     total: float,
@@ -512,16 +514,16 @@ def fitted(
     """
     if not (math.isfinite(total) and 0 < regularisation < math.inf):
         raise ValueError("a fit needs a finite total and a positive regularisation")
-    known = merged(sizes, observations)
+    known = merge_observations(sizes, observations)
     tables = [o.columns for o in known]
     covered, kept, left = enforceable(sizes, tables, forbidden, most_cells, firm)
     layout = TreeLayout(JunctionTree.of(sizes, covered), tables)
     dual = _Dual(
-        *(layout, known, excluded(layout, kept), max(total, 0.0), regularisation),
+        *(layout, known, find_excluded(layout, kept), max(total, 0.0), regularisation),
         effects=(contrasts or {}, share),
     )
     start = _start(known, max(total, 0.0), {} if warm is None else warm.potentials)
-    solution = minimised(dual.problem, dual.vector(start), tolerance=tolerance, steps=steps)
+    solution = minimise(dual.problem, dual.vector(start), tolerance=tolerance, steps=steps)
     return MaxEntropy(
         layout,
         dual.probabilities(solution.x),
@@ -558,7 +560,7 @@ class _Dual:
             raise ValueError("the rules allow no record at all")
         self._possible = self._cells.nodes[layout.measured] > 0
         self._counts = self.vector({o.columns: o.counts for o in observations})
-        variance = [layout.stored(np.asarray(o.variance), o.columns) for o in observations]
+        variance = [layout.flatten(np.asarray(o.variance), o.columns) for o in observations]
         self._variance = np.concatenate([*variance, np.zeros(0)])
         self._ridge = regularisation * self._variance
         self._effects = LinearEffects(layout, self._ridge, self._possible, *effects)
@@ -573,7 +575,9 @@ class _Dual:
         """Tables by their columns as one vector, 0 where a cell cannot occur or no table is."""
         sizes = self._layout.tree.cells_of
         parts = [
-            self._layout.stored(tables[names], names) if names in tables else np.zeros(sizes(names))
+            self._layout.flatten(tables[names], names)
+            if names in tables
+            else np.zeros(sizes(names))
             for names in self._layout.tables
         ]
         return np.where(self._possible, np.concatenate([*parts, np.zeros(0)]), 0.0)
@@ -614,9 +618,9 @@ class _Dual:
 
     def _precondition(self, vector: Floats, diagonal: Floats, scale: float) -> Floats:
         """γ·P·D·Pᵀ + Q·(λ·σ²)⁻¹·Qᵀ with P = 1 − Q: exact along redundant directions."""
-        redundant = self._redundancy.parted_back(vector)
+        redundant = self._redundancy.apply_transpose(vector)
         change = scale * diagonal * (vector - redundant)
-        change += self._redundancy.parted(redundant / self._ridge - change)
+        change += self._redundancy.extract_redundant(redundant / self._ridge - change)
         return np.where(self._possible, change, 0.0)
 
     def _size(self, gradient: Floats) -> float:
@@ -653,7 +657,7 @@ def _start(
 def _log_shares(counts: Floats, variance: Floats, total: float) -> Floats:
     """Logarithms of the nearest distribution, kept above what noise could hide."""
     sensible = max(total, float(np.sqrt(variance.sum())))
-    nearest = projected(counts, sensible)
+    nearest = project(counts, sensible)
     least: Floats = _LEAST_START * np.sqrt(variance)
     shares: Floats = np.maximum(nearest, least)
     return np.asarray(np.log(shares) - np.log(shares.sum()))

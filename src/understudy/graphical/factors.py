@@ -158,7 +158,7 @@ class Recipe:
         self._numbers.append(number)
 
     def program(self) -> Program:
-        """What is to be run."""
+        """Build the program that is to be run."""
         steps = np.array(self._steps, dtype=np.int64).reshape(-1, 7)
         extents = np.array(self._extents, dtype=np.int64)
         strides = np.array(self._strides, dtype=np.int64)
@@ -364,7 +364,7 @@ class TreeLayout:
         self.tree = tree
         self.tables = tuple(tables)
 
-    def ordered(self, columns: Iterable[int]) -> Columns:
+    def order_columns(self, columns: Iterable[int]) -> Columns:
         """Columns in the order of the axes in memory."""
         return tuple(sorted(columns, key=self._ranks.__getitem__))
 
@@ -372,9 +372,9 @@ class TreeLayout:
         """Shape of a table with these axes."""
         return tuple(self.tree.sizes[j] for j in columns)
 
-    def stored(self, array: Floats, columns: Sequence[int]) -> Floats:
+    def flatten(self, array: Floats, columns: Sequence[int]) -> Floats:
         """An array with these axes as it lies in memory, flat."""
-        axes = [columns.index(j) for j in self.ordered(columns)]
+        axes = [columns.index(j) for j in self.order_columns(columns)]
         return np.ascontiguousarray(array.transpose(axes)).reshape(-1)
 
     def read(self, flat: Floats, columns: Columns, wanted: Sequence[int]) -> Floats:
@@ -385,7 +385,7 @@ class TreeLayout:
             columns: of the table.
             wanted: some of them, in any order.
         """
-        kept = self.ordered(columns)
+        kept = self.order_columns(columns)
         table = flat.reshape(self.shape(kept))
         table = table.sum(axis=tuple(k for k, j in enumerate(kept) if j not in wanted))
         left = [j for j in kept if j in wanted]
@@ -393,17 +393,17 @@ class TreeLayout:
 
     @cached_property
     def clique_starts(self) -> Integers:
-        """Where each clique's cells start, and the end of the last."""
+        """Start of each clique's cells, and the end of the last."""
         return _starts(self.tree, self.tree.cliques)
 
     @cached_property
     def node_starts(self) -> Integers:
-        """Where each node's cells start, separators first, and the end of the last."""
+        """Start of each node's cells, separators first, and the end of the last."""
         return _starts(self.tree, self._nodes)
 
     @property
     def measured(self) -> slice:
-        """Where the cells of the measured tables lie among those of the nodes."""
+        """Places of the cells of the measured tables among those of the nodes."""
         start = self.node_starts[len(self._nodes) - len(self.tables)]
         return slice(int(start), int(self.node_starts[-1]))
 
@@ -415,12 +415,12 @@ class TreeLayout:
 
     @cached_property
     def calibration(self) -> Calibration:
-        """What `calibrate` runs on `cells`."""
+        """Program that `calibrate` runs on `cells`."""
         collect, distribute = Recipe(), Recipe()
         cliques, nodes, masses = self._spans
         for k in reversed(range(len(cliques))):
             for node in reversed(self._members[k]):
-                collect.join(ADD, *self._joined(node, k))
+                collect.join(ADD, *self._link_node(node, k))
             link = self.steps(self.tree.cliques[k], self.tree.separators[k])
             collect.join(LARGEST, cliques[k], nodes[k], link)
             collect.change(NEGATE, nodes[k], masses[k])
@@ -433,19 +433,19 @@ class TreeLayout:
             distribute.change(DIVIDE, nodes[k], masses[k])
             distribute.join(MULTIPLY, cliques[k], masses[k], link)
             for node in self._members[k]:
-                distribute.join(SUM, *self._joined(node, k))
+                distribute.join(SUM, *self._link_node(node, k))
         return Calibration(collect.program(), distribute.program())
 
     @cached_property
     def _spans(self) -> tuple[list[Span], list[Span], list[Span]]:
-        """Where cliques, nodes and second separators lie in memory."""
+        """Places of cliques, nodes and second separators in memory."""
         separators = self.node_starts[: len(self.tree.cliques) + 1]
         behind = self.clique_starts[-1] + self.node_starts[-1]
         starts = self.clique_starts, self.clique_starts[-1] + self.node_starts, behind + separators
         cliques, nodes, masses = ([*pairwise(one.tolist())] for one in starts)
         return cliques, nodes, masses
 
-    def _joined(self, node: int, clique: int) -> tuple[Span, Span, Link]:
+    def _link_node(self, node: int, clique: int) -> tuple[Span, Span, Link]:
         """The table that a node is read from, the node, and the link of both."""
         inside = self._members[clique]
         host = self._host(node, inside[: inside.index(node)])
@@ -495,7 +495,7 @@ class TreeLayout:
     def _aids_of(self, clique: Columns, guests: set[Columns]) -> list[Columns]:
         most = self.tree.cells_of(clique) // _AID
         tail: set[int] = set()
-        for j in reversed(self.ordered(clique)):
+        for j in reversed(self.order_columns(clique)):
             if math.prod(self.tree.sizes[i] for i in tail) < _RUN:
                 tail.add(j)
         direct = [guest for guest in guests if not any({*guest} < {*other} for other in guests)]
@@ -514,7 +514,7 @@ class TreeLayout:
         return [aid for aid in aids if aid not in guests]
 
     def _short(self, clique: Columns, guest: Columns) -> bool:
-        """Whether a table would be read from the clique in short runs."""
+        """Return whether a table would be read from the clique in short runs."""
         return self.steps(clique, guest)[0][-1] < _RUN // 2
 
     @cached_property
@@ -537,7 +537,7 @@ class TreeLayout:
         """The link between two tables, as a `Recipe` takes it."""
         extents: list[int] = []
         kept: list[bool] = []
-        for j in self.ordered(large):
+        for j in self.order_columns(large):
             if kept and kept[-1] == (j in small):
                 extents[-1] *= self.tree.sizes[j]
             else:
@@ -566,7 +566,7 @@ FIRST_SHARE = 0.25
 def firm_boxes(
     sizes: Sequence[int], boxes: Iterable[Box], most_cells: float
 ) -> tuple[tuple[Columns, ...], float]:
-    """What rules come before tables: those whose own tree has at most `FIRST_SHARE` of the cells.
+    """Choose the rules that come before tables: their tree has at most `FIRST_SHARE` of the cells.
 
     Whoever chooses tables beside these cliques ends up with a tree that keeps the rules. Chosen
     without them, tables fill the tree, and rules are left to records that are drawn again. What is
@@ -580,7 +580,7 @@ def firm_boxes(
     Returns:
         Columns of their cliques, and the cells of their tree; 0 without any.
     """
-    covered, kept, _ = _added(sizes, (), boxes, FIRST_SHARE * most_cells)
+    covered, kept, _ = _add_boxes(sizes, (), boxes, FIRST_SHARE * most_cells)
     return covered, Growth(sizes, covered).cells if kept else 0.0
 
 
@@ -608,10 +608,10 @@ def enforceable(
     covered = (*cliques,)
     most = max(most_cells, Growth(sizes, covered).cells)
     ruled = (*covered, *firm)
-    return _added(sizes, ruled if Growth(sizes, ruled).cells <= most else covered, boxes, most)
+    return _add_boxes(sizes, ruled if Growth(sizes, ruled).cells <= most else covered, boxes, most)
 
 
-def _added(
+def _add_boxes(
     sizes: Sequence[int], covered: Iterable[Columns], boxes: Iterable[Box], most: float
 ) -> tuple[tuple[Columns, ...], tuple[Box, ...], tuple[Box, ...]]:
     """Columns of cliques and boxes that a tree has room for, these boxes, and the others."""
@@ -634,13 +634,13 @@ def _added(
     return tuple(found), tuple(kept), tuple(left)
 
 
-def excluded(layout: TreeLayout, boxes: Iterable[Box]) -> Integers:
+def find_excluded(layout: TreeLayout, boxes: Iterable[Box]) -> Integers:
     """Cells of the cliques, in the layout's numbering, that lie in a box; ascending, shape (n,)."""
     parts = [np.zeros(0, dtype=np.int64)]
     for box in boxes:
         home = layout.tree.covering(box)
         assert home is not None
-        columns = layout.ordered(layout.tree.cliques[home])
+        columns = layout.order_columns(layout.tree.cliques[home])
         shape = layout.shape(columns)
         states = [sorted(box.get(j, range(size))) for j, size in zip(columns, shape, strict=True)]
         if all(states):
@@ -714,7 +714,7 @@ def _across(layout: TreeLayout, probabilities: Floats, asked: Columns) -> Floats
         factors = [(table, columns), *sent.pop(k, [])]
         below = {j for _, axes in factors for j in axes}
         kept = (*separator, *(j for j in asked if j in below and j not in separator))
-        result = _contracted(factors, asked if top else kept)
+        result = _contract(factors, asked if top else kept)
         sent.setdefault(tree.parents[k], []).append((result, kept))
     return result
 
@@ -745,7 +745,7 @@ def conditional(table: Floats, columns: Columns, separator: Columns) -> Floats:
     return np.asarray(np.divide(table, given, out=np.zeros_like(table), where=given > 0))
 
 
-def _contracted(factors: Sequence[Factor], kept: Columns) -> Floats:
+def _contract(factors: Sequence[Factor], kept: Columns) -> Floats:
     """The product of tables, summed over all columns but some."""
     labels = {j: k for k, j in enumerate(sorted({j for _, axes in factors for j in axes}))}
     operands: list[Any] = []
@@ -758,7 +758,7 @@ def _contracted(factors: Sequence[Factor], kept: Columns) -> Floats:
 def given_weights(
     layout: TreeLayout, probabilities: Floats, weights: Mapping[int, Floats]
 ) -> tuple[Floats, float]:
-    """The cliques given evidence, for `sampling.drawn`.
+    """The cliques given evidence, for `sampling.draw_records`.
 
     Args:
         layout: the tree, and where its cliques lie.
@@ -783,7 +783,7 @@ def given_weights(
         for factor, columns in (*own, *sent.pop(k, [])):
             shape = [tree.sizes[j] if j in columns else 1 for j in clique]
             table = table * factor.reshape(shape)
-        given[cells] = layout.stored(table, clique)
+        given[cells] = layout.flatten(table, clique)
         summed = table.sum(axis=tuple(a for a, j in enumerate(clique) if j not in separator))
         if k:
             sent.setdefault(tree.parents[k], []).append((np.asarray(summed), separator))

@@ -43,22 +43,22 @@ class Growth:
         self._graph = _Graph.of(sizes)
         for clique in cliques:
             self._graph.link(clique)
-        self.cells = self._graph.triangulated()[0]
+        self.cells = self._graph.triangulate()[0]
 
     def cells_with(self, columns: Columns) -> float:
         """Cells of all cliques of the tree that also covers these columns."""
         graph = self._graph.copy()
-        return graph.triangulated()[0] if graph.link(columns) else self.cells
+        return graph.triangulate()[0] if graph.link(columns) else self.cells
 
     def add(self, columns: Columns) -> None:
         """Let the tree cover these columns from now on."""
         if self._graph.link(columns):
-            self.cells = self._graph.triangulated()[0]
+            self.cells = self._graph.triangulate()[0]
 
     @property
     def cliques(self) -> tuple[Columns, ...]:
         """The maximal cliques of the tree, columns ascending."""
-        bags = self._graph.triangulated()[1]
+        bags = self._graph.triangulate()[1]
         return tuple(sorted(tuple(_columns(bag)) for bag in bags))
 
 
@@ -84,7 +84,7 @@ class TreeLimit:
     most_cells: float
 
     def allows(self, columns: Columns) -> bool:
-        """Whether the tree may cover these columns."""
+        """Return whether the tree may cover these columns."""
         return len(columns) == 1 or self._growth.cells_with(columns) <= self.most_cells
 
     @cached_property
@@ -92,7 +92,7 @@ class TreeLimit:
         return Growth(self.sizes, self.cliques)
 
 
-def triangulated(sizes: Sequence[int], cliques: Iterable[Columns]) -> tuple[Columns, ...]:
+def triangulate(sizes: Sequence[int], cliques: Iterable[Columns]) -> tuple[Columns, ...]:
     """The maximal cliques of a triangulated graph in which each marginal's columns are linked.
 
     Args:
@@ -100,7 +100,7 @@ def triangulated(sizes: Sequence[int], cliques: Iterable[Columns]) -> tuple[Colu
         cliques: columns of each marginal; columns in none of them stand alone.
 
     Example:
-        >>> triangulated((2, 9, 2, 9, 5), [(0, 1), (1, 2), (2, 3), (3, 0)])
+        >>> triangulate((2, 9, 2, 9, 5), [(0, 1), (1, 2), (2, 3), (3, 0)])
         ((0, 1, 2), (0, 2, 3), (4,))
     """
     return Growth(sizes, cliques).cliques
@@ -148,12 +148,12 @@ class _Graph:
             self._rank(v)
         return stale > 0
 
-    def triangulated(self) -> tuple[float, list[_Set]]:
+    def triangulate(self) -> tuple[float, list[_Set]]:
         """Cells and cliques of the better of the two orders."""
-        tried = [self.copy().eliminated(by_fill=by_fill) for by_fill in (False, True)]
+        tried = [self.copy().eliminate_all(by_fill=by_fill) for by_fill in (False, True)]
         return min(tried, key=lambda entry: entry[0])
 
-    def eliminated(self, *, by_fill: bool) -> tuple[float, list[_Set]]:
+    def eliminate_all(self, *, by_fill: bool) -> tuple[float, list[_Set]]:
         """Cells of the cliques that are left, and the cliques; the graph is used up.
 
         A queue holds a column each time that its rank changes; only the last one counts.
@@ -179,7 +179,7 @@ class _Graph:
         return cells, bags
 
     def _entry(self, v: int, by_fill: bool) -> tuple[float, float, int]:
-        """How soon a column is eliminated: the lowest first."""
+        """Rank a column for elimination: the lowest first."""
         fill, weight = self.ranks[v]
         return fill if by_fill else min(fill, 1), weight + 1e-3 * fill, v
 
@@ -254,16 +254,16 @@ class JunctionTree:
         sizes = tuple(int(size) for size in sizes)
         if not sizes or min(sizes) < 1:
             raise ValueError("a junction tree is over at least one column, each with states")
-        maximal = triangulated(sizes, cliques)
+        maximal = triangulate(sizes, cliques)
         bits = [sum(1 << j for j in clique) for clique in maximal]
-        order, above = _spanned(bits, _largest(sizes, maximal))
+        order, above = _span_tree(bits, _largest(sizes, maximal))
         place = {k: i for i, k in enumerate(order)}
         parents = tuple(place[above[k]] if above[k] >= 0 else -1 for k in order)
         return cls(sizes, tuple(maximal[k] for k in order), parents)
 
     @cached_property
     def separators(self) -> tuple[Columns, ...]:
-        """What each clique shares with its parent, ascending; () for the root."""
+        """Columns that each clique shares with its parent, ascending; () for the root."""
         return tuple(
             tuple(j for j in clique if p >= 0 and j in self.cliques[p])
             for clique, p in zip(self.cliques, self.parents, strict=True)
@@ -295,7 +295,7 @@ def _largest(sizes: tuple[int, ...], cliques: tuple[Columns, ...]) -> int:
     return cells.index(max(cells))
 
 
-def _spanned(sets: list[int], root: int) -> tuple[list[int], list[int]]:
+def _span_tree(sets: list[int], root: int) -> tuple[list[int], list[int]]:
     """Order of joining and parent of each set of columns (as bits of a number)."""
     order, parents = [root], [root] * len(sets)
     parents[root] = -1

@@ -109,7 +109,7 @@ class _Memory:
         return np.negative(q, out=q)
 
 
-def minimised(problem: Problem, start: Floats, *, tolerance: float, steps: int) -> Minimum:
+def minimise(problem: Problem, start: Floats, *, tolerance: float, steps: int) -> Minimum:
     """Search from a starting point.
 
     Args:
@@ -124,7 +124,7 @@ def minimised(problem: Problem, start: Floats, *, tolerance: float, steps: int) 
     size = problem.size(g)
     while size > tolerance and step < steps:
         direction = memory.direction(problem, g, problem.diagonal(x, g))
-        point, tries = _searched(problem, x, (f, g), direction)
+        point, tries = _search_line(problem, x, (f, g), direction)
         evaluations += tries
         if point is None:
             if fresh:
@@ -140,7 +140,7 @@ def minimised(problem: Problem, start: Floats, *, tolerance: float, steps: int) 
     return Minimum(x, size, size <= tolerance, step, evaluations)
 
 
-def _searched(
+def _search_line(
     problem: Problem, x: Floats, here: tuple[float, Floats], direction: Floats
 ) -> tuple[tuple[float, float, Floats] | None, int]:
     """Length of the step, the function and the gradient there, or None; and how many were tried."""

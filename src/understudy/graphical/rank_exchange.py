@@ -52,7 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers, compiled
-from understudy.features.scores import RANK_UNIT, shortened
+from understudy.features.scores import RANK_UNIT, shorten_vectors
 
 _FAR: Final = (2.0, 3.0)  # deviations from which on single pairs count
 _FILLED: Final = 8  # rounds in which the diagonal follows from what is kept
@@ -60,7 +60,7 @@ _SIGNS: Final = 8
 _STEP: Final = 0.05  # of a divergence, in deviations of the noise
 
 
-def wanted(own: Floats, excess: Floats, stddev: float) -> Floats:
+def compute_target(own: Floats, excess: Floats, stddev: float) -> Floats:
     """By how much mean products should exceed those of the records.
 
     Args:
@@ -99,7 +99,7 @@ def wanted(own: Floats, excess: Floats, stddev: float) -> Floats:
 
 
 def shrunk(noisy: Floats, stddev: float) -> Floats:
-    """What of a symmetric matrix, whose diagonal is unknown, is not explained by noise.
+    """Shrink a symmetric matrix with unknown diagonal to what noise does not explain.
 
     Args:
         noisy: shape (d, d).
@@ -120,7 +120,7 @@ def shrunk(noisy: Floats, stddev: float) -> Floats:
 
 
 def far(noisy: Floats, threshold: float) -> Floats:
-    """What of each number is beyond a threshold, larger ones nearly whole."""
+    """Reduce each number to what is beyond a threshold, larger ones nearly whole."""
     if threshold == 0:
         return noisy
     size = np.maximum(np.abs(noisy), threshold)
@@ -195,7 +195,9 @@ class RankExchange:
     sums: Floats
     stddev: float
 
-    def exchanged(self, groups: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int32]:
+    def exchange_values(
+        self, groups: NDArray[np.int32], rng: np.random.Generator
+    ) -> NDArray[np.int32]:
         """Records after the exchange.
 
         Args:
@@ -207,7 +209,7 @@ class RankExchange:
             return groups
         own = self._vectors(groups)
         found = self._products(own)
-        lacking = wanted(found, np.nan_to_num(self.measured - found), self.stddev)
+        lacking = compute_target(found, np.nan_to_num(self.measured - found), self.stddev)
         if _size(lacking) <= CLOSE:
             return groups
         goal, states = found + lacking, groups.copy()
@@ -249,7 +251,7 @@ class RankExchange:
 
     def _products(self, own: Floats) -> Floats:
         """Mean products of the records as they are counted, shape (d, d)."""
-        kept = shortened(own, self.most) / RANK_UNIT
+        kept = shorten_vectors(own, self.most) / RANK_UNIT
         products: Floats = kept.T @ kept / len(own)
         return products
 

@@ -82,7 +82,7 @@ class _Step(NamedTuple):
     new: tuple[tuple[int, int], ...]
 
 
-def drawn(
+def draw_records(
     layout: TreeLayout,
     probabilities: Floats,
     n_rows: int,
@@ -174,7 +174,7 @@ _PASSES = 2
 
 
 def times_drawn(n_rows: int, columns: int) -> int:
-    """How many records are drawn for each that is wanted: 1, 2, 4 or 8.
+    """Choose how many records are drawn for each that is wanted: 1, 2, 4 or 8.
 
     Args:
         n_rows: records wanted.
@@ -194,10 +194,10 @@ def times_drawn(n_rows: int, columns: int) -> int:
     return times
 
 
-def balanced(
+def choose_balanced(
     states: NDArray[np.int32], n_rows: int, sizes: Sequence[int], rng: np.random.Generator
 ) -> Integers:
-    """Which records to keep, in random order; shape (n_rows,).
+    """Choose which records to keep, in random order; shape (n_rows,).
 
     Args:
         states: of each column and record, shape (columns, records); 2ᵏ·n_rows records.
@@ -238,7 +238,7 @@ def _tables(sizes: Sequence[int], n_rows: int) -> list[tuple[int, ...]]:
 
 
 def _starts(tables: Sequence[tuple[int, ...]], sizes: Sequence[int]) -> Integers:
-    """Where the cells of each pair begin, −1 without a table, and on the diagonal of each column.
+    """Find where the cells of each pair begin, −1 without a table; on the diagonal, of each column.
 
     Shape (columns, columns).
     """
@@ -301,12 +301,12 @@ _SLOW: Final = 0.98
 """Part of what the worst table was off before a sweep, of which less must be left after it."""
 
 
-def raked(
+def choose_raked(
     groups: Sequence[NDArray[np.integer[Any]]],
     tables: Mapping[Columns, Floats],
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Which records to take, some of them more than once; as many as there are, in random order.
+    """Choose as many records as there are, some of them more than once, in random order.
 
     Args:
         groups: of each column and record, shape (n,) each.

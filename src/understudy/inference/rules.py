@@ -70,7 +70,7 @@ from understudy.inference.counts import are_drawn
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.question import RATIOS, SHARES, TWO_WAY
 from understudy.inference.records import is_binned, is_grouping, level_values
-from understudy.models.bayesian_network import kept
+from understudy.models.bayesian_network import find_kept_columns
 from understudy.release import Measurement, Release
 from understudy.release.measurement import groups_of, kept_columns
 from understudy.release.release import once
@@ -412,7 +412,7 @@ def _tables(release: Release) -> tuple[frozenset[str], ...]:
 def _kept_together(release: Release) -> tuple[frozenset[str], ...]:
     """Columns that are drawn as one table has them."""
     network = release.manifest.inference.network
-    return tuple(map(frozenset, kept(network))) if network else _tables(release)
+    return tuple(map(frozenset, find_kept_columns(network))) if network else _tables(release)
 
 
 @once

@@ -649,7 +649,7 @@ def _places(own: Scores, wanted: Scores) -> Integers:
         (one.place, one.column, one.state): at
         for at, one in zip(coded.tolist(), wanted.coded, strict=True)
     }
-    found = own.order.joined(
+    found = own.order.join(
         (
             counted if len(counted) else np.array([FREE]),
             np.append(sums, FREE)[score],
@@ -686,7 +686,7 @@ def _among_the_same(own: Scores, wanted: Scores) -> NDArray[np.bool_]:
     first, second = own.pairs
     coded = np.array([square.place for square in own.coded], dtype=np.int64)
     none, products = np.zeros(1, dtype=np.int64), held[first] + held[second]
-    of = own.order.joined((none, held, products, held[own.numbers], held[coded]))
+    of = own.order.join((none, held, products, held[own.numbers], held[coded]))
     return np.asarray(of == len(differing))
 
 
@@ -729,7 +729,7 @@ def _sums(scores: Scores, schema: Schema, records: Records) -> Floats:
     ]
     counted, absent = np.array([float(len(z))]), np.zeros(len(scores.coded))
     parts = (counted, z.sum(axis=0), (z.T @ z)[first, second], np.array(squares), absent)
-    return np.asarray(scores.order.joined(parts) * scores.order.weights(float(scores.weight)))
+    return np.asarray(scores.order.join(parts) * scores.order.weights(float(scores.weight)))
 
 
 def score_values(scores: Scores, schema: Schema, records: Records) -> Floats:

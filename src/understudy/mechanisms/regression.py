@@ -165,7 +165,7 @@ class NormalEquations:
 
     @property
     def size(self) -> int:
-        """How many numbers there are: (n if it counts,) p sums, p(p + 1)/2 − 1 products."""
+        """Count of the numbers: (n if it counts,) p sums, p(p + 1)/2 − 1 products."""
         return self.l1_sensitivity - (not self.counted)
 
     @property
@@ -196,9 +196,9 @@ class NormalEquations:
         products = [
             np.einsum("...i,...i->...", columns[j], columns[k]) for j, k in pairs(len(columns))
         ]
-        return self.arranged(counts, z.sum(axis=-2), np.stack(products, axis=-1))
+        return self.arrange(counts, z.sum(axis=-2), np.stack(products, axis=-1))
 
-    def arranged(
+    def arrange(
         self, counts: NDArray[np.int64], sums: NDArray[np.int64], products: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """The statistics in their order, in units of 1/`ONE`.
@@ -232,13 +232,13 @@ def on_lattice(values: ArrayLike, bounds: Sequence[tuple[float, float]]) -> NDAr
 
 
 def asks_count(schema: Schema, columns: Sequence[str]) -> bool:
-    """Whether the number of records that count is private: a public fact."""
+    """Return whether the number of records that count is private: a public fact."""
     coded = any(has_codes(schema.columns[name]) for name in columns)
     return schema.neighbours == "add_remove" or coded
 
 
 def has_codes(column: Column) -> bool:
-    """Whether a column declares states that are no number."""
+    """Return whether a column declares states that are no number."""
     return isinstance(column, NUMERIC) and column.size > column.n_ordinary
 
 
@@ -272,11 +272,11 @@ def exact_statistics(
         for q, (j, k) in zip(sums.products, pairs(len(columns)), strict=True)
     ]
     totals = [(z + spike * n).sum() for z, spike in zip(s, zeta, strict=True)]
-    return equations.arranged(n.sum(), np.array(totals), np.array(products))
+    return equations.arrange(n.sum(), np.array(totals), np.array(products))
 
 
 def _numbers(column: Column) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-    """Which states of a column are numbers, and the whole number of a spike; each shape (size,)."""
+    """Find states of a column that are numbers, and the numbers of spikes; each shape (size,)."""
     assert isinstance(column, NUMERIC)
     is_number = np.arange(column.size) < column.n_ordinary
     values = np.array([interval.low for interval in column.intervals])
@@ -464,9 +464,9 @@ class RegressionNoise:
 
     @property
     def recorded(self) -> Noise:
-        """What the released value says about the noise in each number."""
+        """Description of the noise in each number."""
         if isinstance(self.distribution, DiscreteLaplace):
-            return perturbation.recorded(self.distribution, self.step)
+            return perturbation.describe_noise(self.distribution, self.step)
         scale = str(self.distribution.scale * self.step)
         return Noise(self.distribution.name, scale, self.distribution.stddev * float(self.step))
 
@@ -549,7 +549,7 @@ class Regression(Mechanism[Released[NoisyRegression], RegressionNoise]):
         """Sum by the codes of the columns, each in a single bin, and add noise."""
         noise, schema = charges[0].parameter, rows.view.schema
         bins = {name: 1 for name in self.columns if _n_bins(schema, name) != 1}
-        seen = rows.rebinned(bins) if bins else rows
+        seen = rows.rebin(bins) if bins else rows
         columns = [seen.view.schema.columns[name] for name in self.columns]
         exact = exact_statistics(noise.equations, seen.sums(self.columns, self.columns), columns)
         value = NoisyRegression(

@@ -159,7 +159,9 @@ class Sensitivity:
         return cls(
             lengths=scores.lengths,
             squared=scores.squared_lengths,
-            opposed=tuple(_opposed(scores, name, name in numeric) for name in scores.columns),
+            opposed=tuple(
+                _bound_opposition(scores, name, name in numeric) for name in scores.columns
+            ),
             weight=scores.weight,
             numeric=len(numeric),
             coded=len(coded),
@@ -194,12 +196,12 @@ class Sensitivity:
         return max(apart + steep + self.numeric + moved, added * self.counted)
 
     def _squares(self, beside: Fraction) -> Fraction:
-        """What the squares of one record can add, those by absence elsewhere `beside` each."""
+        """Bound what squares of one record can add, those by absence elsewhere `beside` each."""
         levels = self.coded - self.absent
         return max((self.numeric - m) * (1 + (m + levels) * beside) for m in range(self.absent + 1))
 
 
-def _opposed(scores: Scores, name: str, numeric: bool) -> Fraction:
+def _bound_opposition(scores: Scores, name: str, numeric: bool) -> Fraction:
     """The largest −w·u of two vectors of scores of a column."""
     table = scores.tables[name][:, int(numeric) :]
     return numeric + max(Fraction(0), Fraction(int(-(table @ table.T).min()), UNIT**2))
@@ -228,7 +230,7 @@ class ProductNoise:
 
     @property
     def pure(self) -> bool:
-        """Whether the noise goes by sums of sizes."""
+        """True if the noise goes by sums of sizes."""
         return isinstance(self.distribution, DiscreteLaplace)
 
     @property
@@ -238,9 +240,9 @@ class ProductNoise:
 
     @property
     def recorded(self) -> Noise:
-        """What the released value says about the noise in each number, in records."""
+        """Description of the noise in each number, in records."""
         if isinstance(self.distribution, DiscreteLaplace):
-            return perturbation.recorded(self.distribution, self.step)
+            return perturbation.describe_noise(self.distribution, self.step)
         variance = self.distribution.variance * self.step**2
         stddev = self.distribution.stddev * float(self.step)
         return Noise(self.distribution.name, str(variance), stddev)
@@ -302,7 +304,7 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
         """Sum and multiply in one pass, round to the lattice, and add noise."""
         noise = charges[0].parameter
         scores = self._scores(rows.view.schema, pure=noise.pure)
-        whole = stacked(rows.score_products(scores), scores)
+        whole = stack_sums(rows.score_products(scores), scores)
         rounded = (whole + noise.coarseness // 2) // noise.coarseness
         noisy = rounded + noise.distribution.sample(rounded.size, source)
         values = noisy.astype(np.float64) * float(noise.step)
@@ -312,7 +314,7 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
         return Scores.of(schema, self.columns, self.complete, pure=pure)
 
 
-def stacked(exact: ExactProducts, scores: Scores) -> Integers:
+def stack_sums(exact: ExactProducts, scores: Scores) -> Integers:
     """All that is released of some scores, in units of 1/`ONE` of a record, shape (numbers,).
 
     Args:
@@ -321,7 +323,7 @@ def stacked(exact: ExactProducts, scores: Scores) -> Integers:
     """
     twice = int(2 * scores.weight)
     counted, sums = (own // 2 * twice for own in (np.array([exact.count]), exact.sums))
-    return scores.order.joined((counted, sums, exact.products, exact.squares, exact.coded))
+    return scores.order.join((counted, sums, exact.products, exact.squares, exact.coded))
 
 
 def product_noise(own: Sensitivity, spend: Fraction, accounting: Accounting) -> ProductNoise:
@@ -399,7 +401,7 @@ class RankProducts(Mechanism[Released[NoisyRanks], RankNoise]):
             recorded = Noise(noise.name, str(variance), noise.stddev * float(STEP))
             kind = "discrete Gaussian, variance"
         else:
-            recorded, kind = perturbation.recorded(noise, STEP), "Laplace, scale"
+            recorded, kind = perturbation.describe_noise(noise, STEP), "Laplace, scale"
         charge: Charge[RankNoise] = Charge(
             spent=spend,
             mechanism=self.name,

@@ -313,7 +313,7 @@ class Dependence(ABC):
 
     def evaluate(self, tables: Sequence[ExactTable]) -> NDArray[np.float64]:
         """Score of each candidate in records, shape (candidates,)."""
-        return np.array([self.score(_folded(table)) for table in tables], dtype=np.float64)
+        return np.array([self.score(_fold_table(table)) for table in tables], dtype=np.float64)
 
     def evaluate_new(self, engine: Engine, known: KnownDependence) -> NDArray[np.float64]:
         """The same, counting only what is not known yet, some tables at a time.
@@ -332,7 +332,7 @@ class Dependence(ABC):
 
     @property
     def binary(self) -> bool:
-        """Whether the column or its parents have at most two levels, in all candidates."""
+        """True if the column or its parents have at most two levels, in all candidates."""
         sizes = self.schema.sizes
         return all(
             min(sizes[child], math.prod(sizes[j] for j in parents)) <= 2
@@ -416,7 +416,7 @@ class DistanceFromDependence(Dependence):
         return distance_from_dependence(np.pad(counts, ((0, 2 - len(counts)), (0, 0))))
 
 
-def _folded(table: ExactTable) -> Integers:
+def _fold_table(table: ExactTable) -> Integers:
     """Shape (levels, parent combinations); records out of domain are in the first cell."""
     counts = table.inside.reshape(table.inside.shape[0], -1).copy()
     counts[0, 0] += table.outside
@@ -549,18 +549,18 @@ class DistanceFromProduct:
         """
         last = judged.get("last")
         if last is None or not self._asks_what(last.score):
-            last = judged["last"] = Judged(self, self._computed(engine))
+            last = judged["last"] = Judged(self, self._compute(engine))
         return last.values.copy()
 
     def _asks_what(self, other: DistanceFromProduct) -> bool:
-        """Whether another score has the same values."""
+        """Return whether another score has the same values."""
         return (
             self.candidates == other.candidates
             and self.total == other.total
             and all(map(np.array_equal, self.one_ways, other.one_ways))
         )
 
-    def _computed(self, engine: Engine) -> NDArray[np.float64]:
+    def _compute(self, engine: Engine) -> NDArray[np.float64]:
         place = {name: j for j, name in enumerate(self.schema.names)}
         pairs = [(place[a], place[b]) for a, b in self.candidates]
         sizes, total = self.schema.sizes, max(self.total, 1.0)
@@ -663,7 +663,7 @@ Score = (
 
 
 def n_judged(score: Score, schema: Schema) -> int:
-    """How many candidates a score has a value for.
+    """Count the candidates that a score has a value for.
 
     Raises:
         MethodError: it counts a column that does not exist.

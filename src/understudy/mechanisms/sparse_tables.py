@@ -115,7 +115,7 @@ def drawn_cells(
 
 
 def _written_out(n: int, domain: Domain, n_occupied: int) -> bool:
-    """Whether it takes less to list all empty cells than to draw until new ones are found.
+    """Return whether listing all empty cells takes less than drawing until new ones are found.
 
     A drawn cell is new with probability above 1/2 if at least half of all cells stay empty.
     """
@@ -126,7 +126,7 @@ def _written_out(n: int, domain: Domain, n_occupied: int) -> bool:
 
 
 def is_among(ascending: NDArray[np.int64], codes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of the wanted codes stand in an ascending array."""
+    """Mark the wanted codes that stand in an ascending array."""
     if not len(ascending):
         return np.zeros(len(codes), dtype=np.bool_)
     place = np.minimum(np.searchsorted(ascending, codes), len(ascending) - 1)
@@ -164,7 +164,7 @@ class ThresholdTable(Mechanism[Released[NoisyCells], PureNoise]):
         domain = terms.view.sparse_domain(self.columns)
         if self.threshold < 1:
             raise MethodError("The threshold must be at least 1; take the dense form below that.")
-        noise = terms.calibrated(self.noise, spend)
+        noise = terms.calibrate_noise(self.noise, spend)
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("A filtered table needs geometric or laplace noise.")
         if self.threshold / in_units(noise)[1] >= 2**62:
@@ -287,7 +287,7 @@ class LazyTable(Mechanism[Released[Records], PureNoise]):
             BudgetError: more than is left, or next to nothing.
         """
         domain = terms.view.sparse_domain(self.columns)
-        noise = terms.calibrated(self.noise, spend)
+        noise = terms.calibrate_noise(self.noise, spend)
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("A lazy table needs geometric or laplace noise.")
         require_tokens_fit(domain, noise)
@@ -455,7 +455,7 @@ def _expit(x: float) -> float:
 
 
 def _labels(tokens: NDArray[np.int64], positive: int, randomness: Randomness) -> NDArray[np.int64]:
-    """Which positive empty cell (0..positive−1) each token belongs to."""
+    """Assign each token the positive empty cell (0..positive−1) that it belongs to."""
     labels = tokens.copy()
     is_extra = tokens >= positive
     distinct, which = np.unique(tokens[is_extra], return_inverse=True)

@@ -146,7 +146,7 @@ class Moment:
 
     @property
     def query(self) -> str:
-        """What is asked, in words."""
+        """Question that is asked, in words."""
         of = " and ".join(dict.fromkeys(self.of))
         rest = " × ".join(name for name in self.by if name not in self.summed)
         link = " by " if self.is_by_cell else " within "
@@ -154,12 +154,12 @@ class Moment:
 
     @property
     def is_by_cell(self) -> bool:
-        """Whether there is a number for each cell."""
+        """True if there is a number for each cell."""
         return self.statistic != "scatter"
 
     @property
     def is_variance(self) -> bool:
-        """Whether it is the scatter of one column."""
+        """True if it is the scatter of one column."""
         return self.statistic == "scatter" and self.of[0] == self.of[1]
 
 
@@ -200,7 +200,7 @@ def pairs(p: int) -> Iterator[tuple[int, int]]:
 
 
 def holding_cells(schema: Schema, columns: Sequence[str], name: str) -> NDArray[np.bool_]:
-    """Which cells of a table can hold a number of one of its columns: a public fact.
+    """Find the cells of a table that can hold a number of one of its columns: a public fact.
 
     Returns:
         Shape (cells,), C order.
@@ -285,7 +285,7 @@ def _require_single_bin(schema: Schema, name: str) -> None:
     if holds_numbers(column).sum() != 1:
         raise MethodError(
             f"The column {name!r} has several bins; ask for its sums through "
-            f"gate.rebinned({{{name!r}: 1}})."
+            f"gate.rebin({{{name!r}: 1}})."
         )
     if column.bounds[0] == column.bounds[1]:
         raise MethodError(f"The column {name!r} has a single possible value, so it has no sums.")
@@ -316,7 +316,7 @@ def whole_sensitivity(moment: Moment, neighbours: Neighbours, n_rows: int | None
 
 
 def coordinates(moment: Moment, neighbours: Neighbours) -> int:
-    """How many numbers of the statistic one record can change."""
+    """Count the numbers of the statistic that one record can change."""
     return 2 if moment.statistic == "sum" and neighbours == "replace" and moment.cells > 1 else 1
 
 
@@ -380,7 +380,7 @@ class MomentNoise:
 
     @property
     def query(self) -> str:
-        """What is asked, in words."""
+        """Question that is asked, in words."""
         return self.moment.query
 
     @property
@@ -396,13 +396,13 @@ class MomentNoise:
 
     @property
     def is_mean(self) -> bool:
-        """Whether its scale in a cell is divided by the cell's private number of records."""
+        """True if its scale in a cell is divided by the cell's private number of records."""
         return self.moment.statistic == "mean"
 
     @property
     def recorded(self) -> Noise:
-        """What the released value says about its noise."""
-        return perturbation.recorded(self.distribution, self._noise_unit)
+        """Description of the noise in the released value."""
+        return perturbation.describe_noise(self.distribution, self._noise_unit)
 
     @property
     def stddev(self) -> float:
@@ -459,7 +459,7 @@ def moment_noises(
     """
     moments = moments_of(schema, of, by)
     if mode == "paper":
-        moments = tuple(_published(moment) for moment in moments)
+        moments = tuple(_use_means(moment) for moment in moments)
     if calibration == "nonsplit" and weights is not None:
         raise MethodError('weights belong to calibration="split"; leave them out.')
     if weights is not None and (len(weights) != len(moments) or min(weights) <= 0):
@@ -472,7 +472,7 @@ def moment_noises(
     return tuple(plan(m, share, schema, limit) for m, share in zip(moments, shares, strict=True))
 
 
-def _published(moment: Moment) -> Moment:
+def _use_means(moment: Moment) -> Moment:
     """Of several cells the paper sanitises means, and not sums."""
     several = moment.statistic == "sum" and moment.cells > 1
     return replace(moment, statistic="mean") if several else moment
@@ -488,7 +488,9 @@ def _strict(moment: Moment, share: Fraction, schema: Schema, limit: int | None) 
     else:
         low, high = admissible(moment, limit)
         interval = (low // coarse, -(-high // coarse))
-        distribution = perturbation.truncated(share, rounded, interval, coordinates=numbers)
+        distribution = perturbation.calibrate_truncated(
+            share, rounded, interval, coordinates=numbers
+        )
     return MomentNoise(moment, share, distribution, coarse, rounded * coarse * moment.unit)
 
 
@@ -535,7 +537,7 @@ class Moments(Mechanism[tuple[Released[NoisyMoment], ...], MomentNoise]):
     p(p+1)/2 scatters (0, 0), (0, 1), ….
 
     Attributes:
-        of: numeric columns, each with a single bin in the gate's schema (`Gate.rebinned`).
+        of: numeric columns, each with a single bin in the gate's schema (`Gate.rebin`).
         by: columns of the table of cells; those of `of` that it lacks are appended.
         weights: how ε is divided, one weight per statistic; evenly if None.
         calibration: "split", or "nonsplit" for noise of one scale in all statistics.

@@ -59,7 +59,7 @@ import numpy as np
 
 from understudy.data import ExactTable
 from understudy.dp import perturbation
-from understudy.dp.budget import divided
+from understudy.dp.budget import divide_cost
 from understudy.dp.calibration import NoiseName
 from understudy.dp.confidential import SecretRows, Terms
 from understudy.dp.distributions import ContinuousLaplace, DiscreteNoise
@@ -71,8 +71,8 @@ from understudy.dp.perturbation import (
     NoiseDistribution,
     count_noise,
     count_sensitivity,
+    describe_noise,
     perturb,
-    recorded,
     unpaid_leak,
     words,
 )
@@ -120,7 +120,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
             BudgetError: more than is left, or next to nothing.
         """
         domains = [dense_domain(terms, names) for names in self.marginals]
-        shares = divided(spend, self.weights, len(self.marginals))
+        shares = divide_cost(spend, self.weights, len(self.marginals))
         terms.require(spend)
         noises = [
             count_noise(
@@ -179,7 +179,7 @@ class RowCount(Mechanism[Released[int], DiscreteNoise]):
         """One step; none where the number is public."""
         if terms.schema.rows == "public":
             return ()
-        distribution = terms.calibrated(
+        distribution = terms.calibrate_noise(
             "geometric" if terms.accounting == "pure" else "gaussian", spend
         )
         return (
@@ -255,7 +255,7 @@ def count_charge(
         noise=words(distribution),
         cells=cells,
         parameter=distribution,
-        recorded=recorded(distribution),
+        recorded=describe_noise(distribution),
     )
 
 
@@ -284,12 +284,12 @@ def coded_charges(
             terms,
             mechanism,
             query,
-            distribution=terms.calibrated(noise, share),
+            distribution=terms.calibrate_noise(noise, share),
             cells=cells + 1,
             spend=share,
         )
         for (query, cells), share in zip(
-            queries.items(), divided(spend, weights, len(queries)), strict=True
+            queries.items(), divide_cost(spend, weights, len(queries)), strict=True
         )
     )
 
@@ -459,7 +459,7 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], NoiseDistribution]):
             noise=perturbation.words(distribution),
             cells=1,
             parameter=distribution,
-            recorded=perturbation.recorded(distribution),
+            recorded=perturbation.describe_noise(distribution),
         )
         return (charge,)
 
@@ -479,7 +479,7 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], NoiseDistribution]):
                 return TruncatedLaplace(scale, 0.0, float(n_rows))
             return ContinuousLaplace(scale)
         if self.bounds == "truncate":
-            return perturbation.truncated(spend, SENSITIVITY, (0, n_rows), coordinates=1)
+            return perturbation.calibrate_truncated(spend, SENSITIVITY, (0, n_rows), coordinates=1)
         return perturbation.additive(SENSITIVITY / spend)
 
     @property

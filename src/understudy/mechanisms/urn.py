@@ -299,7 +299,7 @@ class Urn(Mechanism[Released[Records], Fraction]):
             mechanism=self.name,
             query="records of " + " × ".join(self.columns),
             sensitivity="one record of weight 1",
-            noise=_described(epsilon, reinforced=self.reinforced),
+            noise=_describe_draws(epsilon, reinforced=self.reinforced),
             cells=domain.n_allowed,
             parameter=prior,
             recorded=Noise(_LAWS[self.reinforced], str(prior), 0.0),
@@ -327,7 +327,7 @@ class Urn(Mechanism[Released[Records], Fraction]):
 _LAWS: Final = {True: "Dirichlet–multinomial", False: "fixed prior"}
 
 
-def _described(epsilon: Fraction, *, reinforced: bool) -> str:
+def _describe_draws(epsilon: Fraction, *, reinforced: bool) -> str:
     """The mechanism with its parameter, for the ledger."""
     if reinforced:
         return f"Dirichlet–multinomial draws of n records, prior weight n/(exp({epsilon}) - 1)"

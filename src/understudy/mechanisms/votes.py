@@ -360,7 +360,7 @@ class Votes(Mechanism[Released[int], VoteNoise]):
             noise=perturbation.words(noise),
             cells=1,
             parameter=noise,
-            recorded=perturbation.recorded(noise),
+            recorded=perturbation.describe_noise(noise),
         )
         return (charge,)
 
@@ -378,7 +378,7 @@ class Votes(Mechanism[Released[int], VoteNoise]):
         """Outcome, shape (n,), and terms, shape (n, p), of all records; NaN of one without."""
         columns = rows.schema.columns
         names = columns_of((self.outcome, *self.design))
-        there = rows.known(names)
+        there = rows.find_known(names)
         states = {name: rows.drawn[name].states for name in names}
         numbers = {
             name: _numbers(columns[name], states[name], rows.drawn[name].numbers)
@@ -395,7 +395,7 @@ class Votes(Mechanism[Released[int], VoteNoise]):
         return every[:, 0], every[:, 1:]
 
     def votes(self, outcome: Floats, design: Floats, subset: Integers, coins: Floats) -> Flags:
-        """What each subset says.
+        """Compute the vote of each subset.
 
         Args:
             outcome: of all records, shape (n,).
@@ -419,7 +419,7 @@ class Votes(Mechanism[Released[int], VoteNoise]):
         return found > border if self.above else found < border  # NaN is neither
 
     def _shares_say(self, successes: Integers, sizes: Integers, coins: Floats) -> Flags:
-        """Whether each share lies on the side of the claim, by a test that halves at the border."""
+        """Test whether each share lies on the side of the claim; at the border, half do."""
         less = np.where(successes > 0, bdtr(np.maximum(successes - 1, 0), sizes, self.border), 0.0)
         place = less + coins * (bdtr(successes, sizes, self.border) - less)
         said = place > 0.5 if self.above else place < 0.5

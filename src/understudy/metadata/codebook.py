@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from understudy._validation import require_text
 from understudy.errors import DataError, SchemaError, line, suggestion
 from understudy.metadata import ddi, json_formats, lists
-from understudy.metadata.source import CodebookFile, Element, parsed
+from understudy.metadata.source import CodebookFile, Element, parse_xml
 from understudy.metadata.spss_stata import SpssSyntax, StataSyntax
 from understudy.metadata.variables import (
     Asked,
@@ -25,9 +25,9 @@ from understudy.metadata.variables import (
     LeftOut,
     ValueType,
     Variable,
-    described,
+    describe_column,
     note_of,
-    proposed,
+    propose_column,
     with_rules_that_hold,
 )
 from understudy.schema import Column, Relation, toml
@@ -129,7 +129,7 @@ class Codebook:
         """
         columns, asked, notes = dict(self.columns), dict(self.asked), dict(self.notes)
         for name, commands in rules.items():
-            found = proposed(commands, name, columns, asked)
+            found = propose_column(commands, name, columns, asked)
             if isinstance(found, Asked):
                 asked[name] = found
             elif found is not None:
@@ -182,7 +182,7 @@ class Codebook:
         """
         written = {name: one for name, one in self.asked.items() if not one.in_words}
         entries = {name: _entries(column) for name, column in self.columns.items()}
-        entries |= {name: _written(asked.entries) for name, asked in written.items()}
+        entries |= {name: _write_entries(asked.entries) for name, asked in written.items()}
         if not entries:
             raise SchemaError(
                 f"The codebook {self.place!r} has no variable that can be a column: "
@@ -227,14 +227,14 @@ class Codebook:
             (
                 _HEADING.format(place=repr(self.place)),
                 _MAYBE_OBSERVED if drafted else "",
-                commented("Columns of which the codebook does not say enough", wanted),
-                commented("Worth knowing", self.notes),
-                commented("Variables that are no column of this schema", self.told),
+                write_comments("Columns of which the codebook does not say enough", wanted),
+                write_comments("Worth knowing", self.notes),
+                write_comments("Variables that are no column of this schema", self.told),
             )
         )
 
 
-def commented(title: str, lines: dict[str, str]) -> str:
+def write_comments(title: str, lines: dict[str, str]) -> str:
     """A list as comment lines of a schema; "" if it is empty.
 
     Args:
@@ -249,7 +249,7 @@ def commented(title: str, lines: dict[str, str]) -> str:
 
 
 def _take(book: Codebook, variable: Variable) -> None:
-    found, notes = described(variable, f"{book.place}, variable {line(variable.name)}")
+    found, notes = describe_column(variable, f"{book.place}, variable {line(variable.name)}")
     if isinstance(found, LeftOut):
         book.left_out[variable.name] = found.why
     elif isinstance(found, Asked):
@@ -261,10 +261,10 @@ def _take(book: Codebook, variable: Variable) -> None:
 
 
 def _entries(column: Column) -> dict[str, Any]:
-    return _written(column.model_dump())
+    return _write_entries(column.model_dump())
 
 
-def _written(entries: dict[str, Any]) -> dict[str, Any]:
+def _write_entries(entries: dict[str, Any]) -> dict[str, Any]:
     """Entries that say something, in a form that TOML can hold."""
     said = {key: value for key, value in entries.items() if value not in ((), {}, "", None)}
     return {**said, "reviewed": False}
@@ -288,7 +288,7 @@ _TYPES: Final[Mapping[str, ValueType]] = {
 
 
 def labels_of(file: CodebookFile) -> FileLabels:
-    """What a file of SPSS, Stata or SAS without rows says.
+    """Read the labels of a file of SPSS, Stata or SAS without rows.
 
     Args:
         file: the codebook.
@@ -339,7 +339,7 @@ def _variable(one: VariableLabels) -> Variable:
 
 
 def _is_absence(one: VariableLabels, code: float | str) -> bool:
-    """Whether a code says that there is no answer; a tagged one (.a) among numbers always does."""
+    """Return whether a code says that there is no answer; a tagged one (.a) among numbers does."""
     tagged = one.holds == "numbers" and isinstance(code, str)
     return tagged or one.is_missing(code)
 
@@ -413,7 +413,7 @@ def _relations(file: CodebookFile, table: str) -> tuple[str, ...]:
 
 def _from_xml(file: CodebookFile, table: str) -> tuple[str, Iterable[Variable]]:
     skipped = ddi.CODEBOOK_STATISTICS | ddi.LIFECYCLE_STATISTICS | ddi.CDI_STATISTICS
-    root = parsed(file, skipped)
+    root = parse_xml(file, skipped)
     if root.name == "codeBook":
         return ddi.codebook_title(root), ddi.codebook_variables(root, file, table)
     if _has(root, "DDICDIModels", "InstanceVariable"):

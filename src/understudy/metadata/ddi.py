@@ -29,7 +29,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from understudy.metadata.source import CodebookFile, Element, written
+from understudy.metadata.source import CodebookFile, Element, write_value
 from understudy.metadata.variables import ABSENCES, Absence, CodedValue, ValueType, Variable
 from understudy.schema.base import number_of
 
@@ -82,7 +82,7 @@ def _ids_of(root: Element, file: CodebookFile, table: str) -> frozenset[str]:
 
 def _variable(one: Element) -> Variable:
     ranges = one.all("valrng", "range")
-    lower, upper = _bound(ranges, "min"), _bound(ranges, "max")
+    lower, upper = _find_bound(ranges, "min"), _find_bound(ranges, "max")
     decimals = one.get("dcml")
     return Variable(
         name=one.get("name") or one.get("ID"),
@@ -106,7 +106,7 @@ def _variable(one: Element) -> Variable:
 
 
 def _rules(one: Element) -> Iterator[str]:
-    """How a variable was computed: the commands that say so, else the words."""
+    """List how a variable was computed: the commands that say so, else the words."""
     for derivation in one.all("derivation"):
         commands = [command.text for command in derivation.all("drvcmd") if command.text]
         words = [said.whole_text for said in derivation.all("drvdesc") if said.whole_text]
@@ -118,7 +118,7 @@ def _own_label(one: Element) -> str:
     return next((text for label in one.all("labl") if (text := label.whole_text)), "")
 
 
-def _bound(ranges: list[Element], end: str) -> str:
+def _find_bound(ranges: list[Element], end: str) -> str:
     """The outermost end of several ranges; "" if one of them is open."""
     texts = [one.get(end) or one.get(f"{end}Exclusive") for one in ranges]
     if not texts or not all(texts):
@@ -234,7 +234,7 @@ class _Items:
             or one.text_at("Name")
         )
         unit = "" if form is None else form.text_at("MeasurementUnit")
-        said = self._said(form)
+        said = self._find_representation(form)
         level = "" if said is None else said.get("classificationLevel")
         decimals = "" if said is None else said.get("decimalPositions")
         low, high = _range(said)
@@ -255,7 +255,7 @@ class _Items:
         )
 
     def _rules(self, one: Element, form: Element | None) -> Iterator[str]:
-        """How a variable was computed: the commands of its generation instructions, else words."""
+        """List how a variable was computed: commands of its generation instructions, else words."""
         processing = [*one.below("ProcessingInstructionReference", "GenerationInstruction")]
         inside = () if form is None else form.below("ProcessingInstructionReference")
         for place in {id(found): found for found in (*processing, *inside)}.values():
@@ -265,10 +265,10 @@ class _Items:
             yield from commands or words[:1]
 
     def _instruction(self, place: Element) -> Element:
-        """What is pointed to; the pointer itself where it leads out of the file."""
+        """Return what is pointed to; the pointer itself where it leads out of the file."""
         return next((self._named[key] for key in _keys(place) if key in self._named), place)
 
-    def _said(self, form: Element | None) -> Element | None:
+    def _find_representation(self, form: Element | None) -> Element | None:
         """The representation itself, which may stand elsewhere."""
         for one in () if form is None else form.children:
             if one.name.endswith("RepresentationReference"):
@@ -407,7 +407,7 @@ class _Node:
 
 
 def is_cdi(content: Any) -> bool:
-    """Whether JSON is DDI-CDI: its context, or the name of its list, says so."""
+    """Return whether JSON is DDI-CDI: its context, or the name of its list, says so."""
     if not isinstance(content, dict) or not content.keys() & {"@graph", "DDICDIModels", "@type"}:
         return False
     context = str(content.get("@context")).lower()
@@ -456,16 +456,16 @@ class CrossDomain:
                 yield self._variable(node)
 
     def _variable(self, node: _Node) -> Variable:
-        domains = self._linked(node, "takesSubstantiveValuesFrom")
-        about = [one for domain in domains for one in self._linked(domain, "isDescribedBy")]
-        low = self._bound(about, "minimumValueInclusive", "minimumValueExclusive")
-        high = self._bound(about, "maximumValueInclusive", "maximumValueExclusive")
+        domains = self._find_linked(node, "takesSubstantiveValuesFrom")
+        about = [one for domain in domains for one in self._find_linked(domain, "isDescribedBy")]
+        low = self._find_bound(about, "minimumValueInclusive", "minimumValueExclusive")
+        high = self._find_bound(about, "maximumValueInclusive", "maximumValueExclusive")
         level = next(
             (text for one in about if (text := self._text(one, "classificationLevel"))), ""
         )
         absent = [
             CodedValue(value.text, value.label, "missing")
-            for domain in self._linked(node, "takesSentinelValuesFrom")
+            for domain in self._find_linked(node, "takesSentinelValuesFrom")
             for value in self._codes(domain, "missing")
         ]
         gone = {value.text for value in absent}
@@ -490,17 +490,17 @@ class CrossDomain:
         )
 
     def _codes(self, domain: _Node, absence: Absence) -> Iterator[CodedValue]:
-        for codes in self._linked(domain, "takesValuesFrom"):
+        for codes in self._find_linked(domain, "takesValuesFrom"):
             listed = [
                 code
-                for one in (codes, *self._linked(codes, "references"))
+                for one in (codes, *self._find_linked(codes, "references"))
                 for key in ("has", "hasTopConcept", "member")
-                for code in self._linked(one, key)
+                for code in self._find_linked(one, key)
             ]
             for code in listed:
                 text = self._text(code, "notation") or self._notation(code)
                 label = self._text(code, "prefLabel")
-                for category in self._linked(code, "denotes"):
+                for category in self._find_linked(code, "denotes"):
                     label = label or self._text(category, "displayLabel", "name", "descriptiveText")
                 if text:
                     yield CodedValue(text, label, absence, maybe_observed=not label)
@@ -509,13 +509,13 @@ class CrossDomain:
         return next(
             (
                 text
-                for one in self._linked(code, "uses")
+                for one in self._find_linked(code, "uses")
                 if (text := self._text(one, "content", "name"))
             ),
             self._text(code, "identifier") if not code.said.get("uses") else "",
         )
 
-    def _bound(self, about: list[_Node], *keys: str) -> str:
+    def _find_bound(self, about: list[_Node], *keys: str) -> str:
         return next((text for one in about for key in keys if (text := self._text(one, key))), "")
 
     def _value_type(self, node: _Node, domains: list[_Node]) -> ValueType:
@@ -528,7 +528,7 @@ class CrossDomain:
                     return _TYPES[name]
         return ""
 
-    def _linked(self, node: _Node, key: str) -> list[_Node]:
+    def _find_linked(self, node: _Node, key: str) -> list[_Node]:
         """Things that a property points to and that stand in this file."""
         return [self._nodes[name] for name in node.said.get(key, ()) if name in self._nodes]
 
@@ -554,12 +554,12 @@ class CrossDomain:
     def _take_json(self, item: Any) -> str:
         """Note a thing and those inside; returns its identifier."""
         if not isinstance(item, dict):
-            return written(item)
+            return write_value(item)
         if "@value" in item:
-            return written(item["@value"])
-        name = written(item.get("@id", item.get("id"))) or f"thing {len(self._nodes)}"
+            return write_value(item["@value"])
+        name = write_value(item.get("@id", item.get("id"))) or f"thing {len(self._nodes)}"
         kinds = item.get("@type", item.get("type", []))
-        kinds = {written(kind).rpartition(":")[2] for kind in _many(kinds)}
+        kinds = {write_value(kind).rpartition(":")[2] for kind in _many(kinds)}
         if kinds & CDI_STATISTICS:
             return name
         if item.keys() <= {"@id"}:

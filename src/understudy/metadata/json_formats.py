@@ -37,12 +37,12 @@ from typing import Any, Final
 
 from understudy.metadata.source import (
     CodebookFile,
-    chosen,
+    choose_table,
     items,
-    listed,
+    read_list,
     table_of,
     text_in,
-    written,
+    write_value,
 )
 from understudy.metadata.variables import ABSENCES, CodedValue, ValueType, Variable
 
@@ -60,7 +60,7 @@ _TRUTHS: Final = frozenset({"true", "false", "1", "0"})
 
 
 def is_frictionless(content: Any) -> bool:
-    """Whether JSON is a Table Schema or Data Package."""
+    """Return whether JSON is a Table Schema or Data Package."""
     return isinstance(content, dict) and (
         isinstance(content.get("resources"), list) or isinstance(content.get("fields"), list)
     )
@@ -86,20 +86,20 @@ def frictionless_variables(
     """
     schema: Any = content
     if "fields" not in content:
-        resources = listed(content, "resources", file)
+        resources = read_list(content, "resources", file)
         described = {
             text_in(one, "name") or f"resource {k}": one
             for k, one in enumerate(resources, start=1)
             if "schema" in one
         }
-        schema = chosen(described, table, file).get("schema")
+        schema = choose_table(described, table, file).get("schema")
         if isinstance(schema, str):
             file.refuse("the schema of its table stands in another file; give that file")
     schema = table_of(schema, "schema", file)
     keys = schema.get("primaryKey", ())
     keys = [keys] if isinstance(keys, str) else keys
     absent = _absent(schema.get("missingValues", [""]))
-    for one in listed(schema, "fields", file):
+    for one in read_list(schema, "fields", file):
         yield _frictionless_variable(one, absent, names_rows=keys == [one.get("name")])
 
 
@@ -120,8 +120,10 @@ def _frictionless_variable(
         label=text_in(one, "title") or text_in(one, "description"),
         value_type="text" if value_type == "boolean" and values else value_type,
         values=(*(value for value in values if value.text not in codes_of_absence), *kept),
-        lower=written(limits.get("minimum")) or _next(limits, "exclusiveMinimum", value_type, 1),
-        upper=written(limits.get("maximum")) or _next(limits, "exclusiveMaximum", value_type, -1),
+        lower=write_value(limits.get("minimum"))
+        or _next(limits, "exclusiveMinimum", value_type, 1),
+        upper=write_value(limits.get("maximum"))
+        or _next(limits, "exclusiveMaximum", value_type, -1),
         on_a_scale=False,
         ordered=one.get("categoriesOrdered") is True,
         unit=text_in(one, "unit"),
@@ -133,29 +135,31 @@ def _next(limits: Mapping[str, Any], key: str, value_type: ValueType, step: int)
     """An excluded bound: of whole numbers the next one, of others the bound itself."""
     value = limits.get(key)
     if value_type == "integer" and isinstance(value, int):
-        return written(value + step)
-    return written(value)
+        return write_value(value + step)
+    return write_value(value)
 
 
 def _categories(one: Mapping[str, Any]) -> tuple[CodedValue, ...]:
     """Codes with their labels, in either way of writing them."""
     return tuple(
-        CodedValue(written(item.get("value")), text_in(item, "label") or written(item.get("value")))
+        CodedValue(
+            write_value(item.get("value")), text_in(item, "label") or write_value(item.get("value"))
+        )
         if isinstance(item, dict)
-        else CodedValue(written(item), written(item))
+        else CodedValue(write_value(item), write_value(item))
         for item in items(one.get("categories"))
     )
 
 
 def _bare(values: Any) -> tuple[CodedValue, ...]:
     """Codes of a closed list: their own labels."""
-    return tuple(CodedValue(written(item), written(item)) for item in items(values))
+    return tuple(CodedValue(write_value(item), write_value(item)) for item in items(values))
 
 
 def _words(one: Mapping[str, Any]) -> tuple[CodedValue, ...]:
     """The words of a truth value, where they are not those that everybody uses."""
     said = [*items(one.get("falseValues")), *items(one.get("trueValues"))]
-    if {written(word).lower() for word in said} <= _TRUTHS:
+    if {write_value(word).lower() for word in said} <= _TRUTHS:
         return ()
     return _bare(said)
 
@@ -163,12 +167,12 @@ def _words(one: Mapping[str, Any]) -> tuple[CodedValue, ...]:
 def _absent(codes: Any) -> tuple[CodedValue, ...]:
     return tuple(
         CodedValue(
-            written(item.get("value")),
+            write_value(item.get("value")),
             text_in(item, "label"),
             ABSENCES.get(text_in(item, "absence"), "missing"),
         )
         if isinstance(item, dict)
-        else CodedValue(written(item), "", "missing")
+        else CodedValue(write_value(item), "", "missing")
         for item in items(codes)
     )
 
@@ -192,7 +196,7 @@ _WORDS: Final = re.compile(r"\^?\(?([^()\[\]{}*+?\\.^$]+)\)?\$?")
 
 
 def is_csvw(content: Any) -> bool:
-    """Whether JSON is metadata of CSV on the Web."""
+    """Return whether JSON is metadata of CSV on the Web."""
     return isinstance(content, dict) and (
         "tableSchema" in content
         or isinstance(content.get("columns"), list)
@@ -222,8 +226,8 @@ def csvw_variables(
     if "columns" in content:
         described = {"tableSchema": content}
     elif "tableSchema" not in content:
-        tables = listed(content, "tables", file)
-        described = chosen(
+        tables = read_list(content, "tables", file)
+        described = choose_table(
             {text_in(one, "url") or f"table {k}": one for k, one in enumerate(tables, start=1)},
             table,
             file,
@@ -236,7 +240,7 @@ def csvw_variables(
     key = key[0] if isinstance(key, list) and len(key) == 1 else key
     # Columns inherit what the schema, the table and the group say.
     above = {**content, **described, **schema}
-    for one in listed(schema, "columns", file):
+    for one in read_list(schema, "columns", file):
         if one.get("virtual") is not True:
             yield _csvw_variable(one, above, key)
 
@@ -252,7 +256,7 @@ def _csvw_variable(one: Mapping[str, Any], above: Mapping[str, Any], key: Any) -
     required = one.get("required", above.get("required")) is True
     null = one.get("null", above.get("null", ""))
     absent = null if isinstance(null, list) else [null]
-    codes = () if required else tuple(CodedValue(written(x), "", "missing") for x in absent)
+    codes = () if required else tuple(CodedValue(write_value(x), "", "missing") for x in absent)
     # The header of the file has the title; the name is for machines.
     title, name = text_in(one, "titles"), text_in(one, "name")
     return Variable(
@@ -279,7 +283,7 @@ def _value_type(base: str) -> ValueType:
 
 
 def _first(form: Mapping[str, Any], *keys: str) -> str:
-    return next((text for key in keys if (text := written(form.get(key)))), "")
+    return next((text for key in keys if (text := write_value(form.get(key)))), "")
 
 
 def _csvw_words(form: Mapping[str, Any], value_type: ValueType) -> tuple[CodedValue, ...]:
@@ -297,7 +301,7 @@ _ENDS: Final = ("min", "max")
 
 
 def is_known(content: Any) -> bool:
-    """Whether JSON is of one of the two forms."""
+    """Return whether JSON is of one of the two forms."""
     return _is_domain(content) or _each(
         content, lambda one: "description" in one or "values" in one
     )
@@ -339,8 +343,8 @@ def _of_domain(content: Mapping[str, Any], file: CodebookFile) -> Iterator[Varia
             file.refuse(f"the levels of {name!r} must be a list; correct the file")
         values = [
             CodedValue(
-                written(level),
-                written(labels.get(written(level))),
+                write_value(level),
+                write_value(labels.get(write_value(level))),
                 "missing" if level == missing else "",
                 maybe_observed=observed,
             )
@@ -354,8 +358,8 @@ def _of_domain(content: Mapping[str, Any], file: CodebookFile) -> Iterator[Varia
             label=text_in(one, "description"),
             value_type="text" if one["type"] == "categorical" else kind,
             values=tuple(values),
-            lower=written(one.get("lower")),
-            upper=written(one.get("upper")),
+            lower=write_value(one.get("lower")),
+            upper=write_value(one.get("upper")),
             bounds_maybe_observed=observed,
         )
 
@@ -363,12 +367,12 @@ def _of_domain(content: Mapping[str, Any], file: CodebookFile) -> Iterator[Varia
 def _of_dictionary(content: Mapping[str, Any], file: CodebookFile) -> Iterator[Variable]:
     for name, one in content.items():
         codes = table_of(one.get("values") or {}, "values", file)
-        lower, upper = (written(codes.get(end)) for end in _ENDS)
+        lower, upper = (write_value(codes.get(end)) for end in _ENDS)
         yield Variable(
             name=name,
             label=text_in(one, "description"),
             values=tuple(
-                CodedValue(code, written(label) or code)
+                CodedValue(code, write_value(label) or code)
                 for code, label in codes.items()
                 if code not in _ENDS
             ),
@@ -389,7 +393,7 @@ _DETAIL: Final = "the metadata says that it is a personal detail or an identifie
 
 
 def is_sdv(content: Any) -> bool:
-    """Whether JSON is SDV's."""
+    """Return whether JSON is SDV's."""
     if not isinstance(content, dict):
         return False
     if "METADATA_SPEC_VERSION" in content:
@@ -411,7 +415,7 @@ def sdv_variables(content: Mapping[str, Any], file: CodebookFile, table: str) ->
     """
     one = content
     if "tables" in content:
-        one = chosen(table_of(content["tables"], "tables", file), table, file)
+        one = choose_table(table_of(content["tables"], "tables", file), table, file)
     columns = table_of(one.get("columns", one.get("fields")), "columns", file)
     for name, column in columns.items():
         form = table_of(column, name, file)
@@ -431,7 +435,7 @@ def inequalities(
         table: its name; "" for the only one.
     """
     one = (
-        chosen(table_of(content["tables"], "tables", file), table, file)
+        choose_table(table_of(content["tables"], "tables", file), table, file)
         if "tables" in content
         else content
     )
@@ -467,7 +471,7 @@ def _sdv_variable(name: str, form: Mapping[str, Any], *, names_rows: bool) -> Va
     order = items(form.get("order"))
     return Variable(
         name=name,
-        values=tuple(CodedValue(written(level), written(level)) for level in order),
+        values=tuple(CodedValue(write_value(level), write_value(level)) for level in order),
         value_type="integer" if sdtype == "numerical" and whole else value_type,
         ordered=bool(order),
         names_rows=names_rows or sdtype == "id",

@@ -81,7 +81,7 @@ def variables(file: CodebookFile) -> Iterator[Variable]:
 
 
 def _places(header: list[str], file: CodebookFile) -> list[str]:
-    """What each column holds; "" for one that is not read."""
+    """Return what each column holds; "" for one that is not read."""
     places = [_NAMES.get(" ".join(cell.lower().split()), "") for cell in header]
     if "variable" not in places:
         file.refuse(

@@ -108,11 +108,11 @@ class CodebookFile:
             self.refuse(f"{error}; correct the file")
 
 
-def written(value: Any) -> str:
+def write_value(value: Any) -> str:
     """A value as it would stand in a cell; "" for none, and for what is no single value.
 
     Example:
-        >>> written(3.0), written(True), written(None), written(["a"])
+        >>> write_value(3.0), write_value(True), write_value(None), write_value(["a"])
         ('3', 'true', '', '')
     """
     return text_of(value) if isinstance(value, str | int | float) else ""
@@ -127,15 +127,15 @@ def text_in(entries: Mapping[str, Any], key: str) -> str:
     """A text, also one that comes in languages (the first) or in a list (the first); else ""."""
     value = entries.get(key)
     while isinstance(value, list | dict) and value:
-        value = value[0] if isinstance(value, list) else _said(value)
+        value = value[0] if isinstance(value, list) else _read_value(value)
     return value.strip() if isinstance(value, str) else ""
 
 
-def _said(value: dict[str, Any]) -> Any:
+def _read_value(value: dict[str, Any]) -> Any:
     return value["@value"] if "@value" in value else next(iter(value.values()))
 
 
-def listed(entries: Mapping[str, Any], key: str, file: CodebookFile) -> list[dict[str, Any]]:
+def read_list(entries: Mapping[str, Any], key: str, file: CodebookFile) -> list[dict[str, Any]]:
     """A list of objects.
 
     Raises:
@@ -158,7 +158,7 @@ def table_of(value: Any, what: str, file: CodebookFile) -> dict[str, Any]:
     return value
 
 
-def chosen(tables: Mapping[str, Any], table: str, file: CodebookFile) -> dict[str, Any]:
+def choose_table(tables: Mapping[str, Any], table: str, file: CodebookFile) -> dict[str, Any]:
     """The table that is meant.
 
     Args:
@@ -246,7 +246,7 @@ class Element:
             ahead += reversed(one.children)
 
 
-def parsed(file: CodebookFile, skipped: Collection[str] = ()) -> Element:
+def parse_xml(file: CodebookFile, skipped: Collection[str] = ()) -> Element:
     """The root of an XML file.
 
     Args:

@@ -90,7 +90,7 @@ class Variables:
         self._rules: dict[str, list[str]] = {}
 
     def __getitem__(self, name: str) -> Gathered:
-        """What was said of a variable; a new one if nothing was."""
+        """Return what was said of a variable; a new one if nothing was."""
         return self._known.setdefault(self._key(name), Gathered(name))
 
     def between(self, first: str, last: str) -> list[str] | None:
@@ -102,11 +102,11 @@ class Variables:
         low, high = (keys.index(end) for end in ends)
         return [self._known[key].name for key in keys[low : high + 1]]
 
-    def computed(self, name: str, command: str) -> None:
+    def note_computation(self, name: str, command: str) -> None:
         """Note that a command computes a variable, if anything else is said of it."""
         self._rules.setdefault(self._key(name), []).append(command)
 
-    def described(self) -> Iterator[Variable]:
+    def describe_variables(self) -> Iterator[Variable]:
         """The variables."""
         for key, commands in self._rules.items():
             if key in self._known:
@@ -176,7 +176,7 @@ class SpssSyntax:
 
     def variables(self) -> Iterator[Variable]:
         """The variables, in the order in which they are first named."""
-        return self._variables.described()
+        return self._variables.describe_variables()
 
     def _commands(self) -> Iterator[tuple[str, list[_Token]]]:
         lines: list[tuple[int, str]] = []
@@ -197,7 +197,7 @@ class SpssSyntax:
             self._blocks += 1 if first[:3].lower() != "end" else -1
             return
         if _COMPUTED.match(first):
-            self._computed(" ".join(line for _, line in lines))
+            self._note_computation(" ".join(line for _, line in lines))
             return
         for command, pattern in _COMMANDS.items():
             if head := pattern.match(first):
@@ -207,11 +207,13 @@ class SpssSyntax:
                 whole = _with_whole_quotes(rest)
                 yield command, [one for number, line in whole for one in self._tokens(line, number)]
 
-    def _computed(self, command: str) -> None:
+    def _note_computation(self, command: str) -> None:
         """Note what a command computes; one under a condition is no rule for all records."""
         bare = _CONDITION.sub("", command)
         if target := target_of(bare):
-            self._variables.computed(target, f"DO IF: {command}" if self._blocks else command)
+            self._variables.note_computation(
+                target, f"DO IF: {command}" if self._blocks else command
+            )
 
     def _tokens(self, line: str, number: int) -> Iterator[_Token]:
         for text in _TOKEN.findall(line):
@@ -228,14 +230,14 @@ class SpssSyntax:
         self.title = " ".join(token.text for token in tokens)
 
     def _variable_labels(self, tokens: list[_Token]) -> None:
-        for names, rest in self._groups(_joined(tokens)):
+        for names, rest in self._groups(_join_texts(tokens)):
             if len(rest) != 1 or not rest[0].quoted:
                 self._fault(rest or names, "VARIABLE LABELS needs names, each with a text")
             for name in self._names(names):
                 self._variables[name].label = rest[0].text
 
     def _value_labels(self, tokens: list[_Token]) -> None:
-        for names, rest in self._groups(_joined(tokens)):
+        for names, rest in self._groups(_join_texts(tokens)):
             if not names or len(rest) % 2 or not all(token.quoted for token in rest[1::2]):
                 self._fault(rest or names, "VALUE LABELS needs names, then codes, each with a text")
             pairs = zip(rest[::2], rest[1::2], strict=True)
@@ -356,7 +358,7 @@ def _is_open(line: str) -> bool:
     return any(text in {"'", '"'} for text in _TOKEN.findall(line))
 
 
-def _joined(tokens: list[_Token]) -> list[_Token]:
+def _join_texts(tokens: list[_Token]) -> list[_Token]:
     """The same with texts that a plus sign joins as one."""
     joined: list[_Token] = []
     for k, token in enumerate(tokens):
@@ -426,7 +428,7 @@ class StataSyntax:
 
     def variables(self) -> Iterator[Variable]:
         """The variables, in the order in which they are first named."""
-        return self._variables.described()
+        return self._variables.describe_variables()
 
     def _commands(self) -> Iterator[tuple[int, str]]:
         text = self._file.text().replace("\r\n", "\n").replace("\r", "\n")
@@ -453,7 +455,7 @@ class StataSyntax:
     def _take(self, command: str, number: int) -> None:
         command = command[_PREFIX.match(command).end() :]  # type: ignore[union-attr]  # matches ""
         if computed := _STATA_COMPUTED.match(command):
-            self._variables.computed(computed[1], command)
+            self._variables.note_computation(computed[1], command)
             return
         if _STATA_FORMAT.match(command):
             self._format(self._words(command, number)[1:])
@@ -532,7 +534,7 @@ def _without_comment(found: re.Match[str]) -> str:
 
 
 def _is_word(code: str) -> bool:
-    """Whether a code is no number, nor one of the .a to .z that stand among numbers."""
+    """Return whether a code is no number, nor one of the .a to .z that stand among numbers."""
     return number_of(code) is None and not code.startswith(".")
 
 

@@ -54,7 +54,7 @@ from understudy.schema.columns import KINDS
 from understudy.schema.derived import derived_faults
 from understudy.schema.expressions import FUNCTIONS, Expression, faults_of, span_of
 from understudy.schema.numeric import ONE_BIN_EACH
-from understudy.schema.validation import worded
+from understudy.schema.validation import describe_fault
 
 ValueType = Literal["", "integer", "number", "text", "categories", "date", "boolean", "other"]
 """What the values are; "" where a codebook does not say, "other" for kinds that are not read.
@@ -173,7 +173,7 @@ def target_of(command: str) -> str:
 
 
 def note_of(commands: Iterable[str]) -> str:
-    """What a reviewer is told of a rule that is not proposed."""
+    """Describe to a reviewer a rule that is not proposed."""
     text = " ".join("; ".join(command.strip().rstrip(".;") for command in commands).split())
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
     return f"the codebook says that it is computed, in words that are not taken over: {shown}"
@@ -182,7 +182,7 @@ def note_of(commands: Iterable[str]) -> str:
 def derived_of(
     commands: tuple[str, ...], name: str, columns: Mapping[str, Column]
 ) -> str | dict[str, Any] | None:
-    """What `derived` would be, by what a codebook says; None if it cannot be said.
+    """Derive what `derived` would be from what a codebook says; None if it cannot be said.
 
     Args:
         commands: all that set the variable.
@@ -197,7 +197,7 @@ def derived_of(
         source, target = names.of(found[1]), names.of(found[3])
         if target != name or source is None:
             return None
-        return _recoded(source, columns[source], columns[name], found[2])
+        return _read_recode(source, columns[source], columns[name], found[2])
     found = _SET.fullmatch(bare)
     if found and names.of(found[1]) != name:
         return None
@@ -262,7 +262,9 @@ class _Renamed(ast.NodeTransformer):
         return ast.Name(found, ast.Load())
 
 
-def _recoded(source: str, column: Column, target: Column, text: str) -> str | dict[str, Any] | None:
+def _read_recode(
+    source: str, column: Column, target: Column, text: str
+) -> str | dict[str, Any] | None:
     """A cut of a column of numbers, or a map of levels."""
     pieces = [_piece(left, right) for left, right in _PIECE.findall(text)]
     if not pieces or any(piece is None for piece in pieces):
@@ -310,7 +312,7 @@ def _piece(left: str, right: str) -> _Piece | None:
 
 
 def _cuts(pieces: list[_Piece], column: Column) -> list[str] | None:
-    """Where the ranges of a column of numbers meet; None if they do not, or leave numbers out."""
+    """Find where the ranges of a column of numbers meet; None if they do not, or leave some out."""
     assert isinstance(column, NUMERIC)
     ranges = [_range(piece) for piece in pieces]
     if any(one is None for one in ranges):
@@ -421,7 +423,7 @@ class ListedCodes:
 
 
 def _are_numbers(variable: Variable) -> bool:
-    """Whether codes that denote numbers are meant as numbers."""
+    """Return whether codes that denote numbers are meant as numbers."""
     if variable.value_type in {"integer", "number"}:
         return True
     if variable.value_type not in {"", "categories"}:
@@ -463,7 +465,7 @@ def _written_out(ranges: Iterable[tuple[float, float]]) -> list[Code]:
 
 
 def is_reserved(code: Code) -> bool:
-    """Whether a code is of those that surveys keep for absence: -9, 97 to 99, 9998 and the like.
+    """Return whether surveys keep a code for absence: -9, 97 to 99, 9998 and the like.
 
     Example:
         >>> [code for code in (-1, 1, 9, 95, 99, 999_998) if is_reserved(code)]
@@ -473,7 +475,7 @@ def is_reserved(code: Code) -> bool:
 
 
 def _are_a_list(variable: Variable, proper: Sequence[tuple[Code, CodedValue]]) -> bool:
-    """Whether the listed values are all that there are, and not marks on a longer line."""
+    """Return whether the listed values are all that there are, and not marks on a longer line."""
     if not proper or variable.value_type == "date":
         return False
     if variable.in_categories or variable.value_type in {"text", "categories", "boolean"}:
@@ -533,7 +535,7 @@ class LeftOut:
 Described = Column | Asked | LeftOut
 
 
-def described(variable: Variable, source: str) -> tuple[Described, tuple[str, ...]]:
+def describe_column(variable: Variable, source: str) -> tuple[Described, tuple[str, ...]]:
     """The column that a codebook describes, and what a reviewer should know of it.
 
     Args:
@@ -550,10 +552,10 @@ def described(variable: Variable, source: str) -> tuple[Described, tuple[str, ..
     }
     try:
         if codes.are_a_list:
-            return _listed(variable, codes, said), ()
+            return _make_with_levels(variable, codes, said), ()
         return _on_a_line(variable, codes, said)
     except ValidationError as error:
-        fault = next(iter(worded(error.errors()[0])))
+        fault = next(iter(describe_fault(error.errors()[0])))
         return LeftOut(f"what the codebook says of it does not hold together: {fault}"), ()
 
 
@@ -567,7 +569,7 @@ def _reason_against(variable: Variable) -> str:
     return ""
 
 
-def _listed(variable: Variable, codes: ListedCodes, said: dict[str, str]) -> Column:
+def _make_with_levels(variable: Variable, codes: ListedCodes, said: dict[str, str]) -> Column:
     """A column with levels."""
     if _are_truths(codes.proper, as_numbers=variable.value_type == "boolean"):
         return _column({"kind": "boolean", **_absences(codes), **said})
@@ -605,7 +607,10 @@ def _on_a_line(
     if kind in {"", "other"}:
         told = _OTHER if kind else ""
         return Asked({**_absences(codes), **said}, ("kind",), told), ()
-    bounds = {"lower": _bound(variable.lower, kind), "upper": _bound(variable.upper, kind)}
+    bounds = {
+        "lower": _parse_bound(variable.lower, kind),
+        "upper": _parse_bound(variable.upper, kind),
+    }
     named = {end: value for end, value in bounds.items() if value is not None}
     codes, named, notes = _with_marks(codes, named)
     decimals = {} if kind != "continuous" else {"decimals": variable.decimals}
@@ -628,7 +633,7 @@ def _kind(variable: Variable, codes: ListedCodes) -> str:
     return "integer" if whole and not variable.decimals else "continuous"
 
 
-def _bound(text: str, kind: str) -> Any:
+def _parse_bound(text: str, kind: str) -> Any:
     """A bound as a value; text that is none stays, so that the check of the column tells of it."""
     if not text:
         return None
@@ -695,7 +700,7 @@ _ENDS = {"lower", "upper"}
 _FAR = 10**9  # in place of bounds that are asked for
 
 
-def proposed(
+def propose_column(
     commands: tuple[str, ...],
     name: str,
     columns: Mapping[str, Column],
@@ -735,7 +740,7 @@ def _fitting(entries: dict[str, Any], name: str, others: Mapping[str, Column]) -
     """The column, with the empty code where its rule may have no value; None if it does not fit."""
     more: tuple[tuple[str, ...], ...] = ((),) if entries.get("missing") else ((), ("",))
     for missing in more:
-        column = _made({**entries, "missing": (*entries.get("missing", ()), *missing)})
+        column = _make_column({**entries, "missing": (*entries.get("missing", ()), *missing)})
         if column is not None and not [*derived_faults({**others, name: column})]:
             return column
     return None
@@ -746,7 +751,7 @@ def _stand_in(asked: Asked) -> Column | None:
     if not set(asked.needed) <= _ENDS:
         return None
     entries = {"lower": -_FAR, "upper": _FAR, **asked.entries}
-    return _made({key: value for key, value in entries.items() if key != "drafted"})
+    return _make_column({key: value for key, value in entries.items() if key != "drafted"})
 
 
 def with_rules_that_hold(columns: Mapping[str, Column]) -> dict[str, Column]:
@@ -768,7 +773,7 @@ def with_rules_that_hold(columns: Mapping[str, Column]) -> dict[str, Column]:
 
 
 def _falls(name: str, columns: Mapping[str, Column]) -> bool:
-    """Whether the rule of a column does not hold together with the others as they stand."""
+    """Return whether the rule of a column does not hold together with the others as they stand."""
     column = columns[name]
     if column.derived is None:
         return False
@@ -794,7 +799,7 @@ def _with_ends(entries: dict[str, Any], rule: object, columns: Mapping[str, Colu
     return True
 
 
-def _made(entries: dict[str, Any]) -> Column | None:
+def _make_column(entries: dict[str, Any]) -> Column | None:
     try:
         return cast(Column, KINDS[str(entries.get("kind"))].model_validate(entries))
     except (ValidationError, KeyError):

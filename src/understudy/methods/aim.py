@@ -363,7 +363,7 @@ class AdaptiveMethod(MarginalMethod):
             workload: of the merged columns.
             bought: what the known tables cost.
         """
-        n_rows, view = known_rows(gate), gate.grouped(merged.groups)
+        n_rows, view = known_rows(gate), gate.group(merged.groups)
 
         def fit(marginals: Sequence[NoisyMarginal], warm: MaxEntropy | None) -> MaxEntropy:
             cells = self._cells

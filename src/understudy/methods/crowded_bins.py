@@ -106,7 +106,7 @@ def divided(
         if not edges:
             break
         tables = NoisyTables([(name,) for name in edges], noise=noise)
-        counted = gate.rebinned(edges).ask(tables, spend=spend)
+        counted = gate.rebin(edges).ask(tables, spend=spend)
         spent += spend
         crowds = {
             name: _full_parts(gate.schema, crowds[name], one.value, one.noise.stddev)

@@ -42,7 +42,7 @@ from understudy.methods.merging import numbers
 from understudy.methods.noisy_marginals import NoisyMarginal, number_masses
 from understudy.methods.plan import PlannedTable, announced, natural_noise
 from understudy.models import Model, ProductModel
-from understudy.models.tables import projected
+from understudy.models.tables import project
 from understudy.schema import Schema
 
 
@@ -88,7 +88,7 @@ class Independent(Method):
         """Fine bins for numbers whose bins are the default ones."""
         each = gate.remaining / fits / len(gate.schema.names)
         records = records_per_noise(gate, self._noise(gate.budget.accounting), each)
-        own = gate.rebinned(fine_bins(gate.schema, bins_for(records)))
+        own = gate.rebin(fine_bins(gate.schema, bins_for(records)))
         return Prepared(partial(self.fit, own), own.schema)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
@@ -117,8 +117,7 @@ def _drawn_from(schema: Schema, marginals: Sequence[NoisyMarginal], n_rows: int)
     Those of numbers in fine bins are drawn by estimated records, of so many rows.
     """
     weights = {
-        one.table.columns[0]: projected(one.table.counts, one.table.counts.sum())
-        for one in marginals
+        one.table.columns[0]: project(one.table.counts, one.table.counts.sum()) for one in marginals
     }
     declared = coarse_again(schema).columns
     fine = {name for name in numeric_columns(schema) if declared[name] != schema.columns[name]}

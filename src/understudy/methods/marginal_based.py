@@ -42,7 +42,7 @@ from understudy.dp.gate import Gate
 from understudy.dp.released import Noise, NoisyLine, NoisyProducts, NoisyRanks, NoisyTable, Released
 from understudy.features.scores import UNIT, Scores
 from understudy.graphical.compression import MarginalModel
-from understudy.graphical.estimation import MOST_CELLS, MaxEntropy, contrasts_of, fitted
+from understudy.graphical.estimation import MOST_CELLS, MaxEntropy, contrasts_of, fit_max_entropy
 from understudy.graphical.factors import firm_boxes
 from understudy.graphical.rank_exchange import RankExchange
 from understudy.mechanisms.tables import NoisyTables
@@ -307,7 +307,7 @@ class MarginalMethod(Method):
         """
         records = records_per_noise(gate, self._noise(gate.budget), spend)
         bins = fine_bins(gate.schema, bins_for(records))
-        return gate.rebinned(bins), tuple(bins)
+        return gate.rebin(bins), tuple(bins)
 
     def _number_runs(
         self,
@@ -430,7 +430,7 @@ def fit_of(
     total, deviations = float(max(n_rows, 1)), [marginal.stddev for marginal in marginals]
     sizes, boxes = merged.coarse.sizes, merged.coarse.domain.boxes
     fit = partial(
-        fitted,
+        fit_max_entropy,
         sizes,
         total=total,
         regularisation=REGULARISATION / float(np.median(deviations)),

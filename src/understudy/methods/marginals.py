@@ -160,7 +160,7 @@ class Marginals(AdaptiveMethod):
         finest = gate.schema.with_bins(fine_bins(gate.schema))
         _, bought, _, _ = self._before_rounds(finest, gate.remaining / fits, gate.budget)
         each = records_per_noise(gate, self._noise(gate.budget), bought / len(finest.names))
-        own = gate.rebinned(fine_bins(gate.schema, bins_for(each)))
+        own = gate.rebin(fine_bins(gate.schema, bins_for(each)))
         return Prepared(partial(self._fit, own, finest), own.schema)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
@@ -215,7 +215,7 @@ class Marginals(AdaptiveMethod):
         ones = [*fine_tables(known).values()]
         left -= divided(gate, self._noise(gate.budget), masses, fine_tables(known), left)
         groups = coarse_groups(schema, ones, most, masses, finer, room=room)
-        view, merged = gate.grouped(groups), Merged(schema, groups, masses)
+        view, merged = gate.group(groups), Merged(schema, groups, masses)
         if tied:
             tables = NoisyTables(tied, noise=self._noise(gate.budget))
             known += [NoisyMarginal.of(table) for table in view.ask(tables, spend=cost)]
@@ -295,7 +295,7 @@ class Marginals(AdaptiveMethod):
         n_rows, bins = known_rows(gate), self._bins(room)
         finer = finer_runs(gate.schema, known, n_rows, wide, bins=bins, room=room)
         tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
-        more = gate.grouped(finer).ask(tables, spend=spend)
+        more = gate.group(finer).ask(tables, spend=spend)
         return [*known, *(NoisyMarginal.of(table) for table in more)], finer
 
     def _bins(self, room: float) -> int:

@@ -37,7 +37,7 @@ from understudy.graphical.compression import (
     merged_branches,
     merged_levels,
     merged_runs,
-    numbered,
+    number_groups,
     shapes,
 )
 from understudy.graphical.estimation import MaxEntropy, Observation
@@ -49,10 +49,10 @@ from understudy.methods.noisy_marginals import (
     number_masses,
 )
 from understudy.methods.plan import size_weights
-from understudy.models.number_line import LEAST_HELD, denoised
+from understudy.models.number_line import LEAST_HELD, denoise
 from understudy.models.numeric import WithinBins, state_widths
 from understudy.schema import NUMERIC, Categorical, Column, Schema, is_ordered
-from understudy.schema.coarsening import signatures, summed
+from understudy.schema.coarsening import signatures, sum_groups
 
 PARTS: Final = 256
 """A level, or a group of one branch, is crossed with other columns from this part of the records
@@ -197,7 +197,7 @@ def _states_summed(
     noisy = marginal.by_state(allowed if held is None else allowed & held)
     groups = merged.groups.get(name, range(allowed.size))
     variances = noisy.variances_of(np.array(groups))
-    return summed(noisy.counts, groups), np.where(variances > 0, variances, marginal.stddev**2)
+    return sum_groups(noisy.counts, groups), np.where(variances > 0, variances, marginal.stddev**2)
 
 
 def _cells_summed(merged: Merged, marginal: NoisyMarginal, allowed: Flags) -> tuple[Floats, Floats]:
@@ -208,8 +208,8 @@ def _cells_summed(merged: Merged, marginal: NoisyMarginal, allowed: Flags) -> tu
     for axis, name in enumerate(marginal.table.columns):
         if name in groups and own.get(name) != groups[name]:
             into = _into(groups[name], own.get(name))
-            counts = np.apply_along_axis(summed, axis, counts, into)
-            cells = np.apply_along_axis(summed, axis, cells, into)
+            counts = np.apply_along_axis(sum_groups, axis, counts, into)
+            cells = np.apply_along_axis(sum_groups, axis, cells, into)
     return counts, np.maximum(cells, 1.0) * marginal.stddev**2
 
 
@@ -321,7 +321,7 @@ def _without_empty(
         if len(filled):
             before = np.searchsorted(filled, np.arange(len(stretch)), side="right") - 1
             names[stretch] = groups[stretch[filled[np.maximum(before, 0)]]]
-    return numbered(names)
+    return number_groups(names)
 
 
 def _signature(column: Column, rules: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -350,7 +350,7 @@ def denoised_columns(
             counts = np.asarray(one_ways[name].table.counts, dtype=np.float64)
             order = in_branches(column)
             masses[name] = np.empty(column.size)
-            masses[name][order] = denoised(
+            masses[name][order] = denoise(
                 counts[order],
                 one_ways[name].stddev,
                 total=n_rows,

@@ -122,7 +122,7 @@ class Mst(MarginalMethod):
         runs = self._number_runs(gate.schema, marginals, fine, total)
         groups = {**rare_groups(gate.schema, marginals), **runs.groups}
         merged = Merged(gate.schema, groups, runs.masses)
-        view = gate.grouped(merged.groups)
+        view = gate.group(merged.groups)
         model = fit_of(merged, marginals, total, model_cells=self._cells)
         pairs = self._tree(view, model, third)
         distribution = self._noise(gate.budget)

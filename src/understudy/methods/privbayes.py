@@ -460,7 +460,7 @@ class PrivBayes(PublishedSets):
     def _fitted(
         self, schema: Schema, edges: tuple[Edge, ...], tables: Sequence[NoisyTable]
     ) -> BayesianNetwork:
-        return BayesianNetwork.fitted(schema, edges, tables, margin=self.mode == "strict")
+        return BayesianNetwork.of_tables(schema, edges, tables, margin=self.mode == "strict")
 
     def _chosen(self, gate: Gate, spend: Fraction, left: Fraction) -> tuple[Edge, ...]:
         """The network, chosen column by column; `left` is what the tables of one fit may cost."""

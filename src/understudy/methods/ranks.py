@@ -295,7 +295,7 @@ class RankedTables:
             return None
         rng = np.random.default_rng(0)  # what is drawn is a function of released values
         drawn = fit.draw(int(min(n_rows, DRAWN)), rng)
-        products = exchange.measured + exchange.beyond(exchange.exchanged(drawn, rng))
+        products = exchange.measured + exchange.beyond(exchange.exchange_values(drawn, rng))
         return cls(merged, exchange, products, n_rows)
 
     @property

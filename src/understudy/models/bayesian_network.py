@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers, compiled
 from understudy.dp.released import NoisyTable
-from understudy.models.model import REDRAWS, Sample, conditioned
+from understudy.models.model import REDRAWS, Sample, replace_impossible
 from understudy.schema import Domain, Schema
 from understudy.schema.network import Edge, require_network
 
@@ -87,7 +87,7 @@ class BayesianNetwork:
     in_parts: ClassVar[bool] = True
 
     @classmethod
-    def fitted(
+    def of_tables(
         cls,
         schema: Schema,
         edges: Sequence[Edge],
@@ -118,7 +118,7 @@ class BayesianNetwork:
         def draw(n: int) -> Sample:
             return Sample([*self._draw(n, rng)])
 
-        return conditioned(draw(n_rows), self.domain, draw, rng, redraws=self.redraws)
+        return replace_impossible(draw(n_rows), self.domain, draw, rng, redraws=self.redraws)
 
     def _draw(self, n_rows: int, rng: np.random.Generator) -> NDArray[np.int32]:
         """States, shape (columns, records), rules over several tables left aside."""
@@ -196,7 +196,7 @@ def row_shares(weights: Floats, allowed: NDArray[np.bool_], *, margin: bool = Tr
     return np.asarray(filled / filled.sum(axis=1, keepdims=True))
 
 
-def kept(edges: Sequence[Edge]) -> tuple[frozenset[str], ...]:
+def find_kept_columns(edges: Sequence[Edge]) -> tuple[frozenset[str], ...]:
     """Columns whose joint distribution a network keeps, whatever the true one is.
 
     A column X with parents Π is drawn from P(X | Π), and so (X, Π) has its true distribution if Π
@@ -210,7 +210,7 @@ def kept(edges: Sequence[Edge]) -> tuple[frozenset[str], ...]:
 
     Example:
         >>> edges = (("a", ()), ("b", ("a",)), ("c", ("a",)), ("d", ("b", "c")), ("e", ("a", "c")))
-        >>> [sorted(family) for family in kept(edges)]
+        >>> [sorted(family) for family in find_kept_columns(edges)]
         [['a'], ['a', 'b'], ['a', 'c'], ['a', 'c', 'e']]
     """
     families: list[frozenset[str]] = []

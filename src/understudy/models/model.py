@@ -67,7 +67,7 @@ class PooledFits:
 
     @property
     def in_parts(self) -> bool:
-        """Whether all of them draw in parts."""
+        """True if all of them draw in parts."""
         return all(map(drawn_in_parts, self.models))
 
     def sample(self, n_rows: int, rng: np.random.Generator) -> Sample:
@@ -95,13 +95,13 @@ class PosteriorPredictive:
         return self.refit(rng).sample(n_rows, rng)
 
 
-def settled(model: Model, rng: np.random.Generator) -> Model:
+def draw_parameters(model: Model, rng: np.random.Generator) -> Model:
     """The model of one set, its parameters drawn."""
     return model.refit(rng) if isinstance(model, PosteriorPredictive) else model
 
 
 def drawn_in_parts(model: Model) -> bool:
-    """Whether records may be drawn from it some after others."""
+    """Return whether records may be drawn from it some after others."""
     return bool(getattr(model, "in_parts", False))
 
 
@@ -109,7 +109,7 @@ REDRAWS = 100
 """Rounds."""
 
 
-def conditioned(
+def replace_impossible(
     sample: Sample,
     domain: Domain,
     draw: Callable[[int], Sample],
@@ -234,7 +234,9 @@ def dealt(
     return found
 
 
-def ranked(groups: NDArray[np.integer[Any]], sizes: Integers, rng: np.random.Generator) -> Numbers:
+def rank_by_group(
+    groups: NDArray[np.integer[Any]], sizes: Integers, rng: np.random.Generator
+) -> Numbers:
     """Place of each record when records are sorted by group, those of one group at random.
 
     Args:

@@ -65,7 +65,7 @@ A better one-way table from a noisy one: post-processing of released values alon
 
 A column of hundreds of states, bought with a small share of the budget, has more noise than
 records in most of them. What is known beside the noisy counts: they are not negative, their sum
-is known well, and states next to each other are often alike. `denoised` uses all three
+is known well, and states next to each other are often alike. `denoise` uses all three
 (`share_tree.py`).
 
 When not: as data of a least-squares fit, or of an estimate that is to be unbiased. It pulls counts
@@ -126,7 +126,7 @@ def held_states(
     *,
     normal: bool = True,
 ) -> Flags:
-    """Which states of a column of numbers hold records: open ones, and all codes of absence.
+    """Find the states of a column of numbers that hold records: open ones, and codes of absence.
 
     Args:
         column: in the bins that the states are of.
@@ -144,7 +144,7 @@ def held_states(
 def open_states(
     noisy: Floats, stddev: Floats, total: float, *, normal: bool = True, certain: bool = False
 ) -> Flags:
-    """Which states hold records, as far as noise does not explain their counts.
+    """Find the states that hold records, as far as noise does not explain their counts.
 
     Args:
         noisy: counts of ordered states, shape (K,).
@@ -167,14 +167,14 @@ def open_states(
     at_bounds = FIRM if certain else AT_BOUNDS
     for parts in _CERTAIN if certain else _LOWER:
         firm, near = (part * (1.0 if normal else HEAVIER) for part in parts)
-        found = _scanned(noisy / stddev, firm, near, at_bounds)
+        found = _scan_line(noisy / stddev, firm, near, at_bounds)
         lack = total - noisy[found].sum()
         if found.any() and lack <= _LACK * np.linalg.norm(stddev[found]):
-            return _filled(found)
+            return _fill_gaps(found)
     return np.ones(len(noisy), dtype=np.bool_)
 
 
-def _filled(found: Flags) -> Flags:
+def _fill_gaps(found: Flags) -> Flags:
     """With the closed stretches between open states that are no longer than all open ones."""
     filled, places = found.copy(), np.flatnonzero(found)
     for before, after in pairwise(places):
@@ -183,7 +183,7 @@ def _filled(found: Flags) -> Flags:
     return filled
 
 
-def _scanned(scaled: Floats, part: float, beside: float, at_bounds: float) -> Flags:
+def _scan_line(scaled: Floats, part: float, beside: float, at_bounds: float) -> Flags:
     """Open states at these parts of the thresholds; counts in units of the noise."""
     found = np.zeros(len(scaled), dtype=np.bool_)
     found[[0, -1]] = scaled[[0, -1]] > at_bounds * part
@@ -192,11 +192,11 @@ def _scanned(scaled: Floats, part: float, beside: float, at_bounds: float) -> Fl
         for start in _stretches(scaled, found, length, FIRM * part):
             found[start : start + length] = True
         length *= 2
-    return _grown(scaled, found, NEAR * beside)
+    return _grow_stretches(scaled, found, NEAR * beside)
 
 
 def _stretches(scaled: Floats, found: Flags, length: int, least: float) -> list[int]:
-    """Where closed stretches begin that are clear by themselves, best ones first, none twice."""
+    """Find where closed stretches begin that are clear by themselves, best first, none twice."""
     sums = _moving(scaled, length) / np.sqrt(length)
     taken = found.copy()
     kept = []
@@ -209,7 +209,7 @@ def _stretches(scaled: Floats, found: Flags, length: int, least: float) -> list[
     return kept
 
 
-def _grown(scaled: Floats, found: Flags, least: float) -> Flags:
+def _grow_stretches(scaled: Floats, found: Flags, least: float) -> Flags:
     """With the stretches beside open states that have more than noise, again and again."""
     grown = found.copy()
     while True:
@@ -297,7 +297,7 @@ class _Sums:
         """Left halves (0) or right ones (1)."""
         return _Sums(*(array[:, start::2] for array in (self.noisy, self.variance, self.width)))
 
-    def halved(self) -> _Sums:
+    def halve(self) -> _Sums:
         """The layer above."""
         pairs = (self.noisy, self.variance, self.width)
         return _Sums(*(pair[:, 0::2] + pair[:, 1::2] for pair in pairs))
@@ -311,14 +311,14 @@ def _down(leaves: _Sums) -> Floats:
     """Masses of the leaves, from the roots down; shape (trees, leaves)."""
     layers = [leaves]
     while layers[-1].noisy.shape[1] > 1:
-        layers.append(layers[-1].halved())
+        layers.append(layers[-1].halve())
     mass = np.ones((len(leaves.noisy), 1))
     for layer in layers[-2::-1]:
-        mass = _divided(mass, layer.every_other(0), layer.every_other(1))
+        mass = _divide_mass(mass, layer.every_other(0), layer.every_other(1))
     return mass
 
 
-def _divided(mass: Floats, left: _Sums, right: _Sums) -> Floats:
+def _divide_mass(mass: Floats, left: _Sums, right: _Sums) -> Floats:
     """Masses of the next layer, shape (trees, 2·parts)."""
     share = (left.width > 0).astype(np.float64)
     open_ = (left.width > 0) & (right.width > 0)
@@ -391,7 +391,7 @@ def _weights(likelihoods: Floats, even: float) -> Floats:
     return weights
 
 
-def denoised(
+def denoise(
     noisy: ArrayLike,
     stddev: ArrayLike,
     *,
@@ -414,7 +414,7 @@ def denoised(
         Shape (..., K).
 
     Example:
-        >>> denoised([4.0, -3.0, 1.0, 998.0], 5.0, total=1000).round().tolist()
+        >>> denoise([4.0, -3.0, 1.0, 998.0], 5.0, total=1000).round().tolist()
         [0.0, 0.0, 0.0, 1000.0]
     """
     counts = np.asarray(noisy, dtype=np.float64)
@@ -474,7 +474,7 @@ def estimated_records(
     own = np.where(clipped, np.maximum(counts, 0.0), 0.0)
     own *= min(1.0, max(total, 0.0) / max(float(own.sum()), LEAST_HELD))
     widths = np.where(held & ~clipped, state_widths(column), 0.0)
-    masses = own + denoised(counts, stddev, total=total - own.sum(), widths=widths)
+    masses = own + denoise(counts, stddev, total=total - own.sum(), widths=widths)
     line = bins[~heaps]
     cut = without(edges, heaps)
     masses[line] = with_tails(masses[line], counts[line], stddev[line], cut, held[line])
@@ -518,8 +518,8 @@ def with_tails(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats, hel
     if not stddev.all() or last - first < 2:
         return smooth
     own, noise, line = noisy[first:last], stddev[first:last], edges[first : last + 1]
-    upper = _tailed(masses[first:last], own, noise, line)
-    smooth[first:last] = _tailed(upper[::-1], own[::-1], noise[::-1], -line[::-1])[::-1]
+    upper = _fit_upper_tail(masses[first:last], own, noise, line)
+    smooth[first:last] = _fit_upper_tail(upper[::-1], own[::-1], noise[::-1], -line[::-1])[::-1]
     return smooth
 
 
@@ -535,7 +535,7 @@ def _largest(masses: Floats, held: Flags) -> tuple[int, int]:
     return first, last
 
 
-def _tailed(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats) -> Floats:
+def _fit_upper_tail(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats) -> Floats:
     """The same for the upper end."""
     beyond = np.cumsum(masses[::-1])[::-1]
     usual = TAIL * float(np.median(stddev))
@@ -658,7 +658,7 @@ def shares_of_parts(
         return None
     shares, even = np.where(peaks, counts, 0.0), rest * widths[others] / widths[others].sum()
     inside = np.where(found, widths[others], 0.0)
-    smooth = denoised(counts[others], deviations, total=rest, widths=inside)
+    smooth = denoise(counts[others], deviations, total=rest, widths=inside)
     shares[others] = even if found.all() else smooth
     return np.asarray(shares / shares.sum())
 
@@ -666,7 +666,7 @@ def shares_of_parts(
 def peaks_among(
     counts: Floats, even: Floats, stddev: float, total: float, *, normal: bool
 ) -> Flags:
-    """Which parts hold far more than noise, and than the rest of their bin; shape (parts,)."""
+    """Find parts that hold far more than noise, and than the rest of their bin; shape (parts,)."""
     least = PEAK * (1.0 if normal else HEAVIER_PART) * stddev
     others = np.maximum(total - counts, 0.0) / np.maximum(1 - even, 1e-12)
     return np.asarray((counts > least) & (counts > TIMES * even * others))

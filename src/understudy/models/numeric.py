@@ -153,14 +153,14 @@ class WithinBins:
 
 
 def state_widths(column: Integer | Continuous | Calendar) -> Floats:
-    """What records would share alike over the states, if nothing but the bins were known.
+    """Compute the widths over which records spread evenly, if nothing but the bins is known.
 
     Args:
         column: in the bins that the states are of.
 
     Returns:
         Shape (`column.size`,): of a bin the values that are no spikes, or its length where there is
-        no grid; of spikes and codes the median of these. For `denoised` and `shapes`.
+        no grid; of spikes and codes the median of these. For `denoise` and `shapes`.
 
     Example:
         >>> column = Integer(kind="integer", lower=0, upper=9, bins=(0, 4, 9), spikes=(0,))
@@ -190,7 +190,7 @@ def bins_on_line(column: Integer | Continuous | Calendar) -> tuple[Integers, Flo
 
 
 def ends_apart(edges: Floats, masses: Floats) -> list[int]:
-    """Which bins at the bounds hold heaps: narrow ones, beside which there is hardly anybody.
+    """Find bins at the bounds that hold heaps: narrow ones, beside which there is hardly anybody.
 
     Args:
         edges: of the bins, ascending, shape (bins + 1,).
@@ -213,7 +213,7 @@ def ends_apart(edges: Floats, masses: Floats) -> list[int]:
 
 
 def heaps_on_line(edges: Floats, masses: Floats, single: Flags) -> Flags:
-    """Which bins of one value hold more than all bins beside them: heaps, as good as spikes.
+    """Find bins of one value that hold more than all bins beside them: heaps, as good as spikes.
 
     Args:
         edges: of the bins, ascending, shape (bins + 1,).
@@ -251,7 +251,7 @@ class _Bends:
     right: Floats
 
     def inverse(self) -> Callable[[Integers, Floats], Floats]:
-        """What gives the t with G(t) = share; G is taken as linear between `_POINTS` points.
+        """Return the function to the t with G(t) = share; G is linear between `_POINTS` points.
 
         It takes bins, ascending, and shares in [0, 1), ascending within each bin; shape (n,) each.
         """
@@ -323,7 +323,7 @@ class _Line:
 
     @cached_property
     def single(self) -> Flags:
-        """Which bins hold one value, shape (bins,)."""
+        """Bins that hold one value, shape (bins,)."""
         widest = 1 if self.grid else 1.01 * POINT * (self.edges[-1] - self.edges[0])
         return np.asarray(np.diff(self.edges) <= widest)
 
@@ -403,7 +403,7 @@ class HeapValues:
     Example:
         >>> from understudy.schema import Integer
         >>> values = HeapValues(Integer(kind="integer", lower=0, upper=99, bins=4, heaps=(10, 5)))
-        >>> values.chosen(np.array([0, 0, 1]), np.array([0.2, 0.9, 0.5]), 1).tolist()
+        >>> values.choose(np.array([0, 0, 1]), np.array([0.2, 0.9, 0.5]), 1).tolist()
         [5.0, 15.0, 35.0]
     """
 
@@ -416,7 +416,7 @@ class HeapValues:
 
     @cached_property
     def is_bin(self) -> NDArray[np.bool_]:
-        """Which ordinary states are bins, not spikes; shape (states,)."""
+        """Ordinary states that are bins, not spikes; shape (states,)."""
         return np.array([not one.spike for one in self.column.intervals])
 
     @cached_property
@@ -440,14 +440,14 @@ class HeapValues:
         return np.stack(found, axis=1)
 
     def ranks(self, states: Integers, numbers: Floats, uniforms: Floats) -> Floats:
-        """Where numbers lie in their bins, from 0 to below 1; evenly, if they do; shape (n,)."""
+        """Place numbers in their bins, from 0 to below 1; evenly, if they lie so; shape (n,)."""
         low, high = self._grid.lows[states], self._grid.highs[states]
         step = 1 / self._roundings.scale if self._roundings.scale else 0.0
         width = high - low + step
         place = (numbers - low + uniforms * step) / np.where(width > 0, width, 1.0)
         return np.clip(place, 0.0, np.nextafter(1.0, 0.0))
 
-    def chosen(self, states: Integers, ranks: Floats, c: int) -> Floats:
+    def choose(self, states: Integers, ranks: Floats, c: int) -> Floats:
         """The value of a class in each bin that has a rank; NaN where there is none. Shape (n,)."""
         if self._steps(c) is None:
             return np.full(len(states), np.nan)
@@ -472,7 +472,7 @@ class HeapValues:
         return found
 
     def _counts(self, c: int) -> Integers:
-        """How many values of a class a bin has, at least so many where they are not written out."""
+        """Count the values of a class in each bin, or bound them below where not written out."""
         return self._listed[c][1]
 
     @cached_property
@@ -505,7 +505,7 @@ class HeapValues:
         return found
 
     def _fits(self, values: Floats, states: Integers, c: int) -> NDArray[np.bool_]:
-        """Whether values lie in these bins, are of the class, and are no spikes."""
+        """Return whether values lie in these bins, are of the class, and are no spikes."""
         inside = (values >= self._grid.lows[states]) & (values <= self._grid.highs[states])
         own = self._roundings.classes(values) == c
         return np.asarray(inside & own & ~np.isin(values, self._spikes))
@@ -597,11 +597,11 @@ class HeapedNumbers:
         middles = np.array([(one.low + one.high) / 2 for one in column.intervals])
         return cls(HeapValues(column), cells.zones(middles), shares)
 
-    def settled(self, records: Floats) -> HeapedNumbers:
+    def settle(self, records: Floats) -> HeapedNumbers:
         """The same for some records of a whole table that has so many in each ordinary state."""
         return replace(self, whole=records)
 
-    def moved(
+    def move(
         self, states: NDArray[np.integer[Any]], numbers: Floats, rng: np.random.Generator
     ) -> Floats:
         """Numbers on their heaps.
@@ -620,7 +620,7 @@ class HeapedNumbers:
         moved, ranks = numbers.copy(), self.values.ranks(own, numbers[rows], uniforms[1])
         for c in range(self.values.n_classes):
             mine = np.flatnonzero(classes == c)
-            found = self.values.chosen(own[mine], ranks[mine], c)
+            found = self.values.choose(own[mine], ranks[mine], c)
             moved[rows[mine]] = np.where(np.isnan(found), numbers[rows[mine]], found)
         return moved
 
@@ -642,11 +642,11 @@ class HeapedNumbers:
         rates: Floats = possible / possible.sum(axis=1, keepdims=True)
         for zone in np.unique(self.zones):
             own = np.flatnonzero((self.zones == zone) & self.values.is_bin)
-            rates[own] = _fitted(rates[own], np.maximum(known[own], 1e-6), self.shares[zone])
+            rates[own] = _fit_rates(rates[own], np.maximum(known[own], 1e-6), self.shares[zone])
         return rates
 
 
-def _fitted(rates: Floats, sizes: Floats, shares: Floats) -> Floats:
+def _fit_rates(rates: Floats, sizes: Floats, shares: Floats) -> Floats:
     """Rates within bins of so many records that have these shares in all of them, as far as can be.
 
     What must be 0 stays 0.

@@ -82,7 +82,7 @@ class ProductModel:
     """Columns with given one-way distributions, independent but for the structural zeros.
 
     Factors of the product are such that records have these distributions given the rules, as far as
-    that can be (`Domain.raked`).
+    that can be (`Domain.rake`).
 
     Attributes:
         domain: sizes and structural zeros of all columns.
@@ -112,10 +112,10 @@ class ProductModel:
         """Weight of each state in the product, one array per column."""
         weights = [np.maximum(w, 0).astype(np.float64) for w in self.weights]
         as_they_are = self.are_factors or not self.domain.boxes
-        return weights if as_they_are else self.domain.raked(weights)
+        return weights if as_they_are else self.domain.rake(weights)
 
 
-def projected(counts: ArrayLike, total: ArrayLike) -> Floats:
+def project(counts: ArrayLike, total: ArrayLike) -> Floats:
     """The non-negative numbers of a given sum that are nearest in the mean square.
 
     They are max(x − τ, 0), with the τ at which they have this sum. Setting negative counts to 0 and
@@ -134,7 +134,7 @@ def projected(counts: ArrayLike, total: ArrayLike) -> Floats:
     frequency estimation with consistency", where it is called Norm-Sub.
 
     Example:
-        >>> projected([5.0, 3.0, 0.5, -2.0], 6.0).tolist()
+        >>> project([5.0, 3.0, 0.5, -2.0], 6.0).tolist()
         [4.0, 2.0, 0.0, 0.0]
     """
     x = np.asarray(counts, dtype=np.float64)

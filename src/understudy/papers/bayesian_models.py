@@ -116,9 +116,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy._arrays import Floats
-from understudy.features.grids import Line, line_of, settled
+from understudy.features.grids import Line, line_of, settle_numbers
 from understudy.models import Sample
-from understudy.models.model import REDRAWS, conditioned
+from understudy.models.model import REDRAWS, replace_impossible
 from understudy.models.tables import unravel
 from understudy.schema import NUMERIC, Schema
 
@@ -189,7 +189,7 @@ class BlocksModel:
         """Draw parameters, then records."""
         theta = [block.model.posterior(block.statistics, rng) for block in self.blocks]
         sample = self._draw(theta, n_rows, rng)
-        return conditioned(
+        return replace_impossible(
             sample,
             self.schema.domain,
             lambda n: self._draw(theta, n, rng),
@@ -216,7 +216,7 @@ class BlocksModel:
         axes = dict(zip(block.columns, unravel(drawn.cells, block.sizes), strict=True))
         for j, name in enumerate(block.numbers):
             line, recoded = self._lines[name]
-            bins, values[name] = settled(line, drawn.values[:, j])
+            bins, values[name] = settle_numbers(line, drawn.values[:, j])
             fixed = recoded[axes[name]]
             axes[name] = np.where(fixed < 0, bins, fixed)
         states.update(axes)
@@ -584,7 +584,7 @@ class Mixture:
         factor = _diagonal(degrees)
         # In units of the ranges, and back: the floor of the eigenvalues has no unit.
         root = inverse_wishart_root(given, factor.max(axis=-1), rng) * self._range[:, None]
-        root *= _widened(factor, rng)[..., None]
+        root *= _draw_widening(factor, rng)[..., None]
         centres = self._centres(counts, statistics.sums)
         normal = rng.standard_normal(centres.shape) @ np.swapaxes(root, -1, -2)
         means = centres + normal / np.sqrt(np.maximum(counts, 1))[..., None]
@@ -650,7 +650,7 @@ class Mixture:
         return np.clip(self._middle + shifted, self.bounds[:, 0], self.bounds[:, 1])
 
 
-def _widened(degrees: Floats, rng: np.random.Generator) -> Floats:
+def _draw_widening(degrees: Floats, rng: np.random.Generator) -> Floats:
     """Factors by which the scale of each column is widened, shape (..., p), for its own ν_jj.
 
     Σ_jj ~ S_jj / χ²(ν − p + 1), and χ²(a)·Beta(b/2, (a − b)/2) is χ²(b).

@@ -205,13 +205,13 @@ class StateTable:
         at = self._places(records)
         logs = draws[LOGS].reshape(len(draws[LOGS]), -1)
         for part in slices(len(logs), len(at)):
-            yield _weighted(logs[part], at, weights)
+            yield _weight_logs(logs[part], at, weights)
 
     def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
         """States by inversion of the first row of uniform numbers; see `ColumnModel`."""
         ends = np.cumsum(np.exp(theta[LOGS]), axis=1)
         ends /= ends[:, -1:]
-        return Drawn(_inverted(ends, self._cells(drawn, uniforms.shape[1]), uniforms[0]))
+        return Drawn(_invert(ends, self._cells(drawn, uniforms.shape[1]), uniforms[0]))
 
     def _places(self, records: Records) -> Integers:
         """Of the records' probabilities in the table laid flat, shape (n,)."""
@@ -225,14 +225,14 @@ class StateTable:
         return cells
 
 
-def _weighted(logs: Floats, at: Integers, weights: Floats) -> Floats:
+def _weight_logs(logs: Floats, at: Integers, weights: Floats) -> Floats:
     weighted = logs[:, at]
     weighted *= weights
     return np.asarray(weighted)
 
 
 @compiled
-def _inverted(ends: Floats, cells: Integers, uniforms: Floats) -> Integers:
+def _invert(ends: Floats, cells: Integers, uniforms: Floats) -> Integers:
     """The first state whose end lies above the uniform number, or the last (kernel)."""
     states = np.empty(len(cells), dtype=np.int64)
     last = ends.shape[1] - 1
@@ -271,7 +271,7 @@ class WeightedLogit:
         """Of B: (m, p)."""
         return self.size, self.design.shape[1]
 
-    def evaluated(self, points: Floats) -> tuple[Floats, Floats]:
+    def evaluate(self, points: Floats) -> tuple[Floats, Floats]:
         """Heights h and their gradients.
 
         Args:
@@ -287,7 +287,7 @@ class WeightedLogit:
         for part in _blocks(len(self.design), len(flat)):
             rows = self.design[part]
             shares = (rows @ flat.T).reshape(len(rows), *points.shape[:2])
-            heights -= _normalised(shares, self.weights[part])
+            heights -= _normalise(shares, self.weights[part])
             gradients -= (shares.reshape(len(rows), -1).T @ rows).reshape(points.shape)
         return heights, gradients
 
@@ -305,7 +305,7 @@ class WeightedLogit:
         for part in _blocks(len(self.design), max(m, p)):
             rows, weights = self.design[part], self.weights[part]
             shares = (rows @ point.T)[:, np.newaxis]
-            _normalised(shares, np.ones(len(rows)))
+            _normalise(shares, np.ones(len(rows)))
             for k in range(m):
                 for other in range(k, m):
                     by = shares[:, 0, k] * (float(k == other) - shares[:, 0, other]) * weights
@@ -351,7 +351,7 @@ def _blocks(records: int, width: int) -> Iterator[slice]:
         yield slice(first, first + step)
 
 
-def _normalised(predictors: Floats, weights: Floats) -> Floats:
+def _normalise(predictors: Floats, weights: Floats) -> Floats:
     """Weighted sums of log(1 + Σ exp η) over records, shape (C,).
 
     Args:
@@ -359,7 +359,7 @@ def _normalised(predictors: Floats, weights: Floats) -> Floats:
         weights: α, shape (n,).
     """
     logs, totals = _exponentials(predictors)
-    _scaled(predictors, weights[:, np.newaxis] / totals)
+    _scale_terms(predictors, weights[:, np.newaxis] / totals)
     return np.asarray(weights @ logs)
 
 
@@ -372,15 +372,15 @@ def _exponentials(predictors: Floats) -> tuple[Floats, Floats]:
         predictors: η, shape (n, C, m); terms relative to the largest stand there in the end.
     """
     tops = np.empty(predictors.shape[:2])
-    _lowered(predictors, tops)
+    _lower(predictors, tops)
     np.exp(predictors, out=predictors)
     totals = np.exp(-tops)
-    _added(predictors, totals)
+    _add_terms(predictors, totals)
     return tops + np.log(totals), totals
 
 
 @compiled
-def _lowered(predictors: Floats, tops: Floats) -> None:
+def _lower(predictors: Floats, tops: Floats) -> None:
     """Take the largest predictor away, the reference's 0 among them, and say it (kernel)."""
     n, chains, m = predictors.shape
     for i in range(n):
@@ -395,7 +395,7 @@ def _lowered(predictors: Floats, tops: Floats) -> None:
 
 
 @compiled
-def _added(terms: Floats, totals: Floats) -> None:
+def _add_terms(terms: Floats, totals: Floats) -> None:
     """Add the terms of outcomes to totals (kernel)."""
     n, chains, m = terms.shape
     for i in range(n):
@@ -406,7 +406,7 @@ def _added(terms: Floats, totals: Floats) -> None:
 
 
 @compiled
-def _scaled(terms: Floats, factors: Floats) -> None:
+def _scale_terms(terms: Floats, factors: Floats) -> None:
     """Multiply the terms of outcomes by a factor (kernel)."""
     n, chains, m = terms.shape
     for i in range(n):
@@ -474,7 +474,7 @@ class Chains:
         return self.steps * self.side_by_side(draws) * self.transitions(draws)
 
     def side_by_side(self, draws: int) -> int:
-        """How many chains there are for so many draws."""
+        """Choose how many chains there are for so many draws."""
         return min(self.chains, draws)
 
 
@@ -507,14 +507,14 @@ def logit_draws(
     space = _Space.around(target)
     count, length = how.side_by_side(draws), how.transitions(draws)
     rounds = -(-draws // count)
-    state = space.evaluated(normals((count, target.size * target.design.shape[1]), source))
+    state = space.evaluate(normals((count, target.size * target.design.shape[1]), source))
     kept = np.empty((rounds, *state.places.shape))
     for _ in range(how.burn_in):
-        state, share = _moved(space, state, how, source)
+        state, share = _move_chains(space, state, how, source)
         how = how if share >= how.wanted else how.slower()
     shares = np.empty(length - how.burn_in)
     for turn in range(len(shares)):
-        state, shares[turn] = _moved(space, state, how, source)
+        state, shares[turn] = _move_chains(space, state, how, source)
         if turn % how.thin == 0:
             kept[turn // how.thin] = state.places
     points = space.points(kept.reshape(rounds * count, -1)[:draws])
@@ -554,22 +554,22 @@ class _Space:
         """B of places z, shape (C, m, p)."""
         return (self.mode + places @ self.root.T).reshape(len(places), *self.target.shape)
 
-    def evaluated(self, places: Floats) -> _State:
+    def evaluate(self, places: Floats) -> _State:
         """Heights and pushes."""
-        heights, gradients = self.target.evaluated(self.points(places))
+        heights, gradients = self.target.evaluate(self.points(places))
         return _State(places, heights, gradients.reshape(places.shape) @ self.root + places)
 
 
 def mode_of(target: WeightedLogit) -> Floats:
-    """Where a target is highest, shape (m, p), by Newton's method."""
+    """Find where a target is highest, shape (m, p), by Newton's method."""
     point = np.zeros(target.shape)
-    (height,), (gradient,) = target.evaluated(point[np.newaxis])
+    (height,), (gradient,) = target.evaluate(point[np.newaxis])
     for _ in range(NEWTON):
         step = np.linalg.solve(target.curvature(point), gradient.ravel()).reshape(point.shape)
         rise = float(np.sum(step * gradient))
         size = 1.0
         while rise > CLOSE and size > CLOSE:
-            (new,), (slope,) = target.evaluated((point + size * step)[np.newaxis])
+            (new,), (slope,) = target.evaluate((point + size * step)[np.newaxis])
             if new > height + 0.1 * size * rise:
                 point, height, gradient = point + size * step, new, slope
                 break
@@ -579,7 +579,9 @@ def mode_of(target: WeightedLogit) -> Floats:
     return point
 
 
-def _moved(space: _Space, state: _State, how: Chains, source: Randomness) -> tuple[_State, float]:
+def _move_chains(
+    space: _Space, state: _State, how: Chains, source: Randomness
+) -> tuple[_State, float]:
     """A transition of all chains, and the share that accepted it."""
     chains = len(state.places)
     v = normals(state.places.shape, source)
@@ -591,7 +593,7 @@ def _moved(space: _Space, state: _State, how: Chains, source: Randomness) -> tup
         v = v + 0.5 * times * new.pushes
         places = np.cos(times) * new.places + np.sin(times) * v
         v = np.cos(times) * v - np.sin(times) * new.places
-        new = space.evaluated(places)
+        new = space.evaluate(places)
         v = v + 0.5 * times * new.pushes
     after = new.heights - 0.5 * np.sum(v * v, axis=1)
     taken = np.log(uniforms[1]) < after - before
@@ -675,7 +677,7 @@ class StateLogit:
 
     @cached_property
     def coefficients(self) -> int:
-        """How many there are, intercepts among them."""
+        """Number of coefficients, intercepts among them."""
         return (self.size - 1) * (1 + len(self.features.names))
 
     def posterior(
@@ -707,7 +709,7 @@ class StateLogit:
     def draw(self, theta: Theta, drawn: Records, uniforms: Floats) -> Drawn:
         """States by inversion of the first row of uniform numbers; see `ColumnModel`."""
         linear = self.features.linear(theta[COEFFICIENTS])
-        parents = self.features.gathered(drawn, uniforms.shape[1])
+        parents = self.features.gather(drawn, uniforms.shape[1])
         return Drawn(outcomes_of(linear, parents, uniforms[0]))
 
     @cached_property

@@ -149,7 +149,7 @@ class CensoredPosterior(GeneratingMethod):
         return lambda points: ColumnLikelihood(declared.schema, column_model, points, censoring)
 
     def _censoring(self, schema: Schema, column: str) -> Censoring:
-        """What a record contributes: of probabilities, whose logarithms are 0 at most."""
+        """Compute what a record contributes: of probabilities, whose logarithms are 0 at most."""
         form: Form = "interval" if self.search == "walk" else self.censoring
         width = self.width
         if width is None:

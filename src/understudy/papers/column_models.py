@@ -28,9 +28,9 @@ are published as they stand.
 
 Both parts have parameters of their own, independent a priori, so that the posterior is the product
 of theirs; a record of weight α has that weight in both. Numbers that come out are clipped to the
-bounds, rounded to what the column holds and moved off its spikes (`settled`), and states follow
-from them: all a function of the drawn z alone. The likelihood takes the records' own numbers as
-they stand, without a correction for rounding or clipping.
+bounds, rounded to what the column holds and moved off its spikes (`settle_numbers`), and states
+follow from them: all a function of the drawn z alone. The likelihood takes the records' own numbers
+as they stand, without a correction for rounding or clipping.
 
 **What the number of a column is to a model: a public scale on which it is of order one.**
 
@@ -58,7 +58,7 @@ Journal of the American Statistical Association 83, for asinh.
 **Records drawn column by column, by column models at one draw, or one choice, of parameters.**
 
 Column models know no rules. Records in impossible combinations are drawn again, and in the end
-uniformly over the allowed cells (`models.model.conditioned`).
+uniformly over the allowed cells (`models.model.replace_impossible`).
 """
 
 from __future__ import annotations
@@ -75,10 +75,10 @@ from numpy.typing import NDArray
 from understudy._arrays import Floats, Integers
 from understudy.dp.randomness import Randomness
 from understudy.errors import MethodError
-from understudy.features.design import Features, indicated
-from understudy.features.grids import Drawn, Line, line_of, settled
+from understudy.features.design import Features, list_indicated
+from understudy.features.grids import Drawn, Line, line_of, settle_numbers
 from understudy.models import Sample
-from understudy.models.model import REDRAWS, conditioned, impossible, put
+from understudy.models.model import REDRAWS, impossible, put, replace_impossible
 from understudy.papers.categorical_models import COEFFICIENTS, LOGS, StateLogit, StateTable
 from understudy.papers.generators import SequentialGenerator
 from understudy.papers.mixture_regression import MixtureRegression
@@ -178,7 +178,7 @@ class Response:
 
     @property
     def log_unit(self) -> float:
-        """What the logarithm of a density per unit of z lacks to one per unit of t."""
+        """Logarithm of a density per unit of t, less that per unit of z."""
         return -math.log(self.scale)
 
     def to(self, numbers: Floats) -> Floats:
@@ -315,7 +315,7 @@ class NumberModel:
         """
         declared = schema.columns[column]
         response = Response.of(column, declared, form, offset=offset, unit=unit)
-        size = 1 + len(indicated(declared))
+        size = 1 + len(list_indicated(declared))
         kinds: StateLogit | StateTable | None = None
         if size > 1 and kind_model == "logit":
             kinds = StateLogit(column, size, Features.of(schema, kind_parents))
@@ -409,8 +409,8 @@ class NumberModel:
         design = self.features.matrix(drawn, n)
         free = np.full(n, NO_LABEL, dtype=np.int64)
         given = free if labels is None else labels
-        z = self.regression.labelled(theta, design, given, uniforms[1:])
-        states, numbers = settled(self._line, self.response.back(z))
+        z = self.regression.draw_given_labels(theta, design, given, uniforms[1:])
+        states, numbers = settle_numbers(self._line, self.response.back(z))
         if self.kinds is not None:
             kinds = self.kinds.draw(_of_kinds(theta), drawn, uniforms).states
             states = np.where(kinds > 0, self._states_of_kinds[kinds], states)
@@ -420,7 +420,7 @@ class NumberModel:
     @cached_property
     def _special(self) -> list[int]:
         """States that are no bins."""
-        return indicated(self.declared)
+        return list_indicated(self.declared)
 
     @cached_property
     def _states_of_kinds(self) -> Integers:
@@ -631,7 +631,7 @@ class PosteriorModel:
         """
         if not self.given:
             drawn = self._fresh(n_rows, rng)
-            return conditioned(
+            return replace_impossible(
                 drawn,
                 self.schema.domain,
                 lambda n: self._fresh(n, rng),
@@ -647,7 +647,7 @@ class PosteriorModel:
         sample = self._empty(n_rows)
         for start in range(0, n_rows, _CHUNK):
             rows = np.arange(start, min(start + _CHUNK, n_rows))
-            put(sample, rows, self._of(self._drawn({}, None, len(rows), rng)))
+            put(sample, rows, self._of(self._draw_columns({}, None, len(rows), rng)))
         return sample
 
     def _beside(self, n_rows: int, rng: np.random.Generator) -> Sample:
@@ -657,7 +657,7 @@ class PosteriorModel:
         for _ in range(1 + self.redraws):
             for start in range(0, len(rows), _CHUNK):
                 part = rows[start : start + _CHUNK]
-                put(sample, part, self._completed(part, rng))
+                put(sample, part, self._complete(part, rng))
             states = [column[rows] for column in sample.states]
             rows = rows[impossible(self.schema.domain, states)]
             if not rows.size:
@@ -665,17 +665,17 @@ class PosteriorModel:
         put(sample, rows, self._evenly(rows, rng))
         return sample
 
-    def _completed(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Sample:
+    def _complete(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Sample:
         """Some of the given records with the other columns drawn, rules left aside."""
-        kept = {name: column.taken(rows) for name, column in self.given.items()}
+        kept = {name: column.take(rows) for name, column in self.given.items()}
         labels = None
         if self.labels is not None:
             labels = {name: labels[rows] for name, labels in self.labels.items()}
-        return self._of(kept | self._drawn(kept, labels, len(rows), rng))
+        return self._of(kept | self._draw_columns(kept, labels, len(rows), rng))
 
     def _evenly(self, rows: NDArray[np.int64], rng: np.random.Generator) -> Sample:
         """Some of the given records, the other columns drawn uniformly from what rules leave."""
-        kept = {name: column.taken(rows) for name, column in self.given.items()}
+        kept = {name: column.take(rows) for name, column in self.given.items()}
         places = [self.schema.names.index(name) for name in self.given]
         states = {name: np.zeros(len(rows), dtype=np.int64) for name in self.schema.names}
         states |= {name: column.states for name, column in kept.items()}
@@ -689,7 +689,7 @@ class PosteriorModel:
         numbers = {name: Drawn(states[name], nowhere) for name in open_names}
         return self._of(kept | numbers)
 
-    def _drawn(
+    def _draw_columns(
         self, kept: Mapping[str, Drawn], labels: Labels | None, n: int, rng: np.random.Generator
     ) -> dict[str, Drawn]:
         uniforms = rng.random((len(self.column_model.column_models), 3, n))
@@ -741,7 +741,9 @@ class GeneratedModel:
         """Draw independent records."""
         domain = self.generator.schema.domain
         sample = self._draw(n_rows, rng)
-        return conditioned(sample, domain, lambda n: self._draw(n, rng), rng, redraws=self.redraws)
+        return replace_impossible(
+            sample, domain, lambda n: self._draw(n, rng), rng, redraws=self.redraws
+        )
 
     def _draw(self, n_rows: int, rng: np.random.Generator) -> Sample:
         """Records, rules left aside."""

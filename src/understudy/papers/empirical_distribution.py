@@ -74,7 +74,7 @@ from numpy.typing import NDArray
 
 from understudy._arrays import compiled
 from understudy.data import ExactTable
-from understudy.dp.budget import divided
+from understudy.dp.budget import divide_cost
 from understudy.dp.confidential import SecretRows, Terms
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answers
 from understudy.dp.randomness import Randomness
@@ -300,9 +300,9 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
             MethodError: too many cells, or a number of rows that is neither known nor limited.
             BudgetError: more than is left, or next to nothing.
         """
-        return self.announced(terms, spend, *_at_most(terms))
+        return self.announce(terms, spend, *_at_most(terms))
 
-    def announced(
+    def announce(
         self, terms: Terms, spend: Fraction, n_rows: int = 0, margin: int = 0
     ) -> tuple[Charge[Distance], ...]:
         """The same for a plan: the words do not depend on the number of rows.
@@ -319,7 +319,7 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
         """
         domains = [terms.view.domain(columns) for columns in self.lines]
         terms.require(spend)
-        shares = divided(spend, self.weights, len(self.lines))
+        shares = divide_cost(spend, self.weights, len(self.lines))
         charges = []
         for columns, domain, share in zip(self.lines, domains, shares, strict=True):
             epsilon = selection_epsilon(share, terms.accounting)
@@ -397,7 +397,7 @@ def require_drawable(
 
 
 def noise_of_distance(epsilon: Fraction, n_cells: int) -> Noise:
-    """What a drawn distribution says about its error: √(mean square) of one cumulative count."""
+    """Describe the error of a drawn distribution: √(mean square) of one cumulative count."""
     scale = 2 / epsilon
     return Noise(
         "exponential_mechanism",

@@ -227,7 +227,7 @@ class PropensityTrees:
 
     @property
     def title(self) -> str:
-        """What candidates are judged by, in words."""
+        """Criterion by which candidates are judged, in words."""
         return self.trees.title
 
     @property
@@ -237,7 +237,7 @@ class PropensityTrees:
 
     @property
     def monotone(self) -> bool:
-        """Whether an added row raises the scores of all candidates, if it moves them."""
+        """True if an added row raises the scores of all candidates, if it moves them."""
         return self.mode == "strict"
 
     def sensitivity(self, neighbours: Neighbours) -> Fraction:
@@ -475,7 +475,7 @@ class Censoring:
 
 
 def censored_title(censoring: Censoring) -> str:
-    """What candidates are judged by, in the words of the ledger."""
+    """Name what candidates are judged by, in the words of the ledger."""
     return f"likelihoods censored to a width of {censoring.width:g} ({censoring.form})"
 
 
@@ -522,7 +522,7 @@ class CensoredLikelihood:
 
     @property
     def monotone(self) -> bool:
-        """Whether an added record moves the scores of all candidates one way: none up."""
+        """True if an added record moves the scores of all candidates one way: none up."""
         return True
 
     def sensitivity(self, neighbours: Neighbours) -> Fraction:
@@ -619,7 +619,7 @@ class ColumnLikelihood:
 
     @property
     def title(self) -> str:
-        """What candidates are judged by, in words."""
+        """Criterion by which candidates are judged, in words."""
         return censored_title(self.censoring)
 
     @property
@@ -629,7 +629,7 @@ class ColumnLikelihood:
 
     @property
     def monotone(self) -> bool:
-        """Whether an added row moves the scores of all candidates one way: none up."""
+        """True if an added row moves the scores of all candidates one way: none up."""
         return self._likelihood.monotone
 
     def sensitivity(self, neighbours: Neighbours) -> Fraction:
@@ -734,7 +734,9 @@ class ListedParameters(Mechanism[Released[ChosenParameters], Choosing]):
         winner = charges[0].parameter.pick(self.score.evaluate(rows.states()), source)
         theta = self.score.points[winner]
         leaks = self.score.leaks(rows.view.neighbours)
-        return answer(_chosen(self.score, self.names, theta, rows.view), None, leaks=leaks)
+        return answer(
+            _publish_parameters(self.score, self.names, theta, rows.view), None, leaks=leaks
+        )
 
 
 @dataclass(frozen=True)
@@ -773,7 +775,7 @@ class WalkedParameters(Mechanism[Released[ChosenParameters], Choosing]):
         chain = walk(self.how, lambda theta: rate * against.score(theta), source)
         rows.tell(chain)
         return answer(
-            _chosen(self.score, self.names, chain.end, rows.view),
+            _publish_parameters(self.score, self.names, chain.end, rows.view),
             None,
             leaks=self.score.leaks(rows.view.neighbours),
             unproved=(CONVERGENCE,),
@@ -781,12 +783,12 @@ class WalkedParameters(Mechanism[Released[ChosenParameters], Choosing]):
 
 
 def candidates_query(n: int, columns: Sequence[str], title: str) -> str:
-    """What is asked of a list, in the words of the ledger."""
+    """Describe what is asked of a list, in the words of the ledger."""
     return f"parameters over {' × '.join(columns)}: one of {n:,} by {title}"
 
 
 def walk_query(steps: int, columns: Sequence[str], title: str) -> str:
-    """What is asked of a walk, in the words of the ledger."""
+    """Describe what is asked of a walk, in the words of the ledger."""
     return f"parameters over {' × '.join(columns)}: a walk of {steps:,} steps by {title}"
 
 
@@ -818,7 +820,7 @@ def _charge(
     )
 
 
-def _chosen(
+def _publish_parameters(
     score: CandidateScore, names: Sequence[str], theta: Floats, view: View
 ) -> ChosenParameters:
     values = tuple(float(value) for value in np.asarray(theta))

@@ -120,8 +120,15 @@ from scipy.special import expit, logit, ndtri
 
 from understudy._arrays import Floats, Integers, compiled
 from understudy.errors import MethodError
-from understudy.features.design import Features, Linear, Parents, indicated, outcomes_of, predicted
-from understudy.features.grids import Drawn, Line, line_of, normal_quantiles, settled
+from understudy.features.design import (
+    Features,
+    Linear,
+    Parents,
+    list_indicated,
+    outcomes_of,
+    predict,
+)
+from understudy.features.grids import Drawn, Line, line_of, normal_quantiles, settle_numbers
 from understudy.schema import NUMERIC, Boolean, Categorical, Column, Ordinal, Schema
 from understudy.schema.network import Edge, require_network
 
@@ -167,7 +174,7 @@ class Prior:
             raise ValueError("standard deviations of a prior are above 0")
 
     @classmethod
-    def joined(cls, priors: Sequence[Prior]) -> Prior:
+    def join(cls, priors: Sequence[Prior]) -> Prior:
         """The parameters of several priors, one after the other."""
         return cls(
             tuple(name for prior in priors for name in prior.names),
@@ -263,7 +270,7 @@ class LogitWidths:
         """
         terms = ("intercept", *features.names)
         names = tuple(f"{outcome}: {term}" for outcome in outcomes for term in terms)
-        slope = shared(self.slope, features)
+        slope = share_slope(self.slope, features)
         stddevs = np.array([self.intercept, *[slope] * len(features.names)])
         means = np.array([mean, *[0.0] * len(features.names)])
         return Prior(names, np.tile(means, len(outcomes)), np.tile(stddevs, len(outcomes)))
@@ -297,7 +304,7 @@ class NormalWidths:
     def prior(self, column: str, features: Features) -> Prior:
         """Of an intercept, the coefficients and the logarithm of the standard deviation."""
         terms = ("intercept", *features.names, "log sd")
-        slope = shared(self.slope, features)
+        slope = share_slope(self.slope, features)
         means = np.zeros(len(terms))
         means[-1] = self.log_sd_mean
         stddevs = np.array([self.intercept, *[slope] * len(features.names), self.log_sd])
@@ -307,7 +314,7 @@ class NormalWidths:
 NORMAL = NormalWidths()
 
 
-def shared(slope: float, features: Features) -> float:
+def share_slope(slope: float, features: Features) -> float:
     """Standard deviation of a coefficient, where the parents together have `slope`."""
     return slope / sqrt(max(len(features.parents), 1))
 
@@ -348,7 +355,7 @@ class MultinomialLogit:
     def draw(self, theta: Floats, drawn: Mapping[str, Drawn], uniforms: Floats) -> Drawn:
         """Draw states; the second row of uniform numbers is left aside."""
         linear = self.features.linear(theta.reshape(-1, 1 + len(self.features.names)))
-        parents = self.features.gathered(drawn, uniforms.shape[1])
+        parents = self.features.gather(drawn, uniforms.shape[1])
         return Drawn(outcomes_of(linear, parents, uniforms[0]))
 
     def log_shares(self, points: Floats, given: Integers, states: Integers) -> Floats:
@@ -398,11 +405,11 @@ class NormalRegression:
     def draw(self, theta: Floats, drawn: Mapping[str, Drawn], uniforms: Floats) -> Drawn:
         """Draw numbers; the first row of uniform numbers is left aside."""
         linear, stddev = linear_and_stddev(self.features, theta)
-        parents = self.features.gathered(drawn, uniforms.shape[1])
-        places = predicted(linear, parents) + stddev * normal_quantiles(uniforms[1])
+        parents = self.features.gather(drawn, uniforms.shape[1])
+        places = predict(linear, parents) + stddev * normal_quantiles(uniforms[1])
         low, high = self._line.low, self._line.high
         numbers = low / 2 + high / 2 + (high / 2 - low / 2) * places
-        return Drawn(*settled(self._line, numbers))
+        return Drawn(*settle_numbers(self._line, numbers))
 
     def log_shares(self, points: Floats, given: Integers, states: Integers) -> Floats:
         """Log probabilities of states, given one combination of the parents' states."""
@@ -411,7 +418,7 @@ class NormalRegression:
 
     @cached_property
     def _cuts(self) -> Floats:
-        """Where bins end, in units in which the bounds are −1 and 1."""
+        """Ends of bins, in units in which the bounds are −1 and 1."""
         low, high = self._line.low, self._line.high
         return np.asarray(2 * shares_of_range(cuts(self._line), low, high) - 1)
 
@@ -541,7 +548,7 @@ def _between(low: float, high: float) -> float:
 
 
 def cuts(line: Line) -> Floats:
-    """Where drawn numbers pass from one bin of a numeric column to the next.
+    """Find where drawn numbers pass from one bin of a numeric column to the next.
 
     Rounding, and the step off a spike, move these away from the public edges of the bins.
 
@@ -557,13 +564,13 @@ def cuts(line: Line) -> Floats:
         middle = low / 2 + high / 2
         if np.all((middle <= low) | (middle >= high)):
             break
-        above = settled(line, middle)[1] >= edges
+        above = settle_numbers(line, middle)[1] >= edges
         low, high = np.where(above, low, middle), np.where(above, middle, high)
     return high
 
 
 def shares_of_range(numbers: Floats, low: float, high: float) -> Floats:
-    """How far numbers lie between bounds, from 0 to 1; nothing overflows."""
+    """Compute how far numbers lie between bounds, from 0 to 1; nothing overflows."""
     return np.asarray((numbers / 2 - low / 2) / (high / 2 - low / 2 or 1.0))
 
 
@@ -625,17 +632,17 @@ class LogisticNormal:
             return place
         outcomes = [f"{self.column} = {self.declared.labels[k]}" for k in self._special]
         mean = self.widths.kind_mean - log(len(outcomes))
-        return Prior.joined([self.widths.kind.prior(outcomes, self.features, mean), place])
+        return Prior.join([self.widths.kind.prior(outcomes, self.features, mean), place])
 
     def draw(self, theta: Floats, drawn: Mapping[str, Drawn], uniforms: Floats) -> Drawn:
         """Draw kinds by the first row of uniform numbers, places by the second."""
-        parents = self.features.gathered(drawn, uniforms.shape[1])
+        parents = self.features.gather(drawn, uniforms.shape[1])
         kinds, place = np.split(theta, [len(self._special) * (1 + len(self.features.names))])
         linear, stddev = linear_and_stddev(self.features, place)
-        p = expit(predicted(linear, parents) + stddev * normal_quantiles(uniforms[1]))
+        p = expit(predict(linear, parents) + stddev * normal_quantiles(uniforms[1]))
         if isinstance(self.declared, NUMERIC):
             low, high = self.declared.bounds
-            records = Drawn(*settled(self._line, low * (1.0 - p) + high * p))
+            records = Drawn(*settle_numbers(self._line, low * (1.0 - p) + high * p))
         else:
             records = Drawn(_levels(p, self.declared.n_ordinary))
         self._put_kinds(records, kinds, parents, uniforms[0])
@@ -687,7 +694,7 @@ class LogisticNormal:
     @cached_property
     def _special(self) -> Integers:
         """States of spikes and codes."""
-        return np.array(indicated(self.declared), dtype=np.int64)
+        return np.array(list_indicated(self.declared), dtype=np.int64)
 
     @cached_property
     def _line(self) -> Line:
@@ -732,11 +739,11 @@ class SequentialGenerator:
     @cached_property
     def prior(self) -> Prior:
         """Of all parameters, column by column."""
-        return Prior.joined([column_model.prior for column_model in self.column_models])
+        return Prior.join([column_model.prior for column_model in self.column_models])
 
     @cached_property
     def parts(self) -> tuple[slice, ...]:
-        """Where the parameters of each column stand in θ."""
+        """Places of the parameters of each column in θ."""
         ends = accumulate(
             (len(column_model.prior.names) for column_model in self.column_models), initial=0
         )
@@ -825,7 +832,7 @@ def normal_regressions(
 
 
 def _is_short(column: Column) -> bool:
-    """Whether an ordinal column has no more than an intercept could say."""
+    """Return whether an ordinal column has no more than an intercept could say."""
     return isinstance(column, Ordinal) and column.n_ordinary <= 2
 
 

@@ -106,7 +106,7 @@ sums of the weights of each column's states; none where these do not differ with
 
 @compiled
 def _place(keys: Integers, low: int, high: int, key: int) -> int:
-    """Where a key stands among keys[low:high], ascending; −1 if it does not (kernel)."""
+    """Find a key among keys[low:high], ascending; −1 if it is not there (kernel)."""
     end = high
     while low < high:
         middle = (low + high) >> 1
@@ -243,7 +243,7 @@ def _open_state(
 def _open_states(
     record: Integers, column: int, size: int, marks: _Words, offsets: Integers
 ) -> NDArray[np.bool_]:
-    """Which states of a column complete no rule, the others being as they are (kernel)."""
+    """Find the states of a column that complete no rule, given the other columns (kernel)."""
     is_open = np.ones(size, dtype=np.bool_)
     for w in range(marks.shape[1]):
         live = ~np.uint64(0)
@@ -397,7 +397,7 @@ class HashedRows:
         return np.diff(self.before)
 
 
-def joined(tables: Sequence[HashedRows]) -> tuple[HashedRows, NDArray[np.int64]]:
+def join_tables(tables: Sequence[HashedRows]) -> tuple[HashedRows, NDArray[np.int64]]:
     """Several tables behind one another, as kernels want them.
 
     Returns:
@@ -486,7 +486,7 @@ class StateShares:
 
     @property
     def most(self) -> int:
-        """How many times as much as even weights the weights of a column may sum to, at most."""
+        """Largest sum of the weights of a column, relative to even weights."""
         return LEAST + 1 if self.form == "bought" else 1
 
     @property
@@ -496,7 +496,7 @@ class StateShares:
 
     @property
     def leaks(self) -> tuple[str, ...]:
-        """What the published form leaves in."""
+        """Leaks that the published form leaves in."""
         return (UNPAID,) if self.form == "paper" else ()
 
     def require_for(self, sizes: Sequence[int]) -> None:
@@ -687,7 +687,7 @@ def gibbs_draws(
     prior: Fraction | None = None,
     block: int | None = None,
 ) -> GibbsDraws:
-    """What is public about records of a sweep."""
+    """Describe what is public about records of a sweep."""
     keys = dict(zip(sweep.names, sweep.keys, strict=True))
     return GibbsDraws(sweep.names, keys, distribution, prior, block, view.bins_of(sweep.names))
 
@@ -756,7 +756,7 @@ def chain_records(
     """
     n_chains = -(-n_rows // chains.length)
     seeds = np.array(sweep.domain.draw(n_chains, randomness.uniforms), dtype=np.int64)
-    whole, first_row = joined(rows)
+    whole, first_row = join_tables(rows)
     shift = unit.bit_length() - 1
     all_weights = np.concatenate(list(weights))
     tables = (whole.keys, whole.first, whole.states, whole.before, all_weights, shift)
@@ -781,7 +781,7 @@ def chain_records(
 
 
 def _marks(domain: Domain) -> tuple[_Words, Integers, NDArray[np.bool_]]:
-    """Which rules each state of each column can complete, as bits.
+    """Mark the rules that each state of each column can complete, as bits.
 
     A cell is forbidden if some rule has its bit set in all of its states.
 

@@ -90,7 +90,7 @@ from understudy.mechanisms.tables import MAX_CELLS
 from understudy.methods.base import Facts, Prepared
 from understudy.methods.plan import Form, PlannedTable, announced, planned_choice
 from understudy.models import Model, ProductModel
-from understudy.models.tables import projected
+from understudy.models.tables import project
 from understudy.papers.hierarchical_tree import Allocation, PlannedLayer, TreeMethod, along
 from understudy.papers.hierarchy_mechanisms import (
     MOST_GROUPED,
@@ -185,11 +185,11 @@ class Steps(TreeMethod):
         )
 
     def _apart(self, schema: Schema) -> bool:
-        """Whether groups are chosen before their order; two columns have one way to part."""
+        """Return whether groups are chosen before their order; two columns have one way to part."""
         return self.groups == "unordered" and len(schema.names) > 2
 
     def _group_shares(self, spend: Fraction) -> list[Fraction]:
-        """What the choice of two groups costs, and that of their order, unless it is unpaid."""
+        """Divide the cost between the choice of two groups and that of their order, if paid."""
         return [spend] if self.mode == "paper" else split(spend, [1, 1])
 
     def grow(self, gate: Gate, spend: Fraction) -> Partition:
@@ -198,16 +198,16 @@ class Steps(TreeMethod):
             return self.known_tree(gate.schema)
         tree = Partition(gate.schema.domain)
         if self.split == "groups":
-            return self._grouped(gate, tree, spend)
+            return self._divide_by_group(gate, tree, spend)
         for share in split(spend, [1] * len(self.inner(gate.schema))):
             splits = gate.ask(ColumnSplits(tree, self.utility), spend=share).value
-            tree = tree.divided(splits)
+            tree = tree.divide(splits)
         return tree
 
-    def _grouped(self, gate: Gate, tree: Partition, spend: Fraction) -> Partition:
+    def _divide_by_group(self, gate: Gate, tree: Partition, spend: Fraction) -> Partition:
         """The root, divided by a chosen group."""
         if not self._apart(gate.schema):
-            return tree.divided(gate.ask(GroupSplit(tree, self.utility), spend=spend).value)
+            return tree.divide(gate.ask(GroupSplit(tree, self.utility), spend=spend).value)
         first, *second = self._group_shares(spend)
         parted = GroupSplit(tree, self.utility, apart=True, mode=self.mode)
         (group,) = gate.ask(parted, spend=first).value
@@ -215,7 +215,7 @@ class Steps(TreeMethod):
             rest = tuple(j for j in range(len(gate.schema.names)) if j not in group)
             ordered = GroupSplit(tree, self.utility, groups=(group, rest))
             (group,) = gate.ask(ordered, spend=share).value
-        return tree.divided([group])
+        return tree.divide([group])
 
     def unknown(self, schema: Schema) -> tuple[PlannedLayer, ...]:
         """The largest possible layers; of groups, all columns but the smallest."""
@@ -385,5 +385,5 @@ def range_weights(tree: RangeTree, counts: list[Floats], allocation: Allocation)
     if allocation == "leaves":
         return np.maximum(real[-1][..., : tree.size], 0)
     if allocation == "projected":
-        return projected(real[-1][..., : tree.size], real[0][..., 0])
+        return project(real[-1][..., : tree.size], real[0][..., 0])
     return downward(tree.hierarchy, real, tree.sizes)[-1][..., : tree.size]

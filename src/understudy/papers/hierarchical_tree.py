@@ -72,7 +72,7 @@ from understudy.mechanisms.tables import MAX_CELLS, NoisyTables
 from understudy.methods.base import DENSE_CELLS, Names, PaidRecords, Prepared, PublishedSets
 from understudy.methods.plan import Form, PlannedTable, natural_noise, planned
 from understudy.models import Model, TableModel
-from understudy.models.tables import projected
+from understudy.models.tables import project
 from understudy.papers.hierarchy_mechanisms import (
     HierarchyLayers,
     LazyLeaves,
@@ -130,7 +130,7 @@ def along(schema: Schema, splits: tuple[Split, ...]) -> Partition:
     """
     tree = Partition(schema.domain)
     for group in splits:
-        tree = tree.divided([group] * len(tree.layers[-1]))
+        tree = tree.divide([group] * len(tree.layers[-1]))
     return tree
 
 
@@ -173,7 +173,7 @@ class MeasuredTree:
     def _of_cells(self, gate: Gate, spend: Fraction) -> Model:
         """Measure every layer, all cells included."""
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
-        layers = self._measured(gate, sum(shares, Fraction(0)))
+        layers = self._measure_layers(gate, sum(shares, Fraction(0)))
         cells = NoisyTables(
             [gate.schema.names], noise=self.noise, mode=self.mode, overspend=self.overspend
         )
@@ -188,7 +188,7 @@ class MeasuredTree:
     def _below(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the inner layers and the sums of the leaves; records are drawn from those."""
         *shares, last = split(spend, [1] * (self.tree.depth + 1))
-        layers = self._measured(gate, sum(shares, Fraction(0)))
+        layers = self._measure_layers(gate, sum(shares, Fraction(0)))
         leaves = gate.ask(LazyLeaves(self.tree, noise=self.noise), spend=last)
         sums = leaves.value
         variance = leaves.noise.stddev**2
@@ -198,7 +198,7 @@ class MeasuredTree:
         records = gate.ask(LeafRecords(leaves, weights, n_rows=n_rows))
         return PaidRecords.of(records)
 
-    def _measured(self, gate: Gate, spend: Fraction) -> list[NoisyLayer]:
+    def _measure_layers(self, gate: Gate, spend: Fraction) -> list[NoisyLayer]:
         """The inner layers."""
         if not self.tree.depth:
             return []
@@ -223,7 +223,7 @@ class MeasuredTree:
         if self.allocation == "leaves":
             return np.maximum(counts[-1], 0)
         if self.allocation == "projected":
-            return projected(counts[-1], counts[0][..., 0])
+            return project(counts[-1], counts[0][..., 0])
         sizes = [layer.sizes for layer in self.tree.layers]
         last = sizes[-1] if self.lazy else np.ones(len(counts[-1]))
         return downward(tree, counts, [*sizes, last])[-1]
@@ -327,7 +327,7 @@ def in_branches(schema: Schema, entries: Sequence[str]) -> DeclaredTree:
     splits: dict[Node, Split] = {}
     ends: list[Node] = [(FREE,) * len(schema.names)]
     for entry in entries:
-        where, split = _parsed(schema, entry)
+        where, split = _parse_entry(schema, entry)
         fitting = [end for end in ends if all(end[j] == state for j, state in where.items())]
         if not fitting:
             raise MethodError(
@@ -341,7 +341,7 @@ def in_branches(schema: Schema, entries: Sequence[str]) -> DeclaredTree:
         splits |= dict.fromkeys(fitting, split)
         kept = [end for end in ends if end not in splits]
         ends = kept + [child for end in fitting for child in _children(schema, end, split)]
-    tree = _layered(schema, splits)
+    tree = _build_layers(schema, splits)
     closed = all(size == 1 for size in tree.layers[-1].sizes)
     return DeclaredTree(tree.above if closed else tree, tree.depth)
 
@@ -359,14 +359,14 @@ def require_nodes(nodes: int) -> None:
         )
 
 
-def _layered(schema: Schema, splits: dict[Node, Split]) -> Partition:
+def _build_layers(schema: Schema, splits: dict[Node, Split]) -> Partition:
     """Layer by layer; a node that no split is declared for stays whole."""
     tree = Partition(schema.domain)
     while True:
         below = [splits.get(tuple(row), ()) for row in tree.layers[-1].states.tolist()]
         if not any(below):
             return tree
-        tree = tree.divided(below)
+        tree = tree.divide(below)
 
 
 def _children(schema: Schema, node: Node, split: Split) -> Iterator[Node]:
@@ -377,8 +377,8 @@ def _children(schema: Schema, node: Node, split: Split) -> Iterator[Node]:
         yield tuple(child)
 
 
-def _parsed(schema: Schema, entry: str) -> tuple[dict[int, int], Split]:
-    """Which ends an entry divides, and by which columns."""
+def _parse_entry(schema: Schema, entry: str) -> tuple[dict[int, int], Split]:
+    """Parse which ends an entry divides, and by which columns."""
     conditions, colon, columns = ("", "", entry)
     if entry not in schema.names:
         conditions, colon, columns = entry.rpartition(":")
@@ -490,7 +490,7 @@ class TreeMethod(PublishedSets):
         return self.allocation != "downward"
 
     def lazy(self, schema: Schema) -> bool:
-        """Whether leaves are never written out: drawing records is part of the mechanism then."""
+        """Return whether leaves are never written out: drawing is part of the mechanism then."""
         if self.consistency == "auto":
             return self.mode == "strict" and schema.domain.n_cells > DENSE_CELLS
         return self.consistency == "gls_inner"
@@ -517,10 +517,10 @@ class TreeMethod(PublishedSets):
 
     @property
     def declares(self) -> bool:
-        """Whether the tree is declared, so that nothing is chosen or drawn."""
+        """True if the tree is declared, so that nothing is chosen or drawn."""
         return bool(self.order or self.branches)
 
-    def declared(self, schema: Schema) -> DeclaredTree | None:
+    def declare_tree(self, schema: Schema) -> DeclaredTree | None:
         """The tree of `order` or `branches`; None if there is neither.
 
         Raises:
@@ -534,7 +534,7 @@ class TreeMethod(PublishedSets):
 
     def known_tree(self, schema: Schema) -> Partition:
         """The declared tree; the root alone if there is none."""
-        known = self.declared(schema)
+        known = self.declare_tree(schema)
         return Partition(schema.domain) if known is None else known.tree
 
     def inner(self, schema: Schema) -> tuple[PlannedLayer, ...]:
@@ -543,7 +543,7 @@ class TreeMethod(PublishedSets):
         Raises:
             MethodError: more than `MOST_NODES` nodes.
         """
-        known = self.declared(schema)
+        known = self.declare_tree(schema)
         if known is not None:
             return known_layers(schema, known.tree)
         layers = self.unknown(schema)
@@ -561,13 +561,13 @@ class TreeMethod(PublishedSets):
 
     def published_layers(self, schema: Schema) -> int:
         """L of the paper: layers that columns are put in; the last may be that of the leaves."""
-        known = self.declared(schema)
+        known = self.declare_tree(schema)
         if known is not None:
             return known.published_layers
         return min(self.layers or DEFAULT_LAYERS, len(schema.names))
 
     def _overspend(self, schema: Schema, inner: int) -> Fraction:
-        """How many times their cost counts are worth: as published an L-th part buys each layer."""
+        """Compute how many times their cost counts are worth: as published 1/L buys a layer."""
         if self.mode == "strict":
             return EXACTLY
         return Fraction(inner + 1, self.published_layers(schema))

@@ -142,7 +142,7 @@ from understudy._arrays import Floats, Integers
 from understudy.data import ExactCells
 from understudy.data.marginals import encode
 from understudy.dp.admission import HowMany
-from understudy.dp.budget import Neighbours, divided, split
+from understudy.dp.budget import Neighbours, divide_cost, split
 from understudy.dp.calibration import NoiseName
 from understudy.dp.confidential import SecretRows, Terms, View
 from understudy.dp.distributions import (
@@ -218,7 +218,7 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], N
         terms.view.tree_domain(self.partition)
         if not all(1 <= depth <= self.partition.depth for depth in self.depths):
             raise MethodError(f"The layers below the root are 1 to {self.partition.depth}.")
-        shares = divided(spend, self.weights, len(self.depths))
+        shares = divide_cost(spend, self.weights, len(self.depths))
         terms.require(spend)
         return tuple(
             count_charge(
@@ -338,7 +338,7 @@ class RangeCounts(Mechanism[tuple[Released[NoisyRanges], ...], DiscreteNoise]):
                 terms,
                 self.name,
                 range_query(self.column, len(edges) - 1),
-                distribution=terms.calibrated(self.noise, share),
+                distribution=terms.calibrate_noise(self.noise, share),
                 cells=len(edges),
                 spend=share,
             )
@@ -407,7 +407,7 @@ class LazyLeaves(Mechanism[Released[NoisyNodes], PureNoise]):
             BudgetError: more than is left, or next to nothing.
         """
         domain = terms.view.tree_domain(self.partition)
-        noise = terms.calibrated(self.noise, spend)
+        noise = terms.calibrate_noise(self.noise, spend)
         if isinstance(noise, DiscreteGaussian):
             raise MethodError("Leaves that are not written out need geometric or laplace noise.")
         require_tokens_fit(domain, noise)
@@ -542,7 +542,7 @@ def _below(leaves: Leaves, node: int, n_rows: int, randomness: Randomness) -> In
     """Codes of records below one node."""
     domain, fixed = leaves.partition.domain, leaves.partition.layers[-1].states[node]
     tokens = leaves.tokens[node]
-    subdomain = domain.fixed(fixed.tolist())
+    subdomain = domain.fix_states(fixed.tolist())
     free = np.flatnonzero(fixed < 0)
 
     def full(columns: tuple[Integers, ...] | list[Integers], n: int) -> Integers:
@@ -744,7 +744,7 @@ class ColumnSplits(Mechanism[Released[Splits], Choosing]):
         for node, score in enumerate(scores):
             columns = list(self.partition.open_columns(node))
             splits.append((columns[charges[0].parameter.pick(score[columns], source)],))
-        return _published(splits, rows.view)
+        return _publish_splits(splits, rows.view)
 
 
 @dataclass(frozen=True)
@@ -814,7 +814,7 @@ class GroupSplit(Mechanism[Released[Splits], Choosing]):
         group, read = groups[chosen], self.apart and self.mode == "paper"
         if read and scores[chosen] < 0:
             group = tuple(j for j in range(n_columns) if j not in group)
-        return _published([group], rows.view, leaks=(ORDER_READ,) * read)
+        return _publish_splits([group], rows.view, leaks=(ORDER_READ,) * read)
 
     def _candidates(self, n_columns: int) -> list[Split]:
         if self.groups is not None:
@@ -827,7 +827,7 @@ class GroupSplit(Mechanism[Released[Splits], Choosing]):
 def choice_query(
     layer: int, *, groups: bool = False, utility: Utility = "aic", apart: bool = False
 ) -> str:
-    """What is chosen, in the words of the ledger.
+    """Describe what is chosen, in the words of the ledger.
 
     Args:
         layer: from 1.
@@ -854,7 +854,7 @@ def _exact(partition: Partition, rows: SecretRows, utility: Utility) -> Floats:
     return scores
 
 
-def _published(
+def _publish_splits(
     splits: Sequence[Split], view: View, leaks: tuple[str, ...] = ()
 ) -> Outcome[Released[Splits]]:
     """Splits, of which the release names the columns."""

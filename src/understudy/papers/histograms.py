@@ -321,7 +321,7 @@ class EmpiricalCdf(Method):
         """One distribution per line; the noise is that of a cumulative count."""
         lines = self._lines(schema)
         asked, terms = CumulativeDistributions(lines), terms_of(schema, budget)
-        charges = asked.announced(terms, spend)
+        charges = asked.announce(terms, spend)
         n_rows = schema.n_rows if schema.rows == "public" else schema.row_limit
         for names, charge in zip(lines, charges, strict=True):
             require_drawable(names, schema.table(names), n_rows, charge.parameter.epsilon)
@@ -481,14 +481,14 @@ class Binned(Method):
         schema = gate.schema
         self._require_bins(schema)
         if self.bins == "bought":
-            spreads = _bought(gate, spend)
+            spreads = _buy_deviations(gate, spend)
         elif self.mode == "paper" and self.bins in ("scott", "fd"):
             spreads = _read_off(gate, self.bins)
         else:
-            return gate.rebinned(self._public_bins(schema))
-        return gate.rebinned(bins_with_rules(schema, self._by_rule(schema, spreads)))
+            return gate.rebin(self._public_bins(schema))
+        return gate.rebin(bins_with_rules(schema, self._by_rule(schema, spreads)))
 
-    def binned(self, schema: Schema) -> Schema:
+    def bin_columns(self, schema: Schema) -> Schema:
         """The schema in the chosen bins; in the most there can be, if rows decide on them.
 
         Raises:
@@ -565,7 +565,7 @@ def _moments(name: str) -> Moments:
 
 
 def _shares(spend: Fraction) -> tuple[Fraction, Fraction]:
-    """What the count costs, and the moments."""
+    """Divide a cost between the count and the moments."""
     count, moments = split(spend, [_WEIGHTS[0], sum(_WEIGHTS[1:])])
     return count, moments
 
@@ -590,14 +590,14 @@ def _read_off(gate: Gate, rule: WidthRule) -> dict[str, float]:
     return {name: found.value for name, found in zip(names, spreads, strict=True)}
 
 
-def _bought(gate: Gate, spend: Fraction) -> dict[str, float]:
+def _buy_deviations(gate: Gate, spend: Fraction) -> dict[str, float]:
     """A noisy standard deviation of each numeric column; 0 where noise leaves none."""
     names = numeric_columns(gate.schema)
     gate.require(spend)
     deviations = {}
     for name, share in zip(names, split(spend, [1] * len(names)), strict=True):
         counted, summed = _shares(share)
-        view = gate.rebinned({name: 1})
+        view = gate.rebin({name: 1})
         (count,) = view.ask(NoisyTables([(name,)], noise="geometric"), spend=counted)
         _, scatter = view.ask(_moments(name), spend=summed)
         n = _numbers(count.value, view.schema)
@@ -637,7 +637,7 @@ class PerturbedHistogram(Binned, Laplace):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One table over all columns, in the chosen bins."""
-        return super().plan(self.binned(schema), spend, budget)
+        return super().plan(self.bin_columns(schema), spend, budget)
 
 
 @final
@@ -663,7 +663,7 @@ class SmoothedHistogram(Binned, UrnMethod):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all columns, in the chosen bins."""
-        return super().plan(self.binned(schema), spend, budget)
+        return super().plan(self.bin_columns(schema), spend, budget)
 
     def urn(self, columns: tuple[str, ...], n_rows: int) -> Urn:
         """Records are drawn independently: the shares are those of `dp-prior`, over bins."""

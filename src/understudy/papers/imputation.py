@@ -107,7 +107,7 @@ class ImputingMethod(Method):
 
     @property
     def imputation(self) -> Imputation:
-        """How columns are imputed."""
+        """Way in which columns are imputed."""
         return Imputation(
             sweeps=self.sweeps,
             penalty=self.penalty,
@@ -160,7 +160,7 @@ class PerturbedImputation(ImputingMethod):
         return ImputedRecords(imputation=self.imputation, n_rows=n_rows)
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
-        """How little this budget buys, where the number of rows is public."""
+        """Warn how little this budget buys, where the number of rows is public."""
         if schema.rows != "public" or not schema.n_rows:
             return ()
         steps = schema.n_rows * self.sweeps * len(schema.names)

@@ -206,7 +206,7 @@ def fit_path(
     if np.count_nonzero(shares) < 2 or not sample.indicators.nnz:
         return [start] * len(penalties)
     weights = sample.weights / sample.weights.max()
-    model = _begun(start, mixing, seed, ending, len(weights))
+    model = _begin_solver(start, mixing, seed, ending, len(weights))
     path: list[Regression] = []
     for penalty in penalties:
         try:
@@ -214,7 +214,7 @@ def fit_path(
             model.fit(sample.indicators, sample.states, weights)
         except (ValueError, ArithmeticError):  # numbers that are not finite, penalties near ∞
             return path + [start] * (len(penalties) - len(path))
-        path.append(_fitted(model, start))
+        path.append(_collect_fit(model, start))
     return path
 
 
@@ -246,7 +246,7 @@ def _plain(shares: Floats, n_indicators: int) -> Regression:
     return Regression(intercepts, np.zeros((n_indicators, len(shares))))
 
 
-def _begun(
+def _begin_solver(
     start: Regression, mixing: float, seed: int, ending: tuple[float, int], n: int
 ) -> LogisticRegression:
     """The solver, with coefficients to begin at; two states share one row of them."""
@@ -267,8 +267,8 @@ def _begun(
     return model
 
 
-def _fitted(model: LogisticRegression, start: Regression) -> Regression:
-    """What was found, with the absent states; the plain shares if a number is not finite."""
+def _collect_fit(model: LogisticRegression, start: Regression) -> Regression:
+    """Collect the fit, with the absent states; the plain shares if a number is not finite."""
     b, w = model.intercept_, model.coef_
     if not max(np.abs(b).max(), np.abs(w).max()) < _LARGEST:  # NaN is not below it
         return start

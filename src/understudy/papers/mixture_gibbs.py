@@ -399,7 +399,7 @@ CHUNK: Final = 1 << 21
 
 
 def densities(mixtures: Mixtures) -> tuple[Floats, Floats]:
-    """What log(π_k N_k) = offset - half·(y - x'β_k)² is made of, both of shape (..., K)."""
+    """Compute the parts of log(π_k N_k) = offset - half·(y - x'β_k)², both of shape (..., K)."""
     variances = mixtures.variances
     offsets = mixtures.log_shares - 0.5 * np.log(2.0 * math.pi * variances)
     return np.asarray(offsets), 0.5 / variances
@@ -651,7 +651,7 @@ def require_sweeps(who: str, draws: int, burn_in: int, thin: int) -> None:
 def kept_draws(
     sweep: Callable[[int], Mixtures], *, draws: int, burn_in: int, thin: int
 ) -> Mixtures:
-    """What some sweeps leave, after the first ones are left out.
+    """Keep what some sweeps leave, after the first ones are left out.
 
     Args:
         sweep: makes the next one, told how many went before; θ of C chains after it.

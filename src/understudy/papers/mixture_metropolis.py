@@ -114,7 +114,7 @@ class Line:
     root: Floats
     step: Floats
 
-    def moved(self, h: float, z: Floats) -> Floats:
+    def propose(self, h: float, z: Floats) -> Floats:
         """From β to a proposal, by p standard normal numbers; shape (p,)."""
         return np.asarray(
             h * self.step + _spread(h) * lapack.dtrtrs(self.root, z, lower=1, trans=1)[0]
@@ -138,7 +138,7 @@ class Number:
     information: float
     step: float
 
-    def moved(self, h: float, z: float) -> float:
+    def propose(self, h: float, z: float) -> float:
         """From here to a proposal, by a standard normal number."""
         return h * self.step + _spread(h) * z / math.sqrt(self.information)
 
@@ -257,8 +257,8 @@ class MixtureRows:
     weights: Floats
 
     def misses(self, beta: Floats) -> Floats:
-        """What is left of the responses, y - x'β; shape (n,)."""
-        return np.asarray(self.responses - self.design.fitted(beta))
+        """Compute the residuals of the responses, y - x'β; shape (n,)."""
+        return np.asarray(self.responses - self.design.predict(beta))
 
 
 class Walk:
@@ -510,7 +510,7 @@ class MixtureMetropolis:
         a, here, (z, height, h) = walk.concentration, walk.log_odds(k), chance
         prior = a / self.prior.components, a
         odds = odds_at(prior, here, (self.weights, own))
-        move = odds.moved(h, z)
+        move = odds.propose(h, z)
         shares = moved_shares(here, here + move)
         factors, new = walk.after(k, own, walk.log_normals[k], shares)
         back = odds_at(prior, here + move, (self.weights, new))
@@ -533,7 +533,7 @@ class MixtureMetropolis:
         line = line_at(walk.rows.design, (here, variance), precision, records)
         if line is None:
             return own
-        move = line.moved(h, z)
+        move = line.propose(h, z)
         there = here + move
         distances = walk.rows.misses(there)
         normals_there = log_normals(distances, variance)
@@ -557,7 +557,7 @@ class MixtureMetropolis:
         prior = self.prior.noise_df, float(walk.state.noise_rates[0, k])
         scale = scale_at(prior, variance, (self.weights, own, squares))
         z, height, h = chance
-        move = scale.moved(h, z)
+        move = scale.propose(h, z)
         there = variance * math.exp(min(move, HIGH))
         if not self.prior.noise_floor**2 <= there < math.inf or there == 0.0:
             return

@@ -113,7 +113,7 @@ NUMPY: Final = Arrays(np, special)
 
 
 def coordinates(state: MixtureState, prior: MixturePrior) -> dict[str, Floats]:
-    """Where states of chains stand, with L = 0; leading axis (C,)."""
+    """Return where states of chains stand, with L = 0; leading axis (C,)."""
     drawn = state.mixtures
     excess = np.sqrt(drawn.variances) - prior.noise_floor
     return {
@@ -171,7 +171,7 @@ class MixtureTarget:
         )
 
     def contributions(self, point: Point, responses: Any, design: Any, weights: Any) -> Any:
-        """What each record adds, shape (..., n)."""
+        """Compute what each record adds, shape (..., n)."""
         xp, logsumexp = self.arrays.xp, self.arrays.special.logsumexp
         stddevs = self.prior.noise_floor + xp.exp(point["excess"])
         total = logsumexp(point["shares"], axis=-1, keepdims=True)
@@ -235,7 +235,7 @@ DEPTH: Final = 10
 
 
 def check_numpyro() -> None:
-    """Whether the extra is installed.
+    """Check that the extra is installed.
 
     Raises:
         MethodError: it is not; says how to install it.
@@ -385,10 +385,10 @@ def _chain(plan: _Plan, keys: Any, first: Any, rows: Any) -> Any:
         max_tree_depth=DEPTH,
     )
 
-    def moved(state: Any, key: Any) -> Any:
+    def move(state: Any, key: Any) -> Any:
         after = kernel.sample(state._replace(rng_key=key), (), {})
         output = after.z, after.diverging, after.num_steps
         return after, output
 
     state = kernel.init(keys[0], plan.warm_up, init_params=first, model_args=(), model_kwargs={})
-    return jax.lax.scan(moved, state, keys[1:])[1]
+    return jax.lax.scan(move, state, keys[1:])[1]

@@ -143,7 +143,7 @@ class MixtureRegression:
     def numbers(self, theta: Theta, design: Floats, uniforms: Floats) -> Floats:
         """Shape (n,); see `Regression`."""
         free = np.full(len(design), -1, dtype=np.int64)
-        return self.labelled(theta, design, free, uniforms)
+        return self.draw_given_labels(theta, design, free, uniforms)
 
     def labels(self, theta: Theta, responses: Floats, design: Floats, uniforms: Floats) -> Integers:
         """Shape (n,); see `Regression`."""
@@ -153,7 +153,9 @@ class MixtureRegression:
         labels: Integers = drawn_labels(fitted, records, densities(mixtures), uniforms[np.newaxis])
         return np.asarray(labels[0])
 
-    def labelled(self, theta: Theta, design: Floats, labels: Integers, uniforms: Floats) -> Floats:
+    def draw_given_labels(
+        self, theta: Theta, design: Floats, labels: Integers, uniforms: Floats
+    ) -> Floats:
         """Shape (n,); see `Regression`."""
         ends = np.cumsum(np.exp(theta["log_shares"]))
         by_share = np.searchsorted(ends[:-1], uniforms[0] * ends[-1], side="right")

@@ -162,14 +162,14 @@ class MarginalBootstrap(Method):
         """Take the exact table of each column."""
         tables = gate.ask(_bootstrap_tables(gate.schema))
         counts = [table.value.counts for table in tables]
-        return PosteriorPredictive(lambda rng: _drawn(gate.schema.domain, counts, rng))
+        return PosteriorPredictive(lambda rng: _draw_product(gate.schema.domain, counts, rng))
 
 
 def _bootstrap_tables(schema: Schema) -> ExactTables:
     return ExactTables([(name,) for name in schema.names])
 
 
-def _drawn(
+def _draw_product(
     domain: Domain, counts: Sequence[NDArray[np.int64]], rng: np.random.Generator
 ) -> ProductModel:
     """Independent columns with shares from Dirichlet(counts): gamma numbers, up to their sum."""
@@ -197,12 +197,12 @@ class Layout:
 
     @property
     def counted(self) -> bool:
-        """Whether cells are counted; with a single cell the number of rows is all there is."""
+        """True if cells are counted; with a single cell the number of rows is all there is."""
         return self.model in ("multinomial", "mixture")
 
     @property
     def kinds(self) -> tuple[int, int, int]:
-        """How many tables of cells (or numbers of successes), sums and scatters are measured."""
+        """Numbers of measured tables of cells (or numbers of successes), sums and scatters."""
         p = len(self.numbers)
         return int(self.counted or self.model == "bernoulli"), p, p * (p + 1) // 2
 
@@ -527,7 +527,7 @@ class Modips(BlocksMethod):
             for layout, share in zip(layouts, moments, strict=True)
             if layout.numbers
             for planned in announced(
-                self._asked(layout),
+                self._plan_moments(layout),
                 binned,
                 share,
                 budget,
@@ -543,7 +543,7 @@ class Modips(BlocksMethod):
         gate.require(spend)
         schema, layouts = gate.schema, self.layouts(gate.schema)
         total = _known_rows(gate, layouts)
-        binned = gate.rebinned(self.bins(schema))
+        binned = gate.rebin(self.bins(schema))
         counts = self._counts(binned, layouts, spend)
         _, shares = self._spends(layouts, spend)
         blocks = []
@@ -590,10 +590,10 @@ class Modips(BlocksMethod):
     def _moments(self, gate: Gate, layout: Layout, spend: Fraction) -> list[NoisyMoment]:
         if not layout.numbers:
             return []
-        moments = gate.ask(self._asked(layout), spend=spend)
+        moments = gate.ask(self._plan_moments(layout), spend=spend)
         return [moment.value for moment in moments]
 
-    def _asked(self, layout: Layout) -> Moments:
+    def _plan_moments(self, layout: Layout) -> Moments:
         """The sums and scatters of one block."""
         _, sums, scatters = layout.kinds
         weights = None
@@ -660,7 +660,7 @@ class MultipleSynthesis(BlocksMethod):
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact statistics of all blocks."""
         schema, layouts = gate.schema, self.layouts(gate.schema)
-        binned = gate.rebinned(self.bins(schema))
+        binned = gate.rebin(self.bins(schema))
         tables = binned.ask(_tables(layouts))
         blocks = [
             self._block(binned, schema, layout, table.value)

@@ -286,7 +286,7 @@ class PegsTables(PreparingMethod):
         if self._buys(schema):
             cells = self._table_cells(gate, (gate.remaining - spend) / fits)
             sweep = bought_keys(gate, cells, spend)
-        return Prepared(partial(self._measured, gate, sweep), schema)
+        return Prepared(partial(self._measure_tables, gate, sweep), schema)
 
     def rebuilt(
         self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
@@ -296,7 +296,7 @@ class PegsTables(PreparingMethod):
         sweep = gibbs_sweep_of_tables(schema, [table.columns for table in released])
         return self._sampler(schema, sweep, None).model(released, n_rows)
 
-    def _measured(
+    def _measure_tables(
         self, gate: Gate, sweep: GibbsSweep | None, spend: Fraction, n_rows: int
     ) -> Model:
         """Measure the tables of bought keys, or of those that follow from an order."""
@@ -337,7 +337,7 @@ class PegsTables(PreparingMethod):
         return ordered_keys(schema, self.order, cells)
 
     def _shares_tables(self, schema: Schema) -> bool:
-        """Whether the keys follow from public facts, so that the plan knows all tables."""
+        """Return whether the keys follow from public facts, so that the plan knows all tables."""
         if self.keys:
             return True
         return not self._buys(schema) and (self.key_limit is not None or schema.rows == "public")
@@ -361,9 +361,9 @@ class PegsTables(PreparingMethod):
         elif self.key_limit is None:
             return False
         elif self._buys(schema):
-            cells = sum(self._limit.declared(schema, LARGEST_TABLE))
+            cells = sum(self._limit.limit_cells(schema, LARGEST_TABLE))
         else:
-            cells = n_cells(ordered_keys(schema, self.order, self._limit.declared(schema)))
+            cells = n_cells(ordered_keys(schema, self.order, self._limit.limit_cells(schema)))
         return cells > DENSE_CELLS
 
     def _start(self, schema: Schema) -> Seeds:
@@ -416,7 +416,7 @@ class GibbsMethod(Method):
     key_limit: Annotated[float, Field(ge=1)] = 1_000
 
     def sweep(self, schema: Schema) -> GibbsSweep:
-        """What each column is drawn given.
+        """Choose the columns that each column is drawn given.
 
         Raises:
             MethodError: options that do not fit the schema, or each other.
@@ -433,7 +433,7 @@ class GibbsMethod(Method):
 
     @property
     def turns(self) -> int:
-        """How often each column is drawn for one record."""
+        """Number of times that each column is drawn for one record."""
         return 1
 
 
@@ -472,7 +472,7 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
     @property
     @abstractmethod
     def paid_for(self) -> str:
-        """What each record or block pays for, in a word."""
+        """Word for what each record or block pays for."""
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all tables; nothing is added to a number, so its deviation is 0."""
@@ -514,16 +514,16 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
             noisy = gate.ask(_marginals(schema, gate.budget), spend=counts)
             counted = (table.value.counts.clip(0).tolist() for table in noisy)
             shares = StateShares(form="bought", shares=tuple(map(tuple, counted)))
-        return Prepared(partial(self._drawn, gate, sweep, shares), schema)
+        return Prepared(partial(self._draw_records, gate, sweep, shares), schema)
 
-    def _drawn(
+    def _draw_records(
         self, gate: Gate, sweep: GibbsSweep, shares: StateShares, spend: Fraction, n_rows: int
     ) -> Model:
         """Draw the records through the gate."""
         return PaidRecords.of(gate.ask(self.mechanism(sweep, n_rows, shares), spend=spend))
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
-        """How little this budget buys, where the number of rows is public."""
+        """Warn how little this budget buys, where the number of rows is public."""
         if schema.rows != "public" or not schema.n_rows:
             return ()
         n, sweep = schema.n_rows, self.sweep(schema)
@@ -545,7 +545,7 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
 
     @property
     def _unknown(self) -> StateShares:
-        """How weights are divided, before anything is bought."""
+        """Division of weights before anything is bought."""
         if self.weights == "even":
             return StateShares()
         return StateShares(form="paper" if self.mode == "paper" else "bought")
@@ -608,11 +608,11 @@ class Pegs(PaidGibbsRecords):
 
     @property
     def turns(self) -> int:
-        """How often each column is drawn for one record."""
+        """Number of times that each column is drawn for one record."""
         return self.sweeps
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """What else to take."""
+        """Recommend what else to take."""
         return (
             "Each record pays for each of its columns, so the budget is divided by the number of "
             "records. For more than a handful take pegs-tables, which pays for its tables once and "
@@ -621,7 +621,7 @@ class Pegs(PaidGibbsRecords):
 
     @property
     def paid_for(self) -> str:
-        """What each record or block pays for, in a word."""
+        """Word for what each record or block pays for."""
         return "step"
 
 
@@ -658,7 +658,7 @@ class PegsReset(PaidGibbsRecords):
         return int(self.key_limit) if self.choice_share else usual_block(sweep)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """How blocks pay."""
+        """Explain how blocks pay."""
         block = self._block(self.sweep(schema))
         length = f"each block of {block:,} records" if block else "the release, one block,"
         return (
@@ -668,7 +668,7 @@ class PegsReset(PaidGibbsRecords):
 
     @property
     def paid_for(self) -> str:
-        """What each record or block pays for, in a word."""
+        """Word for what each record or block pays for."""
         return "table of a block"
 
 
@@ -732,11 +732,11 @@ class PegsDiverse(GibbsMethod):
 
     @property
     def turns(self) -> int:
-        """How often each column is drawn for one record."""
+        """Number of times that each column is drawn for one record."""
         return self.sweeps
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """What ℓ-diversity is not."""
+        """Explain what ℓ-diversity is not."""
         cut = {name for _, box in schema.boxes for name in box}
         named = [name for name in self.sensitive or schema.names if name in cut]
         limits = (

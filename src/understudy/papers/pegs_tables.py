@@ -15,7 +15,7 @@ columns out, so that the records have no distribution that could be written down
 which the sweeps end.
 
 * **Allocation.** `projected` takes the nearest table without negative counts that has the known
-  number of records (`projection.projected`), by which most of the noise in empty cells goes, and a
+  number of records (`models.tables.project`), by which most of the noise in empty cells goes, and a
   row that nothing is left of has the margin of its table; where two tables have the same columns,
   their mean stands for both. `clipped` sets negative counts to 0, and such a row is uniform, as in
   `understudy.papers.perturbed_gibbs`.
@@ -58,7 +58,7 @@ from understudy.methods.plan import Form, PlannedTable, announced, planned_choic
 from understudy.methods.privbayes import LARGEST_TABLE, edge, parent_sets, useful_cells
 from understudy.models import Model, Sample
 from understudy.models.bayesian_network import BayesianNetwork, conditionals, row_shares
-from understudy.models.tables import projected
+from understudy.models.tables import project
 from understudy.papers.gibbs_mechanisms import n_cells
 from understudy.papers.perturbed_gibbs import LazyRows
 from understudy.schema import GibbsSweep, Schema
@@ -190,7 +190,7 @@ class TableLimit:
     theta: float
     all_cells: int | None
 
-    def declared(self, schema: Schema, most: float = math.inf) -> tuple[float, ...]:
+    def limit_cells(self, schema: Schema, most: float = math.inf) -> tuple[float, ...]:
         """Cells of each column's table by the declared limit of keys."""
         assert self.key_limit is not None
         return tuple(min(self.key_limit * size, most) for size in schema.sizes)
@@ -208,7 +208,7 @@ class TableLimit:
             distribution: noise.
         """
         if self.key_limit is not None:
-            return self.declared(schema)
+            return self.limit_cells(schema)
         d = len(schema.names)
         useful = useful_cells(
             schema, n_rows, spend / d, budget, distribution=distribution, theta=self.theta
@@ -380,7 +380,7 @@ class ConditionalTables:
         >>> from understudy.schema import Domain
         >>> sweep = GibbsSweep(("x", "y"), Domain((2, 2)), ((1,), (0,)))
         >>> noisy = NoisyTable(("x", "y"), np.array([[0.0, 0.0], [-1.0, 9.0]]), outside=0)
-        >>> model = ConditionalTables.fitted(sweep, [noisy], 9, sweeps=1)
+        >>> model = ConditionalTables.of_tables(sweep, [noisy], 9, sweeps=1)
         >>> [column.tolist() for column in model.sample(3, np.random.default_rng(1)).states]
         [[1, 1, 1], [1, 1, 1]]
     """
@@ -391,7 +391,7 @@ class ConditionalTables:
     chain: BayesianNetwork | None = None
 
     @classmethod
-    def fitted(
+    def of_tables(
         cls,
         sweep: GibbsSweep,
         tables: Sequence[NoisyTable],
@@ -416,8 +416,8 @@ class ConditionalTables:
             ValueError: a column without its table.
         """
         projecting = allocation == "projected"
-        known = _averaged(tables) if projecting else tables
-        kept = [replace(table, counts=_allocated(table, n_rows, allocation)) for table in known]
+        known = _average(tables) if projecting else tables
+        kept = [replace(table, counts=_allocate(table, n_rows, allocation)) for table in known]
         shares = tuple(_shares(sweep, places, kept, margin=projecting) for places in sweep.tables)
         chain = _chain(sweep, kept) if seeds == "chain" else None
         return cls(sweep, shares, sweeps, chain)
@@ -427,7 +427,7 @@ class ConditionalTables:
         states = np.empty((len(self.sweep.names), n_rows), dtype=np.int32)
         for start in range(0, n_rows, _CHUNK):
             begun = self._seeds(min(_CHUNK, n_rows - start), rng)
-            states[:, start : start + _CHUNK] = self._swept(begun, rng)
+            states[:, start : start + _CHUNK] = self._sweep_states(begun, rng)
         return Sample([*states])
 
     def _seeds(self, n: int, rng: np.random.Generator) -> Integers:
@@ -436,18 +436,20 @@ class ConditionalTables:
             return np.array(self.chain.sample(n, rng).states, dtype=np.int64)
         return np.array(self.sweep.domain.draw(n, rng.random), dtype=np.int64)
 
-    def _swept(self, states: Integers, rng: np.random.Generator) -> Integers:
+    def _sweep_states(self, states: Integers, rng: np.random.Generator) -> Integers:
         """Records after all sweeps, in place."""
         keys = self.sweep.keys_of([*states])
         for _ in range(self.sweeps):
             for column in range(len(states)):
                 uniforms: Floats = rng.random((states.shape[1],))
-                drawn = self._drawn(states, keys[column], column, uniforms)
+                drawn = self._draw_states(states, keys[column], column, uniforms)
                 self.sweep.move(keys, column, drawn - states[column])
                 states[column] = drawn
         return states
 
-    def _drawn(self, states: Integers, keys: Integers, column: int, uniforms: Floats) -> Integers:
+    def _draw_states(
+        self, states: Integers, keys: Integers, column: int, uniforms: Floats
+    ) -> Integers:
         """New states of a column."""
         still_open = self.sweep.domain.open_states(column, [*states])
         if still_open is None:
@@ -463,28 +465,30 @@ class ConditionalTables:
         return tuple(end / end[:, -1:] for end in ends)
 
 
-def _averaged(tables: Sequence[NoisyTable]) -> list[NoisyTable]:
+def _average(tables: Sequence[NoisyTable]) -> list[NoisyTable]:
     """The mean of tables of the same columns, whose noise is alike."""
     alike: dict[frozenset[str], list[NoisyTable]] = {}
     for table in tables:
         alike.setdefault(frozenset(table.columns), []).append(table)
     return [
-        replace(first, counts=np.mean([_turned(table, first.columns) for table in same], axis=0))
+        replace(
+            first, counts=np.mean([_reorder_axes(table, first.columns) for table in same], axis=0)
+        )
         for same in alike.values()
         for first in same[:1]
     ]
 
 
-def _turned(table: NoisyTable, names: Sequence[str]) -> NDArray[Any]:
+def _reorder_axes(table: NoisyTable, names: Sequence[str]) -> NDArray[Any]:
     """Counts with the axes in another order."""
     return table.counts.transpose([table.columns.index(name) for name in names])
 
 
-def _allocated(table: NoisyTable, n_rows: int, allocation: Allocation) -> Floats:
+def _allocate(table: NoisyTable, n_rows: int, allocation: Allocation) -> Floats:
     """Counts without negative ones, in the shape of the table."""
     if allocation == "clipped":
         return np.asarray(np.maximum(table.counts, 0), dtype=np.float64)
-    return np.asarray(projected(table.counts.reshape(-1), n_rows).reshape(table.counts.shape))
+    return np.asarray(project(table.counts.reshape(-1), n_rows).reshape(table.counts.shape))
 
 
 def _shares(
@@ -498,7 +502,7 @@ def _shares(
     names = tuple(sweep.names[j] for j in places)
     fitting = [table for table in tables if frozenset(table.columns) == frozenset(names)]
     table = max(fitting, key=lambda table: table.columns[-1] == names[-1])
-    weights = _turned(table, names)
+    weights = _reorder_axes(table, names)
     rows = np.ascontiguousarray(weights).reshape(-1, weights.shape[-1])
     allowed = sweep.domain.project(places).allowed_mask().reshape(rows.shape)
     return row_shares(rows, allowed, margin=margin)
@@ -628,7 +632,7 @@ class NoisyTableGibbs:
             tables: in the order of `tables`.
             n_rows: rows of the confidential table, as known.
         """
-        return ConditionalTables.fitted(
+        return ConditionalTables.of_tables(
             self.sweep,
             tables,
             n_rows,

@@ -443,7 +443,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
             mechanism=self.name,
             query=f"records in {length} with reset of {' × '.join(self.sweep.names)}",
             sensitivity=CHANGED[terms.neighbours],
-            noise=self._described(spend, terms),
+            noise=self._describe_draws(spend, terms),
             shares=self.shares,
         )
         return (charge,)
@@ -465,7 +465,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         public = gibbs_draws(rows.view, self.sweep, self.name, prior, self.length)
         return answer(drawn, [public], leaks=self.shares.leaks)
 
-    def _described(self, spend: Fraction, terms: Terms) -> str:
+    def _describe_draws(self, spend: Fraction, terms: Terms) -> str:
         d = len(self.sweep.names)
         tables = f"{d} ceil(n/{self.block})" if self.block else f"{d}"
         twice = (terms.accounting, terms.neighbours) == ("pure", "replace")
@@ -575,7 +575,7 @@ class NoisyRows:
 
     @property
     def visited(self) -> int:
-        """How many rows have noise by now."""
+        """Number of rows that have noise by now."""
         return self._visited
 
     @property
@@ -599,7 +599,7 @@ class NoisyRows:
         self._visited = _look_up(keys, self._slots, self._keys, before, places)
         new = self._keys[before : self._visited]
         if new.size:
-            self._ends[before : self._visited] = self._drawn(new, randomness)
+            self._ends[before : self._visited] = self._draw_rows(new, randomness)
         return places
 
     @property
@@ -607,7 +607,7 @@ class NoisyRows:
         """Running totals of the visited rows, in order of their first visit, shape (rows, size)."""
         return self._ends[: self._visited]
 
-    def _drawn(self, keys: Integers, randomness: Randomness) -> Integers:
+    def _draw_rows(self, keys: Integers, randomness: Randomness) -> Integers:
         """Rows of new keys: real records and noise, negative numbers as 0, summed up."""
         noise = self._noise.sample(len(keys) * self._size, randomness)
         cells = noise.reshape(len(keys), self._size)
@@ -620,15 +620,15 @@ class NoisyRows:
         """Room for so many rows; slots stay at most half full, so that look-ups end soon."""
         if most > len(self._keys):
             capacity = max(most, 2 * len(self._keys))
-            self._keys = _grown(self._keys, capacity)
-            self._ends = _grown(self._ends, capacity)
+            self._keys = _grow(self._keys, capacity)
+            self._ends = _grow(self._ends, capacity)
         if 2 * most > len(self._slots):
             slots = 1 << (4 * most - 1).bit_length()
             self._slots = np.full(slots, _FREE, dtype=np.int64)
             _fill_slots(self._keys[: self._visited], self._slots)
 
 
-def _grown(array: Integers, n: int) -> Integers:
+def _grow(array: Integers, n: int) -> Integers:
     larger = np.empty((n, *array.shape[1:]), dtype=np.int64)
     larger[: len(array)] = array
     return larger
@@ -636,7 +636,7 @@ def _grown(array: Integers, n: int) -> Integers:
 
 @compiled
 def _slot(key: np.int64, mask: int) -> np.int64:
-    """Where to look for a key first (Fibonacci hashing; kernel)."""
+    """Compute where to look for a key first (Fibonacci hashing; kernel)."""
     return np.int64((np.uint64(key) * np.uint64(11400714819323198485)) >> np.uint64(20)) & mask
 
 
@@ -716,7 +716,7 @@ class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian])
         """
         require_own(self.sweep, terms)
         terms.require(spend)
-        distribution = terms.calibrated(self.noise, spend / len(self.sweep.names))
+        distribution = terms.calibrate_noise(self.noise, spend / len(self.sweep.names))
         if isinstance(distribution, LatticeLaplace):
             raise MethodError("Noisy rows need geometric or gaussian noise.")
         names = " × ".join(self.sweep.names)
@@ -825,7 +825,7 @@ def _pick(ends: Integers, rows: Integers, picked: Integers) -> Integers:
 
 @compiled
 def _open_totals(ends: Integers, rows: Integers, still_open: NDArray[np.bool_]) -> Integers:
-    """What each row holds in open states (kernel)."""
+    """Sum each row over open states (kernel)."""
     totals = np.zeros(len(rows), dtype=np.int64)
     for k in range(len(rows)):
         below = 0

@@ -165,9 +165,9 @@ class Search:
         for place, share in zip(stages, _shares(spend, len(stages)), strict=True):
             if self.by_column:
                 prior, part = generator.column_models[place].prior, generator.parts[place]
-                theta[part] = self._chosen(gate, scoring(place, theta), prior, share)
+                theta[part] = self._choose_stage(gate, scoring(place, theta), prior, share)
             else:
-                theta = self._chosen(gate, scoring(None, theta), generator.prior, share)
+                theta = self._choose_stage(gate, scoring(None, theta), generator.prior, share)
         return theta
 
     def plan(
@@ -193,7 +193,7 @@ class Search:
         )
 
     def remark(self, generator: SequentialGenerator) -> str:
-        """How few candidates there are for the parameters; "" of a walk, and where there are none.
+        """Remark how few candidates the parameters have; "" of a walk, and where there are none.
 
         Args:
             generator: whose parameters are looked for.
@@ -209,7 +209,7 @@ class Search:
         )
 
     def stages(self, generator: SequentialGenerator) -> tuple[int, ...]:
-        """Which columns have a stage; (0,) stands for all columns at once.
+        """List the columns that have a stage; (0,) stands for all columns at once.
 
         A column of one state needs none: nothing of it can be compared.
         """
@@ -222,7 +222,7 @@ class Search:
             return tuple(k for k, size in enumerate(sizes) if size)
         return (0,) if sum(sizes) else ()
 
-    def _chosen(self, gate: Gate, score_of: ScoreOf, prior: Prior, spend: Fraction) -> Floats:
+    def _choose_stage(self, gate: Gate, score_of: ScoreOf, prior: Prior, spend: Fraction) -> Floats:
         """The parameters of one stage."""
         for share in split(spend, [1] * self.rounds):
             theta = self._round(gate, score_of, prior, share)
@@ -323,7 +323,7 @@ class GeneratingMethod(Method):
         )
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """How few candidates there are for the parameters."""
+        """Remark how few candidates there are for the parameters."""
         remark = self._search.remark(self._generator(schema))
         return (remark,) if remark else ()
 

@@ -177,7 +177,7 @@ def joint_mixture(n1: Floats, log_n1: Floats, n: Floats, log_n: Floats) -> Propo
 
 
 def _counting(log_weights: Floats) -> tuple[NDArray[np.bool_], Floats]:
-    """Which weights count, and all of them relative to the largest."""
+    """Find the weights that count, all of them relative to the largest."""
     largest = log_weights.max() if log_weights.size else -np.inf
     if not np.isfinite(largest):
         raise InferenceError(

@@ -97,7 +97,7 @@ from understudy.dp.perturbation import Mode
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import KeptColumns, PosteriorDraws, Released
 from understudy.errors import MethodError, suggestion
-from understudy.features.design import Features, indicated
+from understudy.features.design import Features, list_indicated
 from understudy.features.grids import Drawn
 from understudy.methods.base import Effort, Facts, Names, Prepared, PreparingMethod, expected_rows
 from understudy.methods.plan import Form, PlannedTable, announced
@@ -176,9 +176,9 @@ class Modelling:
     ) -> AnyColumnModel:
         """The model of one column, given what is said, or what suits of the columns before it."""
         column, foremost = schema.columns[name], known if said is None else said
-        many = _described(schema, known) if said is None else said
+        many = _choose_predictors(schema, known) if said is None else said
         numeric = isinstance(column, NUMERIC)
-        size = 1 + len(indicated(column)) if numeric else column.size
+        size = 1 + len(list_indicated(column)) if numeric else column.size
         how = self._how(size, Features.of(schema, many))
         if not numeric and how == "logit":
             return StateLogit.of(schema, name, many)
@@ -265,7 +265,7 @@ def _nearest(schema: Schema, size: int, known: Sequence[str], most: int) -> tupl
     return tuple(chosen)
 
 
-def _described(schema: Schema, known: Sequence[str]) -> tuple[str, ...]:
+def _choose_predictors(schema: Schema, known: Sequence[str]) -> tuple[str, ...]:
     """Columns that a number is regressed on, the last ones known that have few enough features."""
     chosen: list[str] = []
     left = MOST_FEATURES
@@ -366,7 +366,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
     def _secret_fit(self, rows: SecretRows, source: Randomness) -> _Held:
         column_model, numbered = self.posterior.column_model, rows.numbers()
         names = (*column_model.given, *column_model.columns)
-        used = np.flatnonzero(numbered.known(names))
+        used = np.flatnonzero(numbered.find_known(names))
         fitted = self.posterior.fit(numbered.of(names, used), source)
         rows.tell(fitted)
         return _Held(fitted, used)
@@ -390,7 +390,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
 
 
 def _query(posterior: PseudoPosterior) -> str:
-    """What is asked of a posterior, in the words of the ledger."""
+    """Describe what is asked of a posterior, in the words of the ledger."""
     column_model, form = posterior.column_model, posterior.weighting.form
     given = f" given {', '.join(column_model.given)}" * bool(column_model.given)
     how = "without weights" if form == "unweighted" else f"under {form} weights"
@@ -462,8 +462,8 @@ class OpenColumns(Mechanism[Released[Mapping[str, Drawn]], None]):
     def _secret_fitting(self, rows: SecretRows) -> NDArray[np.int64]:
         """Numbers of the rows whose columns fit the schema, and can be completed."""
         numbered, view = rows.numbers(), rows.view
-        known = np.flatnonzero(numbered.known(self.columns))
-        states = [numbered.drawn[name].taken(known).states for name in self.columns]
+        known = np.flatnonzero(numbered.find_known(self.columns))
+        states = [numbered.drawn[name].take(known).states for name in self.columns]
         groups = completions(view.schema.domain, view.places(self.columns), states)
         fitting = [known[group] for group, left in groups if left.n_allowed]
         return np.sort(np.concatenate([np.zeros(0, dtype=np.int64), *fitting]))
@@ -594,12 +594,12 @@ class PseudoPosteriorMechanism(PreparingMethod):
         kept = gate.ask(OpenColumns(given)).value if given else {}
         numbers = count()
 
-        def drawn(_spend: Fraction, _n_rows: int) -> Model:
+        def draw_again(_spend: Fraction, _n_rows: int) -> Model:
             """Another draw of parameters."""
             draw = gate.ask(PosteriorDraw(mechanism, next(numbers), self.mode)).value
             return PosteriorModel(gate.schema, column_model, draw.theta, kept, draw.labels)
 
-        return Prepared(drawn, gate.schema)
+        return Prepared(draw_again, gate.schema)
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
         """The numeric columns that are drawn."""
@@ -608,7 +608,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
         return tuple(name for name in numeric if name not in kept)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """What this does not promise, and what it publishes."""
+        """Remark what this does not promise, and what it publishes."""
         column_model = self._mechanism(schema).column_model
         kept = (
             f"The columns {', '.join(column_model.given)} are published as they stand, for every "

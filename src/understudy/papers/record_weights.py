@@ -10,8 +10,8 @@ Posterior draws θ₁, …, θ_S give a matrix L_hi = |log f(y_i | θ_h)|, S × 
    α_i·L_hi: its bound Δ_α, and what the paper calls ε = 2Δ_α a draw.
 
 The other weights: one α for all records (`scalar_weight`), the exponential mechanism with the
-log-likelihood as its score; and α_i^w = k·α_i·Δ_α/Δ_{α,i} (`reweighted`), which raises the weight
-of each record whose bound lies below that of the worst.
+log-likelihood as its score; and α_i^w = k·α_i·Δ_α/Δ_{α,i} (`raise_weights`), which raises the
+weight of each record whose bound lies below that of the worst.
 
 **Guarantee: none at a finite number of records.** 2Δ_α is *not* an ε of differential privacy:
 
@@ -257,7 +257,7 @@ def scalar_weight(target: float, bound: float) -> float:
     return min(1.0, target / (2 * bound)) if bound > 0 else 1.0
 
 
-def reweighted(weights: Floats, by_record: Floats, *, share: float = 1.0) -> Floats:
+def raise_weights(weights: Floats, by_record: Floats, *, share: float = 1.0) -> Floats:
     """α_i^w = k·α_i·Δ_α/Δ_{α,i}, clipped at 1: bounds of all records near that of the worst.
 
     Where |log f| stays as it is, α_i^w·|log f| ≤ k·Δ_α. The posterior under new weights differs,
@@ -325,7 +325,7 @@ def count_weights(values: Floats, patterns: Codes, radius: float | Floats) -> Fl
 
 
 def _starts(patterns: Codes) -> NDArray[np.int64]:
-    """Where the patterns begin, and n at the end; patterns ascending."""
+    """Find where the patterns begin, and n at the end; patterns ascending."""
     changes = np.flatnonzero(patterns[1:] != patterns[:-1]) + 1
     ends = [len(patterns)] if len(patterns) else []
     return np.array([0, *changes, *ends], dtype=np.int64)
@@ -427,7 +427,7 @@ class Weighting:
 
     @property
     def compares(self) -> bool:
-        """Whether weights are made from the bounds of the plain posterior."""
+        """True if weights are made from the bounds of the plain posterior."""
         return self.form in ("vector", "scalar")
 
 
@@ -520,7 +520,7 @@ class PseudoPosterior:
 
     @property
     def releasable(self) -> int:
-        """How many draws can be released, whatever the rows: so many are kept at least."""
+        """Number of draws that can be released, whatever the rows: so many are kept at least."""
         return max(1, math.floor(self.weighting.level * self.draws))
 
     def fit(
@@ -538,7 +538,7 @@ class PseudoPosterior:
             before, weights = self._weights(records, source, before)
             theta, after = self._chain(records, weights, source)
             if self.weighting.reweight is not None:
-                weights = reweighted(weights, after.by_record, share=self.weighting.reweight)
+                weights = raise_weights(weights, after.by_record, share=self.weighting.reweight)
                 theta, after = self._chain(records, weights, source)
         kept = np.flatnonzero(after.kept)
         return FittedPosterior(theta, weights, before, after, kept[source.permutation(len(kept))])
@@ -549,7 +549,7 @@ class PseudoPosterior:
         """Bounds under the plain posterior, where they are needed, and the weights."""
         form, ones = self.weighting.form, np.ones(_size(records))
         if form == "count":
-            return None, self._counted(records)
+            return None, self._weigh_isolation(records)
         if not self.weighting.compares:
             return None, ones
         if before is None:
@@ -575,7 +575,7 @@ class PseudoPosterior:
         )
         return theta, bounds
 
-    def _counted(self, records: Records) -> Floats:
+    def _weigh_isolation(self, records: Records) -> Floats:
         (column_model,) = self.column_model.column_models
         assert isinstance(column_model, NumberModel)
         names = self.weighting.columns or self.column_model.given

@@ -137,7 +137,7 @@ class ColumnModel(Protocol):
 
 
 def slices(draws: int, records: int, *, chunk: int = CHUNK) -> Iterator[slice]:
-    """How a matrix of S draws by n records is cut, alike in all models.
+    """Cut a matrix of S draws by n records into slices, alike in all models.
 
     Example:
         >>> list(slices(5, 10, chunk=20))
@@ -199,7 +199,9 @@ class Regression(Protocol):
         """
         ...
 
-    def labelled(self, theta: Theta, design: Floats, labels: Integers, uniforms: Floats) -> Floats:
+    def draw_given_labels(
+        self, theta: Theta, design: Floats, labels: Integers, uniforms: Floats
+    ) -> Floats:
         """New responses from given components. CONFIDENTIAL if the labels are.
 
         Args:
@@ -401,7 +403,9 @@ class NormalLinear:
         """Zeros: there is one component."""
         return np.zeros(len(responses), dtype=np.int64)
 
-    def labelled(self, theta: Theta, design: Floats, labels: Integers, uniforms: Floats) -> Floats:
+    def draw_given_labels(
+        self, theta: Theta, design: Floats, labels: Integers, uniforms: Floats
+    ) -> Floats:
         """As `numbers`."""
         return self.numbers(theta, design, uniforms)
 
@@ -421,7 +425,7 @@ class GroupedDesign:
     Example:
         >>> x = np.array([[1.0, 0.0, 2.0], [1.0, 1.0, 2.0], [1.0, 0.0, 3.0]])
         >>> grouped = GroupedDesign.of(x)
-        >>> grouped.fitted(np.array([1.0, 10.0, 100.0])).tolist()
+        >>> grouped.predict(np.array([1.0, 10.0, 100.0])).tolist()
         [201.0, 211.0, 301.0]
         >>> lower, right = grouped.sums(np.array([1.0, 1.0, 2.0]), np.array([1.0, 0.0, 0.0]))
         >>> lower.tolist(), right.tolist()
@@ -440,7 +444,7 @@ class GroupedDesign:
         cut = max(cut - 1, 0)
         return cls(_half(design[:, :cut], first[cut]), _half(design[:, cut:], second[p - cut]))
 
-    def fitted(self, coefficients: Floats) -> Floats:
+    def predict(self, coefficients: Floats) -> Floats:
         """x'β, shape (n,)."""
         (a, of_a), (b, of_b) = self.first, self.second
         cut = of_a.shape[1]

@@ -99,7 +99,7 @@ from understudy.papers.trees_greedy import (
     leaf,
     least,
     next_cut,
-    ranked,
+    rank_columns,
     require_penalty,
     require_width,
     split,
@@ -138,7 +138,7 @@ class DepthTwo(TreeClass):
         return PreparedRows(in_order(original), self._solve)
 
     def _solve(self, original: Floats, synthetic: Floats) -> float:
-        return _smallest(ranked(original, synthetic), self.penalty)
+        return _smallest(rank_columns(original, synthetic), self.penalty)
 
 
 class _Lines(NamedTuple):
@@ -359,7 +359,7 @@ class Grid:
 
     @cached_property
     def layout(self) -> Layout:
-        """Where the answers stand."""
+        """Places of the answers."""
         return _layout(self.sizes, self.nominal or (False,) * len(self.sizes))
 
     @property
@@ -367,7 +367,7 @@ class Grid:
         """Length of the vector of answers."""
         return int(self.layout.pair_at[-1])
 
-    def coded(self, rows: ArrayLike) -> Codes:
+    def code_rows(self, rows: ArrayLike) -> Codes:
         """Rows as codes, column by column: (..., n, p) → (..., p, n).
 
         Raises:
@@ -386,16 +386,16 @@ class Grid:
         """Answers of each table of codes: (..., n, p) → (..., K).
 
         Raises:
-            ValueError: see `coded`.
+            ValueError: see `code_values`.
         """
-        codes = self.coded(rows)
+        codes = self.code_rows(rows)
         answers = np.zeros((*codes.shape[:-2], self.n_answers), np.int32)
         flat = answers.reshape(-1, self.n_answers)
         _answers_of_many(codes.reshape(len(flat), *codes.shape[-2:]), self.layout, flat)
         return answers
 
 
-def coded(values: ArrayLike, thresholds: Sequence[Sequence[float]]) -> Codes:
+def code_values(values: ArrayLike, thresholds: Sequence[Sequence[float]]) -> Codes:
     """Code numeric columns by public thresholds: the number of them below the value.
 
     Code c ≤ t says that the value is at most threshold t. A missing number has the last code.
@@ -548,7 +548,7 @@ class FixedGrid(CountedTreeClass):
         if table.shape[-1] != len(self.thresholds):
             raise ValueError(f"rows must have the shape (n, {len(self.thresholds)})")
         cells = np.zeros(table.shape[:-1], np.int32)
-        codes = coded(table, self.thresholds)
+        codes = code_values(table, self.thresholds)
         for j, size in enumerate(self.shape):
             cells = cells * size + codes[..., j]
         counts = np.zeros((*table.shape[:-2], self.n_counts), np.int32)
@@ -585,7 +585,7 @@ def _sses(original: Counts, synthetic: Counts, penalty: float) -> Floats:
 class GridDepthTwo(CountedTreeClass):
     """All trees of depth ≤ 2 on a public grid; a class that does not depend on the data.
 
-    Rows are codes, shape (n, p) (`Grid`; `coded` makes them of numbers).
+    Rows are codes, shape (n, p) (`Grid`; `code_values` makes them of numbers).
 
     Attributes:
         grid: columns and the questions that may be asked of them.
@@ -760,7 +760,7 @@ class GridDepthThree(TreeClass):
         Raises:
             ValueError: a code lies outside its column.
         """
-        return PreparedCodes(self, self.grid.coded(original))
+        return PreparedCodes(self, self.grid.code_rows(original))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -781,7 +781,7 @@ class PreparedCodes:
 
     def smallest_sses(self, synthetic: ArrayLike) -> Floats:
         """The same for many tables, shape (..., ñ, p); returns shape (...)."""
-        codes = self.trees.grid.coded(synthetic)
+        codes = self.trees.grid.code_rows(synthetic)
         sses = np.empty(codes.shape[:-2])
         layout = self.trees.grid.layout
         for index in np.ndindex(sses.shape):
@@ -840,12 +840,12 @@ def _depth_three_smallest(codes: Codes, m: int, layout: Layout, penalty: float) 
                 left, right = _depth_three_sides(points, (f, state), layout, limits, work)
                 best = min(best, left + right)
         else:
-            best = _ordered(points, f, layout, (penalty, best), work)
+            best = _search_ordered(points, f, layout, (penalty, best), work)
     return best
 
 
 @compiled
-def _ordered(
+def _search_ordered(
     points: _Points, f: int, layout: Layout, known: tuple[float, float], work: _DepthThreeWork
 ) -> float:
     """The smallest cost of the best so far and of the roots of an ordered column (kernel)."""

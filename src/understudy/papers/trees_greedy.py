@@ -217,7 +217,7 @@ def next_cut(stack: Floats, best: float) -> int:
 
 @compiled
 def bound_above(stack: Floats) -> float:
-    """What the right side costs at least, of all roots in the interval just taken off (kernel)."""
+    """Bound the right side's cost from below, over roots of the interval just popped (kernel)."""
     return float(stack[int(stack[0, 0]) + 1, 3])
 
 
@@ -396,7 +396,7 @@ class Ranked(NamedTuple):
     n_synthetic: int
 
 
-def ranked(original: Floats, synthetic: Floats) -> Ranked:
+def rank_columns(original: Floats, synthetic: Floats) -> Ranked:
     """Sort the columns of both tables, shapes (n, p) and (ñ, p).
 
     Raises:
@@ -475,7 +475,7 @@ class Greedy(TreeClass):
 
     def grow(self, original: ArrayLike, synthetic: ArrayLike) -> tuple[float, int]:
         """SSE of the greedy tree (not the smallest of any class), and the number of its leaves."""
-        points = ranked(in_order(original), in_order(synthetic))
+        points = rank_columns(in_order(original), in_order(synthetic))
         depth = NO_LIMIT if self.depth is None else self.depth
         limits = depth, self.min_leaf, self.min_split
         sse, leaves = _grow(points, limits, self.complexity, self.rule == "prune")
@@ -554,11 +554,11 @@ def _grow(
                 nodes[known + 1] = np.array([middle, end, a - on_left, level + 1, 0], np.int32)
                 known += 2
         at += 1
-    return _kept(nodes, sse, known, step if prune else 0.0)
+    return _prune(nodes, sse, known, step if prune else 0.0)
 
 
 @compiled
-def _kept(nodes: Codes, sse: Floats, known: int, step: float) -> tuple[float, int]:
+def _prune(nodes: Codes, sse: Floats, known: int, step: float) -> tuple[float, int]:
     """SSE and leaves of the subtree with the smallest SSE + step·leaves (kernel)."""
     leaves = np.ones(known, np.int32)
     for k in range(known - 1, -1, -1):  # children stand behind their parents

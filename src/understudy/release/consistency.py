@@ -207,7 +207,7 @@ def _cells_of_nodes(
         fixed = [-1] * len(whole.sizes)
         for j, state, size in zip(place, row, sizes, strict=True):
             fixed[j] = -1 if state == size else state
-        n_allowed.append(whole.fixed(fixed).n_allowed)
+        n_allowed.append(whole.fix_states(fixed).n_allowed)
     return n_allowed
 
 

@@ -55,7 +55,7 @@ from understudy.schema import (
 )
 from understudy.schema.base import Code, is_number, number_of, text_of
 from understudy.schema.constraints import Grid
-from understudy.schema.derived import Cells, computed
+from understudy.schema.derived import Cells, compute_derived
 from understudy.schema.time_expressions import (
     seconds_of_days,
     seconds_of_moments,
@@ -175,7 +175,7 @@ class _Order:
                 lows[name] = np.fmax(lows[name], least)
             low, high, now = lows[name], highs[name], numbers[name]
             moved = np.flatnonzero(((now < low) | (now > high)) & (low <= high))
-            now[moved] = self.grids[name].drawn(low[moved], high[moved], rng)
+            now[moved] = self.grids[name].draw(low[moved], high[moved], rng)
 
     def _with(self, name: str, *, side: int) -> Sequence[Relation]:
         return [step for step in self.steps if step.columns[side] == name]
@@ -390,7 +390,7 @@ def cells_of(
     if schema.relations:
         cells = put_in_order(cells, schema, rng)
     if schema.derived:
-        cells |= computed(schema.stated, cells)
+        cells |= compute_derived(schema.stated, cells)
     return cells
 
 

@@ -68,8 +68,8 @@ def product_codes(scores: Scores) -> NDArray[np.int64]:
     constant, sums = np.zeros(1, dtype=np.int64), np.arange(1, len(scores) + 1)
     squares = scores.numbers + 1
     coded = np.array([square.place + 1 for square in scores.coded], dtype=np.int64)
-    left = order.joined((constant, np.zeros_like(sums), first, squares, coded))
-    right = order.joined((constant, sums, second, squares, coded))
+    left = order.join((constant, np.zeros_like(sums), first, squares, coded))
+    right = order.join((constant, sums, second, squares, coded))
     places = {one: k for k, one in enumerate(dict.fromkeys(_absence(s) for s in scores.coded), 1)}
     among = np.zeros(order.size, dtype=np.int64)
     among[order.places[-1]] = [places[_absence(square)] for square in scores.coded]

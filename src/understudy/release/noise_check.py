@@ -147,7 +147,7 @@ def _counts(step: StatedStep) -> Iterator[Priced]:
         Mode,
         count_noise,
         count_sensitivity,
-        recorded,
+        describe_noise,
         words,
     )
 
@@ -168,7 +168,7 @@ def _counts(step: StatedStep) -> Iterator[Priced]:
         except UnderstudyError:
             continue
         sensitivity = count_sensitivity(noise, step.schema.neighbours, mode)
-        yield sensitivity, words(noise), recorded(noise)
+        yield sensitivity, words(noise), describe_noise(noise)
 
 
 def _row_count(step: StatedStep) -> Iterator[Priced]:
@@ -262,18 +262,24 @@ def _moment(step: StatedStep) -> Iterator[Priced]:
         divided = "; scale divided by the private n_k of a cell" * ("/n_k" in said)
         if step.leaks:
             text = perturbation.words(floating) + divided
-            yield said, text, perturbation.recorded(floating)
+            yield said, text, perturbation.describe_noise(floating)
         return
     lattice = step.lattice
     steps = size / lattice
     if not ends:
         strict = perturbation.additive(steps / step.price)
-        yield said, perturbation.words(strict, lattice), perturbation.recorded(strict, lattice)
+        yield (
+            said,
+            perturbation.words(strict, lattice),
+            perturbation.describe_noise(strict, lattice),
+        )
         return
     low, high = (round(Fraction(end) / lattice) for end in ends.groups())
     for numbers in (1, 2):
-        drawn = perturbation.truncated(step.price, int(steps), (low, high), coordinates=numbers)
-        yield said, perturbation.words(drawn, lattice), perturbation.recorded(drawn, lattice)
+        drawn = perturbation.calibrate_truncated(
+            step.price, int(steps), (low, high), coordinates=numbers
+        )
+        yield said, perturbation.words(drawn, lattice), perturbation.describe_noise(drawn, lattice)
 
 
 def _is_of_columns(step: StatedStep, size: Fraction) -> bool:

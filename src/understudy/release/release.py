@@ -161,7 +161,7 @@ class Release:
             raise ReleaseError(
                 "A release cannot hold internal figures: they compare with confidential rows."
             )
-        object.__setattr__(self, "schema", self.schema.released())
+        object.__setattr__(self, "schema", self.schema.strip_fingerprints())
 
     def __repr__(self) -> str:
         """One line."""

@@ -225,7 +225,7 @@ def identified(table: pl.DataFrame, schema: Schema, start: int = 0) -> pl.DataFr
         return table
     numbers = range(start + 1, start + table.height + 1)
     fresh = [
-        pl.Series(name, map(column.written, numbers), dtype=pl.String)
+        pl.Series(name, map(column.write_identifier, numbers), dtype=pl.String)
         for name, column in schema.identifiers.items()
     ]
     return table.with_columns(fresh)[list(schema.declared)]

@@ -29,7 +29,7 @@ from markupsafe import Markup
 from understudy.inference.amended import AmendedAnswer, Told, amended_answers
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.refusals import quoted
-from understudy.models.bayesian_network import kept
+from understudy.models.bayesian_network import find_kept_columns
 from understudy.release import Measurement, Release
 from understudy.release.manifest import Amendment
 from understudy.release.shape import Kind
@@ -92,7 +92,7 @@ class Answers:
     def kept(self) -> frozenset[Pair]:
         """Further pairs that the sets keep up to noise."""
         network = self._release.manifest.inference.network
-        groups = kept(network) if network else ()
+        groups = find_kept_columns(network) if network else ()
         indirect = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
         behind = self._covered(self._release.behind_sets)
         return frozenset((behind | indirect) - self.counted - self.moments)

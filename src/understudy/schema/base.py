@@ -60,7 +60,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def is_number(value: Code) -> bool:
-    """Whether a code was written as a number (not as text, truth value or date)."""
+    """Return whether a code was written as a number (not as text, truth value or date)."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -98,7 +98,7 @@ def number_of(value: Code) -> float | None:
 
 
 def same_value(left: Code, right: Code) -> bool:
-    """Whether two values are one level.
+    """Return whether two values are one level.
 
     Equal texts are one. Texts that are both written as text and differ ("03", "3") are two levels;
     otherwise equal numbers are one.
@@ -111,7 +111,7 @@ def same_value(left: Code, right: Code) -> bool:
     return number is not None and number == number_of(right)
 
 
-def duplicated(values: Iterable[Code]) -> Code | None:
+def find_duplicate(values: Iterable[Code]) -> Code | None:
     """The first value that stands for the same level as an earlier one, or None."""
     values = tuple(values)
     if set(map(type, values)) <= {str} and len(set(values)) == len(values):
@@ -182,7 +182,7 @@ class Reviewed(BaseModel):
         return self
 
     def fingerprints(self) -> dict[str, str]:
-        """What a draft leaves as `drafted`: entry → fingerprints of its values."""
+        """Compute what a draft leaves as `drafted`: entry → fingerprints of its values."""
         return {key: " ".join(prints) for key in self.readable if (prints := self._prints(key))}
 
     @property
@@ -210,12 +210,12 @@ class Reviewed(BaseModel):
 
     @property
     def is_unsourced(self) -> bool:
-        """Whether nobody said where some of its entries come from."""
+        """True if nobody said where some of its entries come from."""
         given = [key for key in self.readable if self._readings(key)]
         return not self.source.strip() and not (given and all(map(self._confirmation, given)))
 
     def marks(self) -> dict[str, str]:
-        """What stands as `drafted` where all entries are left as drafted, without a fingerprint."""
+        """Return the marks `drafted` where all entries are as drafted, without fingerprints."""
         return dict.fromkeys(self.fingerprints(), _UNCONFIRMED)
 
     def without_fingerprints(self) -> Self:
@@ -380,6 +380,6 @@ def refuse_repeated_code(codes: tuple[Code, ...]) -> None:
     Raises:
         ValueError: names the code.
     """
-    twice = duplicated(codes)
+    twice = find_duplicate(codes)
     if twice is not None:
         raise ValueError(f"code {text_of(twice)!r} is declared twice; keep one of them")

@@ -111,11 +111,11 @@ def grouped_rules(
     return tuple(kept)
 
 
-def summed(counts: ArrayLike, groups: Sequence[int]) -> NDArray[np.float64]:
+def sum_groups(counts: ArrayLike, groups: Sequence[int]) -> NDArray[np.float64]:
     """Counts of the groups of a column, shape (groups,).
 
     Example:
-        >>> summed([1, 2, 3], (0, 1, 0)).tolist()
+        >>> sum_groups([1, 2, 3], (0, 1, 0)).tolist()
         [4.0, 2.0]
     """
     weights = np.asarray(counts, dtype=np.float64)
@@ -143,7 +143,7 @@ def column_in_bins(name: str, column: Column | None, bins: int | tuple[Any, ...]
 
 
 def in_these_bins(column: Column, bins: int | tuple[Any, ...]) -> bool:
-    """Whether a column has these bins, in whatever form its edges are written.
+    """Return whether a column has these bins, in whatever form its edges are written.
 
     Args:
         column: as declared.
@@ -155,7 +155,7 @@ def in_these_bins(column: Column, bins: int | tuple[Any, ...]) -> bool:
 
 
 def fits(rule: Rule, columns: dict[str, Column]) -> bool:
-    """Whether a rule names whole bins."""
+    """Return whether a rule names whole bins."""
     try:
         rule.states(columns)
     except SchemaError:

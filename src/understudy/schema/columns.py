@@ -28,7 +28,7 @@ from understudy.schema.base import (
     LevelMap,
     Reviewed,
     Value,
-    duplicated,
+    find_duplicate,
     number_of,
     refuse_repeated_code,
     text_of,
@@ -120,7 +120,7 @@ class Identifier(Reviewed):
         description: one line for the reader of the release.
 
     Example:
-        >>> Identifier(kind="identifier", pattern="P{:04}").written(7)
+        >>> Identifier(kind="identifier", pattern="P{:04}").write_identifier(7)
         'P0007'
     """
 
@@ -135,7 +135,7 @@ class Identifier(Reviewed):
             raise ValueError("pattern must have {}, or {:06} for leading zeros, exactly once")
         return pattern
 
-    def written(self, number: int) -> str:
+    def write_identifier(self, number: int) -> str:
         """The identifier of a record.
 
         Args:
@@ -157,7 +157,7 @@ class _Levels(Declaration):
 
     @model_validator(mode="after")
     def _distinct(self) -> _Levels:
-        twice = duplicated((*self.levels, *self.codes))
+        twice = find_duplicate((*self.levels, *self.codes))
         if twice is not None:
             raise ValueError(
                 f"{text_of(twice)!r} stands twice among the levels and codes "
@@ -266,5 +266,5 @@ COLUMN_MODELS: tuple[type[BaseModel], ...] = (LevelMap, LevelTree, HeapAt, *KIND
 
 
 def is_ordered(column: object) -> bool:
-    """Whether states next to each other are alike: numbers, times and ordinal levels."""
+    """Return whether states next to each other are alike: numbers, times and ordinal levels."""
     return isinstance(column, (*NUMERIC, Ordinal))

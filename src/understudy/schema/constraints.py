@@ -133,7 +133,7 @@ class Rule(BaseModel):
         return {name: self._states_of(name, columns) for name in self.where}
 
     def faults(self, columns: dict[str, Column]) -> Iterator[str]:
-        """What in the rule does not fit the columns, one sentence for each of its columns."""
+        """List what in the rule does not fit the columns, one sentence for each of its columns."""
         text = self.text if len(self.text) <= _LONGEST else f"{self.text[:_LONGEST]}…"
         for name in self.where:
             try:
@@ -301,11 +301,11 @@ class Relation(BaseModel):
 
     @property
     def is_strict(self) -> bool:
-        """Whether the two sides of an inequality differ."""
+        """True if the two sides of an inequality differ."""
         return bool(self.inequality) and _sides(self.inequality)[2]
 
     def faults(self, columns: Mapping[str, Column]) -> Iterator[str]:
-        """What in it does not fit the columns, a sentence each.
+        """List what in it does not fit the columns, a sentence each.
 
         Args:
             columns: that are measured.
@@ -347,7 +347,7 @@ def _sides(text: str) -> tuple[str, str, bool]:
 
 
 def _order_faults(relation: Relation, left: Column, right: Column) -> Iterator[str]:
-    """What keeps two columns from being compared."""
+    """List what keeps two columns from being compared."""
     if isinstance(left, Ordinal) and isinstance(right, Ordinal):
         if tuple(map(text_of, left.levels)) != tuple(map(text_of, right.levels)):
             yield "compares ordinal columns with other levels; give both the same, in one order"
@@ -360,7 +360,7 @@ def _order_faults(relation: Relation, left: Column, right: Column) -> Iterator[s
 
 
 def _line(column: Column) -> tuple[object, ...]:
-    """What columns share whose places can be compared."""
+    """Return what columns share if their places can be compared."""
     return column.line if isinstance(column, Calendar) else ()
 
 
@@ -373,7 +373,7 @@ def _other_lines(left: Column, right: Column) -> str:
 
 
 def _fault_within(relation: Relation, child: Column, parent: Column) -> Iterator[str]:
-    """What is wrong with the levels of a hierarchy."""
+    """Describe what is wrong with the levels of a hierarchy."""
     if isinstance(child, NUMERIC) or isinstance(parent, NUMERIC):
         yield "is a hierarchy, and one of its columns has no levels"
         return
@@ -440,7 +440,7 @@ class Grid:
         """The largest value of the grid up to each number, or below it if strict."""
         return -self.from_on(-np.asarray(values, dtype=np.float64), strict=strict)
 
-    def drawn(
+    def draw(
         self, lows: NDArray[np.float64], highs: NDArray[np.float64], rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """A value of the grid between each low and high, both included and on it; shape (n,)."""
@@ -460,7 +460,7 @@ def _grid_of(intervals: tuple[Interval, ...], scale: float, last: float) -> Grid
     for one in intervals:
         low, high = float(one.low), float(one.high)
         if not one.spike:
-            low, high = _closed(low, high, scale, spikes, is_open=high < last)
+            low, high = _close_bin(low, high, scale, spikes, is_open=high < last)
         ends.append((low, high))
     lows, highs = np.array(ends, dtype=np.float64).T
     for array in (lows, highs):
@@ -468,7 +468,7 @@ def _grid_of(intervals: tuple[Interval, ...], scale: float, last: float) -> Grid
     return Grid(lows, highs, scale)
 
 
-def _closed(
+def _close_bin(
     low: float, high: float, scale: float, spikes: set[float], *, is_open: bool
 ) -> tuple[float, float]:
     """The first and the last value of a bin; its middle where it holds none of the grid."""
@@ -608,7 +608,7 @@ def _boxes_of(chain: Chain, columns: Mapping[str, Column]) -> Iterator[Box]:
             yield {chain.names[0]: large, chain.names[-1]: small, **between}
 
 
-def rebinned(
+def rebin_relations(
     relations: Sequence[Relation], before: Mapping[str, Column], after: Mapping[str, Column]
 ) -> tuple[Relation, ...]:
     """The relations of a table in other bins; finer ones keep the thresholds of the former.
@@ -630,16 +630,16 @@ def rebinned(
 
 
 def _thresholds(relation: Relation, columns: Mapping[str, Column]) -> tuple[Code, ...]:
-    """Where the steps of the staircase are, as the first column writes them."""
+    """Return where the steps of the staircase are, as the first column writes them."""
     name = relation.columns[0]
     chain = Chain(relation.columns, (relation.is_strict,))
     lows = Grid.of(columns[name]).lows
     steps = (float(lows[sorted(box[name])].min()) for box in _boxes_of(chain, columns))
     column = columns[name]
-    return tuple(_written(column, step) for step in steps)
+    return tuple(_write_place(column, step) for step in steps)
 
 
-def _written(column: Column, place: float) -> Code:
+def _write_place(column: Column, place: float) -> Code:
     """A place on the number line as a schema writes it."""
     if isinstance(column, Calendar):
         return column.entry_at(int(place))
@@ -651,7 +651,7 @@ def _written(column: Column, place: float) -> Code:
 def breaks(
     relation: Relation, columns: Mapping[str, Column], cells: Mapping[str, Cells]
 ) -> NDArray[np.bool_]:
-    """Which records break a relation; one with an absent value breaks none.
+    """Find the records that break a relation; one with an absent value breaks none.
 
     Args:
         relation: that fits the columns.

@@ -84,7 +84,7 @@ def in_order(columns: Columns) -> tuple[str, ...]:
 
 
 def derived_faults(columns: Columns) -> Iterator[str]:
-    """What is wrong with rules of derived columns, a sentence each.
+    """List what is wrong with rules of derived columns, a sentence each.
 
     Args:
         columns: all that are declared.
@@ -127,7 +127,7 @@ def _faults(column: Column, columns: Columns) -> Iterator[str]:
 
 
 def _kind_faults(column: Column, expression: Expression) -> Iterator[str]:
-    """Whether the rule gives what the column holds."""
+    """List what keeps the rule from giving what the column holds."""
     if expression.cuts:
         wanted, found = len(expression.cuts) + 1, len(getattr(column, "levels", ()))
         if column.kind not in ("categorical", "ordinal"):
@@ -171,7 +171,7 @@ def _map_faults(column: Column, rule: LevelMap, columns: Columns) -> Iterator[st
         )
 
 
-def computed(columns: Columns, given: Mapping[str, Cells]) -> dict[str, Cells]:
+def compute_derived(columns: Columns, given: Mapping[str, Cells]) -> dict[str, Cells]:
     """The derived columns of some records.
 
     Args:
@@ -186,18 +186,20 @@ def computed(columns: Columns, given: Mapping[str, Cells]) -> dict[str, Cells]:
         >>> age = Integer(kind="integer", lower=0, upper=99)
         >>> group = Ordinal(kind="ordinal", levels=("young", "old"), derived="cut(age, 60)")
         >>> known = {"age": Cells(np.zeros(3, dtype=np.int64), np.array([20.0, 60.0, 70.0]))}
-        >>> computed({"age": age, "group": group}, known)["group"].states.tolist()
+        >>> compute_derived({"age": age, "group": group}, known)["group"].states.tolist()
         [0, 1, 1]
     """
     cells = dict(given)
     made: dict[str, Cells] = {}
     for name in in_order(columns):
-        cells[name] = made[name] = rounded(columns[name], exact(columns[name], columns, cells))
+        cells[name] = made[name] = round_to_column(
+            columns[name], exact(columns[name], columns, cells)
+        )
     return made
 
 
 def exact(column: Column, columns: Columns, cells: Mapping[str, Cells]) -> NDArray[np.float64]:
-    """What the rule of a column gives, numbers not rounded; levels as their number, NaN for none.
+    """Evaluate the rule of a column, numbers not rounded; levels as their number, NaN for none.
 
     Args:
         column: derived.
@@ -226,8 +228,8 @@ def exact(column: Column, columns: Columns, cells: Mapping[str, Cells]) -> NDArr
     return values_of(expression, numbers, levels)
 
 
-def rounded(column: Column, values: NDArray[np.float64]) -> Cells:
-    """What a derived column holds, given the values of its rule; shape (n,)."""
+def round_to_column(column: Column, values: NDArray[np.float64]) -> Cells:
+    """Round the values of a derived column's rule to what the column holds; shape (n,)."""
     absent = np.isnan(values)
     code = column.n_ordinary + len(column.not_applicable)  # the first that says: not known
     if not isinstance(column, NUMERIC):
@@ -242,7 +244,7 @@ def rounded(column: Column, values: NDArray[np.float64]) -> Cells:
 def follows(
     name: str, columns: Columns, cells: Mapping[str, Cells], *, slack: float = 1e-9
 ) -> NDArray[np.bool_]:
-    """Which records have in a derived column what its rule gives.
+    """Find the records that have in a derived column what its rule gives.
 
     A number may differ from that by what rounding takes, and by a little more, since powers differ
     in the last digit from machine to machine.
@@ -258,7 +260,7 @@ def follows(
     """
     column, own = columns[name], cells[name]
     values = exact(column, columns, cells)
-    made = rounded(column, values)
+    made = round_to_column(column, values)
     if not isinstance(column, NUMERIC):
         return np.asarray(made.states == own.states)
     absent = np.isnan(own.numbers)

@@ -164,7 +164,7 @@ class Domain:
         )
         return Domain(tuple(self.sizes[column] for column in columns), boxes)
 
-    def fixed(self, states: Sequence[int]) -> Domain:
+    def fix_states(self, states: Sequence[int]) -> Domain:
         """The domain of the columns that are left open when the others have these states.
 
         Args:
@@ -175,7 +175,7 @@ class Domain:
 
         Example:
             >>> domain = Domain((2, 3), ({0: frozenset({1}), 1: frozenset({0, 2})},))
-            >>> domain.fixed((1, -1)).n_allowed
+            >>> domain.fix_states((1, -1)).n_allowed
             1
         """
         open_columns = [j for j, state in enumerate(states) if state < 0]
@@ -189,7 +189,7 @@ class Domain:
         return Domain(tuple(self.sizes[j] for j in open_columns), tuple(boxes))
 
     def forbidden(self, columns: Sequence[NDArray[np.integer]]) -> NDArray[np.bool_]:
-        """Which records lie in a forbidden box.
+        """Find the records that lie in a forbidden box.
 
         Args:
             columns: one array of states per column, all of shape (n,).
@@ -205,7 +205,7 @@ class Domain:
     def open_states(
         self, column: int, columns: Sequence[NDArray[np.integer]]
     ) -> NDArray[np.bool_] | None:
-        """Which states of a column leave a record allowed, the other columns being as they are.
+        """Find the states of a column that leave a record allowed, given its other columns.
 
         Args:
             column: place of the column.
@@ -310,7 +310,7 @@ class Domain:
             result.append(states)
         return result
 
-    def raked(self, shares: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+    def rake(self, shares: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         """Weights of the product that has these shares in each column, given the rules.
 
         A product that is conditioned on the rules no longer has the shares that it was made of:
@@ -327,7 +327,7 @@ class Domain:
 
         Example:
             >>> domain = Domain((2, 2), ({0: frozenset({0}), 1: frozenset({1})},))
-            >>> weights = domain.raked([np.array([0.5, 0.5]), np.array([0.8, 0.2])])
+            >>> weights = domain.rake([np.array([0.5, 0.5]), np.array([0.8, 0.2])])
             >>> drawn = domain.draw(10_000, np.random.default_rng(1).random, weights)
             >>> [round(float(column.mean()), 1) for column in drawn]
             [0.5, 0.2]
@@ -374,7 +374,7 @@ class Domain:
         return gap
 
     def has_weight(self, weights: Sequence[NDArray[np.generic]]) -> bool:
-        """Whether some allowed cell has a weight above 0: the product of those of its states.
+        """Return whether some allowed cell has a weight, the product over its states, above 0.
 
         Args:
             weights: as for `draw`.
@@ -430,7 +430,7 @@ def box_contains(
     sizes: Sequence[int],
     columns: Sequence[NDArray[np.integer]],
 ) -> NDArray[np.bool_]:
-    """Which records (states per column, shape (n,)) lie in one forbidden box."""
+    """Find the records (states per column, shape (n,)) that lie in one forbidden box."""
     inside = np.ones(len(columns[0]), dtype=np.bool_)
     for j, states in box.items():
         table = np.zeros(sizes[j] + 1, dtype=np.bool_)
@@ -479,4 +479,4 @@ def completions(
         rows = np.flatnonzero(groups == group)
         first = rows[0]
         fixed = [int(column[first]) if j in given else -1 for j, column in enumerate(columns)]
-        yield rows, domain.fixed(fixed)
+        yield rows, domain.fix_states(fixed)

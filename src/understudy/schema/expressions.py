@@ -155,7 +155,7 @@ class Expression:
 
     @property
     def cuts(self) -> tuple[float, ...]:
-        """Where `cut` divides the number line, ascending; empty if it is no cut."""
+        """Places where `cut` divides the number line, ascending; empty if it is no cut."""
         if not _is_cut(self.tree):
             return ()
         assert isinstance(self.tree, ast.Call)
@@ -163,7 +163,7 @@ class Expression:
 
     @property
     def is_truth(self) -> bool:
-        """Whether it says yes or no."""
+        """True if it says yes or no."""
         return _is_truth(self.tree)
 
 
@@ -272,7 +272,7 @@ def _is_cut(node: ast.expr) -> bool:
 
 
 def cut_one(node: ast.expr) -> ast.expr:
-    """What a cut cuts; another expression itself."""
+    """Return what a cut cuts; another expression itself."""
     return node.args[0] if isinstance(node, ast.Call) and _is_cut(node) else node
 
 
@@ -329,7 +329,7 @@ class Span:
 
 
 def faults_of(expression: Expression, columns: Mapping[str, Column]) -> Iterator[str]:
-    """What does not fit the columns, a sentence each.
+    """List what does not fit the columns, a sentence each.
 
     Args:
         expression: as it was read.
@@ -347,7 +347,7 @@ def faults_of(expression: Expression, columns: Mapping[str, Column]) -> Iterator
 
 
 def span_of(expression: Expression, columns: Mapping[str, Column]) -> Span:
-    """What an expression can be, given what its columns can; of a cut, what is cut.
+    """Bound what an expression can be, given what its columns can; of a cut, what is cut.
 
     Raises:
         ValueError: a column with levels where a number is needed, or an unknown level.
@@ -402,7 +402,7 @@ def _value(
         assert isinstance(node.func, ast.Name)
         return FUNCTIONS[node.func.id](_value(node.args[0], numbers, states))
     if isinstance(node, ast.Compare):
-        return _compared(node, numbers, states)
+        return _compare(node, numbers, states)
     assert isinstance(node, ast.BinOp)
     left, right = (_value(side, numbers, states) for side in (node.left, node.right))
     function = ARITHMETIC.get(type(node.op)) or LOGIC[type(node.op)]
@@ -410,8 +410,8 @@ def _value(
     return np.where(np.isnan(left) | np.isnan(right) | np.isinf(found), np.nan, found)
 
 
-def _compared(node: ast.Compare, numbers: Numbers, states: States) -> Values:
-    """Whether a comparison holds: 1 or 0."""
+def _compare(node: ast.Compare, numbers: Numbers, states: States) -> Values:
+    """Return whether a comparison holds: 1 or 0."""
     compare, test = COMPARISONS[type(node.ops[0])], level_test(node)
     if test is not None and test[0] in states:
         column, codes = states[test[0]]
@@ -448,7 +448,7 @@ def _span(node: ast.expr, columns: Mapping[str, Column]) -> Span:
     if isinstance(node, ast.Compare):
         return Span(0.0, 1.0, _lacks_in_comparison(node, columns))
     assert isinstance(node, ast.BinOp)
-    return _joined(node, _span(node.left, columns), _span(node.right, columns))
+    return _combine_spans(node, _span(node.left, columns), _span(node.right, columns))
 
 
 def _lacks_in_comparison(node: ast.Compare, columns: Mapping[str, Column]) -> bool:
@@ -459,8 +459,8 @@ def _lacks_in_comparison(node: ast.Compare, columns: Mapping[str, Column]) -> bo
     return any(_span(side, columns).lacks for side in (node.left, node.comparators[0]))
 
 
-def _joined(node: ast.BinOp, left: Span, right: Span) -> Span:
-    """What two spans give together; wide, and perhaps without a value, where that is not plain."""
+def _combine_spans(node: ast.BinOp, left: Span, right: Span) -> Span:
+    """Combine two spans; wide, and perhaps without a value, where the result is not plain."""
     lacks = left.lacks or right.lacks
     if type(node.op) in LOGIC:
         return Span(0.0, 1.0, lacks)

@@ -46,7 +46,7 @@ _DECIMALS = re.compile(r"^(?:[A-Z$]*|%-?0?)\d+[.,](\d+)(?:f|fc)?$")
 
 
 def _formats(days: str, moments: str, times: str, durations: str = "") -> dict[str, Holds]:
-    """What variables hold, by the name of their format."""
+    """Map names of formats to what variables of them hold."""
     named: list[tuple[str, Holds]] = [
         *((name, "days") for name in days.split()),
         *((name, "moments") for name in moments.split()),
@@ -102,7 +102,7 @@ class VariableLabels:
     decimals: int | None = None
 
     def is_missing(self, code: LabelCode) -> bool:
-        """Whether a code says that there is no answer."""
+        """Return whether a code says that there is no answer."""
         if code in self.missing_codes:
             return True
         if isinstance(code, str):
@@ -130,12 +130,12 @@ class FileLabels:
 
 
 def is_statistical(data: object) -> bool:
-    """Whether data are the path of a file of SPSS, Stata or SAS, by its ending."""
+    """Return whether data are the path of a file of SPSS, Stata or SAS, by its ending."""
     return isinstance(data, str | Path) and Path(data).suffix.lower() in STATISTICAL
 
 
 def read_file_labels(path: str | Path, encoding: str = "") -> FileLabels:
-    """What a file of SPSS, Stata or SAS says about its variables; its rows are not looked at.
+    """Read what a file of SPSS, Stata or SAS says about its variables, without looking at its rows.
 
     Args:
         path: of the file.
@@ -148,28 +148,28 @@ def read_file_labels(path: str | Path, encoding: str = "") -> FileLabels:
     """
     path = Path(path)
     kind = STATISTICAL[path.suffix.lower()]
-    columns, metadata = parsed(path, encoding=BYTES, row_limit=1)
+    columns, metadata = parse_file(path, encoding=BYTES, row_limit=1)
     used = _encoding(path, kind, encoding)
 
-    def decoded(text: str | None) -> str:
+    def decode(text: str | None) -> str:
         return (text or "").encode(BYTES).decode(used, "replace").strip()
 
     variables = {}
     for bare in metadata.column_names:
-        name = decoded(bare)
+        name = decode(bare)
         if not name or name.encode(used, "replace") != bare.encode(BYTES) or name in variables:
             raise DataError(
                 f"The file {str(path)!r} has a variable whose name stands there twice, or is no "
                 f"text in {used}; rename it, or save the file anew in UTF-8."
             )
-        variables[name] = _variable(name, bare, metadata, kind, decoded)
+        variables[name] = _variable(name, bare, metadata, kind, decode)
     if not variables:
         raise DataError(f"The file {str(path)!r} has no variable; save it anew with its columns.")
     has_rows = any(len(values) > 0 for values in columns.values())
-    return FileLabels(decoded(metadata.file_label), kind, used, has_rows, variables)
+    return FileLabels(decode(metadata.file_label), kind, used, has_rows, variables)
 
 
-def parsed(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any]:
+def parse_file(path: Path, **options: Any) -> tuple[Mapping[str, list[Any]], Any]:
     """Columns of a file as Python values, one by one as they were written, and its metadata.
 
     Nothing is converted: days and moments are numbers, user-missing values are values, and a number
@@ -211,7 +211,7 @@ def _encoding(path: Path, kind: str, given: str) -> str:
         DataError: it states one that is not known.
     """
     try:
-        stated = parsed(path, metadataonly=True)[1].file_encoding
+        stated = parse_file(path, metadataonly=True)[1].file_encoding
     except DataError:  # its labels are not written in the encoding that it states
         stated = None
     name = stated or given or ("windows-1252" if kind == "dta" and _is_old(path) else "utf-8")
@@ -227,7 +227,7 @@ def _encoding(path: Path, kind: str, given: str) -> str:
 
 
 def _is_old(path: Path) -> bool:
-    """Whether a file of Stata is older than its version 14, which brought Unicode."""
+    """Return whether a file of Stata is older than its version 14, which brought Unicode."""
     with path.open("rb") as stream:
         head = stream.read(40)
     release = re.match(rb"<stata_dta><header><release>(\d+)", head)
@@ -267,7 +267,7 @@ def _variable(name: str, bare: str, metadata: Any, kind: str, decoded: Any) -> V
 
 
 def _holds(written: str, kind: str) -> Holds:
-    """What a variable of numbers holds, by its format."""
+    """Return what a variable of numbers holds, by its format."""
     if kind == "dta":
         if re.match(r"%-?t?d", written):
             return "days"

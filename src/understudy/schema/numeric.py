@@ -97,7 +97,7 @@ def integer_intervals(
 
 
 def has_values(first: int, last: int, spikes: Collection[float]) -> bool:
-    """Whether there is a whole number from `first` to `last` that is no spike; none is listed."""
+    """Return whether a whole number from `first` to `last` is no spike; none is listed."""
     return last - first + 1 > sum(first <= spike <= last for spike in spikes)
 
 
@@ -275,7 +275,7 @@ class Roundings:
 
 
 def fault_of(roundings: Roundings, bounds: tuple[float, float], entries: tuple[Any, ...]) -> str:
-    """What is wrong with heaps, as a sentence without a full stop; "" if nothing is.
+    """Describe what is wrong with heaps, as a sentence without a full stop; "" if nothing is.
 
     Args:
         roundings: the heaps.
@@ -294,7 +294,7 @@ def fault_of(roundings: Roundings, bounds: tuple[float, float], entries: tuple[A
 
 
 def _fault_of_last(roundings: Roundings, low: float, high: float) -> str:
-    """What is wrong with the last heap."""
+    """Describe what is wrong with the last heap."""
     step, scale = roundings.steps[-1], roundings.scale
     finest = 0.0 if scale == 1.0 else 4 * CLOSE * max(abs(low), abs(high))
     if not 0 < step.every < np.inf:
@@ -320,7 +320,7 @@ def _on_grid(step: Steps, scale: float) -> bool:
 
 @lru_cache(maxsize=1024)  # asked for again whenever a column is made
 def _has_own(roundings: Roundings, low: float, high: float) -> bool:
-    """Whether the last heap has a number between the bounds that no earlier one has."""
+    """Return whether the last heap has a number between the bounds that no earlier one has."""
     last = roundings.steps[-1]
     first = np.ceil((low - last.at) / last.every - 1e-9)
     numbers = last.at + (first + np.arange(_LOOKED_AT)) * last.every

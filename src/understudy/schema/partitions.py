@@ -81,7 +81,7 @@ class Partition:
     Example:
         A table of 2 × 3 cells, divided by its first column:
 
-        >>> tree = Partition(Domain((2, 3))).divided([(0,)])
+        >>> tree = Partition(Domain((2, 3))).divide([(0,)])
         >>> tree.layers[1].states.tolist(), tree.layers[1].sizes
         ([[0, -1], [1, -1]], (3, 3))
         >>> tree.locate([np.array([1, 0, 1]), np.array([2, 2, 0])]).tolist()
@@ -112,10 +112,10 @@ class Partition:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """What leads from each layer to the next.
+        """Steps that lead from each layer to the next.
 
         Raises:
-            ValueError: as in `divided`; splits that divide no tree would let some records find no
+            ValueError: as in `divide`; splits that divide no tree would let some records find no
                 node, and an error then tells of them.
         """
         if not self.splits:
@@ -134,7 +134,7 @@ class Partition:
         """The layers down to a depth."""
         return self if depth >= self.depth else self.above.until(depth)
 
-    def divided(self, splits: Sequence[Split]) -> Partition:
+    def divide(self, splits: Sequence[Split]) -> Partition:
         """With one layer more.
 
         Args:
@@ -192,7 +192,7 @@ class Partition:
         return result
 
     def _below(self, layer: Layer, splits: tuple[Split, ...]) -> Step:
-        """What leads from a layer to the next."""
+        """Compute what leads from a layer to the next."""
         widths = [math.prod(self.domain.sizes[j] for j in split) for split in splits]
         parents = np.repeat(np.arange(len(layer), dtype=np.int64), widths)
         states = layer.states[parents].copy()
@@ -217,7 +217,7 @@ class Partition:
         for row in states:
             fixed = tuple(row[ruled].tolist())
             if fixed not in known:
-                known[fixed] = few.fixed(fixed).n_allowed if ruled else 1
+                known[fixed] = few.fix_states(fixed).n_allowed if ruled else 1
             open_sizes = [self.domain.sizes[j] for j in loose if row[j] == FREE]
             result.append(known[fixed] * math.prod(open_sizes))
         return result
@@ -271,7 +271,7 @@ class GibbsSweep:
 
     @property
     def n_keys(self) -> tuple[int, ...]:
-        """How many values the key of each column has."""
+        """Number of values that the key of each column has."""
         return tuple(math.prod(self.domain.sizes[j] for j in key) for key in self.given)
 
     @property

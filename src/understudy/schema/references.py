@@ -45,7 +45,7 @@ _MOST_BYTES = 2**26
 Table = dict[str, Any]
 
 
-def resolved(content: Mapping[str, Any], folder: Path | None) -> Table:
+def resolve_references(content: Mapping[str, Any], folder: Path | None) -> Table:
     """The content of a schema's file with all that it refers to written out.
 
     Args:
@@ -223,7 +223,7 @@ class _Lists:
             return dict(entries)
         found: Table = {}
         if set(levels) == {"list"} and isinstance(levels["list"], str):
-            found = self._listed(place, levels["list"])
+            found = self._find_list(place, levels["list"])
         elif {"file", "column"} <= set(levels) <= {"file", "column", "labels"} and all(
             isinstance(text, str) for text in levels.values()
         ):
@@ -232,7 +232,7 @@ class _Lists:
             self._faults.append(f"{place}, levels: must be a list of values, or {_FORM}")
         return {**entries, "levels": [], **found}
 
-    def _listed(self, place: str, name: str) -> Table:
+    def _find_list(self, place: str, name: str) -> Table:
         if name not in self._lists:
             hint = suggestion(name, self._lists)
             self._faults.append(f"{place}, levels: there is no list {name!r}{hint}")

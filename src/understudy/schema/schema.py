@@ -24,7 +24,14 @@ from understudy.schema import toml
 from understudy.schema.base import Reviewed
 from understudy.schema.coarsening import Groups, column_in_bins, fits, grouped_column, grouped_rules
 from understudy.schema.columns import COLUMN_MODELS, AnyColumn, Column, Identifier
-from understudy.schema.constraints import Box, Range, Relation, Rule, rebinned, relation_boxes
+from understudy.schema.constraints import (
+    Box,
+    Range,
+    Relation,
+    Rule,
+    rebin_relations,
+    relation_boxes,
+)
 from understudy.schema.derived import derived_faults
 from understudy.schema.domain import Domain
 from understudy.schema.file_format import FileFormat
@@ -54,7 +61,7 @@ class Unit(BaseModel):
 
 
 def row_faults(rows: str, n_rows: int | None, row_limit: int | None) -> Iterator[str]:
-    """What is wrong with entries about the number of rows, a sentence each.
+    """List what is wrong with entries about the number of rows, a sentence each.
 
     Args:
         rows: "public" or "private".
@@ -207,13 +214,13 @@ class Schema(BaseModel):
 
     @cached_property
     def boxes(self) -> tuple[tuple[str, Box], ...]:
-        """What rules and relations forbid, in this order: the text, and states by column."""
+        """Boxes that rules and relations forbid, in this order: the text, and states by column."""
         rules = tuple((rule.text, rule.states(self.columns)) for rule in self.forbidden)
         return (*rules, *self._related)
 
     @cached_property
     def _related(self) -> tuple[tuple[str, Box], ...]:
-        """What relations alone forbid; asked for again with every grouping."""
+        """Boxes that relations alone forbid; asked for again with every grouping."""
         return relation_boxes(self.relations, self.columns)
 
     def table(self, columns: Sequence[str]) -> Domain:
@@ -229,7 +236,7 @@ class Schema(BaseModel):
 
     @property
     def neighbours(self) -> Literal["add_remove", "replace"]:
-        """Which tables count as neighbours: those that differ by one record in this way."""
+        """Kind of neighbours: tables that differ by one record in this way."""
         return "replace" if self.rows == "public" else "add_remove"
 
     @property
@@ -258,7 +265,7 @@ class Schema(BaseModel):
                 "set reviewed = true; `understudy schema review` asks for each."
             )
 
-    def released(self) -> Schema:
+    def strip_fingerprints(self) -> Schema:
         """The schema as it leaves with a release: without the fingerprints of the draft.
 
         Nor does it say which entries were confirmed though they stand as drafted.
@@ -286,7 +293,7 @@ class Schema(BaseModel):
         for name, wanted in bins.items():
             columns[name] = column_in_bins(name, columns.get(name), wanted)
         kept = tuple(rule for rule in self.forbidden if fits(rule, columns))
-        relations = rebinned(self.relations, self.columns, columns)
+        relations = rebin_relations(self.relations, self.columns, columns)
         declared = {**self.declared, **columns}
         changed = {"columns": declared, "forbidden": kept, "relations": relations}
         return self.model_copy(update=changed)

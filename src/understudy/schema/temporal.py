@@ -135,7 +135,7 @@ class Calendar(Numeric):
 
     @property
     def line(self) -> tuple[object, ...]:
-        """What two columns share whose places can be compared."""
+        """Line that two columns share if their places can be compared."""
         return type(self), self.unit_seconds, getattr(self, "timezone", "")
 
     @property
@@ -192,10 +192,10 @@ class Calendar(Numeric):
     @property
     def _show(self) -> Callable[[int], str]:
         """Writes a place: one function for all columns alike, since bins are kept by it."""
-        return _writer(self._written, self.unit_seconds)
+        return _writer(self._write_seconds, self.unit_seconds)
 
     @staticmethod
-    def _written(seconds: int) -> str:
+    def _write_seconds(seconds: int) -> str:
         """Seconds on the line as text."""
         raise NotImplementedError
 
@@ -235,7 +235,7 @@ class Date(Calendar):
         return None
 
     @staticmethod
-    def _written(seconds: int) -> str:
+    def _write_seconds(seconds: int) -> str:
         return datetime.date.fromordinal(seconds // DAY_SECONDS + EPOCH).isoformat()
 
 
@@ -299,7 +299,7 @@ class Datetime(Calendar):
 
     @field_validator("timezone")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _check_timezone(cls, name: str) -> str:
         import polars as pl
 
         try:
@@ -324,7 +324,7 @@ class Datetime(Calendar):
         return None
 
     @staticmethod
-    def _written(seconds: int) -> str:
+    def _write_seconds(seconds: int) -> str:
         return (_START + datetime.timedelta(seconds=seconds)).isoformat()
 
 
@@ -363,7 +363,7 @@ class Time(Calendar):
         return None
 
     @staticmethod
-    def _written(seconds: int) -> str:
+    def _write_seconds(seconds: int) -> str:
         return (_START + datetime.timedelta(seconds=seconds)).time().isoformat()
 
 
@@ -386,5 +386,5 @@ class Duration(Calendar):
         return seconds_of_span(value) if isinstance(value, str) else None
 
     @staticmethod
-    def _written(seconds: int) -> str:
+    def _write_seconds(seconds: int) -> str:
         return span_text(seconds)

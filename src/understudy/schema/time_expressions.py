@@ -75,7 +75,7 @@ def local_seconds(column: pl.Expr, dtype: pl.DataType, timezone: str = "") -> pl
 
 
 def clock(moment: pl.Expr, unit: str, zone: str) -> pl.Expr:
-    """What clocks of a zone show at a moment (in units since 1970 in UTC); null far away."""
+    """Compute what clocks of a zone show at a moment (units since 1970 in UTC); null far away."""
     per_day = PER_SECOND[unit] * DAY_SECONDS
     low, high = (FIRST_DAY - 2) * per_day, (LAST_DAY + 2) * per_day
     # Polars breaks off at moments far away.

@@ -33,7 +33,7 @@ from pydantic import BaseModel, ValidationError
 
 from understudy._validation import path_of
 from understudy.errors import SchemaError
-from understudy.schema.references import resolved, with_references
+from understudy.schema.references import resolve_references, with_references
 from understudy.schema.validation import all_faults, full_stop
 
 LINE_LENGTH = 100
@@ -92,7 +92,7 @@ def _laid_out(key: str, value: Any) -> Any:
     if isinstance(value, list | tuple):
         if any(isinstance(item, Mapping) for item in value):
             return [_laid_out("", item) for item in value]
-        return _Written(_filled(value, LINE_LENGTH - len(tomli_w.dumps({key: 0})) + 2))
+        return _Written(_fill_lines(value, LINE_LENGTH - len(tomli_w.dumps({key: 0})) + 2))
     return value
 
 
@@ -104,7 +104,7 @@ def _in_one_line(table: Mapping[str, Any]) -> str:
     return f"{{ {', '.join(entries)} }}"
 
 
-def _filled(values: Sequence[Any], room: int) -> str:
+def _fill_lines(values: Sequence[Any], room: int) -> str:
     """A list of single values: in one line if there is room, else in lines that are full."""
     texts = [line[len(_INDENT) : -1] for line in tomli_w.dumps({"x": values}).split("\n")[1:-2]]
     if (line := f"[{', '.join(texts)}]") and len(line) <= room:
@@ -193,7 +193,7 @@ def loads(text: str, model: type[_Model], folder: Path | None = None) -> _Model:
         raise SchemaError("The schema is not valid TOML: it is nested too deeply.") from None
     except ValueError:  # of the language, which reads no number of thousands of digits
         raise SchemaError("The schema is not valid TOML: a number in it is too long.") from None
-    content = resolved(content, folder)
+    content = resolve_references(content, folder)
     try:
         return model.model_validate(content)
     except ValidationError:
@@ -229,7 +229,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def _no_toml(reason: str, text: str) -> str:
-    """What the reader of TOML says, with line and column first."""
+    """Reword an error of the reader of TOML, with line and column first."""
     what, _, place = reason.removesuffix(")").rpartition(" (at ")
     if place == "end of document":
         lines = text.splitlines() or [""]
@@ -247,10 +247,14 @@ def dumps(content: Mapping[str, Any], *, lists: bool = False) -> str:
     """
     whole = dict(with_lists(content) if lists else content)
     if "file" in whole:
-        whole |= {"file": _ordered(whole["file"], _FILE_ORDER)}
-    whole |= {"columns": {n: _ordered(one, COLUMN_ORDER) for n, one in whole["columns"].items()}}
-    rules = [("forbidden", _ordered(one, _RULE_ORDER)) for one in whole.pop("forbidden", ())]
-    rules += [("relations", _ordered(one, _RELATION_ORDER)) for one in whole.pop("relations", ())]
+        whole |= {"file": _order_entries(whole["file"], _FILE_ORDER)}
+    whole |= {
+        "columns": {n: _order_entries(one, COLUMN_ORDER) for n, one in whole["columns"].items()}
+    }
+    rules = [("forbidden", _order_entries(one, _RULE_ORDER)) for one in whole.pop("forbidden", ())]
+    rules += [
+        ("relations", _order_entries(one, _RELATION_ORDER)) for one in whole.pop("relations", ())
+    ]
     last = ("lists", "columns")
     order = sorted(whole, key=lambda key: last.index(key) if key in last else -1)
     text = tomli_w.dumps(laid_out({key: whole[key] for key in order}))
@@ -262,7 +266,7 @@ def _entries(table: Mapping[str, Any]) -> str:
     return "".join(entry_text(key, value) for key, value in table.items())
 
 
-def _ordered(entry: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]:
+def _order_entries(entry: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]:
     return {key: entry[key] for key in order if key in entry}
 
 
@@ -291,7 +295,7 @@ def json_schema(model: type[BaseModel], *others: type[BaseModel], title: str) ->
 
 def _explain(definition: dict[str, Any], model: type[BaseModel]) -> None:
     """Put the docstring's first paragraph and its attributes where they belong."""
-    definition["description"] = _unfolded((inspect.getdoc(model) or "").partition("\n\n")[0])
+    definition["description"] = _unfold((inspect.getdoc(model) or "").partition("\n\n")[0])
     explained: dict[str, str] = {}
     for ancestor in reversed(model.__mro__):
         explained |= _attributes(inspect.cleandoc(ancestor.__dict__.get("__doc__") or ""))
@@ -313,10 +317,10 @@ def _without_null(entry: dict[str, Any]) -> None:
 def _attributes(docstring: str) -> dict[str, str]:
     section = _SECTION.search(docstring)
     entries = _ENTRY.findall(section.group(1)) if section else []
-    return {name: _unfolded(text) for name, text in entries}
+    return {name: _unfold(text) for name, text in entries}
 
 
-def _unfolded(text: str) -> str:
+def _unfold(text: str) -> str:
     return " ".join(text.split())
 
 
@@ -447,7 +451,7 @@ def _is_whole(text: str) -> bool:
 
 
 def _is_array(piece: str) -> bool:
-    """Whether a piece is one table of an array."""
+    """Return whether a piece is one table of an array."""
     match = _TABLE.match(piece)
     return match is not None and piece[match.end() : match.end() + 1] == "["
 

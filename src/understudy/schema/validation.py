@@ -93,9 +93,9 @@ _WORDING = {
 Loc = tuple[int | str, ...]
 
 
-def worded(fault: ErrorDetails) -> Iterator[str]:
+def describe_fault(fault: ErrorDetails) -> Iterator[str]:
     """A fault in words, with its place; several where one check found several."""
-    for wording in _reworded(fault).splitlines():
+    for wording in _reword(fault).splitlines():
         yield f"{place(fault['loc'])}{wording}"
 
 
@@ -105,7 +105,7 @@ def full_stop(text: str) -> str:
 
 
 def place(loc: Loc) -> str:
-    """Where in the schema, in words, as the beginning of a sentence."""
+    """Describe a place in the schema, as the beginning of a sentence."""
     if not loc:
         return ""
     if loc[0] == "columns" and len(loc) > 1:
@@ -120,7 +120,7 @@ def place(loc: Loc) -> str:
     return f"{', '.join(str(part) for part in loc[:2])}: "
 
 
-def _reworded(fault: ErrorDetails) -> str:
+def _reword(fault: ErrorDetails) -> str:
     kind, loc, context = fault["type"], fault["loc"], fault.get("ctx", {})
     if kind == "value_error":
         return fault["msg"].removeprefix("Value error, ")
@@ -132,11 +132,11 @@ def _reworded(fault: ErrorDetails) -> str:
         return _WORDING[kind]
     if kind == "literal_error" and str(loc[-1]) not in _EXPECTED:
         return f"must be {context['expected']}"
-    return f"must be {expected(loc)}"
+    return f"must be {describe_expected(loc)}"
 
 
-def expected(loc: Loc) -> str:
-    """What the entry at this place should hold."""
+def describe_expected(loc: Loc) -> str:
+    """Describe what the entry at this place should hold."""
     if loc[0] == "columns" and len(loc) > 1:
         if len(loc) <= 3:
             return "a table with an entry `kind`"
@@ -162,7 +162,9 @@ ENTRIES = {name: field for kind in KINDS.values() for name, field in kind.model_
 """Entries that a column of some kind has."""
 
 
-def spelled(content: Mapping[str, Any], model: type[BaseModel], tell: Tell) -> dict[str, Any]:
+def drop_unknown_words(
+    content: Mapping[str, Any], model: type[BaseModel], tell: Tell
+) -> dict[str, Any]:
     """The content of a schema without unknown words.
 
     Args:
@@ -202,7 +204,7 @@ def _table(
     for key, value in fixed.items():
         words = _words(known[key])
         if isinstance(value, str) and value not in words and (meant := nearest(value, words)):
-            tell((*loc, key), f"must be {expected((*loc, key))}{suggestion(value, words)}")
+            tell((*loc, key), f"must be {describe_expected((*loc, key))}{suggestion(value, words)}")
             fixed[key] = meant
     return fixed
 
@@ -265,7 +267,7 @@ _SOUND = {"kind": "boolean"}
 
 
 def all_faults(content: Mapping[str, Any], model: type[BaseModel]) -> str:
-    """What is wrong with the content of a schema: a sentence, or a line for each fault.
+    """List what is wrong with the content of a schema: a sentence, or a line for each fault.
 
     Args:
         content: as it was read from TOML; not a schema.
@@ -276,7 +278,7 @@ def all_faults(content: Mapping[str, Any], model: type[BaseModel]) -> str:
     def tell(loc: Loc, sentence: str) -> None:
         faults.setdefault(f"{place(loc)}{sentence}", loc)
 
-    rest = spelled(content, model, tell)
+    rest = drop_unknown_words(content, model, tell)
     for _ in range(_PASSES):
         try:
             model.model_validate(rest)
@@ -285,7 +287,7 @@ def all_faults(content: Mapping[str, Any], model: type[BaseModel]) -> str:
         else:
             break
         for detail in _first_of_each(details):
-            faults |= {line: detail["loc"] for line in worded(detail) if line not in faults}
+            faults |= {line: detail["loc"] for line in describe_fault(detail) if line not in faults}
         rest = _without(rest, details)
     names = list(rest["columns"]) if isinstance(rest.get("columns"), Mapping) else []
     return told_together(sorted(faults, key=lambda line: _order(faults[line], names)))
@@ -334,7 +336,7 @@ def _without(content: dict[str, Any], details: Sequence[ErrorDetails]) -> dict[s
         loc = detail["loc"]
         if loc[:1] == ("columns",) and len(loc) > 1:
             touched.add(str(loc[1]))
-            rest["columns"][loc[1]] = _mended(rest["columns"][loc[1]], detail)
+            rest["columns"][loc[1]] = _mend_column(rest["columns"][loc[1]], detail)
         elif loc[:1] in (("forbidden",), ("relations",)) and len(loc) > 1:
             wrong[str(loc[0])].add(int(loc[1]))
         elif loc:
@@ -356,7 +358,7 @@ def _without(content: dict[str, Any], details: Sequence[ErrorDetails]) -> dict[s
 
 
 def _hangs_on(entry: Any, touched: Collection[str]) -> bool:
-    """Whether a rule or relation may name a column that is wrong."""
+    """Return whether a rule or relation may name a column that is wrong."""
     if "inequality" in entry:
         return bool(touched)
     return not set(touched).isdisjoint([*entry.get("where", ()), *entry.get("hierarchy", ())])
@@ -366,7 +368,7 @@ def _is_derived(column: Any) -> bool:
     return isinstance(column, Mapping) and "derived" in column
 
 
-def _mended(column: Any, fault: ErrorDetails) -> Any:
+def _mend_column(column: Any, fault: ErrorDetails) -> Any:
     """The column without an entry that is wrong, or a sound one where it cannot be without."""
     loc = fault["loc"]
     if column is _SOUND:

@@ -58,8 +58,8 @@ class Limits:
     room: int = ROOM
 
 
-def passed(frame: DataFrame | SparkTexts, begun: Callable[[], RowPass[T]], limits: Limits) -> T:
-    """What a pass answers, once it has seen all rows of a data frame.
+def run_pass(frame: DataFrame | SparkTexts, begun: Callable[[], RowPass[T]], limits: Limits) -> T:
+    """Run a pass over all rows of a data frame and return its answer.
 
     Args:
         frame: classic, or of Spark Connect; or texts.
@@ -76,12 +76,12 @@ def passed(frame: DataFrame | SparkTexts, begun: Callable[[], RowPass[T]], limit
         chosen, reading = frame.lines, frame.reading(over.names)
     else:
         # By plain names, since Spark looks the others up again without their quotes.
-        named = (f"{quoted(name)} AS c{k}" for k, name in enumerate(over.names))
-        chosen, reading = frame.selectExpr(*named), partial(typed, tuple(over.names))
+        named = (f"{quote_name(name)} AS c{k}" for k, name in enumerate(over.names))
+        chosen, reading = frame.selectExpr(*named), partial(read_frames, tuple(over.names))
     chosen = chosen.coalesce(tasks)
-    task = partial(summed, begun, reading, version("understudy"))
+    task = partial(sum_rows, begun, reading, version("understudy"))
     try:
-        messages = collected(chosen, task, "sums binary")
+        messages = collect_messages(chosen, task, "sums binary")
     except Exception:  # of Spark, of the virtual machine or of the network: it may quote the data
         raise DataError(
             "The job that reads the Spark data frame failed. Its own message may quote the data "
@@ -89,12 +89,12 @@ def passed(frame: DataFrame | SparkTexts, begun: Callable[[], RowPass[T]], limit
             f"Understudy ({version('understudy')}); PYSPARK_PYTHON says where."
         ) from None
     for (message,) in messages:
-        over.merge(unpacked(bytes(message)))
+        over.merge(unpack(bytes(message)))
     return over.answer()
 
 
-def collected(frame: DataFrame, task: Task, columns: str) -> list[Any]:
-    """What tasks send.
+def collect_messages(frame: DataFrame, task: Task, columns: str) -> list[Any]:
+    """Collect what tasks send.
 
     Args:
         frame: whose parts the tasks are given.
@@ -107,18 +107,18 @@ def collected(frame: DataFrame, task: Task, columns: str) -> list[Any]:
         return list(frame.mapInArrow(task, columns).collect())
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A column's name as Spark takes it for that very name."""
     return "`" + name.replace("`", "``") + "`"
 
 
-def summed(
+def sum_rows(
     begun: Callable[[], RowPass[T]],
     reading: Reader,
     released: str,
     batches: Iterator[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """What a task does: sum its rows, and send one message.
+    """Sum the rows of a task, and send one message.
 
     What goes wrong is told by its kind alone: Spark shows a task's last words on its pages.
 
@@ -134,7 +134,7 @@ def summed(
         over = begun()
         for rows in reading(batches):
             over.add(rows)
-        message = packed(over.sums())
+        message = pack(over.sums())
     except Exception as error:
         raise RuntimeError(
             f"This part of the rows was not summed: {type(error).__name__}"
@@ -142,7 +142,7 @@ def summed(
     yield pa.record_batch([pa.array([message], pa.binary())], names=["sums"])
 
 
-def packed(sums: Sequence[NDArray[Any]]) -> bytes:
+def pack(sums: Sequence[NDArray[Any]]) -> bytes:
     """Arrays as one message, padded to a power of two."""
     stream = io.BytesIO()
     np.savez(stream, *sums)
@@ -151,14 +151,14 @@ def packed(sums: Sequence[NDArray[Any]]) -> bytes:
     return len(message).to_bytes(8, "little") + message + bytes(whole - len(message) - 8)
 
 
-def unpacked(message: bytes) -> list[NDArray[Any]]:
+def unpack(message: bytes) -> list[NDArray[Any]]:
     """The arrays of a message."""
     length = int.from_bytes(message[:8], "little")
     with np.load(io.BytesIO(message[8 : 8 + length]), allow_pickle=False) as arrays:
         return [arrays[name] for name in arrays.files]
 
 
-def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _gather_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Small batches put together to larger ones."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
@@ -170,14 +170,14 @@ def _gathered(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held)
 
 
-def typed(names: Sequence[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
+def read_frames(names: Sequence[str], batches: Iterator[pa.RecordBatch]) -> Iterator[pl.DataFrame]:
     """Rows of a data frame with columns of their own types.
 
     Args:
         names: of its columns.
         batches: of a task.
     """
-    for table in _gathered(batches):
+    for table in _gather_batches(batches):
         yield _frame(table, names)
 
 

@@ -74,7 +74,7 @@ REMEDY: Final = (
 
 
 def premises_of_plan(frame: Any) -> Premises:
-    """What is taken for granted of the rows of a data frame.
+    """State what is taken for granted of the rows of a data frame.
 
     Args:
         frame: classic.
@@ -84,11 +84,11 @@ def premises_of_plan(frame: Any) -> Premises:
     """
     if frame.isStreaming:
         raise DataError(f"The Spark data frame is a stream: {REMEDY}")
-    related, unknown = set[str](), _skipped(frame)
+    related, unknown = set[str](), _find_skipped(frame)
     for node in _nodes(frame._jdf.queryExecution().analyzed()):
         kind = _kind(node)
         if kind in CUT:
-            raise refused(f"the operator {kind}")
+            raise refusal_error(f"the operator {kind}")
         unknown |= _unsure_of(node, kind)
         if _subplans(node) or kind in RELATED:
             related.add(kind)
@@ -99,7 +99,7 @@ def premises_of_plan(frame: Any) -> Premises:
             unknown |= {source} - TYPED
         elif kind not in ROW_WISE:
             unknown.add(kind)
-    return stated(related, unknown)
+    return state_premises(related, unknown)
 
 
 def _unsure_of(node: Any, kind: str) -> set[str]:
@@ -111,11 +111,11 @@ def _unsure_of(node: Any, kind: str) -> set[str]:
     unknown = set[str]()
     for expression in _every(node.expressions()):
         if not expression.deterministic():
-            raise refused(f"an expression in {kind} that is not deterministic")
+            raise refusal_error(f"an expression in {kind} that is not deterministic")
         for part in _tree(expression):
             name = _kind(part)
             if name in CLOCKS:
-                raise refused(f"the time of day ({name})")
+                raise refusal_error(f"the time of day ({name})")
             if name.endswith(("UDF", "UDAF", "UDTF")) or name.startswith("Invoke"):
                 unknown.add("functions of its own")
             elif name == "Cast":
@@ -126,7 +126,7 @@ def _unsure_of(node: Any, kind: str) -> set[str]:
 
 
 def _is_sure(cast: Any) -> bool:
-    """Whether a conversion fails at no value: into the same type, or of a constant number."""
+    """Return whether a conversion fails at no value: to the same type, or of a constant number."""
     child = cast.child()
     kinds = [str(one.dataType().simpleString()) for one in (cast, child)]
     return kinds[0] == kinds[1] or (_kind(child) == "Literal" and kinds[1] != "string")
@@ -138,16 +138,16 @@ def premises_of_files(frame: Any) -> Premises:
     Args:
         frame: of the session that reads them.
     """
-    return stated(set(), _skipped(frame))
+    return state_premises(set(), _find_skipped(frame))
 
 
-def _skipped(frame: Any) -> set[str]:
+def _find_skipped(frame: Any) -> set[str]:
     on = any(frame.sparkSession.conf.get(name, "false").lower() == "true" for name in SKIPPING)
     return {"files that are skipped if they cannot be read"} if on else set()
 
 
-def stated(related: set[str], unknown: set[str]) -> Premises:
-    """What is said of operators.
+def state_premises(related: set[str], unknown: set[str]) -> Premises:
+    """State what is taken for granted because of operators.
 
     Args:
         related: those of which several rows may rest on one.
@@ -163,7 +163,7 @@ def stated(related: set[str], unknown: set[str]) -> Premises:
     )
 
 
-def refused(what: str) -> DataError:
+def refusal_error(what: str) -> DataError:
     """The refusal of a plan."""
     return DataError(f"The plan of the Spark data frame holds {what}: {REMEDY}")
 
@@ -224,7 +224,7 @@ CONNECT_FILES: Final = frozenset({"parquet", "orc"})
 
 
 def premises_of_relation(frame: Any) -> Premises:
-    """What is taken for granted of the rows of a data frame.
+    """State what is taken for granted of the rows of a data frame.
 
     Args:
         frame: of Spark Connect.
@@ -238,7 +238,7 @@ def premises_of_relation(frame: Any) -> Premises:
         if kind == "Relation":
             name = message.WhichOneof("rel_type")
             if name not in CONNECT_ROW_WISE:
-                raise refused(f"{name}, which a client of Spark Connect cannot look into")
+                raise refusal_error(f"{name}, which a client of Spark Connect cannot look into")
             if name == "set_op":
                 related.add(name)
             if name in ALTERED:  # these look for what type a column has
@@ -258,14 +258,14 @@ def premises_of_relation(frame: Any) -> Premises:
                 words = (
                     f"the function {message.unresolved_function.function_name}" if called else name
                 )
-                raise refused(f"{words}, which a client of Spark Connect cannot look into")
-    return stated(related, unknown)
+                raise refusal_error(f"{words}, which a client of Spark Connect cannot look into")
+    return state_premises(related, unknown)
 
 
 def _unsure(read: Any) -> set[str]:
-    """What is read that may not be the same each time."""
+    """List what is read that may not be the same each time."""
     if read.is_streaming:
-        raise refused("a stream")
+        raise refusal_error("a stream")
     source = read.data_source
     files = read.HasField("data_source") and source.format.lower() in CONNECT_FILES
     return set() if files and not source.predicates else {"a table or source by its name"}
@@ -293,7 +293,7 @@ CONNECTED: Final = (
 
 
 def premises_of_cluster(frame: DataFrame, *, connected: bool, trusted: bool) -> Premises:
-    """What is taken for granted of the cluster behind a data frame.
+    """State what is taken for granted of the cluster behind a data frame.
 
     Args:
         frame: of that cluster.
@@ -329,7 +329,7 @@ def premises_of_cluster(frame: DataFrame, *, connected: bool, trusted: bool) -> 
 
 
 def lacking_settings(set_to: dict[str, str]) -> list[str]:
-    """What would have to be set for a cluster to be closed.
+    """List the settings that a cluster lacks to be closed.
 
     A session on one machine sends nothing over a network. It spills to disk all the same.
 

@@ -45,7 +45,7 @@ from understudy.data.rows import FrameKind, require_columns, require_types
 from understudy.data.sources import open_rows
 from understudy.errors import DataError, MethodError
 from understudy.schema import Schema, private_copy
-from understudy.spark.jobs import ROOM, Limits, collected, passed
+from understudy.spark.jobs import ROOM, Limits, collect_messages, run_pass
 from understudy.spark.plan import (
     premises_of_cluster,
     premises_of_files,
@@ -76,7 +76,7 @@ _UNPACKED: Final = tuple(
 """Endings of texts that Spark gives lines of."""
 
 
-def opened(place: str, schema: Schema) -> DataFrame | SparkTexts:
+def open_spark(place: str, schema: Schema) -> DataFrame | SparkTexts:
     """A data frame, or texts, of the session that runs, or of a new one.
 
     Args:
@@ -130,7 +130,7 @@ def _texts(session: Any, place: str, schema: Schema) -> SparkTexts:
             "Spark reads texts with one record a line, packed by gzip or bzip2 if at all; convert "
             f"{place!r} to Parquet with all columns as texts, or leave the engine out."
         )
-    return SparkTexts.opened(session, place, form, numbers_of_schema(schema))
+    return SparkTexts.open_texts(session, place, form, numbers_of_schema(schema))
 
 
 FIRST: Final = 2
@@ -161,7 +161,7 @@ class PartFiles:
         place = files[0].parent
         open_, closed = (place / f"{token_hex(16)}.unfinished" for _ in range(2))
         open_.mkdir()
-        work = partial(_written, make, [str(file) for file in files], str(open_))
+        work = partial(_write_part, make, [str(file) for file in files], str(open_))
         try:
             self._in_jobs(work, files, open_)
         except Exception:  # of Spark, of its tasks, or a session that was closed since
@@ -177,10 +177,10 @@ class PartFiles:
         done, following = 0, FIRST
         while done < len(files):
             numbers = range(done, min(done + following, len(files)))
-            task = partial(_sent, work, done, version("understudy"))
+            task = partial(_send_parts, work, done, version("understudy"))
             parts = self.session.range(0, len(numbers), 1, len(numbers))
             largest = 0
-            for i, content in collected(parts, task, "i long, content binary"):
+            for i, content in collect_messages(parts, task, "i long, content binary"):
                 largest = max(largest, len(content))
                 if content:
                     _write(bytes(content), files[i], unfinished)
@@ -189,10 +189,10 @@ class PartFiles:
                 following = max(1, min(self.limits.tasks, self.limits.room // largest))
 
 
-def _sent(
+def _send_parts(
     work: Callable[[int], bytes], start: int, released: str, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """What a task does: its parts, one after the other."""
+    """Make the parts of a task, one after the other, and send them."""
     if version("understudy") != released:
         raise DataError("another version of Understudy")
     for batch in batches:
@@ -204,16 +204,16 @@ def _sent(
             yield pa.record_batch(columns, names=["i", "content"])
 
 
-def _written(make: Make, files: Sequence[str], unfinished: str, i: int) -> bytes:
+def _write_part(make: Make, files: Sequence[str], unfinished: str, i: int) -> bytes:
     """Make a part and write it; where the folder is not the driver's, its file as bytes."""
-    content = _made(make, i)
+    content = _make_part(make, i)
     if not os.path.isdir(unfinished):
         return content
     _write(content, Path(files[i]), Path(unfinished))
     return b""
 
 
-def _made(make: Make, i: int) -> bytes:
+def _make_part(make: Make, i: int) -> bytes:
     """A part as a file."""
     stream = io.BytesIO()
     make(i).write_parquet(stream)
@@ -270,7 +270,7 @@ class SparkRows(SummedRows):
     def __init__(
         self, frame: DataFrame | SparkTexts, schema: Schema, *, trusted_cluster: bool = False
     ) -> None:
-        super().__init__(schema, private_copy(schema.released()))
+        super().__init__(schema, private_copy(schema.strip_fingerprints()))
         within = frame.lines if isinstance(frame, SparkTexts) else frame
         connected = is_connected(within)
         if isinstance(frame, SparkTexts):
@@ -295,23 +295,25 @@ class SparkRows(SummedRows):
 
     @property
     def part_files(self) -> PartFiles:
-        """What writes synthetic tables in the tasks of the same session."""
+        """Writer of synthetic tables in the tasks of the same session."""
         frame = self._frame
         within = frame.lines if isinstance(frame, SparkTexts) else frame
         return PartFiles(within.sparkSession, self._limits)
 
-    def recoded(self, schema: Schema) -> SparkRows:
+    def recode(self, schema: Schema) -> SparkRows:
         """The same rows, coded against another schema of the same columns."""
         if self._groups:
             raise NotImplementedError("grouped rows cannot be coded again")
-        coded_by = private_copy(schema.released())
-        return self._seen(schema, coded_by, coded_by, {})
+        coded_by = private_copy(schema.strip_fingerprints())
+        return self._make_view(schema, coded_by, coded_by, {})
 
-    def grouped(self, schema: Schema, groups: Groups) -> SparkRows:
+    def group(self, schema: Schema, groups: Groups) -> SparkRows:
         """The same rows with states merged into groups, for counts only."""
-        return self._seen(schema, schema, self._coded_by, groups)
+        return self._make_view(schema, schema, self._coded_by, groups)
 
-    def _seen(self, given: Schema, schema: Schema, coded_by: Schema, groups: Groups) -> SparkRows:
+    def _make_view(
+        self, given: Schema, schema: Schema, coded_by: Schema, groups: Groups
+    ) -> SparkRows:
         view = object.__new__(SparkRows)
         view.__dict__.update(self.__dict__)
         SummedRows.__init__(view, given, schema)
@@ -320,7 +322,7 @@ class SparkRows(SummedRows):
         view._n_rows = self._n_rows
         return view
 
-    def coded(self) -> Confidential[list[StateCodes]]:
+    def code_rows(self) -> Confidential[list[StateCodes]]:
         """Whole records stay where they are."""
         self._withhold()
 
@@ -333,27 +335,27 @@ class SparkRows(SummedRows):
 
     def _first_pass(self) -> None:
         columns = [(j,) for j in range(len(self._schema.names))]
-        tables = self._counted(columns)
+        tables = self._count_tables(columns)
         self._n_rows = int(tables[0].inside.sum()) + tables[0].outside
         self._require_declared_number()
 
-    def _counted(self, narrow: Sequence[tuple[int, ...]]) -> list[ExactTable]:
+    def _count_tables(self, narrow: Sequence[tuple[int, ...]]) -> list[ExactTable]:
         """Tables in as few passes as memory allows; what was counted before is known.
 
         Methods that choose what to measure ask for the chosen table after all candidates.
         """
-        known = {columns: self._recalled(columns) for columns in narrow}
+        known = {columns: self._recall_table(columns) for columns in narrow}
         table_of = {columns: table for columns, table in known.items() if table is not None}
         new = [columns for columns in known if columns not in table_of]
         # Four bytes a cell.
         fitting = self._limits.room // (4 * self._limits.tasks)
         most = max(LEAST_CELLS, min(MOST_CELLS, fitting))
         new += self._ahead(new, most)
-        for group in in_groups(new, [self._padded(columns) for columns in new], most):
-            table_of |= zip(group, super()._counted(group), strict=True)
+        for group in in_groups(new, [self._count_padded(columns) for columns in new], most):
+            table_of |= zip(group, super()._count_tables(group), strict=True)
         room = KEPT_CELLS - sum(table.inside.size for table in self._known.values())
         for columns in new:
-            room -= self._padded(columns)
+            room -= self._count_padded(columns)
             if room >= 0:
                 self._known[columns] = table_of[columns]
         return [table_of[columns] for columns in narrow]
@@ -361,10 +363,10 @@ class SparkRows(SummedRows):
     def _ahead(self, new: Sequence[tuple[int, ...]], most: int) -> list[tuple[int, ...]]:
         """Pairs that are counted in the same pass, if they fit into it."""
         pairs = set(combinations(range(len(self._schema.names)), 2)).difference(new, self._behind)
-        cells = sum(map(self._padded, [*new, *pairs]))
+        cells = sum(map(self._count_padded, [*new, *pairs]))
         return sorted(pairs) if new and len(pairs) <= MOST_AHEAD and cells <= most else []
 
-    def _recalled(self, columns: tuple[int, ...]) -> ExactTable | None:
+    def _recall_table(self, columns: tuple[int, ...]) -> ExactTable | None:
         """A table that was counted before: as it is, in another order, or before it was grouped."""
         ascending = tuple(sorted(columns))
         counted = self._behind.get(ascending)
@@ -383,16 +385,16 @@ class SparkRows(SummedRows):
     def _through_codes(self, begun: Callable[[], CodePass[T]]) -> T:
         coding: Callable[[], RowPass[T]]
         coding = partial(CodingPass, begun, self._coded_by, self._groups)
-        return passed(self._frame, coding, self._limits)
+        return run_pass(self._frame, coding, self._limits)
 
     def _through_rows(self, begun: Callable[[], RowPass[T]]) -> T:
         if self._groups:
             raise NotImplementedError("grouped rows have no numbers to sum")
-        return passed(self._frame, begun, self._limits)
+        return run_pass(self._frame, begun, self._limits)
 
 
 def is_connected(frame: object) -> bool:
-    """Whether a data frame is one of Spark Connect."""
+    """Return whether a data frame is one of Spark Connect."""
     return any(base.__module__.startswith("pyspark.sql.connect.") for base in type(frame).__mro__)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from understudy.data.csv import BLOCK_BYTES, LONG, Splitter, decoded, names_in, plainly
+from understudy.data.csv import BLOCK_BYTES, LONG, Splitter, decode_text, names_in, plainly
 from understudy.errors import DataError
 from understudy.schema.file_format import LINE_BYTES, FileFormat
 
@@ -59,7 +59,7 @@ class SparkTexts:
     columns: tuple[str, ...]
 
     @classmethod
-    def opened(
+    def open_texts(
         cls, session: Any, place: str, form: FileFormat, numbers: Sequence[str]
     ) -> SparkTexts:
         """Texts at a path, of which the header of one is read.
@@ -75,7 +75,7 @@ class SparkTexts:
         return cls(lines, form, separator, tuple(numbers), header, names)
 
     def reading(self, names: Sequence[str]) -> partial[Iterator[pl.DataFrame]]:
-        """What a task does with its batches of lines, to read some columns."""
+        """Return what a task does with its batches of lines, to read some columns."""
         return partial(
             records,
             (self.form, self.separator, self.header, self.numbers),
@@ -117,7 +117,7 @@ def records(
                 kept.append(line)
             before = place
         for text in _texts(kept):
-            for one in splitter.batches(decoded(text, form.encoding), final=True):
+            for one in splitter.batches(decode_text(text, form.encoding), final=True):
                 yield plainly(one.cells, form, numbers)
 
 

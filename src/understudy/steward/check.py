@@ -100,7 +100,7 @@ class RuleTally:
             off = breaks(self.schema.relations[k], self.schema.columns, cells)
             self._counts[k] += int(off.sum())
 
-    def found(self) -> Iterator[tuple[str | None, str, int]]:
+    def list_breaches(self) -> Iterator[tuple[str | None, str, int]]:
         """Column (None for a relation), what does not hold, and in how many rows."""
         for name in self.rules:
             if self._counts[name]:
@@ -191,7 +191,7 @@ class CheckReport:
 
     @property
     def ok(self) -> bool:
-        """Whether everything fits; notes do not count."""
+        """True if everything fits; notes do not count."""
         return not self.findings
 
     def lines(self, counts: bool = False, examples: bool = False) -> list[str]:
@@ -224,7 +224,7 @@ def check(data: object, schema: Schema, *, examples: bool = False) -> CheckRepor
         return CheckReport((Finding(None, f"The table has {told_separator(mark)}"),))
     faulty, coders = _readable(rows, schema)
     tally, off = _Tally(schema, coders, examples=examples), RuleTally.of(rows, schema, coders)
-    n_rows, lines = 0, [*_malformed(data, schema), *_beside(data, rows)]
+    n_rows, lines = 0, [*_find_malformed(data, schema), *_beside(data, rows)]
     lines += _more_header_lines(data, rows, coders)
     for batch in rows.batches([coder.name for coder in off.coders]) if coders else ():
         n_rows += batch.height
@@ -233,7 +233,7 @@ def check(data: object, schema: Schema, *, examples: bool = False) -> CheckRepor
         tally.add(sound)
         off.add(sound)
     n_rows = n_rows if coders else rows.count()
-    broken = [Finding(name, problem, count) for name, problem, count in off.found()]
+    broken = [Finding(name, problem, count) for name, problem, count in off.list_breaches()]
     findings = [*lines, *faulty, *tally.findings(), *broken, *_row_findings(schema, n_rows)]
     extra = [name for name in rows.columns if name not in schema.declared]
     notes = [Finding(name, "is not in the schema and will not be released") for name in extra]
@@ -262,7 +262,7 @@ def _readable(rows: Rows, schema: Schema) -> tuple[list[Finding], list[ColumnCod
     return findings, coders
 
 
-def _malformed(data: object, schema: Schema) -> Iterator[Finding]:
+def _find_malformed(data: object, schema: Schema) -> Iterator[Finding]:
     """Lines of a text file that make no record."""
     file = text_file(data, schema)
     if file is None:
@@ -295,7 +295,7 @@ def _beside(data: object, rows: Rows) -> Iterator[Finding]:
 
 
 def _breaks(causes: Sequence[str], schema: Schema) -> str:
-    """What to do where line breaks inside quotes may be why lines do not fit."""
+    """Suggest what to do where line breaks inside quotes may be why lines do not fit."""
     if schema.file.multiline or not any(UNCLOSED in cause for cause in causes):
         return ""
     return (
@@ -383,7 +383,7 @@ class _Tally:
 
     def findings(self) -> Iterator[Finding]:
         """Faults of columns in the order of the schema, then of rules."""
-        yield from (self._finding(key) for key in self._found() if not self._is_note(*key))
+        yield from (self._finding(key) for key in self._list_faults() if not self._is_note(*key))
         for rule, count in zip(self._schema.forbidden, self._rules, strict=True):
             if count:
                 yield Finding(
@@ -394,10 +394,10 @@ class _Tally:
                 )
 
     def notes(self) -> Iterator[Finding]:
-        """What is not in the domain but has a declared code under which it is released."""
-        yield from (self._finding(key) for key in self._found() if self._is_note(*key))
+        """List what is out of domain but has a declared code under which it is released."""
+        yield from (self._finding(key) for key in self._list_faults() if self._is_note(*key))
 
-    def _found(self) -> Iterator[tuple[str, str]]:
+    def _list_faults(self) -> Iterator[tuple[str, str]]:
         return (key for key, count in self._faults.items() if count)
 
     def _finding(self, key: tuple[str, str]) -> Finding:

@@ -29,13 +29,13 @@ from understudy.schema.base import Code, number_of, text_of
 from understudy.schema.columns import KINDS
 from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import LabelCode, VariableLabels
-from understudy.schema.validation import worded
+from understudy.schema.validation import describe_fault
 from understudy.steward.check import Finding, check
 from understudy.steward.column_draft import (
     MAX_LEVELS,
     LeftOutError,
     drafted_column,
-    marked,
+    mark_drafted,
     read_column,
 )
 from understudy.steward.profile import Profile, Profiler
@@ -70,7 +70,7 @@ def labelled_column(
     Raises:
         LeftOutError: none can be drafted.
     """
-    column = _measured(variable, profile, profiler)
+    column = _draft_measured(variable, profile, profiler)
     if isinstance(column, Continuous) and variable.decimals is not None:
         decimals = min(variable.decimals, _MOST_DECIMALS)
         column = column.model_copy(update={"decimals": decimals})
@@ -80,10 +80,10 @@ def labelled_column(
     labels = {text_of(code): label for code, label in told.items() if text_of(code) in known}
     update = {"description": variable.label, "value_labels": labels}
     unused = {code: label for code, label in told.items() if text_of(code) not in known}
-    return LabelledColumn(marked(column.model_copy(update=update), profile), unused)
+    return LabelledColumn(mark_drafted(column.model_copy(update=update), profile), unused)
 
 
-def _measured(variable: VariableLabels, profile: Profile, profiler: Profiler) -> Column:
+def _draft_measured(variable: VariableLabels, profile: Profile, profiler: Profiler) -> Column:
     absent = {text_of(code) for code in profile.codes}
     levels = [code for code in variable.value_labels if text_of(code) not in absent]
     values = different_values(profile, profiler)
@@ -179,7 +179,7 @@ def _labelled_codes(
 
 
 def _is_missing(name: str, variable: VariableLabels, dtype: pl.DataType) -> pl.Expr:
-    """Whether a value is one that the file says is missing; false where there is none."""
+    """Return whether a value is one that the file says is missing; false where there is none."""
     values = named(name)
     if dtype == pl.String and variable.holds != "text":
         return values.str.contains(_TAG).fill_null(False)
@@ -220,7 +220,7 @@ def without_codes(rows: Rows, codebook: Codebook) -> tuple[Rows, frozenset[str]]
     return replace(rows, lazy=kept), frozenset(name for name, key in keys.items() if row[key])
 
 
-def completed(asked: Asked, profile: Profile, profiler: Profiler) -> Column:
+def complete_column(asked: Asked, profile: Profile, profiler: Profiler) -> Column:
     """The column of which a codebook says something, and the rows the rest.
 
     Args:
@@ -243,7 +243,7 @@ def completed(asked: Asked, profile: Profile, profiler: Profiler) -> Column:
     try:
         column = KINDS[entries["kind"]].model_validate({**entries, "drafted": {}})
     except ValidationError as error:
-        fault = next(iter(worded(error.errors()[0])))
+        fault = next(iter(describe_fault(error.errors()[0])))
         raise LeftOutError(f"codebook and data do not go together: {fault}") from None
     own = column.fingerprints()
     prints |= {key: own[key] for key in read if key in own and key not in asked.entries}
@@ -255,7 +255,7 @@ def completed(asked: Asked, profile: Profile, profiler: Profiler) -> Column:
 def disagreements(
     data: object, columns: Mapping[str, Column], form: FileFormat
 ) -> tuple[Finding, ...]:
-    """What in the rows does not fit what was not read from them.
+    """Describe what in the rows does not fit what was not read from them.
 
     Args:
         data: the table.
@@ -278,7 +278,7 @@ def _is_empty(name: str, dtype: pl.DataType) -> pl.Expr:
 
 
 def _is_one_of(name: str, dtype: pl.DataType, codes: Sequence[Code]) -> pl.Expr:
-    """Whether a value is one of some codes, as text or as a number."""
+    """Return whether a value is one of some codes, as text or as a number."""
     values = named(name)
     numbers = [number for code in codes if (number := number_of(code)) is not None]
     if dtype.is_numeric():

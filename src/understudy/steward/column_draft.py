@@ -31,7 +31,7 @@ import polars as pl
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
-from understudy.data.csv import SEPARATORS, Delimited, cells_of, decoded, grouped
+from understudy.data.csv import SEPARATORS, Delimited, cells_of, decode_text, thousands_pattern
 from understudy.errors import DataError
 from understudy.schema import (
     Boolean,
@@ -49,7 +49,7 @@ from understudy.schema.base import EXACT_INTEGER, number_of
 from understudy.schema.file_format import RECORD_LINES, Encoding, FileFormat
 from understudy.schema.numeric import DEFAULT_BINS, ONE_BIN_EACH
 from understudy.schema.temporal import DAY_SECONDS, span_text
-from understudy.steward.conventions import Form, proposed
+from understudy.steward.conventions import Form, propose_form
 from understudy.steward.profile import Categories, Profile, Profiler
 
 _ROUNDED_DAYS = 100  # of a shorter time, a month would be much
@@ -83,7 +83,7 @@ def rounded_outward(low: float, high: float) -> tuple[float, float]:
 
 
 def is_crowded(values: NDArray[np.float64], rows: NDArray[np.int64]) -> bool:
-    """Whether equal bins would suit numbers badly: most of them lie close together.
+    """Return whether equal bins would suit numbers badly: most of them lie close together.
 
     They do if the middle half of the rows lies within an eighth of the range, or the median within
     the first or last quarter of it. (Of a bell-shaped sample, neither holds up to millions of rows;
@@ -204,10 +204,10 @@ def drafted_column(
         column = _of_categories(declared, profile, profiler)
     else:
         column = read_column(profile, profiler)
-    return marked(column, profile)
+    return mark_drafted(column, profile)
 
 
-def marked(column: Column, profile: Profile) -> Column:
+def mark_drafted(column: Column, profile: Profile) -> Column:
     """The column with fingerprints of all entries but those that a convention has proposed."""
     form = _convention(profile)
     known = form.column if form and column.source == form.column.source else None
@@ -220,7 +220,7 @@ def marked(column: Column, profile: Profile) -> Column:
 
 
 def _convention(profile: Profile) -> Form | None:
-    return proposed(profile.name, profile.shape)
+    return propose_form(profile.name, profile.shape)
 
 
 def read_column(profile: Profile, profiler: Profiler) -> Column:
@@ -349,7 +349,7 @@ def _whole(profile: Profile, profiler: Profiler, codes: dict[str, Any]) -> Integ
 
 
 def _are_codes(values: list[int], n_rows: int) -> bool:
-    """Whether whole numbers, ascending, rather name things than count or measure them.
+    """Return whether whole numbers, ascending, rather name things than count or measure them.
 
     Few do, each on several rows; unless they run on from the smallest, as counts and years do, and
     are not the 1, 2, 3 of a short list.
@@ -412,7 +412,7 @@ meaning."""
 _NUMBER = {mark: re.compile(rf"\s*[+-]?\d+{re.escape(mark)}\d+\s*", re.ASCII) for mark in ".,"}
 
 
-def sniffed(path: Path) -> FileFormat:
+def sniff_format(path: Path) -> FileFormat:
     """The form that a text file seems to have.
 
     Raises:
@@ -462,7 +462,7 @@ def _with_late_breaks(path: Path, form: FileFormat) -> FileFormat:
 def _lines(file: Delimited, encoding: Encoding) -> list[str]:
     """The header, and the first lines behind it that are text at all."""
     raw = (line for piece in file.pieces() for line in piece.split(b"\n")[:-1])
-    texts = (decoded(line.removesuffix(b"\r"), encoding).decode() for line in raw)
+    texts = (decode_text(line.removesuffix(b"\r"), encoding).decode() for line in raw)
     header = next(texts).removeprefix("\ufeff")
     return [header, *islice((text for text in texts if "\0" not in text), _LINES)]
 
@@ -502,7 +502,7 @@ def _records(lines: list[str], form: FileFormat) -> Iterator[_Record]:
     while at < len(lines):
         record = _Record(cells_of(lines[at], form.separator, form), (lines[at],))
         if form.multiline and n_left and isinstance(record.cells, str):
-            joined = _joined(lines[at : at + RECORD_LINES], form, n_cells)
+            joined = _join_lines(lines[at : at + RECORD_LINES], form, n_cells)
             record, n_left = joined or record, n_left - (joined is None)
         if n_cells is None and isinstance(record.cells, list):
             n_cells = len(record.cells)
@@ -510,7 +510,7 @@ def _records(lines: list[str], form: FileFormat) -> Iterator[_Record]:
         at += len(record.lines)
 
 
-def _joined(lines: list[str], form: FileFormat, n_cells: int | None) -> _Record | None:
+def _join_lines(lines: list[str], form: FileFormat, n_cells: int | None) -> _Record | None:
     """The shortest record of several lines, the first among them, that fits; None if none does."""
     n_quotes = lines[0].count(form.quote)
     for k, text in enumerate(lines[1:], 2):
@@ -566,7 +566,7 @@ class _Fit:
 
 
 def _fits_little(fit: _Fit, lines: list[str]) -> bool:
-    """Whether so many lines do not fit that the form is rather another one.
+    """Return whether so many lines do not fit that the form is rather another one.
 
     A header of one cell fits every line by some separator; then it is whether another separator
     divides nearly all lines behind it alike, as below a title. Decimal commas do not.
@@ -611,7 +611,7 @@ def _quote(lines: list[str], separator: str) -> tuple[str, bool]:
 
 
 def _rightly(lines: list[str], form: FileFormat) -> int:
-    """How many lines with the quote stand in a record that has as many cells as the header."""
+    """Count lines with the quote that stand in a record with as many cells as the header."""
     header, *records = _records(lines, form)
     if isinstance(header.cells, str):
         return 0
@@ -639,7 +639,7 @@ def _thousands(fit: _Fit, lines: list[str], decimal: str) -> str:
         if mark == fit.quote:
             continue
         form = FileFormat(separator=fit.separator, decimal=decimal, thousands=mark, quote=fit.quote)
-        found[mark] = _many(re.compile(grouped(form)), cells)
+        found[mark] = _many(re.compile(thousands_pattern(form)), cells)
         if mark in ".," and not _many(_SURE[decimal], cells) and decimal == ".":
             found[mark] = 0  # 1,234 alone may as well be a little more than one
     best = max(found, key=lambda mark: found[mark])

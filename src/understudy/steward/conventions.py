@@ -74,7 +74,7 @@ class _Convention:
     begins: bool
 
 
-def proposed(name: str, type_: str) -> Form | None:
+def propose_form(name: str, type_: str) -> Form | None:
     """The form that a convention proposes for a column; None if none does.
 
     Args:
@@ -82,8 +82,10 @@ def proposed(name: str, type_: str) -> Form | None:
         type_: a `Type`, or the word for values that have none of these.
 
     Example:
-        >>> proposed("Age", "number").title, proposed("age", "text"), proposed("q7", "number")
-        ('ages in whole years, 0 to 120, by five-year groups', None, None)
+        >>> propose_form("Age", "number").title
+        'ages in whole years, 0 to 120, by five-year groups'
+        >>> propose_form("age", "text"), propose_form("q7", "number")
+        (None, None)
     """
     return next((form for form in forms_for(name) if form.type == type_), None)
 
@@ -106,7 +108,7 @@ def forms_for(name: str) -> tuple[Form, ...]:
 
 
 def is_proposed(column: Reviewed) -> bool:
-    """Whether what a column declares was proposed by a convention, whatever its rows hold."""
+    """Return whether a convention proposes what a column declares, whatever its rows hold."""
     return column.source.startswith(_SOURCE)
 
 

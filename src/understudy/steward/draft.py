@@ -64,7 +64,7 @@ from understudy.data.jsonl import JsonLines, is_json_lines
 from understudy.data.rows import Rows
 from understudy.data.sources import is_workbook, open_rows
 from understudy.errors import DataError, SchemaError, line, name_fault
-from understudy.metadata.codebook import Codebook, commented, read_codebook
+from understudy.metadata.codebook import Codebook, read_codebook, write_comments
 from understudy.metadata.variables import with_rules_that_hold
 from understudy.schema import Column, Relation, Schema, toml
 from understudy.schema.base import text_of
@@ -75,13 +75,13 @@ from understudy.steward.check import CheckReport
 from understudy.steward.check import check as check_rows
 from understudy.steward.codebook_draft import (
     ABSENT,
-    completed,
+    complete_column,
     disagreements,
     labelled_column,
     without_codes,
     without_missing,
 )
-from understudy.steward.column_draft import LeftOutError, drafted_column, sniffed
+from understudy.steward.column_draft import LeftOutError, drafted_column, sniff_format
 from understudy.steward.conventions import is_proposed
 from understudy.steward.extremes import Extremes
 from understudy.steward.found_rules import with_found_rules
@@ -127,7 +127,7 @@ def draft_schema(data: object, *, title: str = "", codebook: Codebook | None = N
         DataError: the data cannot be read, no column can be drafted, or one has a name that no
             schema can declare.
     """
-    whole, form, n_headers = _opened(data)
+    whole, form, n_headers = _open_for_draft(data)
     _require_names(whole.columns)
     labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
     rows, missing = without_missing(whole, labels) if labels else (whole, {})
@@ -149,7 +149,7 @@ def draft_schema(data: object, *, title: str = "", codebook: Codebook | None = N
                 words = tuple(code for code in profile.codes if code)
                 codes = missing.get(name, ("",) * (name in empty) + words)
                 told = replace(profile, codes=codes)
-                columns[name] = completed(book.asked[name], told, profiler)
+                columns[name] = complete_column(book.asked[name], told, profiler)
                 sourced[name] = columns[name]
             elif name in labels:
                 told = replace(profile, codes=missing[name])
@@ -177,7 +177,7 @@ def draft_schema(data: object, *, title: str = "", codebook: Codebook | None = N
     notes += _book_text(book, [one.line() for one in found if one.column not in proposed])
     notes += _proposed_text([name for name in proposed if any(o.column == name for o in found)])
     relations = [Relation(**one) for one in book.proposed_relations(columns)]
-    relations = [one for one in relations if not [*one.faults(_measured(columns))]]
+    relations = [one for one in relations if not [*one.faults(_keep_measured(columns))]]
     return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form, relations)}"
 
 
@@ -211,20 +211,20 @@ def _with_rules(
     return found
 
 
-def _opened(data: object) -> tuple[Rows, FileFormat, int]:
+def _open_for_draft(data: object) -> tuple[Rows, FileFormat, int]:
     """The rows to be drafted, how they are written, and how many lines more than one are names.
 
     Lines that do not fit are left out, and so are those of names.
     """
     if is_json_lines(data) and Path(str(data)).is_file():
-        return _rows(JsonLines.drafted(Path(str(data)))), FileFormat(), 0
+        return _rows(JsonLines.with_all_keys(Path(str(data)))), FileFormat(), 0
     if not is_delimited(data) or not Path(str(data)).is_file():
         rows = open_rows(data)
         rows = replace(rows, lazy=_fitting(rows.lazy, rows.columns)) if is_workbook(data) else rows
         n_headers = more_header_lines(rows) if may_have_more(data) else 0
         return _below(rows, n_headers), FileFormat(), n_headers
     path = Path(str(data))
-    form = sniffed(path)
+    form = sniff_format(path)
     file = Delimited(path, form)
     of_numbers = _rows(replace(file, numbers=file.columns))
     n_headers = more_header_lines(of_numbers)
@@ -288,7 +288,7 @@ def _left_out_text(left_out: dict[str, str]) -> str:
 
 
 def _book_text(book: Codebook, findings: list[str]) -> str:
-    """What was taken from a codebook, and what in the rows does not agree with it."""
+    """Describe what was taken from a codebook, and what in the rows does not agree with it."""
     if not book.order:
         return ""
     told = (
@@ -298,7 +298,7 @@ def _book_text(book: Codebook, findings: list[str]) -> str:
     if findings:
         told += "#\n# CONFIDENTIAL: rows and codebook do not agree here; no entry was changed:\n"
         told += "".join(f"#   {line(finding)}\n" for finding in findings)
-    return told + commented("Worth knowing", book.notes)
+    return told + write_comments("Worth knowing", book.notes)
 
 
 def _meant_text(profiles: Sequence[Profile]) -> str:
@@ -314,7 +314,7 @@ def _meant_text(profiles: Sequence[Profile]) -> str:
 def _asked_text(
     columns: Mapping[str, Column], profiles: Sequence[Profile], profiler: Profiler
 ) -> str:
-    """What is to be asked about columns of numbers, for the heading."""
+    """Describe what is to be asked about columns of numbers, for the heading."""
     lines = [
         f"#   {profile.name!r}: {question}?\n"
         for profile in profiles
@@ -338,7 +338,7 @@ def _proposed_text(names: Sequence[str]) -> str:
     )
 
 
-def _measured(columns: Mapping[str, Column]) -> dict[str, Column]:
+def _keep_measured(columns: Mapping[str, Column]) -> dict[str, Column]:
     """Those that are not derived."""
     return {name: column for name, column in columns.items() if column.derived is None}
 
@@ -371,7 +371,7 @@ def _entries(column: Column) -> dict[str, Any]:
 
 
 def _file_entries(form: FileFormat) -> dict[str, Any]:
-    """What is not the default; the rest was not taken from the rows."""
+    """Return what is not the default; the rest was not taken from the rows."""
     entries = form.model_dump(exclude_defaults=True)
     prints = {
         key: fingerprint for key, fingerprint in form.fingerprints().items() if key in entries

@@ -43,7 +43,7 @@ class Extremes:
                     self._ends[coder.name] = ends
 
     def are_bounds_of(self, name: str, schema: Schema) -> bool:
-        """Whether a column is declared to begin or to end where its rows do.
+        """Return whether a column is declared to begin or to end where its rows do.
 
         Args:
             name: of the column.

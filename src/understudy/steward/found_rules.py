@@ -115,7 +115,7 @@ def with_found_rules(
         free: names of those that may get a rule; of the others something else is known.
     """
     coders = _coders(rows, columns)
-    seen = _seen(rows, coders)
+    seen = _read_columns(rows, coders)
     if len(seen) < 2 or len(seen[0].places) < _LEAST_INPUTS:
         return dict(columns)
     least = _LEAST_BITS + 3 * math.log2(len(seen))
@@ -129,7 +129,7 @@ def with_found_rules(
             if _holds_together(target.name, trial):
                 found = trial
                 break
-    return _held(rows, columns, found, coders)
+    return _keep_held_rules(rows, columns, found, coders)
 
 
 def _coders(rows: Rows, columns: Mapping[str, Column]) -> list[ColumnCoder]:
@@ -142,7 +142,7 @@ def _coders(rows: Rows, columns: Mapping[str, Column]) -> list[ColumnCoder]:
     ]
 
 
-def _seen(rows: Rows, coders: Sequence[ColumnCoder]) -> list[_Seen]:
+def _read_columns(rows: Rows, coders: Sequence[ColumnCoder]) -> list[_Seen]:
     if not coders:
         return []
     n = min(_MOST_ROWS, _CELLS // len(coders))
@@ -169,7 +169,7 @@ def _holds_together(name: str, columns: Mapping[str, Column]) -> bool:
     return any(column.derived is None for column in columns.values())
 
 
-def _held(
+def _keep_held_rules(
     rows: Rows,
     before: Mapping[str, Column],
     found: Mapping[str, Column],
@@ -184,7 +184,7 @@ def _held(
     tally = RuleTally.of(rows, schema, measured)
     for batch in rows.batches([coder.name for coder in tally.coders]):
         tally.add(batch)
-    broken = {name for name, *_ in tally.found()}
+    broken = {name for name, *_ in tally.list_breaches()}
     kept = set(tally.rules) - broken
     return {n: found[n] if n in kept or n not in names else before[n] for n in before}
 
@@ -219,7 +219,7 @@ def _proposals(
             continue
         if not _is_function(target, source, least):
             continue
-        grouped = _cut(target, source) if is_number else _mapped(target, source)
+        grouped = _cut(target, source) if is_number else _find_level_map(target, source)
         if grouped is not None:
             yield grouped
 
@@ -323,13 +323,13 @@ def _decimals(column: Column) -> int:
 
 
 def _near(target: _Seen, given: Numbers, wanted: Numbers) -> bool:
-    """Whether numbers agree but for rounding, and as much are absent in the same places."""
+    """Return whether numbers agree but for rounding, and as much are absent in the same places."""
     near = np.abs(given - wanted) <= _reach(target.column)
     return bool(np.all(near | np.isnan(wanted)) and np.any(near))
 
 
 def _reach(column: Column) -> float:
-    """How far a number may be from what its rule gives: by rounding, and a little more."""
+    """Bound how far a number may be from what its rule gives: by rounding, and a little more."""
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
     decimals = _decimals(column)
@@ -337,7 +337,7 @@ def _reach(column: Column) -> float:
 
 
 def _is_given(target: _Seen, sources: Sequence[_Seen], values: Numbers, least: float) -> bool:
-    """Whether all rows agree, with so many different inputs that chance has not made it."""
+    """Return whether all rows agree, with too many different inputs for chance."""
     if not _near(target, values, target.numbers):
         return False
     there = ~np.isnan(target.numbers)
@@ -373,7 +373,7 @@ def _signed_sum(
 
 
 def _is_function(target: _Seen, source: _Seen, least: float) -> bool:
-    """Whether each value of one column has one value of the other, and chance has not made it."""
+    """Return whether each value of one column has one of the other, more often than by chance."""
     for n in (_FIRST_ROWS, _GLANCE, len(target.places)):
         there = (target.places[:n] >= 0) & (source.places[:n] >= 0)
         of, own = source.places[:n][there], target.places[:n][there]
@@ -390,7 +390,7 @@ def _is_function(target: _Seen, source: _Seen, least: float) -> bool:
 
 
 def _lies_in_runs(target: _Seen, source: _Seen) -> bool:
-    """Whether no group of a number reaches into another, in the first rows."""
+    """Return whether no group of a number reaches into another, in the first rows."""
     own, numbers = target.places[:_FIRST_ROWS], source.numbers[:_FIRST_ROWS]
     there = (own >= 0) & (source.places[:_FIRST_ROWS] >= 0)
     own = own[there][np.argsort(numbers[there])]
@@ -398,7 +398,7 @@ def _lies_in_runs(target: _Seen, source: _Seen) -> bool:
 
 
 def _bits_of_order(groups: Places) -> float:
-    """How seldom different values, in any order, lie group by group."""
+    """Measure in bits how seldom different values, in any order, lie group by group."""
     log = math.lgamma(groups.sum() + 1) - sum(math.lgamma(g + 1) for g in groups)
     return max(0.0, (log - math.lgamma(len(groups) + 1)) / math.log(2))
 
@@ -449,7 +449,7 @@ def _roundest(above: float, upto: float) -> float:
     return upto
 
 
-def _mapped(target: _Seen, source: _Seen) -> Column | None:
+def _find_level_map(target: _Seen, source: _Seen) -> Column | None:
     """Groups of levels, or other names for them."""
     own: tuple[object, ...] = getattr(target.column, "levels", ())
     of: tuple[object, ...] = getattr(source.column, "levels", ())

@@ -148,7 +148,7 @@ class Profiler:
         return [self._profile(name, texts, ranges) for name in self._rows.columns]
 
     def counts(self, profile: Profile) -> pl.DataFrame:
-        """Which values occur in a column of numbers, dates or texts, and how often.
+        """Count each value that occurs in a column of numbers, dates or texts.
 
         Returns:
             Columns `value` and `rows`, in no order; absent values left out.
@@ -244,14 +244,14 @@ def _typed_shape(dtype: pl.DataType) -> Shape:
 
 
 def is_filled(text: pl.Expr) -> pl.Expr:
-    """Whether a text is a value: not empty, and no word that says so."""
+    """Return whether a text is a value: not empty, and no word that says so."""
     return (
         text.is_not_null() & ~text.str.strip_chars().str.to_lowercase().is_in(_NO_VALUE)
     ).fill_null(False)
 
 
 def is_typed(text: pl.Expr) -> pl.Expr:
-    """Whether a text is a number, a time of any kind or a truth value."""
+    """Return whether a text is a number, a time of any kind or a truth value."""
     word = text.str.strip_chars()
     times = [seconds_of_days(text), seconds_of_moments(text, "UTC"), seconds_of_times(text)]
     found = word.str.contains(_NUMBER) | word.str.to_lowercase().is_in(["true", "false"])
@@ -288,7 +288,7 @@ def _text_questions(key: str) -> dict[str, pl.Expr]:
 
 
 def _meant(seen: dict[str, Any]) -> str:
-    """What texts rather are; codes with leading zeros are texts."""
+    """Describe what texts rather are; codes with leading zeros are texts."""
     least = _NEARLY_ALL * seen["n_values"]
     if seen["n_other_days"] > least:
         return "days, which are read as YYYY-MM-DD"
@@ -308,7 +308,7 @@ _SHAPES: Final[dict[Shape, str]] = {
 
 
 def _shape(seen: dict[str, Any], dtype: pl.DataType) -> Shape:
-    """What a column of texts holds; one that was declared categorical stays text."""
+    """Return what a column of texts holds; one that was declared categorical stays text."""
     n_values = seen["n_values"]
     if not n_values:
         return "text" if seen["words"] else "unreadable" if seen["n_unlike"] else "nothing"
@@ -340,7 +340,7 @@ def _range_questions(key: str, dtype: pl.DataType, shape: Shape) -> dict[str, pl
 
 
 def _digit_questions(key: str, dtype: pl.DataType) -> dict[str, pl.Expr]:
-    """How many digits numbers have behind the point, and whether some are powers of ten."""
+    """Write queries for the number of digits behind the point, and for powers of ten."""
     if dtype.is_integer():
         return {}
     written = pl.col(key).cast(pl.String).str.strip_chars()
@@ -423,13 +423,13 @@ def declared_categories(data: object) -> Mapping[str, Categories]:
         data: a table in memory; a path or a query declares none.
     """
     if is_pandas(data):
-        return _found(_of_pandas(data))
+        return _find_categories(_of_pandas(data))
     if isinstance(data, pl.DataFrame | pl.LazyFrame):
         types = data.lazy().collect_schema()
         enums = {n: t for n, t in types.items() if isinstance(t, pl.Enum)}
-        return _found({n: (t.categories.to_list(), False) for n, t in enums.items()})
+        return _find_categories({n: (t.categories.to_list(), False) for n, t in enums.items()})
     if isinstance(data, pa.Table):
-        return _found(_of_arrow(data))
+        return _find_categories(_of_arrow(data))
     return {}
 
 
@@ -451,7 +451,7 @@ def _of_arrow(table: pa.Table) -> dict[str, tuple[list[Any], bool]]:
     return found
 
 
-def _found(declared: Mapping[str, tuple[list[Any], bool]]) -> dict[str, Categories]:
+def _find_categories(declared: Mapping[str, tuple[list[Any], bool]]) -> dict[str, Categories]:
     found = {}
     for name, (values, ordered) in declared.items():
         levels = [_level(value) for value in values]
@@ -480,13 +480,13 @@ _LEAST_TYPED = 2  # a word alone may be a value that somebody has mistyped
 
 
 def may_have_more(data: object) -> bool:
-    """Whether data are a file that people and tools write lines of words into: text, or a sheet."""
+    """Return whether data are a file into which people and tools write lines of words."""
     sheet = isinstance(data, str | Path) and Path(data).suffix.lower() in excel.ENDINGS
     return sheet or is_delimited(data)
 
 
 def more_header_lines(rows: Rows) -> int:
-    """How many of the first rows are words in all columns that hold numbers or times below them.
+    """Count the first rows that are words in all columns of numbers or times.
 
     Args:
         rows: of texts.
@@ -522,7 +522,7 @@ Values = NDArray[np.float64]
 
 
 def questions(column: Column, profile: Profile, profiler: Profiler) -> Iterator[str]:
-    """What is to be asked about a column, each as a question without its mark, and without a value.
+    """List what is to be asked about a column, without question marks and without a value.
 
     Args:
         column: as it is drafted.
@@ -571,7 +571,7 @@ def _heaps(values: Values, share: Values) -> list[int]:
 
 
 def _are_far(values: Values, share: Values, spikes: set[float]) -> bool:
-    """Whether the smallest or largest number lies much farther from the middle than most do."""
+    """Return whether the smallest or largest number lies much farther out than most do."""
     usual = ~np.isin(values, list(spikes))
     values, share = values[usual], share[usual]
     if len(values) <= _FEW_DIFFERENT:

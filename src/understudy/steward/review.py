@@ -64,7 +64,7 @@ def left_as_drafted(part: Part) -> tuple[str, ...]:
 
 
 def leak_of(entry: str) -> str:
-    """What an entry tells of the rows if it is left as it was read from them.
+    """Describe what an entry tells of the rows if it is left as it was read from them.
 
     Args:
         entry: name of one that can be read from rows.
@@ -108,7 +108,7 @@ class Review:
 
     @property
     def open(self) -> tuple[Path_, ...]:
-        """What is not decided: not reviewed, or left as drafted; the form of the file first."""
+        """Parts not decided: not reviewed, or left as drafted; the form of the file first."""
         file = self.schema.file
         parts: dict[Path_, Part] = {("file",): file} if file.drafted else {}
         parts |= {("columns", name): one for name, one in self.schema.declared.items()}
@@ -118,7 +118,7 @@ class Review:
 
     @property
     def sourced(self) -> tuple[Path_, ...]:
-        """What is open though its source is named, and nothing in it was read from the rows."""
+        """Open parts whose source is named, and in which nothing was read from the rows."""
         return tuple(
             path
             for path in self.open
@@ -126,13 +126,13 @@ class Review:
         )
 
     def part(self, path: Path_) -> Part:
-        """What a decision is about."""
+        """Return the part of the schema that a decision is about."""
         if path[0] in RULES:
             found: Part = getattr(self.schema, path[0])[int(path[1])]
             return found
         return self.schema.file if path == ("file",) else self.schema.declared[path[1]]
 
-    def accepted(self, *paths: Path_, source: str = "") -> Review:
+    def accept(self, *paths: Path_, source: str = "") -> Review:
         """Reviewed as they stand, in one decision; refused where something was read from the rows.
 
         Args:
@@ -150,7 +150,7 @@ class Review:
                 )
         return self._with(paths, {"reviewed": True} | ({"source": source} if source else {}))
 
-    def confirmed(self, path: Path_, source: str) -> Review:
+    def confirm(self, path: Path_, source: str) -> Review:
         """Reviewed: a source confirms each entry that is left as drafted.
 
         Raises:
@@ -164,11 +164,11 @@ class Review:
         own = {} if part.source.strip() and left else {"source": source}
         return self._with([path], {**own, "reviewed": True, **said})
 
-    def kept(self, path: Path_) -> Review:
+    def keep(self, path: Path_) -> Review:
         """Reviewed though entries are left as drafted, so that guarantees are conditional."""
         return self._with([path], {"reviewed": True})
 
-    def edited(self, path: Path_, entry: str) -> Review:
+    def edit(self, path: Path_, entry: str) -> Review:
         """One entry, or several, changed; not reviewed by that.
 
         What was said to be its source is none of the new value.
@@ -202,7 +202,7 @@ class Review:
         drafted = dict(getattr(self.part(path), "drafted", {}))
         text = self.text.with_block(path, block)
         marks = {"drafted": drafted} if drafted else {}
-        return self._checked(text.with_entries(path, marks))
+        return self._check(text.with_entries(path, marks))
 
     def alike(self, path: Path_, other: str) -> Review:
         """The entries of another column that is reviewed, and what confirms them.
@@ -226,9 +226,9 @@ class Review:
         confirmed = {"confirmed": {**entries.get("confirmed", {}), **said}} if said else {}
         block = {**entries, **own, **confirmed, "reviewed": True}
         text = tomli_w.dumps({path[0]: {path[1]: laid_out(block)}})
-        return self._checked(self.text.with_block(path, text))
+        return self._check(self.text.with_block(path, text))
 
-    def chosen(self, path: Path_, form: Form) -> Review:
+    def choose(self, path: Path_, form: Form) -> Review:
         """The column in a form that a convention has; its codes of absence stay.
 
         Entries of the form that the draft had read too are confirmed by the convention.
@@ -248,9 +248,9 @@ class Review:
         entries = {**new, **{k: v for k, v in kept.items() if k != "drafted"}, **said}
         entries |= {"reviewed": reviewed} | {k: v for k, v in kept.items() if k == "drafted"}
         block = tomli_w.dumps({path[0]: {path[1]: laid_out(entries)}})
-        return self._checked(self.text.with_block(path, block))
+        return self._check(self.text.with_block(path, block))
 
-    def excluded(self, path: Path_) -> Review:
+    def exclude(self, path: Path_) -> Review:
         """Without a column, which will then not be released; or without a rule.
 
         Raises:
@@ -259,17 +259,17 @@ class Review:
         # repr keeps a line break in a name from ending the comment.
         note = f"# {line(self.name(path))} was taken out when the schema was reviewed.\n"
         try:
-            return self._checked(self.text.with_block(path, note))
+            return self._check(self.text.with_block(path, note))
         except SchemaError as error:
             raise SchemaError(f"{self.name(path)} cannot be taken out. {error}") from None
 
     def name(self, path: Path_) -> str:
-        """What a decision is about, in words."""
+        """Name what a decision is about, in words."""
         if path[0] in RULES:
             return f"The rule “{getattr(self.part(path), 'text', '')}”"
         return "The table [file]" if path == ("file",) else f"Column {path[1]!r}"
 
-    def saved(self, before: str) -> None:
+    def save(self, before: str) -> None:
         """Write the text into its file at once, if nobody else has changed that.
 
         Args:
@@ -295,9 +295,9 @@ class Review:
         text = self.text
         for path in paths:
             text = text.with_entries(path, entries)
-        return self._checked(text)
+        return self._check(text)
 
-    def _checked(self, text: SchemaText) -> Review:
+    def _check(self, text: SchemaText) -> Review:
         review = replace(self, text=text, decisions=self.decisions + 1)
         assert review.schema
         return review

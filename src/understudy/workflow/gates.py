@@ -219,9 +219,9 @@ def in_spark(place: str, schema: Schema) -> DataFrame | SparkTexts:
         MethodError: no Spark session can be opened.
         DataError: no such path or table.
     """
-    from understudy.spark.rows import opened
+    from understudy.spark.rows import open_spark
 
-    return opened(place, schema)
+    return open_spark(place, schema)
 
 
 def summed_rows(

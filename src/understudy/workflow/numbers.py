@@ -89,7 +89,7 @@ class Places:
         numbers[records] = drawn_numbers(self.fine, cells[records], rng)
         if self.heaps is None:
             return numbers
-        return self.heaps.moved(np.where(cells < 0, self.fine.size, cells), numbers, rng)
+        return self.heaps.move(np.where(cells < 0, self.fine.size, cells), numbers, rng)
 
     def settled(self, states: NDArray[np.integer[Any]]) -> Places:
         """The same for records of which only a whole table has the measured mean.
@@ -100,7 +100,7 @@ class Places:
         n_bins = int(self.bins.max()) + 1
         sizes = np.bincount(states[states < n_bins], minlength=n_bins).astype(np.float64)
         weights = self._tilted(sizes)
-        heaps = self.heaps and self.heaps.settled(self._expected(weights, sizes))
+        heaps = self.heaps and self.heaps.settle(self._expected(weights, sizes))
         return replace(self, weights=weights, mean=None, heaps=heaps)
 
     def _expected(self, weights: Floats, sizes: Floats) -> Floats:
@@ -170,7 +170,7 @@ class HeapedPlaces:
         numbers = np.full(len(states), np.nan) if given is None else given.copy()
         rows = np.flatnonzero(np.isnan(numbers) & (states < self.column.n_ordinary))
         numbers[rows] = drawn_numbers(self.column, states[rows], rng)
-        return self.heaps.moved(states, numbers, rng)
+        return self.heaps.move(states, numbers, rng)
 
     def settled(self, states: NDArray[np.integer[Any]]) -> HeapedPlaces:
         """The same for some records of a whole table.
@@ -180,7 +180,7 @@ class HeapedPlaces:
         """
         k = self.column.n_ordinary
         sizes = np.bincount(states[states < k], minlength=k).astype(np.float64)
-        return replace(self, heaps=self.heaps.settled(sizes))
+        return replace(self, heaps=self.heaps.settle(sizes))
 
 
 @dataclass(frozen=True)

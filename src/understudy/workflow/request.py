@@ -518,7 +518,7 @@ class Request:
     @property
     def identity(self) -> dict[str, str]:
         """What makes this request the same as another, in public terms."""
-        text = self.schema.released().dumps()
+        text = self.schema.strip_fingerprints().dumps()
         return {
             "schema": hashlib.sha256(text.encode("utf-8")).hexdigest(),
             "neighbours": self.schema.neighbours,

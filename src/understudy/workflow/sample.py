@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from understudy._arrays import Flags
 from understudy._validation import kind_of, require_whole
 from understudy.errors import MethodError, suggestion
-from understudy.graphical.conditioning import Evidence, given
+from understudy.graphical.conditioning import Evidence, condition_on
 from understudy.methods.auto import configure
 from understudy.methods.plan import Form
 from understudy.models import Model
@@ -423,7 +423,7 @@ class ReleasedModel:
             raise MethodError(
                 f"The schema forbids every record that fits {condition.text}; widen it."
             )
-        model = given(self.model, evidence)
+        model = condition_on(self.model, evidence)
         if model is None:
             raise MethodError(
                 f"The model of the release has no record that fits {condition.text}; widen it."

@@ -69,7 +69,7 @@ from understudy.methods.base import Facts, Prepared
 from understudy.methods.marginal_based import measured_beside
 from understudy.methods.registry import METHODS
 from understudy.models import Model, Sample
-from understudy.models.model import drawn_in_parts, settled
+from understudy.models.model import draw_parameters, drawn_in_parts
 from understudy.release import Measurement, Release
 from understudy.release.decoding import FrameKind, decode, require_frame
 from understudy.release.one_way_check import Contradiction, DrawnOneWays, contradictions, own_noise
@@ -276,7 +276,7 @@ class DrawnParts:
             chance: of records and of numbers within bins, and of the order.
         """
         rng, secret = chance
-        own = [settled(model, rng) for model in models]
+        own = [draw_parameters(model, rng) for model in models]
         whole = {
             k: _chosen(model.sample(n_rows, rng), secret.permutation(n_rows))
             for k, model in enumerate(own)

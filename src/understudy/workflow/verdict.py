@@ -222,7 +222,7 @@ def _plan(claim: Claim, k: int, records: int, budget: Budget, noise: VoteNoise) 
         claim=claim.text,
         subsets=k,
         records=records,
-        noise=perturbation.recorded(noise),
+        noise=perturbation.describe_noise(noise),
         noise_words=perturbation.words(noise),
         band=band,
         by_lead={

@@ -67,7 +67,7 @@ def test_one_repetition_of_a_normal_model_is_what_the_gate_gives(method, monkeyp
         numeric_sample(data, 1), method, 20.0, np.random.default_rng(3), SeededRandomness(3)
     )
     calibration = "split" if method == continuous.SPLIT else "nonsplit"
-    gate, rng = numeric_gate(data, 3).rebinned({"x": 1}), np.random.default_rng(3)
+    gate, rng = numeric_gate(data, 3).rebin({"x": 1}), np.random.default_rng(3)
     total, scatter = (
         one.value.values[0]
         for one in gate.ask(

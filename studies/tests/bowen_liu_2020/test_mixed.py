@@ -81,7 +81,7 @@ def test_one_repetition_of_mixed_statistics_is_what_the_gate_gives(monkeypatch):
     columns = {name: one.astype(str) for name, one in zip(names, states, strict=True)}
     columns |= {name: sample.data.values[0, :, j] for j, name in enumerate(("x", "y"))}
     table = Table(pl.DataFrame(columns), Schema.loads(TABLE))
-    gate = open_gate(table, Budget.of(50.0), SeededRandomness(4)).rebinned({"x": 1, "y": 1})
+    gate = open_gate(table, Budget.of(50.0), SeededRandomness(4)).rebin({"x": 1, "y": 1})
     spend = Fraction(30) / 6
     (counts,) = gate.ask(
         NoisyTables([(*names, "x", "y")], noise="laplace", mode="paper"), spend=spend

@@ -10,7 +10,7 @@ from understudy.data.sql import (
     Query,
     doubts_of,
     is_address,
-    stated,
+    state_premises,
     taken_apart,
 )
 from understudy.errors import DataError
@@ -79,7 +79,7 @@ def test_columns_and_comparisons_are_taken_apart(address, sql):
     assert selection.columns == columns
     assert selection.table == "people"
     assert len(selection.comparisons) == n_comparisons
-    assert stated(others).unproved == stated(others).conditions == ()
+    assert state_premises(others).unproved == state_premises(others).conditions == ()
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
@@ -92,7 +92,7 @@ def test_all_else_makes_the_guarantee_conditional(address, sql):
         assert what is None
         return
     assert selection is None
-    premises = stated(others)
+    premises = state_premises(others)
     assert f"It ({what or 'a comment'}) may make several" in premises.conditions[0]
     assert f"it does not say so by itself ({what or 'a comment'})" in premises.unproved[0]
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from understudy.data import Table, csv
-from understudy.data.csv import MALFORMED, Delimited, cells_of, decoded, is_delimited
+from understudy.data.csv import MALFORMED, Delimited, cells_of, decode_text, is_delimited
 from understudy.data.sources import open_rows
 from understudy.schema import Schema
 from understudy.schema.file_format import RECORD_LINES, FileFormat
@@ -142,7 +142,7 @@ def test_the_words_for_a_fault_belong_to_the_lines_that_have_one(tmp_path, body,
     lines = body.split(b"\n")
     for k, row in enumerate(rows):
         cells = cells_of(
-            decoded(lines[k].removesuffix(b"\r"), form.encoding).decode(), separator, form
+            decode_text(lines[k].removesuffix(b"\r"), form.encoding).decode(), separator, form
         )
         fits = isinstance(cells, list) and len(cells) == 2
         assert fits == (k not in bad)
@@ -266,7 +266,7 @@ def test_a_decimal_comma_is_read_in_columns_of_numbers_alone(tmp_path):
         "1,2,3;1.500;;2020-01-01\n"
     )
     real, grade, code, _ = (
-        part.tolist() for part in Table(tmp_path / "a.csv", NUMBERS).coded().expose()
+        part.tolist() for part in Table(tmp_path / "a.csv", NUMBERS).code_rows().expose()
     )
     none, size = 103, 3
     assert real == [3, none, none, 100, 102, 10, 0, none]
@@ -279,7 +279,7 @@ def test_other_tables_have_no_form(tmp_path):
     frame.write_parquet(tmp_path / "a.parquet")
     for data in (frame, tmp_path / "a.parquet"):
         assert open_rows(data, NUMBERS).count() == 1
-        assert [int(part[0]) for part in Table(data, NUMBERS).coded().expose()][:3] == [3, 0, 1]
+        assert [int(part[0]) for part in Table(data, NUMBERS).code_rows().expose()][:3] == [3, 0, 1]
 
 
 @pytest.mark.parametrize(

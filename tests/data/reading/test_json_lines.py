@@ -50,14 +50,14 @@ def test_a_line_that_is_no_record_is_one_out_of_domain_and_told(tmp_path):
 def test_a_draft_has_every_key_that_occurs(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"a": 1}\nno\n{"b": 2, "a": 3}\n')
-    assert JsonLines.drafted(path).columns == ("a", "b")
+    assert JsonLines.with_all_keys(path).columns == ("a", "b")
 
 
 def test_a_damaged_file_is_one_sentence(tmp_path):
     path = tmp_path / "a.jsonl.gz"
     path.write_bytes(b"\x1f\x8b broken")
     with pytest.raises(DataError, match="truncated, damaged"):
-        JsonLines.drafted(path)
+        JsonLines.with_all_keys(path)
     assert is_json_lines(path)
     assert not is_json_lines("a.json")
 

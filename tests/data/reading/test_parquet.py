@@ -107,5 +107,5 @@ def test_one_file_of_another_type_makes_a_table_of_one_type(tmp_path):
     pq.write_table(pa.table({"c": ["1", "x"]}), tmp_path / "2.parquet")
     schema = Schema.loads('[columns.c]\nkind = "integer"\nlower = 0\nupper = 3\nreviewed = true')
     assert not open_rows(tmp_path).files
-    codes = Table(tmp_path, schema).coded().expose()[0]
+    codes = Table(tmp_path, schema).code_rows().expose()[0]
     assert sorted(codes.tolist()) == [1, 1, 2, 4]

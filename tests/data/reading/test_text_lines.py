@@ -50,7 +50,7 @@ def test_a_compressed_text_is_the_text(ending, tmp_path):
     rows = open_rows(path)
     assert rows.count() == 800
     assert rows.lazy.head(2).collect().rows() == [("1", "x"), ("2", "y")]
-    text = list(csv.pieces(path, csv.opened(path)))
+    text = list(csv.pieces(path, csv.open_text(path)))
     assert b"".join(text) == TEXT
 
 

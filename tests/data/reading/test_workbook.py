@@ -11,7 +11,7 @@ import pytest
 from made_workbook import day, fault, number, text, truth, write_workbook
 from understudy.data import excel
 from understudy.data.csv import MALFORMED
-from understudy.data.excel import narrowed, premises_of_sheet
+from understudy.data.excel import narrow_workbook, premises_of_sheet
 from understudy.data.sources import open_rows
 from understudy.errors import DataError
 from understudy.schema import Schema
@@ -125,10 +125,10 @@ def test_a_sheet_with_a_cell_far_away_is_written_anew(how, tmp_path):
     odd = [number(1), text("u"), at("XFD", truth(1)), at("XFD", truth(1))]
     write_workbook(path, [HEAD, *ROWS[:2], odd, *ROWS[2:]])
     rewritten(path, PLACES[how])
-    assert narrowed(path) is not None
+    assert narrow_workbook(path) is not None
     found = read(path)
     write_workbook(path, [HEAD, *ROWS[:2], [number(1), text("u"), truth(1)], *ROWS[2:]])
-    assert narrowed(path) is None
+    assert narrow_workbook(path) is None
     assert found.equals(read(path))
     assert found.row(2) == (MALFORMED, MALFORMED)
 
@@ -168,7 +168,7 @@ def test_cells_that_do_not_say_where_they_are_follow_each_other(tmp_path):
         return xml
 
     rewritten(path, bare)
-    assert narrowed(path) is not None
+    assert narrow_workbook(path) is not None
     assert read(path).equals(before)
 
 

@@ -50,7 +50,7 @@ def private(releases):
 def unchanged(halves, private):
     """The first half itself, as if it were synthetic."""
     rng = np.random.default_rng(0)
-    rows = decode(Table(halves[0], demo_schema()).coded().expose(), demo_schema(), rng)
+    rows = decode(Table(halves[0], demo_schema()).code_rows().expose(), demo_schema(), rng)
     return replace(private["marginals"], tables=(rows,))
 
 

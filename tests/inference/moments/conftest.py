@@ -8,7 +8,7 @@ from understudy.data import Table
 from understudy.features.scores import Scores
 from understudy.inference import measured_moments as measured_matrices
 from understudy.inference.records import Records
-from understudy.mechanisms.second_moments import ONE, stacked
+from understudy.mechanisms.second_moments import ONE, stack_sums
 from understudy.release import Measurement
 from understudy.release.decoding import dtype_of
 
@@ -30,7 +30,7 @@ def measurement_of(schema, columns, stddev=0.0, rng=None):
     scores = Scores.of(schema, schema.names)
     table = Table(frame_of(schema, columns), schema)
     exact = table.score_products(scores).expose()
-    counts = stacked(exact, scores) / ONE
+    counts = stack_sums(exact, scores) / ONE
     if stddev:
         counts = counts + stddev * rng.standard_normal(len(counts))
     return Measurement(

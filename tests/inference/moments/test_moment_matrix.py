@@ -13,7 +13,7 @@ from understudy.data import Table
 from understudy.features.scores import Scores
 from understudy.inference import second_moments
 from understudy.inference.second_moments import MomentMatrix, MomentSource
-from understudy.mechanisms.second_moments import ONE, stacked
+from understudy.mechanisms.second_moments import ONE, stack_sums
 from understudy.schema import NUMERIC, Schema
 
 SCHEMA = Schema.loads(
@@ -82,7 +82,7 @@ def test_entries_are_sums_over_the_rows(pure):
 def test_a_part_has_the_entries_of_the_whole():
     frame = made(300, 2)
     scores = Scores.of(SCHEMA, SCHEMA.names)
-    values = stacked(Table(frame, SCHEMA).score_products(scores).expose(), scores) / ONE
+    values = stack_sums(Table(frame, SCHEMA).score_products(scores).expose(), scores) / ONE
     own, kept = scores.part(("age", "job", "x"))
     source = MomentSource.from_values(own, values[kept], 0.0, pure=False)
     n = frame.height, 0.0

@@ -12,7 +12,7 @@ from understudy.data import Table
 from understudy.features.scores import Scores
 from understudy.inference.measured_moments import moments_of
 from understudy.inference.second_moments import MomentSource, averaged, joined_matrix
-from understudy.mechanisms.second_moments import ONE, stacked
+from understudy.mechanisms.second_moments import ONE, stack_sums
 from understudy.release import Measurement
 from understudy.release.shape import Kind
 from understudy.schema import Schema
@@ -64,7 +64,7 @@ ABOUT = (50.0, 0.0)
 def exact(frame, schema, columns, complete=(), *, pure=False):
     """All that is released of some columns, with weights and without noise."""
     scores = Scores.of(schema, columns, complete, pure=pure)
-    return scores, stacked(Table(frame, schema).score_products(scores).expose(), scores) / ONE
+    return scores, stack_sums(Table(frame, schema).score_products(scores).expose(), scores) / ONE
 
 
 def source(frame, schema, columns, complete=(), *, pure=False, stddev=1.0, rng=None):

@@ -55,7 +55,7 @@ OUTSIDE = (7, 0)
 
 def asked(gate, kind, score, *more, spend):
     """A mechanism, behind the gate's check of types: what is listed here is for tests alone."""
-    gate._admitted = lambda mechanism: mechanism
+    gate._admit = lambda mechanism: mechanism
     own = gate._rows.view.schema if score.schema is gate.schema else score.schema
     return gate.ask(kind(replace(score, schema=own), *more), spend=spend)
 
@@ -84,7 +84,7 @@ def engine(records, known):
 
 
 def coded(records, known):
-    return engine(records, known).coded().expose()
+    return engine(records, known).code_rows().expose()
 
 
 class Listed:

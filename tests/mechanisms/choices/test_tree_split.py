@@ -293,7 +293,7 @@ def test_the_gate_draws_that_law():
     from scipy import stats
 
     rows = [(0, 0, 0)] * 3 + [(0, 1, 1), (1, 2, 0), (1, 2, 1)]
-    tree = Partition(SCHEMA.domain).divided([(0,)])
+    tree = Partition(SCHEMA.domain).divide([(0,)])
     found = np.zeros((2, 2))
     draws, engine = 4_000, table(rows)
     for k in range(draws):
@@ -312,14 +312,14 @@ def test_a_large_budget_takes_the_smallest_aic_and_empty_nodes_are_divided_too()
     rows = [(0, 0, 0)] * 9 + [(0, 1, 1)] * 9 + [(0, 2, 0)] * 9
     gate = door(rows, epsilon=2000)
     tree = Partition(SCHEMA.domain)
-    tree = tree.divided(gate.ask(ColumnSplits(tree), spend=F(1000)).value)
+    tree = tree.divide(gate.ask(ColumnSplits(tree), spend=F(1000)).value)
     # All are x: that column explains nothing, and its AIC is the smallest.
     best = min(
         (slow_aic([sum(r[j] == k for r in rows) for k in range(s)]), j)
         for j, s in enumerate((2, 3, 2))
     )
     assert tree.splits[0] == ((best[1],),)
-    deeper = tree.divided(gate.ask(ColumnSplits(tree), spend=F(1000)).value)
+    deeper = tree.divide(gate.ask(ColumnSplits(tree), spend=F(1000)).value)
     assert len(deeper.splits[1]) == 2
     assert all(len(split) == 1 for split in deeper.splits[1])
 

@@ -47,7 +47,7 @@ SCHEMA = Schema.loads(f'rows = "private"\n{COLUMNS}')
 LEVELS = (["x", "y", "?"], ["r", "s", "t"], [False, True])
 FITTING = [(0, b, c) for b in range(3) for c in range(2)] + [(1, 0, c) for c in range(2)]
 OUTSIDE = [(2, 0, 0), (1, 1, 0)]
-TREE = Partition(SCHEMA.domain).divided([(0,)]).divided([(1,), (2,)])
+TREE = Partition(SCHEMA.domain).divide([(0,)]).divide([(1,), (2,)])
 HUGE = 10**5
 
 
@@ -97,7 +97,7 @@ def test_a_layer_divided_alike_is_a_table_and_any_other_is_nodes():
 
 
 def test_a_table_has_its_columns_in_the_order_of_the_layers_and_no_noise_in_forbidden_cells():
-    tree = Partition(SCHEMA.domain).divided([(1,)]).divided([(0,)] * 3)
+    tree = Partition(SCHEMA.domain).divide([(1,)]).divide([(0,)] * 3)
     gate = door([(0, 2, 1)] * 5, seed=2)
     (released,) = gate.ask(HierarchyLayers(tree, [2], noise="geometric"), spend=F(1, 2))
     assert released.value.columns == ("b", "a")
@@ -153,7 +153,7 @@ def test_weights_divide_the_cost_and_an_overdraft_asks_nothing():
 # --- leaves that are never written out ----------------------------------------------------------
 
 DOMAIN = Domain((2, 3, 2), ({0: frozenset({1}), 1: frozenset({2})},))
-LEAF_TREE = Partition(DOMAIN).divided([(0,)])
+LEAF_TREE = Partition(DOMAIN).divide([(0,)])
 EXACT = ExactCells(np.array([0, 3, 6]), np.array([4, 1, 2]), outside=3)
 CELLS = np.flatnonzero(DOMAIN.allowed_mask().ravel())
 LAW = DiscreteLaplace(F(3, 2))
@@ -260,7 +260,7 @@ def test_a_table_of_2_to_the_60_cells_is_sampled():
     schema = Schema.loads(f'rows = "private"\n{text}')
     frame = pl.DataFrame({name: [True, False, True] for name in names})
     gate = open_gate(Table(frame, schema), Budget.of("1000", 0), SeededRandomness(1))
-    tree = Partition(schema.domain).divided([(3,)])
+    tree = Partition(schema.domain).divide([(3,)])
     with pytest.raises(MethodError, match="too many"):
         gate.ask(LazyLeaves(tree, noise="geometric"), spend=F(1, 2))
     leaves = gate.ask(LazyLeaves(tree, noise="geometric"), spend=F(500))

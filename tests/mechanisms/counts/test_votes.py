@@ -274,7 +274,7 @@ def test_what_makes_no_sense_is_refused_before_it_is_paid(words):
 def test_merged_columns_and_next_to_nothing_are_refused():
     one = gate()
     with pytest.raises(MethodError, match="merged"):
-        asked(one.grouped({"s": (0, 0, 1)}), CLAIMS["mean"])
+        asked(one.group({"s": (0, 0, 1)}), CLAIMS["mean"])
     for unit in ("pure", "zcdp", "gdp"):
         with pytest.raises(BudgetError):
             vote_noise(Fraction(1, 10**30), unit)

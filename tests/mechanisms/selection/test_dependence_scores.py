@@ -252,8 +252,8 @@ class Counting:
         self.asked += queries
         return self.table.count(queries)
 
-    def recoded(self, schema):
-        return Counting(self.table.recoded(schema))
+    def recode(self, schema):
+        return Counting(self.table.recode(schema))
 
 
 def gate_of(sizes, n=30, epsilon="100"):

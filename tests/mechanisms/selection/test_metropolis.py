@@ -35,7 +35,7 @@ LEVEL = 1e-5
 
 def asked(gate, kind, score, *more, spend):
     """A mechanism, behind the gate's check of types: what is listed here is for tests alone."""
-    gate._admitted = lambda mechanism: mechanism
+    gate._admit = lambda mechanism: mechanism
     own = gate._rows.view.schema if score.schema is gate.schema else score.schema
     return gate.ask(kind(replace(score, schema=own), *more), spend=spend)
 

@@ -51,7 +51,7 @@ GRID = Grid((3, 2))
 
 def asked(gate, kind, score, *more, spend):
     """A mechanism, behind the gate's check of types: what is listed here is for tests alone."""
-    gate._admitted = lambda mechanism: mechanism
+    gate._admit = lambda mechanism: mechanism
     own = gate._rows.view.schema if score.schema is gate.schema else score.schema
     return gate.ask(kind(replace(score, schema=own), *more), spend=spend)
 
@@ -79,7 +79,7 @@ def engine_of(records, known):
 
 
 def coded(records, known):
-    return engine_of(records, known).coded().expose()
+    return engine_of(records, known).code_rows().expose()
 
 
 class Listed:

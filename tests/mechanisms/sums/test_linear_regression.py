@@ -311,10 +311,10 @@ def test_under_replace_a_record_that_fits_no_state_stands_in_the_middle():
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_one_step_of_the_ledger_is_paid_before_the_rows_are_asked(mechanism, schema, monkeypatch):
     gate = door(schema)
-    paid, sums, recoded = [], Table.sums, Table.recoded
+    paid, sums, recoded = [], Table.sums, Table.recode
     spy = lambda ask: lambda *a: (paid.append(len(gate.ledger)), ask(*a))[1]  # noqa: E731
     monkeypatch.setattr(Table, "sums", spy(sums))
-    monkeypatch.setattr(Table, "recoded", spy(recoded))
+    monkeypatch.setattr(Table, "recode", spy(recoded))
     question = asked(mechanism, predictors=("x", "w"))
     released = gate.ask(question, spend=F(3, 2))
     assert paid == [1, 1]

@@ -311,7 +311,7 @@ def test_requests_that_do_not_fit_are_refused(of, by, options, complaint):
 
 
 def test_bins_limits_and_budgets_that_do_not_fit_are_refused():
-    with pytest.raises(MethodError, match="rebinned"):
+    with pytest.raises(MethodError, match=r"gate\.rebin\("):
         moment_noises(PRIVATE.with_bins({"x": 2}), ["x"], [], spend=F(1))
     without = PRIVATE.model_copy(update={"row_limit": None})
     with pytest.raises(MethodError, match="row_limit"):
@@ -477,7 +477,7 @@ def test_cells_that_cannot_hold_a_number_are_zero_and_get_no_noise():
     where = {cell = "c", x = {lower = 0.0, upper = 4.0}}
     """)
     frame = pl.DataFrame({"cell": ["a", "b", "c"], "x": [1.0, None, 3.0]})
-    gate = open_gate(Table(frame, schema), Budget.of(2), SeededRandomness(1)).rebinned({"x": 1})
+    gate = open_gate(Table(frame, schema), Budget.of(2), SeededRandomness(1)).rebin({"x": 1})
     total, _ = gate.ask(Moments(["x"], ["cell", "x"]), spend=F(1))
     values = total.value.values.reshape(3, 3)  # states of x: the spike, the bin, missing
     assert not values[:, [0, 2]].any()

@@ -14,7 +14,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.confidential import terms_of
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, InsufficientBudgetError, MethodError
-from understudy.features.scores import RANK_UNIT, RankScores, shortened
+from understudy.features.scores import RANK_UNIT, RankScores, shorten_vectors
 from understudy.mechanisms.second_moments import (
     STEP,
     RankProducts,
@@ -40,7 +40,7 @@ def changes(scores):
     """What each record of the whole domain adds: a value out of domain, too, in each column."""
     states = [(*own, 0) for own in scores.tables.values()]
     vectors = np.array([*itertools.product(*states)], dtype=float)
-    kept = shortened(vectors, scores.most)
+    kept = shorten_vectors(vectors, scores.most)
     first, second = np.triu_indices(len(states), 1)
     return kept[:, first] * kept[:, second], (kept != vectors).any(axis=1)
 
@@ -380,7 +380,7 @@ def test_a_released_value_says_whose_ranks_and_by_which_scores():
     )
     bins, groups = {"x": 2}, {"mood": (0, 0, 1, 1), "sex": (0, 0)}
     gate = gate_of(schema, frame, Budget.of(10**12, "1e-6"))
-    view = gate.rebinned(bins).grouped(groups)
+    view = gate.rebin(bins).group(groups)
     scores = RankScores({"x": (-64, 64), "mood": (-50, 50)})
     released = view.ask(RankProducts(scores), spend=gate.budget.amount)
     value = released.value

@@ -72,25 +72,25 @@ def test_scotts_rule_gives_the_published_numbers_of_bins():
 
 def test_the_default_is_the_schema():
     one = schema()
-    assert method().binned(one) == one
+    assert method().bin_columns(one) == one
     gate = door(one)
     assert method().setup(gate, Fraction(1)).schema is gate.schema
 
 
 def test_a_number_goes_to_every_numeric_column():
-    assert bins_of(method(bins=7).binned(schema())) == 7
-    assert bins_of(method(bins="7").binned(schema())) == 7
+    assert bins_of(method(bins=7).bin_columns(schema())) == 7
+    assert bins_of(method(bins="7").bin_columns(schema())) == 7
     assert bins_of(method(bins=7).setup(door(schema()), Fraction(1)).schema) == 7
 
 
 def test_scotts_rule_takes_public_numbers_only():
     """A sixth of the width 7, or the deviation that is given; declared rows, or a guess."""
     by_default = int(scott_bins(7, 7 / 6, 1000))
-    assert bins_of(method(bins="scott").binned(schema())) == by_default
-    assert bins_of(method(bins="scott", deviations={"x": 1}).binned(schema())) == 21
-    guessed = method(bins="scott", expected_rows=100).binned(schema("private"))
+    assert bins_of(method(bins="scott").bin_columns(schema())) == by_default
+    assert bins_of(method(bins="scott", deviations={"x": 1}).bin_columns(schema())) == 21
+    guessed = method(bins="scott", expected_rows=100).bin_columns(schema("private"))
     assert bins_of(guessed) == int(scott_bins(7, 7 / 6, 100))
-    assert bins_of(method(bins="scott", expected_rows=5).binned(schema())) == by_default
+    assert bins_of(method(bins="scott", expected_rows=5).bin_columns(schema())) == by_default
     gate = door(schema())
     assert bins_of(method(bins="scott").setup(gate, Fraction(1)).schema) == by_default
     assert gate.ledger == ()
@@ -113,17 +113,17 @@ def test_the_rule_of_freedman_and_diaconis_is_two_quartile_ranges_over_a_cube_ro
 
 def test_other_rules_take_public_numbers_only():
     """Sturges' rule takes rows alone, that of Freedman & Diaconis 1.349 public deviations."""
-    assert bins_of(method(bins="sturges").binned(schema())) == 11
-    guess = method(bins="sturges", expected_rows=100).binned(schema("private"))
+    assert bins_of(method(bins="sturges").bin_columns(schema())) == 11
+    guess = method(bins="sturges", expected_rows=100).bin_columns(schema("private"))
     assert bins_of(guess) == 8
     expected = int(bins_by_width("fd", 7, 1.349 * 7 / 6, 1000))
-    assert bins_of(method(bins="fd").binned(schema())) == expected
-    given = method(bins="fd", deviations={"x": 1}).binned(schema())
+    assert bins_of(method(bins="fd").bin_columns(schema())) == expected
+    given = method(bins="fd", deviations={"x": 1}).bin_columns(schema())
     assert bins_of(given) == int(bins_by_width("fd", 7, 1.349, 1000)) == 26
     for rule in ("sturges", "fd"):
         gate = door(schema())
         binned = method(bins=rule).setup(gate, Fraction(1)).schema
-        assert binned == method(bins=rule).binned(schema())
+        assert binned == method(bins=rule).bin_columns(schema())
         assert gate.ledger == ()
         assert not {UNPAID, UNPAID_QUARTILES} & set(gate.guarantee().leaks)
 
@@ -141,7 +141,7 @@ def test_columns_share_scotts_rule():
             source = "codebook"
             reviewed = true
             """
-    binned = method(bins="scott").binned(schema(columns=more))
+    binned = method(bins="scott").bin_columns(schema(columns=more))
     assert numeric_columns(binned) == ("x", "y")
     assert binned.columns["x"].bins == int(scott_bins(7, 7 / 6, 1000, 2))
     assert binned.columns["y"].bins == min(10, int(scott_bins(9, 1.5, 1000, 2)))
@@ -180,7 +180,7 @@ def test_bins_cannot_be_bought_without_numbers():
             method="perturbed-histogram",
             options={"bins": "bought"},
         )
-    assert method(bins=7).binned(schema(columns=columns)) == schema(columns=columns)
+    assert method(bins=7).bin_columns(schema(columns=columns)) == schema(columns=columns)
 
 
 # --- bought, and read off the rows ------------------------------------------------------------
@@ -220,7 +220,7 @@ def test_with_nothing_but_noise_bins_stay_within_public_limits(seed):
     binned = method(bins="bought").setup(gate, Fraction(1, 1000)).schema
     fewest, most = int(scott_bins(7, 3.5, 1000)), int(scott_bins(7, 7 / 50, 1000))
     assert fewest <= bins_of(binned) <= most
-    assert bins_of(method(bins="bought").binned(schema())) == most
+    assert bins_of(method(bins="bought").bin_columns(schema())) == most
 
 
 def test_bins_are_not_bought_beyond_the_budget():
@@ -383,7 +383,7 @@ def test_other_bins_forbid_exactly_the_same_values(number):
         )
     )
     rows = pl.DataFrame(records, schema=one.names, orient="row")
-    states = Table(rows, binned).coded().expose()
+    states = Table(rows, binned).code_rows().expose()
     sizes = [column.size for column in binned.columns.values()]
     outside = np.any([s >= size for s, size in zip(states, sizes, strict=True)], axis=0)
     assert outside.tolist() == [forbidden(record) for record in records]
@@ -453,4 +453,4 @@ def test_bins_narrower_than_numbers_can_tell_apart_are_refused():
         "upper = 4\n", "upper = 4000000000000100.0\n"
     )
     with pytest.raises(MethodError, match="narrower"):
-        method(bins=1000).binned(schema(columns=tiny))
+        method(bins=1000).bin_columns(schema(columns=tiny))

@@ -10,7 +10,7 @@ from understudy.schema import Domain, Partition
 def test_leaves_lie_where_all_of_their_states_say():
     """Nodes of a layer divided by different columns, a group, and a structural zero."""
     domain = Domain((2, 3, 2, 4), ({0: frozenset({1}), 3: frozenset({0, 2})},))
-    tree = Partition(domain).divided([(1,)]).divided([(0,), (2,), (0, 2)])
+    tree = Partition(domain).divide([(1,)]).divide([(0,), (2,), (0, 2)])
     measured = MeasuredTree(
         tree=tree, lazy=False, noise="geometric", consistency="gls", allocation="leaves"
     )

@@ -8,7 +8,7 @@ import understudy as us
 from understudy.data import Table
 from understudy.dp.released import Noise, NoisyProducts, NoisyTable, Released
 from understudy.features.scores import UNIT, Scores
-from understudy.mechanisms.second_moments import ONE, stacked
+from understudy.mechanisms.second_moments import ONE, stack_sums
 from understudy.methods.auto import configure
 from understudy.methods.marginal_based import FARTHEST, level_tables, measured_beside, telling
 from understudy.methods.noisy_marginals import NoisyMarginal
@@ -53,7 +53,7 @@ def products(rows=ROWS, columns=NAMES, **more):
     """Second moments of rows, without noise."""
     scores = Scores.of(SCHEMA, columns)
     exact = Table(rows, SCHEMA).score_products(scores).expose()
-    return NoisyProducts(columns, stacked(exact, scores) / ONE, **more)
+    return NoisyProducts(columns, stack_sums(exact, scores) / ONE, **more)
 
 
 def exact_table(rows, columns):

@@ -177,7 +177,7 @@ def drawn_noise(seed, overspend):
     """Noise of nodes and cells without records, at ε = 1 charged for each layer."""
     one = schema(0)
     gate = open_gate(Table(frame([]), one), Budget.of(9, 0), SeededRandomness(seed))
-    tree = Partition(one.domain).divided([(1,)])
+    tree = Partition(one.domain).divide([(1,)])
     how = {"noise": "geometric", "mode": "paper", "overspend": overspend}
     (layer,) = gate.ask(HierarchyLayers(tree, [1], **how), spend=Fraction(1))
     (table,) = gate.ask(NoisyTables([one.names], **how), spend=Fraction(1))
@@ -213,7 +213,7 @@ def test_what_a_published_tree_costs_for_all_neighbours(layers):
     one = schema(sizes=dict.fromkeys("abc", 2))
     tree = Partition(one.domain)
     for j in range(layers):
-        tree = tree.divided([(j,)] * len(tree.layers[-1]))
+        tree = tree.divide([(j,)] * len(tree.layers[-1]))
     records = [tuple(map(int, row)) for row in np.ndindex(2, 2, 2)]
     added, replaced = 0.0, 0.0
     for n in range(3):
@@ -241,7 +241,7 @@ def test_strict_noise_is_worth_what_it_costs(overspend):
         with pytest.raises(MethodError, match="worth what it costs"):
             gate.ask(NoisyTables([("a",)], **how), spend=Fraction(1))
         with pytest.raises(MethodError, match="worth what it costs"):
-            gate.ask(HierarchyLayers(tree.divided([(0,)]), [1], **how), spend=Fraction(1))
+            gate.ask(HierarchyLayers(tree.divide([(0,)]), [1], **how), spend=Fraction(1))
     assert not gate.ledger
 
 

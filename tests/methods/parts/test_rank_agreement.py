@@ -94,13 +94,13 @@ def release(rows):
 @pytest.fixture
 def exchanges(monkeypatch):
     """What each drawing of records took in, as it was drawn."""
-    seen, own = [], RankExchange.exchanged
+    seen, own = [], RankExchange.exchange_values
 
     def noted(self, groups, rng):
         seen.append(self)
         return own(self, groups, rng)
 
-    monkeypatch.setattr(RankExchange, "exchanged", noted)
+    monkeypatch.setattr(RankExchange, "exchange_values", noted)
     return seen
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.graphical.estimation import SHARE, Observation, fitted
+from understudy.graphical.estimation import SHARE, Observation, fit_max_entropy
 from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.methods.merging import Merged
 from understudy.methods.ranks import FIRM, RankedTables
@@ -124,7 +124,7 @@ def test_measured_products_are_of_shortened_vectors_and_those_of_tables_of_whole
     measured = replace(exchange, sums=np.full(15, short))
     counts = np.diag(np.bincount(states, minlength=5).astype(float))
     tables = [Observation((k, k + 1), counts, 1.0) for k in range(5)]
-    fit = fitted((5,) * 6, tables, 4_000.0, regularisation=0.01)
+    fit = fit_max_entropy((5,) * 6, tables, 4_000.0, regularisation=0.01)
     found = RankedTables.of(Merged(schema, {}), measured, fit, 4_000.0)
     assert found.products[0, 1] == pytest.approx(whole, rel=0.02)
     assert found.products[0, 5] == pytest.approx(whole, rel=0.02)
@@ -133,7 +133,7 @@ def test_measured_products_are_of_shortened_vectors_and_those_of_tables_of_whole
 def test_nothing_is_taken_in_at_much_noise():
     exchange = exchange_of(["q0", "q1"], [0.5], 1.01 * MOST_NOISE, SCORES)
     table = Observation((0, 1), np.full((5, 5), 40.0), 9.0)
-    fit = fitted((5, 5), [table], 1_000.0, regularisation=0.1)
+    fit = fit_max_entropy((5, 5), [table], 1_000.0, regularisation=0.1)
     assert RankedTables.of(Merged(TWO, {}), exchange, fit, 1_000.0) is None
     assert RankedTables.of(Merged(TWO, {}), None, fit, 1_000.0) is None
     near = replace(exchange, stddev=0.99 * MOST_NOISE)
@@ -198,7 +198,7 @@ def test_a_fit_takes_off_little_of_a_strong_relation_at_much_noise():
         joined = tables.joined(Observation((0, 1), true + rng.normal(0, 25, true.shape), 625.0))
         for firm, found in kept.items():
             share = tables.share([joined]) * firm / FIRM
-            fit = fitted(
+            fit = fit_max_entropy(
                 (11, 11), [joined], 3_000.0, regularisation=0.1 / 25, contrasts=tables.contrasts,
                 share=share,
             )  # fmt: skip

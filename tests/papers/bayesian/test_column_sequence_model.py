@@ -146,7 +146,7 @@ def test_the_same_seed_gives_the_same_records_and_no_records_are_none():
     assert [len(column) for column in model(FULL).sample(0, np.random.default_rng(1)).states] == [
         0
     ] * 3
-    nobody = {name: one.taken(np.zeros(0, int)) for name, one in given.items()}
+    nobody = {name: one.take(np.zeros(0, int)) for name, one in given.items()}
     assert len(model(BESIDE, nobody).sample(0, np.random.default_rng(1)).states[1]) == 0
 
 

@@ -10,7 +10,7 @@ from understudy.papers.trees_exact import (
     GridDepthThree,
     GridDepthTwo,
     Stumps,
-    coded,
+    code_values,
 )
 from understudy.papers.trees_greedy import random_partitions
 
@@ -151,7 +151,9 @@ def test_a_missing_number_counts_as_larger_than_all():
     original, synthetic = [[0.0], [np.nan], [np.inf]], [[1.0], [1.0]]
     assert Stumps().smallest_sse(original, synthetic) == pytest.approx(2 * 1 / 3)
     assert DepthTwo().smallest_sse(original, synthetic) == 0
-    np.testing.assert_array_equal(coded([[0.0], [0.5], [np.nan]], [[0.0, 1.0]]), [[0], [1], [2]])
+    np.testing.assert_array_equal(
+        code_values([[0.0], [0.5], [np.nan]], [[0.0, 1.0]]), [[0], [1], [2]]
+    )
 
 
 def test_a_tree_of_a_list_counts_its_leaves():

@@ -8,8 +8,8 @@ from scipy.special import logit
 from scipy.stats import chi2, norm
 
 from understudy.errors import MethodError
-from understudy.features.design import Features, indicated
-from understudy.features.grids import Drawn, line_of, settled
+from understudy.features.design import Features, list_indicated
+from understudy.features.grids import Drawn, line_of, settle_numbers
 from understudy.papers.generators import (
     LogisticNormal,
     MultinomialLogit,
@@ -96,7 +96,7 @@ def parents_of(column_model, n, rng):
             bins = [one for one in column.intervals if not one.spike]
             lows = {k: one for k, one in enumerate(column.intervals) if one in bins}
             middle = [(lows[s].low + lows[s].high) / 2 if s in lows else math.nan for s in states]
-            _, numbers = settled(line_of(column), np.array(middle))
+            _, numbers = settle_numbers(line_of(column), np.array(middle))
         drawn[name] = Drawn(states, numbers)
         for i, record in enumerate(records):
             record[name] = (states[i], None if numbers is None else numbers[i])
@@ -114,7 +114,7 @@ def slow_features(record):
         elif isinstance(column, Ordinal):
             last = len(column.levels) - 1
             found.append(2 * state / last - 1 if state <= last else 0.0)
-        found += [float(state == k) for k in indicated(column)]
+        found += [float(state == k) for k in list_indicated(column)]
     return np.array([1.0, *found])
 
 
@@ -132,7 +132,7 @@ def ordinary_shares(column, cdf):
     grid = 10 ** getattr(column, "decimals", 0)
     values = np.arange(round(low * grid), round(high * grid) + 1) / grid
     ends = [0.0, *cdf(values[:-1] + 0.5 / grid), 1.0]
-    settled_states, _ = settled(line_of(column), values)
+    settled_states, _ = settle_numbers(line_of(column), values)
     shares = np.zeros(column.n_ordinary)
     np.add.at(shares, settled_states, np.diff(ends))
     return shares
@@ -144,7 +144,7 @@ def slow_shares(column_model, theta, record):
     if isinstance(column_model, MultinomialLogit):
         return softmax([0.0, *theta.reshape(-1, len(f)) @ f])
     eta, sigma = theta[-1 - len(f) : -1] @ f, math.exp(theta[-1])
-    special = [] if isinstance(column_model, NormalRegression) else indicated(column)
+    special = [] if isinstance(column_model, NormalRegression) else list_indicated(column)
     kinds = softmax([0.0, *theta[: -1 - len(f)].reshape(-1, len(f)) @ f])
     shares = np.zeros(column.size)
     if isinstance(column, Ordinal):
@@ -238,10 +238,10 @@ def test_numbers_fit_their_column_and_stand_where_the_state_is_a_bin(name):
     if isinstance(column, Ordinal):
         assert found.numbers is None
         return
-    special = np.isin(found.states, indicated(column))
+    special = np.isin(found.states, list_indicated(column))
     assert np.array_equal(np.isnan(found.numbers), special)
     numbers = found.numbers[~special]
-    states, again = settled(line_of(column), numbers)
+    states, again = settle_numbers(line_of(column), numbers)
     assert np.array_equal(again, numbers)
     assert np.array_equal(states, found.states[~special])
 

@@ -54,11 +54,11 @@ def test_log_density_is_the_normal_one_up_to_a_constant():
 
 
 def test_joined_priors_stand_one_after_the_other():
-    both = Prior.joined([prior(2), Prior.joined([]), prior(1, mean=3.0, stddev=2.0)])
+    both = Prior.join([prior(2), Prior.join([]), prior(1, mean=3.0, stddev=2.0)])
     assert both.names == ("x0", "x1", "x0")
     assert both.means.tolist() == [0, 0, 3]
     assert both.stddevs.tolist() == [1, 1, 2]
-    assert Prior.joined([]).points(4).shape == (4, 0)
+    assert Prior.join([]).points(4).shape == (4, 0)
 
 
 def test_what_is_no_prior_is_refused():

@@ -11,7 +11,7 @@ from scipy.stats import chisquare, qmc
 
 from understudy.data.coding import Coder
 from understudy.errors import MethodError
-from understudy.features.design import indicated
+from understudy.features.design import list_indicated
 from understudy.papers import column_models as column_models_module
 from understudy.papers.column_models import GeneratedModel
 from understudy.papers.generators import (
@@ -88,7 +88,9 @@ def test_released_records_are_read_back_into_their_states(generator, seed, n):
         assert np.array_equal(states, coded)
     for name, numbers in sample.values.items():
         states = sample.states[schema.names.index(name)]
-        assert np.array_equal(np.isnan(numbers), np.isin(states, indicated(schema.columns[name])))
+        assert np.array_equal(
+            np.isnan(numbers), np.isin(states, list_indicated(schema.columns[name]))
+        )
 
 
 def test_records_follow_from_parameters_and_uniforms_alone_in_any_thread():

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from understudy.graphical.junction_tree import Growth, triangulated
+from understudy.graphical.junction_tree import Growth, triangulate
 
 
 def random_problem(seed):
@@ -38,7 +38,7 @@ def is_chordal(d, cliques):
 @pytest.mark.parametrize("seed", range(40))
 def test_the_cliques_are_those_of_a_chordal_graph_that_covers_all(seed):
     sizes, cliques = random_problem(seed)
-    found = triangulated(sizes, cliques)
+    found = triangulate(sizes, cliques)
     assert is_chordal(len(sizes), found)
     assert {j for one in found for j in one} == set(range(len(sizes)))
     for one in cliques:
@@ -83,7 +83,7 @@ def test_growth_is_the_size_of_the_tree_with_one_more(seed):
     sizes, cliques = random_problem(seed)
     growth = Growth(sizes, cliques)
     for one in itertools.combinations(range(len(sizes)), min(2, len(sizes))):
-        found = triangulated(sizes, [*cliques, one])
+        found = triangulate(sizes, [*cliques, one])
         cells = sum(math.prod(sizes[j] for j in clique) for clique in found)
         assert growth.cells_with(one) == cells
         added = Growth(sizes, cliques)
@@ -94,11 +94,11 @@ def test_growth_is_the_size_of_the_tree_with_one_more(seed):
 
 def test_a_graph_that_is_chordal_stays_as_it_is():
     cliques = [(0, 1, 2), (1, 2, 3), (3, 4), (5,)]
-    assert triangulated((9, 2, 5, 2, 7, 3), cliques) == ((0, 1, 2), (1, 2, 3), (3, 4), (5,))
+    assert triangulate((9, 2, 5, 2, 7, 3), cliques) == ((0, 1, 2), (1, 2, 3), (3, 4), (5,))
 
 
 def test_a_cycle_is_cut_where_it_costs_least():
-    found = triangulated((2, 9, 2, 9), [(0, 1), (1, 2), (2, 3), (3, 0)])
+    found = triangulate((2, 9, 2, 9), [(0, 1), (1, 2), (2, 3), (3, 0)])
     assert found == ((0, 1, 2), (0, 2, 3))
 
 

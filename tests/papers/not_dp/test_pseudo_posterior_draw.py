@@ -173,7 +173,7 @@ def test_a_view_in_other_bins_has_fits_of_its_own():
     of, told = schema(30), []
     gate = gate_of(people(30), of, confide=told.append)
     gate.ask(PosteriorDraw(mechanism(of)))
-    view = gate.rebinned({"age": (0, 50, 99)})
+    view = gate.rebin({"age": (0, 50, 99)})
     with pytest.raises(MethodError, match="another schema"):
         view.ask(PosteriorDraw(mechanism(of)))
     view.ask(PosteriorDraw(mechanism(view.schema)))

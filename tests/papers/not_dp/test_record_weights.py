@@ -10,7 +10,7 @@ from understudy.dp.guarantee import nominal_epsilon
 from understudy.errors import MethodError
 from understudy.papers.record_weights import (
     lipschitz_bounds,
-    reweighted,
+    raise_weights,
     scalar_weight,
     scaled_risks,
     vector_weights,
@@ -67,7 +67,7 @@ def test_no_records():
     found = lipschitz_bounds(chunked(np.zeros((5, 0)), 2))
     assert (found.by_draw.tolist(), found.bound) == ([0.0] * 5, 0.0)
     assert vector_weights(found.by_record).shape == (0,)
-    assert reweighted(np.zeros(0), found.by_record).shape == (0,)
+    assert raise_weights(np.zeros(0), found.by_record).shape == (0,)
     assert scalar_weight(1.0, found.bound) == 1.0
 
 
@@ -88,7 +88,7 @@ def test_public_mistakes():
         scalar_weight(0.0, 1.0)
     for share in (0.0, 1.5):
         with pytest.raises(MethodError, match="share"):
-            reweighted(np.ones(2), np.ones(2), share=share)
+            raise_weights(np.ones(2), np.ones(2), share=share)
 
 
 @pytest.mark.parametrize(
@@ -133,21 +133,25 @@ def test_reweighting_lifts_every_record_to_the_bound_or_to_weight_one():
     matrix = rng.normal(-3, 2, (50, 30)) * rng.gamma(2.0, size=30)
     alpha = vector_weights(lipschitz_bounds(chunked(matrix, 9), level=1).by_record, scale=0.7)
     before = lipschitz_bounds(chunked(matrix, 9), level=1, weights=alpha)
-    raised = reweighted(alpha, before.by_record)
+    raised = raise_weights(alpha, before.by_record)
     after = lipschitz_bounds(chunked(matrix, 9), level=1, weights=raised)
     assert np.all(raised >= alpha)
     assert after.bound == pytest.approx(before.bound)
     lifted = (alpha > 0) & (raised < 1)
     assert 3 < lifted.sum() < 28
     np.testing.assert_allclose(after.by_record[lifted], before.bound)
-    half = reweighted(alpha, before.by_record, share=0.5)
+    half = raise_weights(alpha, before.by_record, share=0.5)
     assert lipschitz_bounds(chunked(matrix, 9), level=1, weights=half).bound == pytest.approx(
         0.5 * before.bound
     )
-    both = reweighted(np.stack([alpha, alpha]), np.stack([before.by_record, before.by_record]))
+    both = raise_weights(np.stack([alpha, alpha]), np.stack([before.by_record, before.by_record]))
     np.testing.assert_array_equal(both, np.stack([raised, raised]))
-    assert reweighted(np.array([0.0, 0.5, 0.5]), np.array([0.0, 0.0, 2.0])).tolist() == [0, 1, 0.5]
-    assert reweighted(np.array([0.2, 0.5]), np.array([np.inf, 1.0])).tolist() == [0.2, 1.0]
+    assert raise_weights(np.array([0.0, 0.5, 0.5]), np.array([0.0, 0.0, 2.0])).tolist() == [
+        0,
+        1,
+        0.5,
+    ]
+    assert raise_weights(np.array([0.2, 0.5]), np.array([np.inf, 1.0])).tolist() == [0.2, 1.0]
 
 
 def test_the_nominal_figure_counts_sets_and_is_twice_as_large_under_replace():

@@ -16,7 +16,7 @@ from understudy.papers.record_weights import (
     PseudoPosterior,
     Weighting,
     isolation_weights,
-    reweighted,
+    raise_weights,
     vector_weights,
 )
 from understudy.papers.sampling_base import NormalLinear
@@ -129,7 +129,7 @@ def test_weights_are_raised_once_from_the_bounds_that_they_reached():
     records = people(200)
     vector = fit(numbers(), records)
     raised = fit(numbers(), records, reweight=0.8)
-    expected = reweighted(vector.weights, vector.after.by_record, share=0.8)
+    expected = raise_weights(vector.weights, vector.after.by_record, share=0.8)
     assert raised.weights.tolist() == expected.tolist()
     assert raised.after.by_record.tolist() != vector.after.by_record.tolist()
 

@@ -16,7 +16,7 @@ from understudy.papers.gibbs_mechanisms import (
     HashedRows,
     chain_records,
     even_weights,
-    joined,
+    join_tables,
     require_small,
 )
 from understudy.papers.perturbed_gibbs import block_records, gibbs_records
@@ -42,7 +42,7 @@ def test_rows_are_the_runs_of_a_table():
 def test_tables_stand_behind_one_another():
     one = HashedRows.of(ExactCells(np.array([1, 4]), np.array([2, 3]), 0), 3)
     none = HashedRows.of(ExactCells(np.zeros(0, np.int64), np.zeros(0, np.int64), 0), 2)
-    whole, rows = joined([none, one, none, one])
+    whole, rows = join_tables([none, one, none, one])
     assert rows.tolist() == [0, 0, 2, 2, 4]
     assert whole.keys.tolist() == [0, 1] * 2
     assert whole.first.tolist() == [0, 1, 2, 3, 4]

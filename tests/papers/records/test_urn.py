@@ -77,7 +77,7 @@ def neighbours(relation):
 def counts(rows, columns):
     """Records in every allowed cell, by way of the engine's own coding and counting."""
     places = tuple(PLACES[name] for name in columns)
-    cells = engine(rows).occupied(places).expose()
+    cells = engine(rows).count_occupied(places).expose()
     table = np.zeros(math.prod(SCHEMA.domain.project(places).sizes), dtype=int)
     table[cells.codes] = cells.counts
     return tuple(table[SCHEMA.domain.project(places).allowed_mask().reshape(-1)].tolist())

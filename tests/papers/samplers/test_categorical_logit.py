@@ -9,7 +9,7 @@ from scipy.special import log_softmax, softmax
 
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.features.grids import Drawn, line_of, settled
+from understudy.features.grids import Drawn, line_of, settle_numbers
 from understudy.papers.categorical_models import (
     COEFFICIENTS,
     MOST,
@@ -56,7 +56,7 @@ UNKNOWN = SCHEMA.columns["age"].size - 1
 def records(n, seed=1):
     """An eighth of the ages are not known."""
     rng = np.random.default_rng(seed)
-    states, numbers = settled(AGE, rng.uniform(18, 90, n))
+    states, numbers = settle_numbers(AGE, rng.uniform(18, 90, n))
     unknown = rng.random(n) < 0.125
     age = Drawn(np.where(unknown, UNKNOWN, states), np.where(unknown, np.nan, numbers))
     sizes = {"sex": 2, "grade": 4, "job": 3}
@@ -192,7 +192,7 @@ def incomes(n, seed=1):
     place = np.nan_to_num((rows["age"].numbers - 54) / 36)
     rate = 2 * place + 1.5 * (rows["grade"].states / 1.5 - 1) + 1.2 * rows["sex"].states - 0.3
     column = SCHEMA.columns["income"]
-    states, numbers = settled(line_of(column), rng.uniform(1, 900, n))
+    states, numbers = settle_numbers(line_of(column), rng.uniform(1, 900, n))
     zero, unknown = rng.random(n) < 1 / (1 + np.exp(-rate)), rng.random(n) < 0.05
     spike = next(k for k, one in enumerate(column.intervals) if one.spike)
     states = np.select([unknown, zero], [column.size - 1, spike], states)

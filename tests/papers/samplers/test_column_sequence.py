@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from understudy.dp.randomness import SeededRandomness
-from understudy.features.grids import Drawn, line_of, settled
+from understudy.features.grids import Drawn, line_of, settle_numbers
 from understudy.papers.categorical_models import StateTable
 from understudy.papers.column_models import NumberModel, SequentialModel
 from understudy.papers.mixture_gibbs import MixturePrior
@@ -43,7 +43,7 @@ LAW = SequentialModel((SEX, MORE, AGE, INCOME))
 
 def records(n):
     rng = np.random.default_rng(n)
-    age, numbers = settled(line_of(SCHEMA.columns["age"]), rng.uniform(18, 90, n))
+    age, numbers = settle_numbers(line_of(SCHEMA.columns["age"]), rng.uniform(18, 90, n))
     missing = rng.uniform(size=n) < 0.2
     income = np.exp(rng.normal(10.5, 0.9, n))
     return {
@@ -53,7 +53,7 @@ def records(n):
             np.where(missing, SCHEMA.columns["age"].n_ordinary, age),
             np.where(missing, np.nan, numbers),
         ),
-        "income": Drawn(*settled(line_of(SCHEMA.columns["income"]), income)),
+        "income": Drawn(*settle_numbers(line_of(SCHEMA.columns["income"]), income)),
     }
 
 

@@ -134,7 +134,7 @@ def test_new_numbers_are_a_function_of_parameters_and_predictors():
     assert stats.norm.cdf(noise / 0.7) == pytest.approx(uniforms[1])
     labels = column_model.labels(theta, z, x, uniforms[0])
     assert not labels.any()
-    assert (column_model.labelled(theta, x, labels, uniforms) == z).all()
+    assert (column_model.draw_given_labels(theta, x, labels, uniforms) == z).all()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def test_fitted_values_and_sums_are_those_of_the_rows(kind):
     n, p = x.shape
     beta, v, w = rng.normal(size=p), rng.uniform(size=n), rng.normal(size=n)
     grouped = GroupedDesign.of(x)
-    assert grouped.fitted(beta) == pytest.approx(x @ beta)
+    assert grouped.predict(beta) == pytest.approx(x @ beta)
     squares, products = grouped.sums(v, w)
     assert np.tril(squares) == pytest.approx(np.tril((x.T * v) @ x))
     assert products == pytest.approx(x.T @ w)

@@ -43,21 +43,21 @@ def height(of, point):
 def test_heights_are_prior_and_powers_of_likelihoods(p, m):
     of = target(p=p, m=m)
     points = np.random.default_rng(2).normal(0, 2, (6, m, p))
-    heights, _ = of.evaluated(points)
+    heights, _ = of.evaluate(points)
     assert heights == pytest.approx([height(of, point) for point in points])
 
 
 def test_gradients_and_second_derivatives_are_those_of_heights():
     of, step = target(), 1e-5
     point = np.random.default_rng(3).normal(size=of.shape)
-    (gradient,) = of.evaluated(point[np.newaxis])[1]
+    (gradient,) = of.evaluate(point[np.newaxis])[1]
     curvature = of.curvature(point)
     assert curvature == pytest.approx(curvature.T, rel=1e-12)
     for at in range(point.size):
         move = np.zeros(point.size)
         move[at] = step
         ends = np.array([point - move.reshape(of.shape), point + move.reshape(of.shape)])
-        heights, slopes = of.evaluated(ends)
+        heights, slopes = of.evaluate(ends)
         assert gradient.ravel()[at] == pytest.approx(np.diff(heights)[0] / (2 * step), abs=1e-6)
         change = -(slopes[1] - slopes[0]).ravel() / (2 * step)
         assert curvature[at] == pytest.approx(change, abs=1e-6)
@@ -66,10 +66,10 @@ def test_gradients_and_second_derivatives_are_those_of_heights():
 def test_blocks_of_records_add_up(monkeypatch):
     of = target(n=50)
     points = np.random.default_rng(4).normal(size=(3, *of.shape))
-    whole = (*of.evaluated(points), of.curvature(points[0]))
+    whole = (*of.evaluate(points), of.curvature(points[0]))
     own = own_logs(points, of.design, of.outcomes)
     monkeypatch.setattr(categorical_models, "BLOCK", 7 * 6)
-    for one, other in zip((*of.evaluated(points), of.curvature(points[0])), whole, strict=True):
+    for one, other in zip((*of.evaluate(points), of.curvature(points[0])), whole, strict=True):
         assert one == pytest.approx(other)
     assert own_logs(points, of.design, of.outcomes) == pytest.approx(own)
 
@@ -89,7 +89,7 @@ def test_predictors_far_beyond_the_range_of_exponentials():
     found = own_logs(points, of.design, of.outcomes)
     expected = logs(of, points[0])[np.arange(40), of.outcomes]
     assert found[0] == pytest.approx(expected)
-    (high,), (gradient,) = of.evaluated(points)
+    (high,), (gradient,) = of.evaluate(points)
     assert high == pytest.approx(height(of, points[0]))
     assert np.isfinite(gradient).all()
 
@@ -97,7 +97,7 @@ def test_predictors_far_beyond_the_range_of_exponentials():
 def test_no_records_and_weights_of_nothing_leave_the_prior():
     for of in (target(n=0), target(n=9, weights=np.zeros(9))):
         points = np.random.default_rng(6).normal(size=(2, *of.shape))
-        heights, gradients = of.evaluated(points)
+        heights, gradients = of.evaluate(points)
         assert heights == pytest.approx(-0.5 * np.sum(of.precisions * points**2, axis=(1, 2)))
         assert gradients == pytest.approx(-of.precisions * points)
         assert of.curvature(points[0]) == pytest.approx(np.diag(np.tile(of.precisions, 2)))
@@ -105,7 +105,7 @@ def test_no_records_and_weights_of_nothing_leave_the_prior():
 
 def test_a_single_outcome_is_certain():
     of = target(m=0)
-    heights, gradients = of.evaluated(np.zeros((2, 0, 3)))
+    heights, gradients = of.evaluate(np.zeros((2, 0, 3)))
     assert heights.tolist() == [0, 0]
     assert gradients.shape == (2, 0, 3)
     assert of.curvature(np.zeros((0, 3))).shape == (0, 0)

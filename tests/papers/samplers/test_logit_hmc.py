@@ -145,13 +145,13 @@ def test_hundreds_of_coefficients_forget_where_they_began(width):
     first = drawn(target, Chains(chains=300), seed=6, draws=300)
     later = drawn(target, Chains(chains=300, burn_in=60), seed=7, draws=300)
     assert first.acceptance > 0.5
-    heights = [target.evaluated(one.points)[0] for one in (first, later)]
+    heights = [target.evaluate(one.points)[0] for one in (first, later)]
     assert stats.ks_2samp(*heights).pvalue > LEVEL
     for at in (0, 40, 120, 197):
         ends = [one.points.reshape(300, -1)[:, at] for one in (first, later)]
         assert stats.ks_2samp(*ends).pvalue > LEVEL
     start = drawn(target, Chains(chains=300, burn_in=0, shortest=0, longest=1e-9), 8, 300)
-    assert stats.ks_2samp(target.evaluated(start.points)[0], heights[1]).pvalue < LEVEL
+    assert stats.ks_2samp(target.evaluate(start.points)[0], heights[1]).pvalue < LEVEL
 
 
 def test_steps_become_shorter_where_ends_are_refused():
@@ -181,7 +181,7 @@ def test_draws_of_a_chain_are_nearly_independent():
 )
 def test_the_mode_is_where_nothing_rises(target):
     mode = mode_of(target)
-    _, (gradient,) = target.evaluated(mode[np.newaxis])
+    _, (gradient,) = target.evaluate(mode[np.newaxis])
     assert np.abs(gradient).max() < 1e-4
 
 

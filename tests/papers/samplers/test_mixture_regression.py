@@ -189,13 +189,13 @@ def test_labels_given_the_own_number_follow_bayes_rule():
 def test_numbers_from_given_components():
     x, labels = design(N), np.arange(N) % 3
     uniforms = np.random.default_rng(10).uniform(size=(2, N))
-    z = LAW.labelled(THETA, x, labels, uniforms)
+    z = LAW.draw_given_labels(THETA, x, labels, uniforms)
     for k in range(3):
         at = labels == k
         noise = (z[at] - x[at] @ THETA["coefficients"][k]) / np.sqrt(THETA["variances"][k])
         assert stats.norm.cdf(noise) == pytest.approx(uniforms[1, at])
     mixed = np.where(np.arange(N) < N // 2, labels, -1)
-    found = LAW.labelled(THETA, x, mixed, uniforms)
+    found = LAW.draw_given_labels(THETA, x, mixed, uniforms)
     free = LAW.numbers(THETA, x, uniforms)
     assert (found == np.where(mixed < 0, free, z)).all()
 

@@ -9,8 +9,8 @@ from scipy.special import logsumexp
 
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError
-from understudy.features.design import indicated
-from understudy.features.grids import Drawn, line_of, settled
+from understudy.features.design import list_indicated
+from understudy.features.grids import Drawn, line_of, settle_numbers
 from understudy.papers.categorical_models import StateTable
 from understudy.papers.column_models import NO_LABEL, NumberModel
 from understudy.papers.mixture_gibbs import MixturePrior
@@ -39,14 +39,14 @@ decimals = 0
 """
 )
 INCOME = SCHEMA.columns["income"]
-SPECIAL = indicated(INCOME)
+SPECIAL = list_indicated(INCOME)
 MIXTURE = MixtureRegression(prior=MixturePrior(components=3), burn_in=5, thin=1)
 
 
 def records(n, seed=1):
     rng = np.random.default_rng(seed)
-    age = Drawn(*settled(line_of(SCHEMA.columns["age"]), rng.uniform(18, 90, n)))
-    states, numbers = settled(line_of(INCOME), np.exp(rng.normal(10.5, 0.9, n)))
+    age = Drawn(*settle_numbers(line_of(SCHEMA.columns["age"]), rng.uniform(18, 90, n)))
+    states, numbers = settle_numbers(line_of(INCOME), np.exp(rng.normal(10.5, 0.9, n)))
     kinds = rng.integers(0, 6, n)  # half of them ordinary
     special = np.array(SPECIAL)[kinds % 3]
     states = np.where(kinds < 3, states, special)
@@ -216,7 +216,7 @@ def test_new_values_are_states_and_numbers_of_the_column():
     kinds = np.array([kind(state) for state in new.states])
     assert (np.isnan(new.numbers) == (kinds > 0)).all()
     numbers = new.numbers[kinds == 0]
-    states, again = settled(line_of(INCOME), numbers)
+    states, again = settle_numbers(line_of(INCOME), numbers)
     assert (states == new.states[kinds == 0]).all()
     assert (again == numbers).all()
     assert not np.isin(numbers, [0, 1000]).any()
@@ -233,7 +233,7 @@ def test_new_numbers_are_those_of_the_regression_brought_back():
     rows, uniforms, new = drawn(column_model)
     z = MIXTURE.numbers(THETA, column_model.features.matrix(rows, N), uniforms[1:])
     there = ~np.isnan(new.numbers)
-    _, expected = settled(line_of(INCOME), column_model.response.back(z[there]))
+    _, expected = settle_numbers(line_of(INCOME), column_model.response.back(z[there]))
     assert (new.numbers[there] == expected).all()
 
 

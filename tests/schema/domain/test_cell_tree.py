@@ -29,7 +29,7 @@ def trees(draw):
             columns = tree.open_columns(node)
             chosen = draw(st.sets(st.sampled_from(columns), max_size=2)) if columns else ()
             splits.append(tuple(chosen))
-        tree = tree.divided(splits)
+        tree = tree.divide(splits)
     return tree
 
 
@@ -64,25 +64,25 @@ def test_a_domain_with_some_columns_fixed_counts_its_allowed_cells():
         for third in (-1, 0, 1):
             wanted = (first, -1, third, -1)
             fits = np.all([(w < 0) | (cells[:, j] == w) for j, w in enumerate(wanted)], axis=0)
-            assert RULED.fixed(wanted).n_allowed == fits.sum()
+            assert RULED.fix_states(wanted).n_allowed == fits.sum()
 
 
 def test_everything_fixed_leaves_one_cell_or_none():
-    assert RULED.fixed((0, 0, 0, 0)).n_allowed == 1
-    assert RULED.fixed((1, 0, 0, 0)).n_allowed == 0
+    assert RULED.fix_states((0, 0, 0, 0)).n_allowed == 1
+    assert RULED.fix_states((1, 0, 0, 0)).n_allowed == 0
 
 
 def test_a_tree_of_a_huge_table_is_counted_exactly():
-    tree = Partition(Domain((2,) * 60)).divided([(0,)]).divided([(1,), (2,)])
+    tree = Partition(Domain((2,) * 60)).divide([(0,)]).divide([(1,), (2,)])
     assert tree.layers[2].sizes == (2**58,) * 4
 
 
 @pytest.mark.parametrize("splits", [[], [(0,), (1,)], [(0, 0)]])
 def test_a_layer_needs_one_split_of_open_columns_per_node(splits):
     with pytest.raises(ValueError, match=r"layer|column"):
-        Partition(RULED).divided(splits)
+        Partition(RULED).divide(splits)
 
 
 def test_a_column_divides_once_along_a_branch():
     with pytest.raises(ValueError, match="once"):
-        Partition(RULED).divided([(0,)]).divided([(0,), (1,)])
+        Partition(RULED).divide([(0,)]).divide([(0,), (1,)])

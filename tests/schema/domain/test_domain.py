@@ -255,7 +255,7 @@ def test_raked_weights_have_the_shares_of_records_that_the_rules_allow(domain, s
     joint = np.where(mask, rng.exponential(size=domain.sizes), 0.0)
     axes = range(len(domain.sizes))
     shares = [joint.sum(axis=tuple(k for k in axes if k != j)) / joint.sum() for j in axes]
-    weights = domain.raked(shares)
+    weights = domain.rake(shares)
     product = np.where(mask, 1.0, 0.0)
     for j, weight in enumerate(weights):
         product = product * weight.reshape([-1 if k == j else 1 for k in axes])
@@ -267,5 +267,5 @@ def test_raked_weights_have_the_shares_of_records_that_the_rules_allow(domain, s
 
 def test_raked_weights_are_the_shares_where_no_record_is_allowed():
     domain = Domain((2, 2), ({0: frozenset({0, 1}), 1: frozenset({0})},))
-    weights = domain.raked([np.array([1.0, 3.0]), np.array([1.0, 0.0])])
+    weights = domain.rake([np.array([1.0, 3.0]), np.array([1.0, 0.0])])
     assert [weight.tolist() for weight in weights] == [[0.25, 0.75], [1.0, 0.0]]

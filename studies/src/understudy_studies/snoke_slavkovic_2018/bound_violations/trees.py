@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from understudy._arrays import Floats
-from understudy.papers.trees_exact import DepthTwo, Grid, GridDepthTwo, Stumps, coded
+from understudy.papers.trees_exact import DepthTwo, Grid, GridDepthTwo, Stumps, code_values
 from understudy.papers.trees_greedy import Greedy, TreeClass, random_partitions
 from understudy_studies.measures.cart_path import GreedyFamily
 
@@ -112,7 +112,7 @@ def _alone(line: Line, trees: TreeClass, every: int = 1) -> Way:
 
 def _on_grid(original: Floats, synthetic: Floats) -> Floats:
     """Exact trees of depth 2 whose thresholds are those of a public grid."""
-    codes = (coded(table, _thresholds()) for table in (original, synthetic))
+    codes = (code_values(table, _thresholds()) for table in (original, synthetic))
     return np.array([GridDepthTwo(Grid((CELLS, CELLS))).smallest_sse(*codes)])
 
 
