@@ -272,7 +272,7 @@ AnalysesFile = Annotated[
 ]
 
 
-def declared(analyses: list[str] | None, file: Path | None) -> object:
+def collect_analyses(analyses: list[str] | None, file: Path | None) -> object:
     """Analyses that were declared by option or in a file.
 
     Raises:
@@ -298,7 +298,7 @@ def method_options(pairs: list[str] | None) -> dict[str, str]:
     return options
 
 
-def listed(texts: list[str] | None, columns: Sequence[str]) -> list[str]:
+def split_names(texts: list[str] | None, columns: Sequence[str]) -> list[str]:
     """Names of columns given as "age,sex", or one by one.
 
     Args:
@@ -306,7 +306,7 @@ def listed(texts: list[str] | None, columns: Sequence[str]) -> list[str]:
         columns: names of all columns.
 
     Example:
-        >>> listed(["age, sex", "a,b"], ["age", "sex", "a,b"])
+        >>> split_names(["age, sex", "a,b"], ["age", "sex", "a,b"])
         ['age', 'sex', 'a,b']
     """
     names: list[str] = []

@@ -218,7 +218,7 @@ def _gains(gains: tuple[ExpectedGain, ...]) -> Table:
     return table
 
 
-def answered(answers: list[AmendedAnswer]) -> None:
+def show_answers(answers: list[AmendedAnswer]) -> None:
     """What an answer brought, pooled and alone."""
     from understudy.inference.amended import POOLED_RIGHT
 
@@ -231,7 +231,7 @@ def answered(answers: list[AmendedAnswer]) -> None:
         for name in one.names[:MOST_ROWS]:
             told = (one.before, one.alone, one.pooled)
             asked = escape(f"{one.kind} {one.formula}")
-            table.add_row(asked, escape(name), *(_told(part, name) for part in told))
+            table.add_row(asked, escape(name), *(_format_answer(part, name) for part in told))
         if not one.names:
             out.print(f"No answer to {escape(one.kind)} {escape(one.formula)}: ", end="")
             out.print(escape(one.pooled.refused))
@@ -239,7 +239,7 @@ def answered(answers: list[AmendedAnswer]) -> None:
     out.print(POOLED_RIGHT)
 
 
-def _told(told: Told, name: str) -> str:
+def _format_answer(told: Told, name: str) -> str:
     if name not in told.intervals:
         return "–"
     return f"{told.intervals[name][0]:.4g} ± {_width(told.half_widths[name])}"
@@ -249,7 +249,7 @@ def _width(width: float) -> str:
     return f"{width:.2g}" if math.isfinite(width) else "–"
 
 
-def found(verdict: Verdict, *, odds: bool) -> None:
+def show_verdict(verdict: Verdict, *, odds: bool) -> None:
     """A verdict, and perhaps how sure it was to be."""
     for sentence in str(verdict).splitlines():
         out.print(escape(sentence), soft_wrap=True)
@@ -283,7 +283,7 @@ def _odds(plan: VerdictPlan) -> None:
     out.print(table)
 
 
-def changed(found: Waves) -> None:
+def show_waves(found: Waves) -> None:
     """Changes from wave to wave, and the mean over waves."""
     title = f"{found.kind} of {found.formula}: changes, {100 * found.level:g} % intervals"
     table = _table(title, "estimate", "waves", "change")
@@ -318,18 +318,18 @@ _NEIGHBOURS = {
 _DIGEST = 12
 
 
-def made(ledger: PopulationLedger) -> None:
+def show_new_ledger(ledger: PopulationLedger) -> None:
     """Where a new ledger is, and what comes next."""
     out.print(f"Made the ledger {escape(ledger.place)}, with the id {ledger.id}.", soft_wrap=True)
     out.print("Next: understudy ledger population NAME, with its caps.")
 
 
-def entered(number: int, what: str) -> None:
+def show_entry(number: int, what: str) -> None:
     """What was entered."""
     out.print(f"Entered as number {number}: {escape(what)}.", soft_wrap=True)
 
 
-def voided(reservation: Reservation) -> None:
+def show_void(reservation: Reservation) -> None:
     """What is left of a reservation that was closed."""
     from understudy.dp.budget import decimal_up
 
@@ -414,7 +414,7 @@ def _words(said: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def verified(faults: Sequence[str], *, with_head: bool) -> None:
+def show_faults(faults: Sequence[str], *, with_head: bool) -> None:
     """What is wrong, or that nothing is."""
     for fault in faults:
         out.print(escape(fault), soft_wrap=True)

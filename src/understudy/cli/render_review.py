@@ -144,7 +144,7 @@ def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> No
         out.print(f"  {escape(name)}{escape(rule)}: {escape(part.source)}", soft_wrap=True)
 
 
-def refused(error: SchemaError) -> None:
+def show_refusal(error: SchemaError) -> None:
     """Why a decision cannot be."""
     out.print(escape(str(error)), soft_wrap=True)
 
@@ -155,13 +155,13 @@ def help_of_keys() -> None:
         out.print(escape(line), soft_wrap=True)
 
 
-def ended(review: Review) -> None:
+def show_end(review: Review) -> None:
     """How many decisions were made, and what is left."""
     schema = review.schema
     drafted = sum(bool(part.left_as_drafted) for _, part in schema.vouched)
     n = review.decisions
     out.print(f"\n{n} decision{'s' * (n != 1)}, {drafted} left as drafted.", soft_wrap=True)
-    if unreviewed := _unreviewed(schema):
+    if unreviewed := _list_unreviewed(schema):
         out.print(
             f"Not reviewed: {escape(', '.join(unreviewed[:5]))}"
             f"{f' and {len(unreviewed) - 5} more' if len(unreviewed) > 5 else ''}.",
@@ -175,7 +175,7 @@ def ended(review: Review) -> None:
         )
 
 
-def _unreviewed(schema: Schema) -> list[str]:
+def _list_unreviewed(schema: Schema) -> list[str]:
     parts = [name for name, part in schema.declared.items() if not part.reviewed]
     parts += ["[file]"] * bool(schema.file.drafted and not schema.file.reviewed)
     parts += [f"“{rule.text}”" for rule in schema.forbidden if not rule.reviewed]

@@ -65,14 +65,14 @@ def over_sets(attack: Callable[[States], Outcome], sets: Sequence[States]) -> Ou
     return Outcome.over_sets(attack(rows) for rows in sets)
 
 
-def numbered(*tables: States) -> list[Integers]:
+def number_rows(*tables: States) -> list[Integers]:
     """Numbers of the rows, from 0 without gaps: equal across all tables exactly for equal rows.
 
     Args:
         tables: each of shape (its rows, d), of one d; no columns at all make all rows equal.
 
     Example:
-        >>> [one.tolist() for one in numbered(np.array([[1, 5], [0, 2]]), np.array([[1, 5]]))]
+        >>> [one.tolist() for one in number_rows(np.array([[1, 5], [0, 2]]), np.array([[1, 5]]))]
         [[1, 0], [1]]
     """
     rows = np.concatenate(tables)
@@ -162,10 +162,10 @@ class Scene:
             names=tuple(comparison.schema.names),
             original=original,
             held_out=held_out,
-            members=_drawn(original, targets, comparison.generator(_STREAM)),
+            members=_draw_rows(original, targets, comparison.generator(_STREAM)),
             control=None
             if held_out is None
-            else _drawn(held_out, targets, comparison.generator(_STREAM, 1)),
+            else _draw_rows(held_out, targets, comparison.generator(_STREAM, 1)),
             sets=tuple(np.column_stack(rows) for rows in comparison.sets),
             keys=keys,
             secrets=secrets,
@@ -187,10 +187,10 @@ class Scene:
             return self.original, None
         n = min(len(self.original), len(self.held_out))
         rng = self.generator(0)
-        return _drawn(self.original, n, rng), _drawn(self.held_out, n, rng)
+        return _draw_rows(self.original, n, rng), _draw_rows(self.held_out, n, rng)
 
 
-def _drawn(rows: States, n: int, rng: np.random.Generator) -> States:
+def _draw_rows(rows: States, n: int, rng: np.random.Generator) -> States:
     return rows if len(rows) <= n else rows[np.sort(rng.choice(len(rows), n, replace=False))]
 
 
@@ -498,7 +498,7 @@ def level_of(advantage: Interval | None, left: float) -> RiskLevel:
     return "near the control" if high <= MUCH else "unknown"
 
 
-def judged(
+def judge_figure(
     attack: str,
     measure: str,
     members: Figure | None,

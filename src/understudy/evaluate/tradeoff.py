@@ -687,11 +687,11 @@ def tradeoff(
         private = None if None in budgets else [one for one in budgets if one is not None]
         repeated = None if private is None else private * design.repetitions
         enter_use(given_schema(schema), "map of methods over budgets", repeated, ledger)
-    tradeoff = _drawn(data, design, refused, public=public, workers=workers, progress=progress)
+    tradeoff = _draw_map(data, design, refused, public=public, workers=workers, progress=progress)
     return tradeoff if public else Internal(tradeoff)
 
 
-def _drawn(
+def _draw_map(
     data: object,
     design: Design,
     refused: Mapping[Setting, str],

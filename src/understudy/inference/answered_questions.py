@@ -73,10 +73,10 @@ def answered_kinds(release: Release) -> tuple[Answered, ...]:
     Args:
         release: that is asked.
     """
-    return tuple(_asked(release, kind) for kind in ExpectedWidths(release).kinds())
+    return tuple(_ask_kind(release, kind) for kind in ExpectedWidths(release).kinds())
 
 
-def _asked(release: Release, kind: QuestionKind) -> Answered:
+def _ask_kind(release: Release, kind: QuestionKind) -> Answered:
     schema, widths = release.schema, kind.found.widths
     asked = {columns: question_of(kind, columns, schema) for columns in _possible(kind, schema)}
     questions = {columns: one for columns, one in asked.items() if one is not None}

@@ -383,7 +383,7 @@ def are_drawn(
         len(urns) == manifest.sets
         and manifest.n_rows > 0
         and all(set(columns) <= set(urn.columns) - set(urn.bins) for urn in urns)
-        and all(urn.binned(schema).domain.n_cells <= MOST_CELLS for urn in urns)
+        and all(urn.bin_schema(schema).domain.n_cells <= MOST_CELLS for urn in urns)
     )
 
 
@@ -395,7 +395,7 @@ def urns_of(release: Release, columns: Sequence[str]) -> Urns:
         columns: of the marginal, in the order of the schema.
     """
     urn = next(urn for urn in release.measurements if urn.kind is Kind.DRAWS)
-    allowed = urn.binned(release.schema).table(urn.columns).allowed_mask()
+    allowed = urn.bin_schema(release.schema).table(urn.columns).allowed_mask()
     others = tuple(j for j, name in enumerate(urn.columns) if name not in columns)
     return Urns(
         prior=np.array(float(Fraction(urn.scale))),

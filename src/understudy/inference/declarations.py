@@ -33,7 +33,7 @@ _MARGIN = 1.5  # times the noise
 _MOST_TRIED, _MOST_INSTEAD = 4, 2
 
 
-def helped(
+def add_advice(
     error: RefusedError, release: Release, question: Question, answer: Callable[[Question], object]
 ) -> RefusedError:
     """A refusal that names the declaration, if one would help, and what can be asked instead.

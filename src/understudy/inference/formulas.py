@@ -52,8 +52,9 @@ def parse(formula: str) -> Formula:
             return Formula(formula)
     except (*_FAULTS, *_LOST) as error:
         raise InferenceError(
-            f"The formula {_shown(formula)!r} cannot be read: {_first_line(error)}; expected "
-            "something like 'income ~ age + C(region)', or 'income > 0' in braces within a formula."
+            f"The formula {_show_formula(formula)!r} cannot be read: {_first_line(error)}; "
+            "expected something like 'income ~ age + C(region)', or 'income > 0' in braces within "
+            "a formula."
         ) from None
 
 
@@ -155,7 +156,7 @@ def as_formula(expression: str) -> str:
     return f"{_EXPRESSION}{expression}}}"
 
 
-def _shown(formula: str) -> str:
+def _show_formula(formula: str) -> str:
     """A formula as the analyst wrote it."""
     if not formula.startswith(_EXPRESSION):
         return formula
@@ -168,7 +169,7 @@ def _bare(expression: str) -> str:
     return expression[1:-1].strip() if braced else expression
 
 
-def crossed(terms: str, known: Iterable[str]) -> tuple[str, ...]:
+def read_crossing(terms: str, known: Iterable[str]) -> tuple[str, ...]:
     """Column names in "a + b", in the order written.
 
     Raises:
@@ -265,13 +266,13 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
             design: pd.DataFrame = model_matrix(layout, frame, context={}, na_action="ignore")
             return design
     except _FAULTS as error:
-        if "TypeError: " in str(error) and {"'", '"'} & {*_shown(formula)}:
+        if "TypeError: " in str(error) and {"'", '"'} & {*_show_formula(formula)}:
             raise InferenceError(
-                f"The formula {_shown(formula)!r} has a text where a number is needed; a text "
-                "stands beside a column with levels, or beside one of times by itself."
+                f"The formula {_show_formula(formula)!r} has a text where a number is needed; a "
+                "text stands beside a column with levels, or beside one of times by itself."
             ) from None
         raise InferenceError(
-            f"The formula {_shown(formula)!r} cannot be computed on this release: "
+            f"The formula {_show_formula(formula)!r} cannot be computed on this release: "
             f"{_first_line(error)}."
         ) from None
 

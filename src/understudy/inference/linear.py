@@ -87,7 +87,7 @@ from understudy.inference.combining import Pooled, require_level
 from understudy.inference.contributions import edge_variance, sampling_covariance
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import Records
-from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, lost
+from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, refuse_lost
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 
@@ -113,7 +113,7 @@ def require_firm(shown: Floats, squared: Floats, what: str) -> None:
     """
     firmness = float((shown / np.sqrt(squared + 1e-300)).min())
     if firmness < FIRM:
-        raise lost(what, firmness)
+        raise refuse_lost(what, firmness)
 
 
 def _nothing() -> Floats:
@@ -179,7 +179,7 @@ class LinearFit:
         denominator: sum of squares of each predictor when the others are taken out, shape (p,).
         mixed: covariance of its noise with that of the numerator (`Inverted`), shape (p,).
         squared: variance of its noise, shape (p,).
-        bias: bound on what was not measured, shape (p,) (`MomentMatrix.hidden`).
+        bias: bound on what was not measured, shape (p,) (`MomentMatrix.bound_hidden`).
     """
 
     estimate: Floats
@@ -218,7 +218,7 @@ def least_squares(
     residual = outcome - estimate @ design
     influence = inverse @ design
     derivatives = influence[:, :, None] * residual
-    noise, bias = matrix.noise_covariance(derivatives), matrix.hidden(derivatives)
+    noise, bias = matrix.noise_covariance(derivatives), matrix.bound_hidden(derivatives)
     variances = np.diag(inverse)
     mixed, squared = _denominator_noise(matrix, influence / variances[:, None], residual)
     shown = [1 / np.diag(np.linalg.pinv(x.T @ x)) for _, x in sets]
@@ -288,7 +288,7 @@ class Correlation:
         denominator: S.
         mixed: covariance of the noise in S with that in C_xy − r·S.
         squared: variance of the noise in S.
-        bias: bound on what was not measured (`MomentMatrix.hidden`).
+        bias: bound on what was not measured (`MomentMatrix.bound_hidden`).
     """
 
     estimate: float
@@ -343,7 +343,7 @@ def correlation(
         denominator=size,
         mixed=float(both[0, 1]),
         squared=float(both[1, 1]),
-        bias=float(matrix.hidden(derivatives[:1])[0]) / size,
+        bias=float(matrix.bound_hidden(derivatives[:1])[0]) / size,
     )
 
 

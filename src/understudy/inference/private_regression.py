@@ -324,7 +324,7 @@ class RegressionRelease:
         Raises:
             InferenceError: there is no answer.
         """
-        pooled = self._answered().pooled
+        pooled = self._require_answer().pooled
         return dict(zip(pooled.names, pooled.estimate.tolist(), strict=True))
 
     def to_frame(self) -> pd.DataFrame:
@@ -333,7 +333,7 @@ class RegressionRelease:
         Raises:
             InferenceError: there is no answer.
         """
-        return self._answered().to_frame()
+        return self._require_answer().to_frame()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the analysis or why there is none, guarantee and ledger."""
@@ -357,7 +357,7 @@ class RegressionRelease:
         """The table with its notes, or why there is none; and the promise."""
         return f"{self.analysis or self.refused}\n{self.guarantee.statement}"
 
-    def _answered(self) -> Analysis:
+    def _require_answer(self) -> Analysis:
         if self.analysis is None:
             raise InferenceError(self.refused)
         return self.analysis

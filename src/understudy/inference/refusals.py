@@ -188,8 +188,9 @@ class Advice:
             )
         if self.kind == "declare":
             return (
-                f"a release made with --analysis {quoted(self.analysis)}, epsilon={self.epsilon} "
-                f"and delta={self.delta} is expected to answer it, if its records are like these"
+                f"a release made with --analysis {quote_text(self.analysis)}, "
+                f"epsilon={self.epsilon} and delta={self.delta} is expected to answer it, "
+                "if its records are like these"
             )
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         budget = f"epsilon={self.epsilon}" if self.epsilon else "any epsilon"
@@ -222,18 +223,20 @@ class RefusedError(InferenceError):
         instead: Sequence[str] = (),
     ) -> None:
         hint = advice.text if advice else "nothing in this program is known to answer it"
-        other = f"; this release answers {' and '.join(map(quoted, instead))}" if instead else ""
+        other = (
+            f"; this release answers {' and '.join(map(quote_text, instead))}" if instead else ""
+        )
         end = f" ({_ANYWAY})" if anyway else ""
         super().__init__(f"No valid error bars can be given: {reason}; {hint}{other}{end}.")
         self.reason, self.advice, self.instead, self.anyway = reason, advice, tuple(instead), anyway
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """A text as one word of a command line."""
     return shlex.quote(text) if set('"$`\\!') & set(text) else f'"{text}"'
 
 
-def unmeasured(release: Release, facts: Facts, *, bootstrap: bool = False) -> RefusedError:
+def refuse_unmeasured(release: Release, facts: Facts, *, bootstrap: bool = False) -> RefusedError:
     """The refusal of a question that measurements alone answer, and none of a release does.
 
     Args:
@@ -638,11 +641,11 @@ def require_counted(
         return pooled, None, (_may_lack(largest),) if largest and noted else ()
     most = max(one.most for one in lacking)
     lacking = [one for one in lacking if not _holds_another(one, lacking)]
-    blamed = _blamed(lacking, release)
+    blamed = _find_culprits(lacking, release)
     advice = Advice("domain", blamed, rules=_rules(blamed, release.schema))
     resting = set(_resting(question, release.schema)) if pooled.rule == RULE else set()
     mixed = any(resting & set(one.columns) for one in lacking)
-    wider = None if mixed else _widened(release, question, pooled, most)
+    wider = None if mixed else _widen_answer(release, question, pooled, most)
     if wider is None:
         return pooled, RefusedError(_domain_reason(lacking, mixed=mixed), advice), ()
     return wider, None, (_allows(lacking, advice),)
@@ -690,7 +693,7 @@ def _rules(columns: Sequence[str], schema: Schema) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text, box in schema.boxes if named & set(box)))
 
 
-def _blamed(lacking: Sequence[Outside], release: Release) -> tuple[str, ...]:
+def _find_culprits(lacking: Sequence[Outside], release: Release) -> tuple[str, ...]:
     """Columns that are out of domain by themselves, among those that tables name together."""
     named = dict.fromkeys(name for one in lacking for name in one.columns)
     alone = {one.columns[0] for one in _shares(release, [(n,) for n in named]) if one.certain}
@@ -756,7 +759,9 @@ def _shares(
     return found
 
 
-def _widened(release: Release, question: Question, pooled: Pooled, most: float) -> Pooled | None:
+def _widen_answer(
+    release: Release, question: Question, pooled: Pooled, most: float
+) -> Pooled | None:
     """The answer with room for a share of the records; None where that has no bound.
 
     Args:
@@ -774,7 +779,7 @@ def _widened(release: Release, question: Question, pooled: Pooled, most: float) 
     each = np.where(each <= MOST_LACKING, each, np.inf)
     if isinstance(pooled, Quantiles):
         pairs = zip(pooled.curves, each.tolist(), strict=True)
-        curves = [None if curve is None else _shifted(curve, share) for curve, share in pairs]
+        curves = [None if curve is None else _widen_curve(curve, share) for curve, share in pairs]
         return replace(pooled, curves=tuple(curves))
     ends = _ends(asked, release.schema)
     if ends is None:
@@ -799,7 +804,7 @@ def _group_shares(asked: Estimand, release: Release, most: float) -> Floats:
     return np.asarray(most / (most + inside))
 
 
-def _shifted(curve: Curve, share: float) -> Curve:
+def _widen_curve(curve: Curve, share: float) -> Curve:
     """A distribution function that may be off by a share."""
     least, largest = (
         replace(steps, half=steps.half + share) for steps in (curve.least, curve.largest)

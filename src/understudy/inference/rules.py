@@ -109,28 +109,30 @@ def distortion(
         prior: records that the method adds to each cell.
         network: the network that sets are drawn from, if it is one.
     """
-    return distorted(misplaced(measured, n_rows, schema, prior=prior), columns, network=network)
+    return combine_shares(
+        compute_misplaced_shares(measured, n_rows, schema, prior=prior), columns, network=network
+    )
 
 
-def misplaced(
+def compute_misplaced_shares(
     measured: Sequence[Measurement], n_rows: int, schema: Schema, *, prior: float = 0.0
 ) -> dict[frozenset[str], float]:
     """What share each table misplaced, by its columns; arguments as in `distortion`."""
     shares: dict[frozenset[str], list[float]] = {}
     for measurement in measured:
         if measurement.kind in _DISTORTING:
-            share = _misplaced(measurement, n_rows, schema, prior)
+            share = _compute_misplaced_share(measurement, n_rows, schema, prior)
             shares.setdefault(frozenset(measurement.columns), []).append(share)
     return {table: sum(several) / len(several) for table, several in shares.items()}
 
 
-def distorted(
+def combine_shares(
     shares: Mapping[frozenset[str], float],
     columns: Sequence[str],
     *,
     network: Sequence[Edge] | None = None,
 ) -> float:
-    """`distortion` of some columns, from what each table `misplaced`."""
+    """`distortion` of some columns, by the shares that `compute_misplaced_shares` returns."""
     if network is None:
         return _least(shares, columns)
     needed = ancestors(network, columns)
@@ -143,7 +145,9 @@ def _least(shares: Mapping[frozenset[str], float], columns: Sequence[str]) -> fl
     return min((share for table, share in shares.items() if set(columns) <= table), default=0.0)
 
 
-def _misplaced(measurement: Measurement, n_rows: int, schema: Schema, prior: float) -> float:
+def _compute_misplaced_share(
+    measurement: Measurement, n_rows: int, schema: Schema, prior: float
+) -> float:
     """With P the mass that records are drawn from and Y the unbiased number of records: 1 - Y/P.
 
     For a full table Y is the sum of all noisy counts and P that of the positive ones; for totals
@@ -294,10 +298,10 @@ def facts_of(
         sets=manifest.sets,
         sets_kind=manifest.sets_kind,
         n_rows=manifest.n_rows,
-        distortion=distorted(
+        distortion=combine_shares(
             _misplaced_of_release(release), _drawn_from(release, columns), network=made.network
         ),
-        merged=_merged(measured, kind, columns, release.schema),
+        merged=_find_merged(measured, kind, columns, release.schema),
         redrawn=made.posterior_rule == "mi",
         firm=additive
         and made.posterior_rule == "mi"
@@ -319,7 +323,7 @@ def facts_of(
 
 @once
 def _misplaced_of_release(release: Release) -> dict[frozenset[str], float]:
-    return misplaced(
+    return compute_misplaced_shares(
         release.behind_sets,
         release.manifest.n_rows,
         release.schema,
@@ -358,7 +362,7 @@ def merged_columns(measured: Sequence[Measurement], columns: Sequence[str]) -> t
     return min(merged, key=len, default=())
 
 
-def _merged(
+def _find_merged(
     measured: Sequence[Measurement], kind: str, columns: Sequence[str], schema: Schema
 ) -> tuple[str, ...]:
     """Merged columns whose states matter one by one: all of them in shares, else unordered ones.

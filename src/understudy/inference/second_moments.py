@@ -299,7 +299,7 @@ class MomentMatrix:
             Shape (q, q).
         """
         gradient = self._gradient(derivatives)
-        return np.asarray(self._weighted(gradient) @ gradient.T)
+        return np.asarray(self._weigh_gradient(gradient) @ gradient.T)
 
     def gradient_of_products(self, left: Floats, right: Floats) -> Floats:
         """Derivatives of sums of products of two affine functions in the released numbers.
@@ -330,13 +330,13 @@ class MomentMatrix:
         Returns:
             Shape (p, q).
         """
-        return np.asarray(self._weighted(one) @ other.T)
+        return np.asarray(self._weigh_gradient(one) @ other.T)
 
     def noise_of_pairs(self, one: Floats, other: Floats) -> Floats:
         """The same of each estimate with the one at its place among the others, shape (q,)."""
-        return np.asarray(np.einsum("qn,qn->q", self._weighted(one), other))
+        return np.asarray(np.einsum("qn,qn->q", self._weigh_gradient(one), other))
 
-    def _weighted(self, gradient: Floats) -> Floats:
+    def _weigh_gradient(self, gradient: Floats) -> Floats:
         """A gradient times the covariance of the noise in the released numbers."""
         if self.together is None:
             return np.asarray(gradient * self.variances)
@@ -346,7 +346,7 @@ class MomentMatrix:
         found[:, entries] += gradient[:, entries] @ self.together.covariance
         return np.asarray(found)
 
-    def hidden(self, derivatives: Floats) -> Floats:
+    def bound_hidden(self, derivatives: Floats) -> Floats:
         """How far q estimates may be off by what was not measured.
 
         That is what records without a value have elsewhere, and where numbers lie within cells.
@@ -360,8 +360,8 @@ class MomentMatrix:
         within = self.within_cells(derivatives)
         if self.cases is None:
             return within
-        errors = {entries: self._stddev_of(entries) for entries in self.cases.counted()}
-        return within + self.cases.hidden(derivatives, self.whole, errors)
+        errors = {entries: self._stddev_of(entries) for entries in self.cases.list_entries()}
+        return within + self.cases.bound_hidden(derivatives, self.whole, errors)
 
     def within_cells(self, derivatives: Floats) -> Floats:
         """How far q estimates may be off by where numbers lie within cells, shape (q,).
@@ -407,7 +407,7 @@ class MomentMatrix:
         free = (derivatives + derivatives.transpose(0, 2, 1)) / 2
         gradient = np.zeros((len(free), len(self.numbers)))
         if self.cases is not None:
-            free, coded = self.cases.pulled(free, self.whole)
+            free, coded = self.cases.pull_back(free, self.whole)
             for (row, code), slope in coded.items():
                 self._add_coded(gradient, free, row, code, slope)
         for row, at in self.basis.squares.items():
@@ -585,13 +585,13 @@ def joined_matrix(
     for complete in dict.fromkeys((coded, ())):
         for pure in sorted({source.pure for source in parts}):
             scores = Scores.of(schema, names, complete, pure=pure)
-            numbers, variances = averaged(scores, parts)
+            numbers, variances = average_numbers(scores, parts)
             if np.isfinite(variances).all():
                 return MomentMatrix.of(scores, schema, numbers, variances, n)
     return None
 
 
-def averaged(scores: Scores, sources: Sequence[MomentSource]) -> tuple[Floats, Floats]:
+def average_numbers(scores: Scores, sources: Sequence[MomentSource]) -> tuple[Floats, Floats]:
     """The numbers of some scores, each the mean by precision of those that sources have.
 
     Args:
@@ -764,7 +764,7 @@ class LostInNoiseError(InferenceError):
     short: float = float("inf")
 
 
-def lost(what: str, firmness: float, needed: float = FIRM) -> LostInNoiseError:
+def refuse_lost(what: str, firmness: float, needed: float = FIRM) -> LostInNoiseError:
     """The refusal of what does not stand out from its noise, and what would make it.
 
     What is measured grows with the number of records, its noise falls with ε: so both are called
@@ -776,7 +776,7 @@ def lost(what: str, firmness: float, needed: float = FIRM) -> LostInNoiseError:
         needed: how far it must.
 
     Example:
-        >>> str(lost("A group is too small", 1.5)).partition(": ")[2]
+        >>> str(refuse_lost("A group is too small", 1.5)).partition(": ")[2]
         'coarser levels, fewer columns, or about 2.0 times the ε or the number of records would do.'
     """
     factor = needed / firmness if firmness > 0 else float("inf")

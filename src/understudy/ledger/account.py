@@ -157,7 +157,7 @@ class Cost:
                 f"A cost is kept in {', '.join(ACCOUNTINGS)}, for add_remove or replace; "
                 "this one is in none of them."
             )
-        object.__setattr__(self, "amount", kept(self.amount))
+        object.__setattr__(self, "amount", round_cost(self.amount))
 
     def of(self, amount: Fraction) -> Cost:
         """Another amount of the same kind."""
@@ -238,7 +238,7 @@ def fraction(text: object) -> Fraction:
     return number
 
 
-def kept(amount: object) -> Fraction:
+def round_cost(amount: object) -> Fraction:
     """An amount as it is kept: exact, or rounded up where it is finer than can be written down.
 
     Raises:
@@ -261,7 +261,7 @@ def gdp_of_pure(epsilon: Fraction) -> Fraction:
         epsilon: ε, above 0.
     """
     if epsilon < _TINY:  # where floating point could lose it; μ(ε)²/2 is about 0.79 ε² there
-        return kept(epsilon**2)
+        return round_cost(epsilon**2)
     return Fraction(gaussian_dp.amount_of_pure(float(epsilon)))
 
 

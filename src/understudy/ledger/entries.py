@@ -111,7 +111,7 @@ def _text(text: str) -> str:
     raise ValueError("no plain text")
 
 
-def _written(kind: type, read: Callable[[Any], Any]) -> PlainValidator:
+def _accept_written(kind: type, read: Callable[[Any], Any]) -> PlainValidator:
     """Takes a value of a kind, or what was written down of one."""
     return PlainValidator(lambda value: value if type(value) is kind else read(value))
 
@@ -121,13 +121,13 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16,128}$")]
 MaybeDigest = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{16,128})?$")]
 Date = Annotated[str, StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 Number = Annotated[int, Field(ge=1)]
-Amount = Annotated[Fraction, _written(Fraction, fraction), PlainSerializer(str)]
+Amount = Annotated[Fraction, _accept_written(Fraction, fraction), PlainSerializer(str)]
 WrittenCost = Annotated[
-    Cost, _written(Cost, Cost.from_json), PlainSerializer(lambda cost: cost.to_json())
+    Cost, _accept_written(Cost, Cost.from_json), PlainSerializer(lambda cost: cost.to_json())
 ]
 WrittenPopulation = Annotated[
     Population,
-    _written(Population, Population.from_json),
+    _accept_written(Population, Population.from_json),
     PlainSerializer(lambda population: population.to_json()),
 ]
 
@@ -333,7 +333,7 @@ class Row:
         return "" if self.private is None else str(json.loads(self.private)["time"])
 
 
-def written(
+def write_entry(
     kind: type[E], number: int, population: str, previous: str, said: dict[str, Any]
 ) -> tuple[E, dict[str, Any]]:
     """A new entry, and the values of its row.

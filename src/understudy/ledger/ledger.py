@@ -381,7 +381,7 @@ def past_release(folder: str | Path) -> PastRelease:
         LedgerError: it has no finite cost, or has spent nothing.
     """
     place = path_of("The folder of a release", folder, LedgerError)
-    return _interrupted(place) if journals.is_checkpoint(place) else _released(place)
+    return _read_checkpoint(place) if journals.is_checkpoint(place) else _read_release(place)
 
 
 def manifest_digest(folder: Path) -> str:
@@ -389,7 +389,7 @@ def manifest_digest(folder: Path) -> str:
     return digest(folder / MANIFEST).removeprefix("sha256:")
 
 
-def _released(place: Path) -> PastRelease:
+def _read_release(place: Path) -> PastRelease:
     manifest = Release.load(place).manifest
     promise = manifest.guarantee
     if promise.kind in _NO_PROMISE or promise.leaks:
@@ -408,7 +408,7 @@ def _released(place: Path) -> PastRelease:
     )
 
 
-def _interrupted(place: Path) -> PastRelease:
+def _read_checkpoint(place: Path) -> PastRelease:
     request, records, known_by = journals.read(place)
     if "ledger" in request:
         raise LedgerError(

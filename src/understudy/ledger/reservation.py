@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from understudy.dp.budget import decimal_down, decimal_up
 from understudy.errors import LedgerError
-from understudy.ledger.account import Cost, kept, plain_text
+from understudy.ledger.account import Cost, plain_text, round_cost
 from understudy.ledger.entries import Charged, Committed, Reserved, Voided
 
 if TYPE_CHECKING:
@@ -139,14 +139,14 @@ class Reservation:
                 self.population,
                 reservation=self.number,
                 charge=standing.charges + 1,
-                spent=self.kept(spent),
+                spent=self.round_spent(spent),
                 journal=digest_text("The digest of a journal", journal, empty=True),
             )
         return entry.charge
 
-    def kept(self, spent: Fraction) -> Fraction:
+    def round_spent(self, spent: Fraction) -> Fraction:
         """A sum of charges as it is entered: rounded up where it is too fine to be written down."""
-        return min(kept(spent), self.cost.amount)
+        return min(round_cost(spent), self.cost.amount)
 
     def commit(self, release: str, *, by: str = "") -> None:
         """Settle to what was charged, as a release was made of it.

@@ -185,7 +185,7 @@ def run_rounds(
         marginals.append(NoisyMarginal.of(released))
         model = fit(marginals, model)
         noise = mean_size(pace.noise, released.noise.stddev) * _cells(gate, winner)
-        if _moved(gate, winner, earlier, before[winner], model) <= noise:
+        if _count_changed_records(gate, winner, earlier, before[winner], model) <= noise:
             cost *= _faster(gate.budget.accounting)
     return marginals
 
@@ -294,7 +294,7 @@ def _estimates(
     }
 
 
-def _moved(
+def _count_changed_records(
     gate: Gate,
     winner: tuple[str, ...],
     earlier: MaxEntropy,

@@ -70,7 +70,7 @@ from understudy.dp.released import (
 )
 from understudy.errors import MethodError
 from understudy.mechanisms.urn import Urn, prior_weight
-from understudy.methods.plan import Form, PlannedTable, announced
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism
 from understudy.models import Model, Sample
 from understudy.schema import Schema
 from understudy.schema.network import Edge
@@ -196,14 +196,14 @@ Beside = Sequence[tuple[NoisyProducts | NoisyRanks | NoisyLine, Noise]]
 """What was measured beside them: second moments, ranks and number lines."""
 
 
-def listed(value: Any) -> Any:
+def split_names(value: Any) -> Any:
     """An option that is a list, also as it comes from the command line: "age, income"."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
+Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
 @dataclass(frozen=True)
@@ -562,7 +562,7 @@ class UrnMethod(Method):
         known = schema.n_rows if schema.rows == "public" else None
         urn, columns = self.urn(schema.names, known or 1), [schema.names]
         how = {"form": Form.DRAWS, "records": True}
-        (table,) = announced(urn, schema, spend, budget, columns, **how)
+        (table,) = plan_mechanism(urn, schema, spend, budget, columns, **how)
         if known is None:
             return (table,)
         prior = prior_weight(known, spend, reinforced=urn.reinforced)

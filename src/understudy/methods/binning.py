@@ -304,7 +304,7 @@ def fine_bins(schema: Schema, most: int = LEVELS[-1], *, points: bool = True) ->
             own = _starts(column, declared, most, _points(column) if points else [])
             starts = merged_starts(column, own, set(declared))
             if len(starts) > len(declared):
-                bins[name] = _declared(column, starts)
+                bins[name] = _declare_bins(column, starts)
     return bins
 
 
@@ -334,7 +334,7 @@ def _by_default(column: Column) -> bool:
     return isinstance(column, NUMERIC) and column.bins == DEFAULT_BINS
 
 
-def _declared(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
+def _declare_bins(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
     """As a schema says it: edges cannot set the largest whole number apart by itself."""
     assert isinstance(column, NUMERIC)
     low, high = column.bounds

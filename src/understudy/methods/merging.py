@@ -124,7 +124,7 @@ class Merged:
             groups.update(marginal.table.groups)
         return cls(schema, groups, masses)
 
-    def measured(self, groups: Groups) -> Schema:
+    def choose_schema(self, groups: Groups) -> Schema:
         """The schema of a table over some groups: the coarse one, or one with finer runs."""
         if not groups:
             return self.schema
@@ -139,7 +139,7 @@ class Merged:
     def _finer(self) -> dict[str, Schema]:
         return {}
 
-    def held(self, name: str) -> NDArray[np.bool_] | None:
+    def find_held_states(self, name: str) -> NDArray[np.bool_] | None:
         """Which states of a merged column of numbers hold records; None for another column."""
         if name not in self.groups or name not in self.masses:
             return None
@@ -178,7 +178,7 @@ def observations(
     observed = []
     for marginal in marginals:
         table, own = marginal.table, marginal.table.groups
-        allowed = merged.measured(own).table(table.columns).allowed_mask()
+        allowed = merged.choose_schema(own).table(table.columns).allowed_mask()
         by_state = len(table.columns) == 1 and not own
         summed_up = _states_summed if by_state else _cells_summed
         counts, variance = summed_up(merged, marginal, allowed)
@@ -193,7 +193,7 @@ def _states_summed(
 ) -> tuple[Floats, Floats]:
     """Counts of the groups of one column and their variances, from a table of its states."""
     (name,) = marginal.table.columns
-    held = merged.held(name)
+    held = merged.find_held_states(name)
     noisy = marginal.by_state(allowed if held is None else allowed & held)
     groups = merged.groups.get(name, range(allowed.size))
     variances = noisy.variances_of(np.array(groups))

@@ -325,11 +325,11 @@ def fine_tables(marginals: Sequence[NoisyMarginal]) -> dict[str, NoisyMarginal]:
     for marginal in marginals:
         if len(marginal.table.columns) == 1 and not marginal.table.groups:
             (name,) = marginal.table.columns
-            found[name] = averaged(found[name], marginal) if name in found else marginal
+            found[name] = average_tables(found[name], marginal) if name in found else marginal
     return found
 
 
-def averaged(one: NoisyMarginal, other: NoisyMarginal) -> NoisyMarginal:
+def average_tables(one: NoisyMarginal, other: NoisyMarginal) -> NoisyMarginal:
     """The mean, by inverse variance, of two tables of the same cells with independent noise.
 
     Of Gaussian noise that is as good as a single table for the cost of both; of Laplace noise it is

@@ -131,7 +131,7 @@ def size_weights(schema: Schema, exponent: float, halved: Collection[str] = ()) 
     ]
 
 
-def planned(
+def plan_table(
     schema: Schema,
     columns: tuple[str, ...],
     spend: Fraction,
@@ -228,7 +228,7 @@ def planned_charge(
     )
 
 
-def announced(
+def plan_mechanism(
     mechanism: Mechanism[Any, Any],
     schema: Schema,
     spend: Fraction,

@@ -47,7 +47,7 @@ from understudy.methods.noisy_marginals import (
     fine_tables,
     noise_of,
 )
-from understudy.methods.plan import Form, PlannedTable, announced
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism
 from understudy.schema import Schema, is_ordered
 
 FEWEST_COLUMNS: Final = 3
@@ -127,7 +127,7 @@ def planned_ranks(
         return ()
     asked, columns = RankProducts(_any_scores(schema)), ranked_columns(schema)
     chosen = _costs_by_rows(schema, share)
-    return announced(asked, schema, spend, budget, [columns], form=Form.MOMENTS, chosen=chosen)
+    return plan_mechanism(asked, schema, spend, budget, [columns], form=Form.MOMENTS, chosen=chosen)
 
 
 def ranks_told(schema: Schema, share: float | None) -> tuple[str, ...]:
@@ -307,7 +307,7 @@ class RankedTables:
             j: (own / np.linalg.norm(own))[np.newaxis] for j, own in centred.items() if own.any()
         }
 
-    def joined(self, table: Observation) -> Observation:
+    def join(self, table: Observation) -> Observation:
         """A table with what is known of the products of its columns.
 
         Args:

@@ -84,7 +84,7 @@ def put_in_order(
     for step in order.steps:
         order.exchange(step, numbers, states)
     for whole in (False, True):
-        wrong = order.broken(numbers)
+        wrong = order.find_broken(numbers)
         if len(wrong):
             own = {name: array[wrong] for name, array in numbers.items()}
             part = {name: array[wrong] for name, array in states.items()}
@@ -123,7 +123,7 @@ class _Order:
         grids = {name: Grid.of(columns[name]) for name in names}
         return cls(steps, names, grids, {name: columns[name].bounds for name in names})
 
-    def broken(self, numbers: Numbers) -> NDArray[np.int64]:
+    def find_broken(self, numbers: Numbers) -> NDArray[np.int64]:
         """Numbers of the records that break an inequality."""
         return np.flatnonzero(np.any([_breaks(step, numbers) for step in self.steps], axis=0))
 
@@ -368,7 +368,7 @@ def decode(
     """
     given = values or {}
     if schema.relations or schema.derived:
-        return written(cells_of(states, schema, rng, given), schema)
+        return assemble_table(cells_of(states, schema, rng, given), schema)
     pairs = zip(schema.columns.items(), states, strict=True)  # each by itself, and then let go
     return pl.DataFrame(
         [
@@ -394,7 +394,7 @@ def cells_of(
     return cells
 
 
-def written(cells: Mapping[str, Cells], schema: Schema) -> pl.DataFrame:
+def assemble_table(cells: Mapping[str, Cells], schema: Schema) -> pl.DataFrame:
     """Records as a table, from all of their columns."""
     return pl.DataFrame([_series(name, col, cells[name]) for name, col in schema.stated.items()])
 

@@ -43,7 +43,7 @@ from understudy.release.measurement import Measurement
 from understudy.release.metadata import METADATA, require_metadata
 from understudy.release.noise_check import require_noise
 from understudy.release.sets import PART_ROWS, are_fresh, part_names, part_sizes, read_sets
-from understudy.release.shape import MOST, Fault, Kind, SetsKind, named, require_shape
+from understudy.release.shape import MOST, Fault, Kind, SetsKind, quote_entry, require_shape
 from understudy.release.tables import FORMATS, possible_files
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 from understudy.schema.base import Code, number_of, text_of
@@ -130,7 +130,7 @@ def facts_of(
             swept=flags.swept,
             shrunk=flags.shrunk,
             independent=flags.independent,
-            modelled=_modelled(flags, options, schema),
+            modelled=_find_modelled(flags, options, schema),
             network=_network(options, tables, schema.names) if flags.network else None,
             prior_weight=_weight(options.get("prior", 0)),
             leaves_only=options.get("allocation", "downward") != "downward",
@@ -147,7 +147,7 @@ def _weight(prior: Any) -> float:
     return records
 
 
-def _modelled(flags: _Flags, options: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:
+def _find_modelled(flags: _Flags, options: Mapping[str, Any], schema: Schema) -> tuple[str, ...]:
     """Columns of which a model drew the numbers."""
     numeric = [name for name, column in schema.columns.items() if isinstance(column, NUMERIC)]
     if flags.numbers == "all":
@@ -331,9 +331,9 @@ def _require_files(
     beside = possible_files(content["sets"], len(parts))
     possible = needed | {*PAGES, *METADATA, *(f"synthetic/{name}" for name in beside)}
     if lacking := sorted(needed - set(files)):
-        raise Fault(f"its manifest does not list {named(lacking[0])}")
+        raise Fault(f"its manifest does not list {quote_entry(lacking[0])}")
     if more := sorted(set(files) - possible):
-        raise Fault(f"its manifest lists {named(more[0])}, which is no part of a release")
+        raise Fault(f"its manifest lists {quote_entry(more[0])}, which is no part of a release")
     return parted
 
 
@@ -378,7 +378,7 @@ def _tables(
 ) -> Sequence[pl.DataFrame]:
     kept = _kept_by_all(schema, measurements)
 
-    def checked(table: pl.DataFrame, n_rows: int, start: int = 0) -> pl.DataFrame:
+    def check_table(table: pl.DataFrame, n_rows: int, start: int = 0) -> pl.DataFrame:
         require_rows(table, schema, n_rows, kept)
         require_relations(table, schema)
         if not are_fresh(table, schema, start):
@@ -390,11 +390,12 @@ def _tables(
         sets = read_sets(places, manifest.n_rows)
         for k in range(len(sets)):
             for i, part in enumerate(sets.parts(k)):
-                checked(part, sets.sizes[i], i * PART_ROWS)
+                check_table(part, sets.sizes[i], i * PART_ROWS)
         return sets
     files = (place.with_name(f"{place.name}.parquet") for place in places)
     return tuple(
-        checked(pl.read_parquet(file, hive_partitioning=False), manifest.n_rows) for file in files
+        check_table(pl.read_parquet(file, hive_partitioning=False), manifest.n_rows)
+        for file in files
     )
 
 
@@ -404,7 +405,7 @@ def _kept_by_all(schema: Schema, measurements: tuple[Measurement, ...]) -> Schem
     rules = schema.forbidden
     for measurement in measurements:
         if measurement.bins or measurement.groups:
-            left = [set(rule.where) for rule in measurement.binned(schema).forbidden]
+            left = [set(rule.where) for rule in measurement.bin_schema(schema).forbidden]
             rules = tuple(rule for rule in rules if set(rule.where) in left)
     return schema.model_copy(update={"forbidden": rules})
 
@@ -427,10 +428,10 @@ def require_relations(table: pl.DataFrame, schema: Schema) -> None:
     }
     for name in schema.derived:
         if not follows(name, schema.stated, cells).all():
-            raise Fault(f"the column {named(name)} does not follow from others by its rule")
+            raise Fault(f"the column {quote_entry(name)} does not follow from others by its rule")
     for one in schema.relations:
         if breaks(one, schema.columns, cells).any():
-            raise Fault(f"the relation {named(one.text)} does not hold in a synthetic table")
+            raise Fault(f"the relation {quote_entry(one.text)} does not hold in a synthetic table")
 
 
 def _cells(series: pl.Series, column: Column) -> Cells:

@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 from understudy.dp.guarantee import Guarantee
 from understudy.release.measurement import Measurement, kept_columns
-from understudy.release.one_way_check import Contradiction, told
+from understudy.release.one_way_check import Contradiction, describe_contradictions
 from understudy.release.shape import Fault, Kind
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.network import Edge, require_network
@@ -264,7 +264,7 @@ class Manifest:
     @property
     def contradiction(self) -> str:
         """What the sets contradict, for people; "" where they contradict nothing."""
-        return told(self.contradictions)
+        return describe_contradictions(self.contradictions)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""

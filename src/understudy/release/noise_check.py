@@ -723,7 +723,7 @@ def require_noise(
             step = StatedStep(entry, price, budget, schema, manifest.n_rows, leaks, told)
             if not is_asked(entry, told, schema):
                 raise Fault(f"step {entry['number']} of its ledger asks for other numbers")
-            fits = any(_is_stated(step, one) for one in _priced(step))
+            fits = any(_is_stated(step, one) for one in _price_step(step))
         if not fits:
             raise Fault(f"the noise of step {entry['number']} is not what its price buys")
 
@@ -784,7 +784,7 @@ def _require_rows(manifest: Manifest, budget: Budget, schema: Schema) -> None:
     (entry,) = bought
     price = Fraction(entry[f"{budget.unit_name}_exact"] or 0)
     step = StatedStep(entry, price, budget, schema, manifest.n_rows, "", None)
-    for _, noise, recorded in _priced(step):
+    for _, noise, recorded in _price_step(step):
         assert recorded is not None
         spread = max(rows_stddev, SMALLEST_STDDEV) if rows_stddev else recorded.stddev
         words = bought_rows(budget.unit, price, noise)
@@ -805,7 +805,7 @@ def _is_stated(step: StatedStep, priced: Priced) -> bool:
     return same and math.isclose(told["stddev"], recorded.stddev, rel_tol=1e-9)
 
 
-def _priced(step: StatedStep) -> Iterator[Priced]:
+def _price_step(step: StatedStep) -> Iterator[Priced]:
     """What the price of a step can buy."""
     rule = RULES.get(step.entry["mechanism"])
     if rule is None:

@@ -353,7 +353,7 @@ def require_shape(content: dict[str, Any], version: int) -> None:
         _SHAPES[version].model_validate(content)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
-        raise Fault(f"the entry {named(place)} of its manifest") from None
+        raise Fault(f"the entry {quote_entry(place)} of its manifest") from None
     for entry in content["ledger"]:
         units = [unit for unit in get_args(_Unit) if unit in entry and f"{unit}_exact" in entry]
         if (
@@ -363,6 +363,6 @@ def require_shape(content: dict[str, Any], version: int) -> None:
             raise Fault("the entry 'ledger' of its manifest")
 
 
-def named(text: str) -> str:
+def quote_entry(text: str) -> str:
     """A text of a folder as a sentence may hold it: short, and without what a terminal obeys."""
     return repr(text if len(text) <= 60 else text[:60] + "…")

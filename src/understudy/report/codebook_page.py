@@ -88,11 +88,11 @@ def codebook_page(release: Release) -> str:
     """
     page = templates.template("codebook.html.jinja")
     entries = [Entry(k, one) for k, one in enumerate(variables(release.schema), start=1)]
-    links = templates.rendered(_macro("link"), entries, _LINKS)
+    links = templates.render_items(_macro("link"), entries, _LINKS)
     context = {**_context(release), "n_columns": len(entries), "links": links}
     frame = page.render(**context, entries=("", 0))
     room = MAX_BYTES - templates.size(frame) - _SPARE
-    return page.render(**context, entries=templates.rendered(_macro("entry"), entries, room))
+    return page.render(**context, entries=templates.render_items(_macro("entry"), entries, room))
 
 
 def _context(release: Release) -> dict[str, Any]:

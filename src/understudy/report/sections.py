@@ -64,7 +64,7 @@ def ledger(manifest: Manifest) -> Ledger:
     )
     stated = manifest.budget.get("amount", manifest.budget.get(unit, ""))
     amount = exact(stated) if stated else None
-    spent = [_spent(entry) for entry in entries]
+    spent = [_read_cost(entry) for entry in entries]
     rows = tuple(
         _ledger_row(entry, cost, amount) for entry, cost in zip(entries, spent, strict=True)
     )
@@ -73,12 +73,12 @@ def ledger(manifest: Manifest) -> Ledger:
     kept_in_gdp = prices is not None and unit == UNITS["gdp"]
     total = stage_costs(manifest)[-1] if kept_in_gdp else prices
     shown = "∞" if total is None else decimal_up(total)
-    words = _compared(total, amount) + _EARLY * manifest.ended_early
+    words = _compare_costs(total, amount) + _EARLY * manifest.ended_early
     words += _DEARER * (total != prices)
     return Ledger(rows, SIGNS.get(unit, unit), shown, stated, words)
 
 
-def _spent(entry: dict[str, Any]) -> Fraction | None:
+def _read_cost(entry: dict[str, Any]) -> Fraction | None:
     for unit in SIGNS:
         if entry.get(f"{unit}_exact") is not None:
             return Fraction(entry[f"{unit}_exact"])
@@ -100,7 +100,7 @@ def _ledger_row(entry: dict[str, Any], cost: Fraction | None, amount: Fraction |
     )
 
 
-def _compared(total: Fraction | None, amount: Fraction | None) -> str:
+def _compare_costs(total: Fraction | None, amount: Fraction | None) -> str:
     if total is None:
         return "At least one step has an infinite cost: it released exact values, or has no bound."
     if amount is None:

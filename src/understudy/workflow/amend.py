@@ -74,7 +74,7 @@ from understudy.release.consistency import stated_budget
 from understudy.release.folder import MANIFEST, digest
 from understudy.release.manifest import Amendment, name_of
 from understudy.schema import NUMERIC, Column, Schema
-from understudy.workflow.describe import stated
+from understudy.workflow.describe import state_budget
 from understudy.workflow.gates import (
     Progress,
     open_gate,
@@ -127,7 +127,7 @@ def purchases(
     halves = [one for one in lined if one not in alone]
     if lined:
         share = each * (len(alone) + Fraction(len(halves), 2))
-        found += _counted(on_lines(lined, schema), schema, noise, share)
+        found += _buy_counts(on_lines(lined, schema), schema, noise, share)
     weight = each * (len(numbers) - Fraction(len(halves), 2))
     groups = by_absences(numbers, schema)
     for coded, columns in groups.items():
@@ -150,7 +150,7 @@ def _by_counts_alone(analysis: DeclaredAnalysis, schema: Schema) -> bool:
     return analysis.kind in _BY_COUNTS or analysis.formula.strip() not in schema.names
 
 
-def _counted(
+def _buy_counts(
     columns: tuple[str, ...], schema: Schema, noise: NoiseName, share: Fraction
 ) -> Iterator[Purchase]:
     """Counts of numbers: on number lines, or in the bins of the release where no line is finer."""
@@ -203,7 +203,7 @@ class Parent:
             )
         return cls(release, digest(place / MANIFEST), stated_budget(release.manifest.budget))
 
-    def extended(self, epsilon: Number) -> Budget:
+    def extend_budget(self, epsilon: Number) -> Budget:
         """The stated budget of the release and a question together.
 
         Args:
@@ -214,7 +214,7 @@ class Parent:
             self.budget.epsilon + added.epsilon, self.budget.delta, self.budget.approximate
         )
 
-    def left(self, budget: Budget) -> Fraction:
+    def compute_remainder(self, budget: Budget) -> Fraction:
         """What a budget that extends the stated one allows after what was paid.
 
         Args:
@@ -276,9 +276,9 @@ def answer(
     if insecure_noise_seed is not None:
         require_whole("insecure_noise_seed", insecure_noise_seed, MethodError, least=0)
     require_function("progress", progress, MethodError)
-    asked, parent = _asked(question), Parent.of(release)
-    schema, budget = parent.release.schema, parent.extended(epsilon)
-    bought = [purchase for purchase, _ in _priced(asked, parent, budget)]
+    asked, parent = _read_question(question), Parent.of(release)
+    schema, budget = parent.release.schema, parent.extend_budget(epsilon)
+    bought = [purchase for purchase, _ in _price_question(asked, parent, budget)]
     seed = insecure_noise_seed
     source = randomness_of(seed)
     place = None if checkpoint is None else path_of("checkpoint", checkpoint, CheckpointError)
@@ -301,19 +301,21 @@ def answer(
     }
     with (
         open_journal(place, identity, 0) as (journal, _),
-        spending(outlay, "question", identity, journal, left=parent.left(budget)) as spent,
+        spending(
+            outlay, "question", identity, journal, left=parent.compute_remainder(budget)
+        ) as spent,
     ):
         gate = open_gate(rows, budget, source, journal, earlier=parent.entries)
         gate.listen(spent.note)
         with telling_what_was_spent(gate):
-            amended = _amended(asked, parent, gate, bought, budget, secure=source.secure)
+            amended = _amend_release(asked, parent, gate, bought, budget, secure=source.secure)
             spent.settle(gate.guarantee(), amended.manifest.to_json())
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return replace(amended, entered=spent.entered)
 
 
-def rehearsed(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
+def rehearse(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
     """What an answer would look like if a synthetic set were the confidential table.
 
     The noise has its true scale and is drawn from a fixed seed; nothing is spent.
@@ -323,13 +325,13 @@ def rehearsed(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
         parent: that it would amend.
         epsilon: what it would add.
     """
-    budget = parent.extended(epsilon)
-    bought = [purchase for purchase, _ in _priced(asked, parent, budget)]
+    budget = parent.extend_budget(epsilon)
+    bought = [purchase for purchase, _ in _price_question(asked, parent, budget)]
     schema = parent.release.schema
     rows = engines.Table(parent.release.tables[0][list(schema.names)], schema)
     source: Randomness = SeededRandomness(0)
     gate = open_gate(rows, budget, source, earlier=parent.entries)
-    return _amended(asked, parent, gate, bought, budget, secure=source.secure)
+    return _amend_release(asked, parent, gate, bought, budget, secure=source.secure)
 
 
 def steps_of(asked: QuestionFile, parent: Parent, epsilon: Number) -> tuple[Charge[Any], ...]:
@@ -340,11 +342,11 @@ def steps_of(asked: QuestionFile, parent: Parent, epsilon: Number) -> tuple[Char
         parent: that it amends.
         epsilon: what it adds.
     """
-    priced = _priced(asked, parent, parent.extended(epsilon))
+    priced = _price_question(asked, parent, parent.extend_budget(epsilon))
     return tuple(charge for _, charges in priced for charge in charges)
 
 
-def _asked(question: object) -> QuestionFile:
+def _read_question(question: object) -> QuestionFile:
     asked = question_file(question)
     if asked.claims:
         raise MethodError("Claims are judged by a verdict and do not amend a release.")
@@ -356,7 +358,7 @@ def _spend(parent: Parent, budget: Budget) -> Fraction:
     return budget.amount - parent.budget.amount
 
 
-def _priced(
+def _price_question(
     asked: QuestionFile, parent: Parent, budget: Budget
 ) -> tuple[tuple[Purchase, tuple[Charge[Any], ...]], ...]:
     """What is bought and for what, by public facts, so that nothing is refused half-way."""
@@ -369,7 +371,7 @@ def _priced(
     )
 
 
-def _amended(
+def _amend_release(
     asked: QuestionFile,
     parent: Parent,
     gate: Gate,
@@ -399,7 +401,7 @@ def _amended(
         manifest=replace(
             manifest,
             guarantee=_promise(old.guarantee, gate.guarantee()),
-            budget=stated(budget),
+            budget=state_budget(budget),
             ledger=tuple(entry.to_json() for entry in gate.ledger),
             secure=manifest.secure and secure,
             amendments=(*manifest.amendments, amendment),
@@ -522,7 +524,7 @@ def plan_answer(
     """
     asked, parent = question_file(question), Parent.of(release)
     if epsilon is not None:
-        return _planned(asked, parent, epsilon)
+        return _plan_epsilon(asked, parent, epsilon)
     if all(map(math.isnan, asked.half_widths)):
         raise InferenceError(
             "Say what the answer may cost (epsilon), or which half_width the question wants."
@@ -533,7 +535,7 @@ def plan_answer(
 def _cheapest(asked: QuestionFile, parent: Parent) -> AnswerPlan:
     """By bisection; widths shrink as ε grows."""
     low, high = math.log(_SMALLEST), math.log(_LARGEST)
-    best = _planned(asked, parent, _rounded(_LARGEST))
+    best = _plan_epsilon(asked, parent, _round_up(_LARGEST))
     if lacking := [gain for gain in best.gains if not gain.reached]:
         first = lacking[0]
         raise MethodError(
@@ -542,7 +544,7 @@ def _cheapest(asked: QuestionFile, parent: Parent) -> AnswerPlan:
         )
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        plan = _planned(asked, parent, _rounded(math.exp(middle)))
+        plan = _plan_epsilon(asked, parent, _round_up(math.exp(middle)))
         if all(gain.reached for gain in plan.gains):
             best, high = plan, middle
         else:
@@ -550,14 +552,14 @@ def _cheapest(asked: QuestionFile, parent: Parent) -> AnswerPlan:
     return best
 
 
-def _rounded(epsilon: float) -> Decimal:
+def _round_up(epsilon: float) -> Decimal:
     """Two significant digits, upwards."""
     return Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(epsilon)
 
 
-def _planned(asked: QuestionFile, parent: Parent, epsilon: Number) -> AnswerPlan:
+def _plan_epsilon(asked: QuestionFile, parent: Parent, epsilon: Number) -> AnswerPlan:
     steps = steps_of(asked, parent, epsilon)
-    amended = rehearsed(asked, parent, epsilon)
+    amended = rehearse(asked, parent, epsilon)
     told = amended_answers(amended)[-len(asked.analyses) :]
     gains: list[ExpectedGain] = []
     for one, wanted, term in zip(told, asked.half_widths, asked.terms, strict=True):
@@ -573,7 +575,7 @@ def _planned(asked: QuestionFile, parent: Parent, epsilon: Number) -> AnswerPlan
         schema=parent.release.schema,
         epsilon=epsilon,
         before=parent.budget,
-        after=parent.extended(epsilon),
+        after=parent.extend_budget(epsilon),
         steps=steps,
         gains=tuple(gains),
         refused=tuple(

@@ -60,7 +60,7 @@ def manifest_of(
         # What was paid in the end: less than was planned, after a lost charge.
         rows_obtained=replace(request, rows_spend=bought or request.rows_spend).rows_words,
         guarantee=gate.guarantee(),
-        budget=stated(request.budget),
+        budget=state_budget(request.budget),
         ledger=tuple(entry.to_json() for entry in gate.ledger),
         secure=secure,
         sampling_seed=seed,
@@ -78,7 +78,7 @@ def manifest_of(
     )
 
 
-def stated(budget: Budget) -> dict[str, str]:
+def state_budget(budget: Budget) -> dict[str, str]:
     """A budget as a manifest states it."""
     return {
         "epsilon": _decimal(budget.epsilon),

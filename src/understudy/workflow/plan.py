@@ -283,7 +283,7 @@ def expected_of(
         return None
     from understudy.workflow.expected_answers import expected_answers  # loads statistics
 
-    stated = _stated(request, assume_rows)
+    stated = _state_assumptions(request, assume_rows)
     drawn = None if like is None else like.tables[0]
     answers = expected_answers(request.analyses, schema, like=drawn, **stated)
     title = "" if like is None else like.schema.title or "an earlier release"
@@ -294,10 +294,12 @@ def _ranges(request: Request, assume_rows: int | None) -> tuple[ExpectedRange, .
     """What is expected whatever the spread of numbers that nobody declared."""
     from understudy.workflow.expected_answers import expected_ranges  # loads statistics
 
-    return expected_ranges(request.analyses, request.schema, **_stated(request, assume_rows))
+    return expected_ranges(
+        request.analyses, request.schema, **_state_assumptions(request, assume_rows)
+    )
 
 
-def _stated(request: Request, assume_rows: int | None) -> dict[str, Any]:
+def _state_assumptions(request: Request, assume_rows: int | None) -> dict[str, Any]:
     """Noise of the moments that answer declared analyses, and how many records are assumed."""
     deviations = [step.stddev for step in request.answer_steps()]
     bought = (moments for moments, _ in request.answers)

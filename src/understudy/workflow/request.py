@@ -46,7 +46,7 @@ from understudy.methods.aim import AdaptiveMethod
 from understudy.methods.auto import choose, configure
 from understudy.methods.base import Method
 from understudy.methods.binning import fine_bins
-from understudy.methods.plan import Form, PlannedTable, announced
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS
 from understudy.release.noise_check import PUBLIC_ROWS, bought_rows
 from understudy.schema import NUMERIC, Schema
@@ -449,21 +449,23 @@ class Request:
         if lines is None:
             return ()
         columns = [(name,) for name in lines.columns]
-        return announced(lines, self.schema, self.lines_spend, self.budget, columns, form=Form.LINE)
+        return plan_mechanism(
+            lines, self.schema, self.lines_spend, self.budget, columns, form=Form.LINE
+        )
 
     def heap_steps(self) -> tuple[PlannedTable, ...]:
         """Counts of how numbers are rounded, one step for each column."""
         if self.heaps is None:
             return ()
         columns, about = [(n,) for n in self.heaps.columns], (self.schema, self.heaps_spend)
-        return announced(self.heaps, *about, self.budget, columns, form=Form.HEAPS)
+        return plan_mechanism(self.heaps, *about, self.budget, columns, form=Form.HEAPS)
 
     def answer_steps(self) -> tuple[PlannedTable, ...]:
         """What is measured for the sake of answers, in the order of `answers`."""
         steps: tuple[PlannedTable, ...] = ()
         for asked, spend in self.answers:
             about = self.schema, spend, self.budget
-            steps += announced(asked, *about, [asked.columns], form=Form.MOMENTS)
+            steps += plan_mechanism(asked, *about, [asked.columns], form=Form.MOMENTS)
         return steps
 
     @property
@@ -590,7 +592,7 @@ def request_of(
     automatic = method == "auto"
     name, reason = choose(schema, stated.epsilon, stated.delta) if automatic else (method, "")
     declared, named = declared_analyses(analyses, schema), priority_columns(priority, schema)
-    configured = _configured(name, options or {}, named)
+    configured = _configure_method(name, options or {}, named)
     budget = budget_of(epsilon, delta, configured, schema)
     rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
     parts = AnswerShares.of(
@@ -615,7 +617,7 @@ def request_of(
     )
 
 
-def _configured(name: str, options: Mapping[str, Any], priority: tuple[str, ...]) -> Method:
+def _configure_method(name: str, options: Mapping[str, Any], priority: tuple[str, ...]) -> Method:
     """The method; priority columns are its own, too, where it chooses what to measure."""
     method = configure(name, options)
     if priority and isinstance(method, AdaptiveMethod) and "priority" not in options:

@@ -73,7 +73,7 @@ from understudy.models.model import drawn_in_parts, settled
 from understudy.release import Measurement, Release
 from understudy.release.decoding import FrameKind, decode, require_frame
 from understudy.release.one_way_check import Contradiction, DrawnOneWays, contradictions, own_noise
-from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, identified, part_sizes
+from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, add_identifiers, part_sizes
 from understudy.release.tables import formats_of, require_formats
 from understudy.schema import Schema
 from understudy.spark.rows import SparkRows
@@ -88,7 +88,7 @@ from understudy.workflow.gates import (
     telling_what_was_spent,
 )
 from understudy.workflow.governance import Outlay, outlay_of, spending
-from understudy.workflow.numbers import Placing, placed, places_of
+from understudy.workflow.numbers import Placing, place_numbers, places_of
 from understudy.workflow.pages import pages
 from understudy.workflow.plan import expected_of
 from understudy.workflow.request import (
@@ -223,7 +223,7 @@ class Decoder:
             order: numbers of the records, shape (n,).
             start: how many records of the same set come before.
         """
-        numbers = placed(self.places, self.schema, drawn, rng)
+        numbers = place_numbers(self.places, self.schema, drawn, rng)
         values = decode(drawn.states, self.schema, rng, numbers)
         # As Polars takes places, and column by column: there is no second copy of all.
         own = pl.Series(order.astype(np.uint32))
@@ -234,7 +234,7 @@ class Decoder:
                 for name in values.columns
             ]
         )
-        return identified(mixed, self.schema, start)
+        return add_identifiers(mixed, self.schema, start)
 
 
 @dataclass(frozen=True)
@@ -276,7 +276,7 @@ class DrawnParts:
         rng, secret = chance
         own = [settled(model, rng) for model in models]
         whole = {
-            k: _chosen(model.sample(n_rows, rng), secret.permutation(n_rows))
+            k: _select_records(model.sample(n_rows, rng), secret.permutation(n_rows))
             for k, model in enumerate(own)
             if not drawn_in_parts(model)
         }
@@ -288,7 +288,7 @@ class DrawnParts:
         rng = np.random.default_rng([*self.drawing, k, i])
         start, size = sum(self.sizes[:i]), self.sizes[i]
         drawn = (
-            _chosen(self.whole[k], slice(start, start + size))
+            _select_records(self.whole[k], slice(start, start + size))
             if k in self.whole
             else self.models[k].sample(size, rng)
         )
@@ -313,7 +313,7 @@ class DrawnParts:
         return tuple(found[k] for k in range(len(self.models)))
 
 
-def _chosen(drawn: Sample, rows: NDArray[np.int64] | slice) -> Sample:
+def _select_records(drawn: Sample, rows: NDArray[np.int64] | slice) -> Sample:
     """Some records, in an order."""
     values = {name: numbers[rows] for name, numbers in drawn.values.items()}
     return Sample([column[rows] for column in drawn.states], values)
@@ -419,7 +419,7 @@ def drawn_tables(
     return tuple(tables), tuple(DrawnOneWays.of(drawn.states, decoder.schema) for drawn in samples)
 
 
-def measured(
+def measure_and_draw(
     request: Request,
     gate: Gate,
     drawing: Drawing,
@@ -446,7 +446,7 @@ def measured(
     """
     n_rows, request = bought_once(request, gate)
     prepared = prepared_by(request, gate)
-    models = _fitted(request, prepared, gate, n_rows, tell)
+    models = _fit_models(request, prepared, gate, n_rows, tell)
     measurements = measurements_of(gate, prepared.schema)
     rows = float(n_rows.value), n_rows.noise.stddev
     places = places_of(measurements, prepared.schema, rows, request.method)
@@ -484,7 +484,7 @@ def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:
     return n_rows, request
 
 
-def _fitted(
+def _fit_models(
     request: Request, prepared: Prepared, gate: Gate, n_rows: Released[int], tell: Progress
 ) -> list[Model]:
     """What each set is drawn from, while it is told how much of the budget is spent."""
@@ -585,7 +585,9 @@ def _made_up(request: Request, expected: ExpectedAnswers | None, frame: FrameKin
     schema, source = request.schema, SeededRandomness(_SEED)
     gate = open_gate(_rows(schema), request.budget, source)
     drawing = np.random.default_rng(_SEED), source, None
-    n_rows, schema, measurements, tables, _ = measured(request, gate, drawing, lambda *_: None)
+    n_rows, schema, measurements, tables, _ = measure_and_draw(
+        request, gate, drawing, lambda *_: None
+    )
     facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
     manifest = manifest_of(request, gate, n_rows, facts, expected, seed=_SEED, secure=False)
     return Release(tables, schema, manifest, measurements, frame, pages=pages)
@@ -786,7 +788,7 @@ def synthesize(
         gate.listen(spent.note)
         telling.enter_context(telling_what_was_spent(gate))
         drawing = np.random.default_rng(entropy), randomness, part_files(rows)
-        n_rows, schema, measurements, tables, found = measured(request, gate, drawing, tell)
+        n_rows, schema, measurements, tables, found = measure_and_draw(request, gate, drawing, tell)
         _tell_steward(confide, diagnoses)
         facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
         manifest = manifest_of(

@@ -102,7 +102,7 @@ def verdict(
     """
     require_function("progress", progress, MethodError)
     tell = progress or (lambda _stage, _done, _total: None)
-    ready = _prepared(schema, claim, epsilon, delta, assume_rows)
+    ready = _prepare(schema, claim, epsilon, delta, assume_rows)
     seed = insecure_noise_seed
     if seed is not None:
         require_whole("insecure_noise_seed", seed, MethodError, least=0)
@@ -116,12 +116,12 @@ def verdict(
         gate.listen(spent.note)
         with telling_what_was_spent(gate):
             votes = gate.ask(ready.asked, spend=ready.budget.amount).value
-            found = _found(ready, votes, gate)
+            found = _judge_votes(ready, votes, gate)
             spent.settle(found.guarantee, found.to_json())
     return found
 
 
-def _found(ready: _Prepared, votes: int, gate: Gate) -> Verdict:
+def _judge_votes(ready: _Prepared, votes: int, gate: Gate) -> Verdict:
     k, noise = ready.asked.subsets, ready.noise
     return Verdict(
         verdict=cast(Side, side_of(votes, k, noise)),
@@ -156,7 +156,7 @@ def plan_verdict(
         InferenceError: a claim that cannot be read, or cannot be made of these columns.
         MethodError: options that do not fit, or too few records.
     """
-    return _prepared(schema, claim, epsilon, delta, assume_rows).plan
+    return _prepare(schema, claim, epsilon, delta, assume_rows).plan
 
 
 def plan_verdicts(
@@ -180,7 +180,7 @@ def plan_verdicts(
     )
 
 
-def _prepared(
+def _prepare(
     schema: Schema | str | Path,
     claim: str,
     epsilon: Number,
