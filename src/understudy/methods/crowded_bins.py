@@ -116,7 +116,7 @@ def divide_bins(
 
 
 def divides(schema: Schema, table: NoisyTable) -> bool:
-    """Whether a table divides crowded bins: it is in other bins than those of its schema."""
+    """Return whether a table divides crowded bins: it is in other bins than those of its schema."""
     return any(not in_these_bins(schema.columns[name], bins) for name, bins in table.bins.items())
 
 
@@ -170,7 +170,7 @@ def _bins(schema: Schema, name: str, crowds: Sequence[Crowd]) -> tuple[object, .
 
 
 def _parts(column: Numeric, crowd: Crowd) -> list[float]:
-    """Where parts of a stretch begin, but for the first one."""
+    """List where parts of a stretch begin, but for the first one."""
     step, low, high = step_of(column), crowd.low, crowd.high
     wide = high - low
     if step and wide / step <= PARTS:

@@ -352,7 +352,7 @@ class MarginalMethod(Method):
     def _derive_tables(
         self, schema: Schema, beside: Beside, n_rows: float, marginals: Sequence[NoisyMarginal]
     ) -> list[NoisyMarginal]:
-        """What second moments tell; nothing to fits whose sets are to differ by all their noise."""
+        """Derive tables from second moments; none where sets are to differ by all their noise."""
         held = [one.table.columns for one in marginals]
         return [] if self.sets == "split" else level_tables(beside, schema, n_rows, held)
 

@@ -164,7 +164,7 @@ class Marginals(AdaptiveMethod):
         return Prepared(partial(self._fit, own, finest), own.schema)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """Which columns are certain to be merged, and what is known of ranks."""
+        """Name the columns that are certain to be merged, and what is known of ranks."""
         fine = schema.with_bins(fine_bins(schema))
         most = self.bins or MOST_BINS
         wide = [
@@ -244,7 +244,7 @@ class Marginals(AdaptiveMethod):
         return ranks, bought, runs_spend(schema, bought, wide), wide
 
     def _again(self, gate: Gate, left: Fraction) -> Fraction:
-        """What buys the one-way tables once more; from public numbers and that of the rows.
+        """Compute what buys the one-way tables once more, from public numbers and that of the rows.
 
         Args:
             gate: with the number of rows, as bought or declared.

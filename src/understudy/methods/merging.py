@@ -62,7 +62,7 @@ CELLS: Final = 4
 
 
 def has_branches(column: Column) -> bool:
-    """Whether levels have public branches."""
+    """Return whether levels have public branches."""
     return isinstance(column, Categorical) and column.hierarchy is not None
 
 
@@ -140,7 +140,7 @@ class Merged:
         return {}
 
     def find_held_states(self, name: str) -> NDArray[np.bool_] | None:
-        """Which states of a merged column of numbers hold records; None for another column."""
+        """Mark states of a merged column of numbers that hold records; None for another column."""
         if name not in self.groups or name not in self.masses:
             return None
         return self.masses[name] > LEAST_HELD
@@ -219,7 +219,7 @@ def _into(groups: tuple[int, ...], finer: tuple[int, ...] | None) -> tuple[int, 
 
 
 def _scale(marginal: NoisyMarginal, n_rows: float, n_cells: int) -> float:
-    """What turns counts of records in domain into counts of all records."""
+    """Compute the factor that turns counts of records in domain into counts of all records."""
     inside = float(np.sum(marginal.table.counts))
     if not marginal.strays or inside <= CLEAR * marginal.stddev * math.sqrt(n_cells):
         return 1.0
@@ -364,7 +364,7 @@ def _widths(column: Column) -> Floats | None:
 
 
 def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expansion]:
-    """How groups become states, by place of the column.
+    """Map each place of a column with groups to how its groups become states.
 
     Args:
         merged: the columns.
@@ -379,7 +379,7 @@ def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expans
 
 
 def run_places(merged: Merged, fit: MaxEntropy) -> dict[int, RunPlaces]:
-    """What other columns say of places within runs, by place of the column.
+    """Map each place of a column with runs to what other columns say of places within them.
 
     Args:
         merged: the columns.
@@ -394,7 +394,7 @@ def run_places(merged: Merged, fit: MaxEntropy) -> dict[int, RunPlaces]:
 
 
 def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int, WithinBins]]:
-    """How bins become numbers, by name, with the place of the column.
+    """Map each name to how bins become numbers, with the place of the column.
 
     Args:
         schema: states not merged.
@@ -465,7 +465,7 @@ def finer_runs(
 
 
 def runs_spend(schema: Schema, bought: Fraction, wide: tuple[str, ...]) -> Fraction:
-    """What tables of runs cost: as much as the fine tables of the same columns."""
+    """Compute the cost of tables of runs: as much as the fine tables of the same columns."""
     fine = dict(zip(schema.names, size_weights(schema, 2 / 3, wide), strict=True))
     again = sum((fine[name] for name in wide), Fraction(0))
     return bought * again / (sum(fine.values()) + again)

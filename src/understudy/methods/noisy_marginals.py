@@ -152,7 +152,7 @@ class StateCounts:
 
 
 def _common_edges(one: Numeric, other: Numeric) -> Floats:
-    """Where bins of both columns begin, ascending; shape (edges,)."""
+    """List where bins of both columns begin, ascending; shape (edges,)."""
     own, others = (
         np.array([bin_.low for bin_ in column.intervals if not bin_.spike])
         for column in (one, other)
@@ -175,7 +175,7 @@ def _parts(column: Numeric, edges: Floats) -> Integers:
 
 
 def alone(column: Column) -> Flags:
-    """Which states stand by themselves: spikes and codes of absence; shape (states,)."""
+    """Mark states that stand by themselves: spikes and codes of absence; shape (states,)."""
     found = np.arange(column.size) >= column.n_ordinary
     if isinstance(column, NUMERIC):
         found[: column.n_ordinary] = [interval.spike for interval in column.intervals]
@@ -209,7 +209,7 @@ class NoisyMarginal:
 
     @property
     def strays(self) -> bool:
-        """Whether records out of domain clearly stand out."""
+        """True if records out of domain clearly stand out."""
         return self.table.outside > CLEAR * self.stddev
 
     @classmethod

@@ -506,7 +506,7 @@ class PrivBayes(PublishedSets):
         return min(most, usual_degree(len(schema.names)) if self.degree is None else self.degree)
 
     def _has_fixed_degree(self, schema: Schema) -> bool:
-        """Whether every set of parents has `degree` columns, or all that were chosen before."""
+        """Return whether all sets of parents have `degree` columns, or all chosen before."""
         largest = sorted(schema.sizes, reverse=True)[: self._most_parents(schema) + 1]
         return self.degree is not None and math.prod(largest) <= LARGEST_TABLE
 
