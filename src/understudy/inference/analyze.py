@@ -79,7 +79,7 @@ def analyze_release(
 
 
 def is_answered(release: Release, kind: str, formula: str) -> bool:
-    """Whether a question has valid error bars; nothing is looked for that would help.
+    """Return whether a question has valid error bars; nothing is looked for that would help.
 
     Args:
         release: that is asked.
@@ -196,7 +196,7 @@ def _check_firmness(release: Release, facts: Facts) -> Facts:
 def _from_measured(
     release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
 ) -> Analysis | None:
-    """What measurements answer without cells or sets; of levels only where no table has it."""
+    """Answer by measurements, without cells or sets; levels only where no table has them."""
     if choose(facts).name == "noise-aware" and not is_numeric(estimand, release.schema):
         return None
     try:
@@ -215,7 +215,7 @@ def _from_measured(
 def _narrower_by_moments(
     release: Release, estimand: Estimand, facts: Facts, counted: Analysis
 ) -> Analysis | None:
-    """What second moments answer about levels, where their noise is plainly less than of counts.
+    """Answer about levels by second moments, where their noise is plainly less than of counts.
 
     Nearly all of both widths is known before the noise is: a choice between widths that are far
     apart says nothing about the errors.
@@ -257,7 +257,7 @@ def _valid(
 
 
 def _doubt(answer: SetAnswer, facts: Facts) -> str:
-    """Why the numbers themselves do not allow the rule of their sets; "" if they do, or none is."""
+    """Explain why the numbers do not allow the rule of their sets; "" if they do, or none is."""
     if not choose(facts).valid:
         return ""
     if distorts(facts, answer.stderr):

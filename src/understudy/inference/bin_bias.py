@@ -134,7 +134,7 @@ def _spread_points(
 def end_scores(
     estimand: Estimand, schema: Schema, scores: CellScores
 ) -> tuple[CellScores, CellScores] | None:
-    """What a record of each cell adds at least, and at most; None where cells have one value.
+    """Compute the least and the most that a record of each cell adds; None for one value a cell.
 
     Args:
         estimand: a mean, share or total.
@@ -163,7 +163,7 @@ def with_ends(
     scores: CellScores,
     ends: tuple[CellScores, CellScores] | None,
 ) -> Pooled:
-    """What is answered, with what bins may hide.
+    """Add to an answer what bins may hide.
 
     Args:
         answer: gives estimates from what records of each cell add.
@@ -219,7 +219,7 @@ def shifts(
     moved: Mapping[str, Floats],
     fitted: Sequence[tuple[Floats, Floats]],
 ) -> list[tuple[Floats, Floats]]:
-    """Where coefficients lie if numbers lie elsewhere in their bins: at least, and at most.
+    """Compute how low and how high coefficients get as numbers move within their bins.
 
     With scores ψ = x(y - μ(x'β)) and A = Σ w·xx' a coefficient moves by A⁻¹ Σ (ψ' - ψ), where ψ'
     are the scores of the moved records at the same β, up to the change of A. Each record is put
@@ -350,7 +350,7 @@ class Ranges:
 
     @property
     def exact(self) -> bool:
-        """Whether every cell has one value."""
+        """True if every cell has one value."""
         used = self.quantity != ABSENT
         return bool((self.low == self.high)[used].all())
 

@@ -83,7 +83,7 @@ class Replicates:
 
     @property
     def bias(self) -> Floats:
-        """How far estimates lie from the truth on average, shape (..., k)."""
+        """Mean of the estimates less the truth, shape (..., k)."""
         return np.asarray(self.estimates.mean(axis=-2) - self.truth)
 
     def compute_deviations(self, interval: str) -> Floats:
@@ -151,12 +151,12 @@ class Bootstrapped(Pooled):
 
     @property
     def repeats(self) -> int:
-        """How many replicates there are."""
+        """Number of replicates."""
         return int(self.replicates.estimates.shape[-2])
 
     @property
     def estimated_bias(self) -> Floats:
-        """What replicates show of the bias, shape (k,); `estimate` still has it."""
+        """Bias as replicates show it, shape (k,); `estimate` still has it."""
         return self.replicates.bias
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -335,7 +335,7 @@ def _make_refusal(
 
 
 def doubts(release: Release, question: Question) -> str:
-    """Why the bootstrap of a release cannot answer a question; "" if it can."""
+    """Explain why the bootstrap of a release cannot answer a question; "" if it can."""
     facts = facts_of(release, question.kind, question.columns)
     if release.manifest.ended_early:
         return (
@@ -491,7 +491,7 @@ def _pool_replicates(
 
 
 def _bin_bias(released: SetEstimates) -> Floats:
-    """How far numbers within bins may move the mean over the sets, shape (k,)."""
+    """Bound how far numbers within bins may move the mean over the sets, shape (k,)."""
     centre = released.estimates.mean(axis=0)
     if not released.ends:
         return np.zeros_like(centre)

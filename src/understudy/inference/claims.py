@@ -95,7 +95,7 @@ def model_terms(formula: str, schema: Schema) -> dict[str, Term]:
 
 
 def outcome_term(expression: str, schema: Schema, *, two: bool) -> Term:
-    """What a claim is about, for each record.
+    """Read the quantity that a claim is about, for each record.
 
     Args:
         expression: a column or an expression, in braces or not.
@@ -232,7 +232,7 @@ def _read_expression(text: str, schema: Schema) -> Computed:
 
 
 def _is_balanced(text: str) -> bool:
-    """Whether no parenthesis closes one before the text."""
+    """Return whether no parenthesis closes one before the text."""
     depth = 0
     for sign in text:
         depth += {"(": 1, ")": -1}.get(sign, 0)
@@ -326,7 +326,7 @@ class Claim:
 
     @property
     def coefficients(self) -> int:
-        """How many numbers each subset has to tell."""
+        """Number of coefficients that each subset has to tell."""
         return max(1, len(self.design))
 
     def put_to(self, subsets: int) -> Votes:

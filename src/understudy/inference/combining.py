@@ -448,7 +448,7 @@ def pool(
 def _apply_rule(
     rule: str, q: Floats, covariances: Floats, noise: Floats, ratio: float | None
 ) -> tuple[Totals, Floats]:
-    """What a rule makes of checked arrays, and the covariance beside the diagonal."""
+    """Combine checked arrays by a rule; also return the covariance beside the diagonal."""
     m = len(q)
     u = np.diagonal(covariances, axis1=1, axis2=2)
     within = covariances.mean(axis=0)

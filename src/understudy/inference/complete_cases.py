@@ -229,7 +229,7 @@ class CompleteCases:
         return _sum(whole, self._lacking(name, two)) / _sum(whole, self._having(name, two))
 
     def _is_none(self, name: str, two: Two) -> bool:
-        """Whether no record without a column has both of two others."""
+        """Return whether no record without a column has both of two others."""
         return any((name, other) in self.impossible for other in two)
 
     def _lacking(self, name: str, two: Two) -> Entries:

@@ -288,7 +288,7 @@ def table_estimates(estimand: Estimand, table: Table, schema: Schema, tables: in
 def pooled_ratios(
     estimand: Estimand, scores: CellScores, sums: Ratios, total_noise: Floats, sets: int
 ) -> Pooled:
-    """What is asked for, totals or ratios, with all its error.
+    """Estimate totals or ratios, with all their error.
 
     Args:
         estimand: of one of these kinds.
@@ -377,7 +377,7 @@ class Urns:
 def are_drawn(
     measured: Sequence[Measurement], columns: Sequence[str], manifest: Manifest, schema: Schema
 ) -> bool:
-    """Whether all sets were drawn from urns over at least these columns, of writable size."""
+    """Return whether all sets were drawn from urns of writable size over at least these columns."""
     urns = [urn for urn in measured if urn.kind is Kind.DRAWS]
     return (
         len(urns) == manifest.sets

@@ -69,7 +69,7 @@ class Question:
 
     @property
     def additive(self) -> bool:
-        """Whether it is a model of columns as they are, "a ~ b + c" say, without interactions."""
+        """True if it models columns as they are, "a ~ b + c" say, without interactions."""
         outcome, _, terms = self.formula.partition("~")
         named = {part.strip() for part in (outcome, *terms.split("+"))}
         return self.kind in MODELS and named == {*self.columns}

@@ -76,7 +76,7 @@ def columns_of(formula: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def has_predictor(formula: str, name: str) -> bool:
-    """Whether a column stands among the predictors as it is; what is made of it does not count.
+    """Return whether a column is a predictor as it is; what is made of it does not count.
 
     Example:
         >>> has_predictor("y ~ x + y", "y"), has_predictor("y ~ {y > 0}", "y")
@@ -241,7 +241,7 @@ def evaluate(expression: str, frame: pd.DataFrame) -> Floats:
 
 
 def is_plain(expression: str, frame: pd.DataFrame) -> bool:
-    """Whether an expression is the plain name of a column of numbers or truth values."""
+    """Return whether an expression is the plain name of a column of numbers or truth values."""
     named = expression.isidentifier() and expression in frame.columns
     return named and frame[expression].dtype in (np.float64, np.bool_)
 
@@ -318,7 +318,7 @@ def _terms(part: Formula) -> list[Any]:
 
 
 def _first_line(error: Exception) -> str:
-    """What a library says of a fault, in a line and without colours."""
+    """Return the first line of a library's message on a fault, without colours."""
     if isinstance(error, _LOST):
         return "its brackets do not fit together"
     text = str(error.args[0] if error.args else error)

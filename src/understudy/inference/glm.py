@@ -284,7 +284,7 @@ class CalibratedRecords:
         return self.noise[p:-1, p:-1]
 
     def bound_hidden(self, change: Floats) -> Floats:
-        """How far combinations of `crossed`, `sums` and `squares` may be off, shape (k,).
+        """Bound the error of combinations of `crossed`, `sums` and `squares`, shape (k,).
 
         Args:
             change: the combinations, shape (k, p + r + 1).
@@ -549,7 +549,7 @@ class ScoreTests:
         return _Alike.of(self.fit.records, shape)
 
     def distance(self, j: int, value: float) -> float:
-        """How far a value of a coefficient is from what was measured, in standard errors.
+        """Compute how far a coefficient is from what was measured, in standard errors.
 
         Args:
             j: which coefficient.
@@ -618,7 +618,7 @@ class ScoreTests:
 
 
 def _root(excess: Callable[[float], float], near: float, far: float) -> float:
-    """Where a function that is below 0 at 0 first comes to 0; infinite if not before far off.
+    """Find the first root of a function below 0 at 0; infinite if there is none before far off.
 
     Args:
         excess: the function.

@@ -92,7 +92,7 @@ from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 
 def are_firm(shown: Floats, squared: Floats) -> NDArray[np.bool_]:
-    """Which denominators are told from 0 under their noise; arguments as for `require_firm`."""
+    """Mark denominators that stand out from their noise; arguments as for `require_firm`."""
     return np.asarray(shown >= FIRM * np.sqrt(squared))
 
 
@@ -423,7 +423,7 @@ def affine_weights(
 
 
 def _has_both(weights: Floats, columns: Sequence[str], matrix: MomentMatrix) -> bool:
-    """Whether the number of a column and its bins are used, whose products were not measured."""
+    """Return whether the number of a column and its bins are used: these have no products."""
     used = np.asarray(weights.any(axis=0))
     for name in columns:
         rows, number = matrix.basis.columns[name], matrix.place.get((name, None))
@@ -435,7 +435,7 @@ def _has_both(weights: Floats, columns: Sequence[str], matrix: MomentMatrix) -> 
 def _of_column(
     column: Column, name: str, values: _Values, change: Floats, matrix: MomentMatrix
 ) -> Floats:
-    """What one column adds to the weights, from its changes against the first of its values."""
+    """Compute what a column adds to the weights, by its changes against its first value."""
     weights = np.zeros((change.shape[1], len(matrix.sums)))
     seen = np.concatenate([np.zeros((1, change.shape[1])), change])
     if not isinstance(column, NUMERIC):
@@ -465,7 +465,7 @@ def _rows(
     probes: Integers,
     matrix: MomentMatrix,
 ) -> Floats:
-    """What the records that are looked at have in the rows of the matrix, shape (records, R)."""
+    """Return the rows of the matrix for the records that are looked at, shape (records, R)."""
     rows = np.zeros((len(probes), len(matrix.sums)))
     rows[:, 0] = 1
     for j, name in enumerate(columns):
@@ -482,7 +482,7 @@ def _rows(
 
 
 def _column_values(column: Column, named: Sequence[float], bins: bool) -> _Values:
-    """Where a column is looked at, at both bounds first; in each bin only if these have rows."""
+    """Choose values of a column to look at, bounds first; inside bins only if these have rows."""
     if not isinstance(column, NUMERIC):
         levels = np.arange(column.n_ordinary)
         return _Values(levels.astype(np.float64), levels, 0)
@@ -676,7 +676,7 @@ def _of_expression(
 def _of_groups(
     values: Floats, present: Floats, groups: Floats, *, number: bool = False
 ) -> _Products:
-    """What records of each group add: values of a group run fastest."""
+    """Compute what records of each group add: values of a group run fastest."""
     k, n_groups = len(values), len(groups)
     added = np.tile(values, (n_groups, 1)), np.repeat(groups, k, axis=0)
     sizes = np.tile(present, (n_groups, 1)), groups
@@ -691,7 +691,7 @@ def _values(estimand: Estimand, frame: pd.DataFrame) -> Floats:
 
 
 def _is_binned_alone(estimand: Estimand, schema: Schema) -> bool:
-    """Whether the shares of the bins of one column of numbers are asked for, which a table has."""
+    """Return whether the shares of one column's bins are asked for, which a table has."""
     return any(isinstance(schema.columns[name], NUMERIC) for name in estimand.levels)
 
 

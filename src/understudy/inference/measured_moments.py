@@ -182,7 +182,7 @@ def _counts(
 def _told_by_numbers(
     matrix: MomentMatrix, name: str, column: Numeric, table: Table, cells: Numeric
 ) -> _Said:
-    """What counts say of the sums of one column."""
+    """Read from counts what they say of the sums of one column."""
     scores, source = matrix.scores, matrix.basis.source
     places = np.array(scores.places(name), dtype=np.int64)
     states = scores.tables[name] / UNIT

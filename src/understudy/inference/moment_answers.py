@@ -259,7 +259,7 @@ def _share(noise: Floats, covariance: Floats) -> Floats:
 
 
 def is_numeric(estimand: Estimand, schema: Schema) -> bool:
-    """Whether numbers are asked about, which tables know within bins only."""
+    """Return whether numbers are asked about, which tables know within bins only."""
     return estimand.kind not in RATIOS or any(
         isinstance(schema.columns[name], NUMERIC) for name in estimand.used
     )

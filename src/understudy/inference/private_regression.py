@@ -246,7 +246,7 @@ def private_regression(
     guarantee: Guarantee,
     ledger: tuple[Entry, ...],
 ) -> PrivateRegression:
-    """What a released regression says; `guarantee` and `ledger` are those of the gate."""
+    """Release the answer of a regression; `guarantee` and `ledger` are those of the gate."""
     noisy = released.value
     solved = coefficients(
         noisy.statistics,
@@ -289,7 +289,7 @@ class RegressionRelease:
 
     @classmethod
     def of(cls, release: Release, level: float = 0.95) -> RegressionRelease:
-        """What a release says of the analysis that was declared for it.
+        """Read from a release the answer to the analysis that was declared for it.
 
         A refusal is an answer too: what was paid for must not be lost by it.
 
@@ -309,12 +309,12 @@ class RegressionRelease:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised."""
+        """The guarantee of the release."""
         return self.release.guarantee
 
     @property
     def ledger(self) -> tuple[dict[str, Any], ...]:
-        """What was paid, as plain data."""
+        """Ledger of what was paid, as plain data."""
         return self.release.manifest.ledger
 
     @property

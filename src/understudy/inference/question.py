@@ -61,7 +61,7 @@ def derived_in(formula: str, schema: Schema) -> tuple[str, ...]:
 
 
 def rule_notes(formula: str, schema: Schema) -> tuple[str, ...]:
-    """What an answer says of the derived columns that were asked for, a sentence each."""
+    """Describe the derived columns that were asked for, a sentence each."""
     said = []
     for name in derived_in(formula, schema):
         column = schema.derived[name]
@@ -205,7 +205,7 @@ class _WrittenOut(ast.NodeTransformer):
         return condition
 
     def _condition(self, name: str, column: Column, value: Code) -> ast.expr | None:
-        """When a derived column has a level; None for a number."""
+        """Return the condition for a level of a derived column; None for a number."""
         rule = column.derived
         if isinstance(rule, LevelMap):
             labels = column.labels
@@ -326,7 +326,7 @@ class Estimand:
     probability: float = 0.5
 
     def scores(self, records: Records) -> Scores:
-        """What each record adds to which quantity.
+        """Score what each record adds to which quantity.
 
         Args:
             records: with all `columns` of the estimand.
@@ -430,7 +430,7 @@ _SYNONYMS: Final = {
 
 
 def _meant(kind: str) -> str:
-    """What somebody has meant who asked for a kind that there is not, as a sentence; or ""."""
+    """Suggest in a sentence what was meant by a kind that there is not; "" if nothing is close."""
     word = kind.strip().casefold().replace("_", "-").replace(" ", "-")
     if word.startswith("median"):
         return " Take 'quantile': its probability is 0.5 by default, which is the median."

@@ -168,7 +168,7 @@ class Advice:
 
     @property
     def text(self) -> str:
-        """What to do, as the end of a sentence."""
+        """Advice as the end of a sentence."""
         if self.kind == "rules":
             return "take uncertainty='rules', which answers it from the released noisy counts"
         if self.kind == "bounds":
@@ -249,7 +249,7 @@ def refuse_unmeasured(release: Release, facts: Facts, *, bootstrap: bool = False
 
 
 def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice | None:
-    """What would answer a question, if that is known.
+    """Advise what would answer a question, if that is known.
 
     Args:
         release: that refuses it.
@@ -355,7 +355,7 @@ class Beyond:
 
 
 def beyond(line: Measurement, release: Release) -> tuple[Beyond, Beyond]:
-    """What a number line says of both bounds of its column.
+    """Read from a number line what lies beyond both bounds of its column.
 
     Args:
         line: of a column.
@@ -398,7 +398,7 @@ def least_certain(line: Measurement, n_lines: int) -> int:
 
 @once
 def beyond_line(release: Release, name: str) -> tuple[Beyond, ...]:
-    """What the number line of a column says of both its bounds; nothing where it has none.
+    """Describe what the number line of a column says of both its bounds; nothing without one.
 
     Args:
         release: that is asked.
@@ -411,7 +411,7 @@ def beyond_line(release: Release, name: str) -> tuple[Beyond, ...]:
 def doubts(
     release: Release, question: Question, pooled: Pooled, level: float
 ) -> tuple[RefusedError | None, tuple[str, ...]]:
-    """Why an answer is one of clipped numbers, if it may well be; and what else to know.
+    """Explain why an answer is one of clipped numbers, if it may well be; and what else to know.
 
     Args:
         release: that was asked.
@@ -439,7 +439,7 @@ def doubts(
 
 
 def _in_end_bins(release: Release, question: Question) -> Iterator[str]:
-    """What the end bins of columns have beside their numbers, where bins are asked about."""
+    """Name what the end bins of columns hold beside their numbers, where bins are asked about."""
     numbers = _numbers_of(question, release.schema)
     for name in question.columns:
         for one in () if name in numbers else beyond_line(release, name):
@@ -461,7 +461,7 @@ def _unknown(unknown: list[Beyond]) -> str:
 
 
 def _bounds_note(bounds: list[Beyond], shares: list[str], by: str, have: str) -> str:
-    """How many lie beyond which bounds."""
+    """Note how many lie beyond which bounds."""
     return " and ".join(
         f"{share} of the records ({by} noisy number) {have} {one.column} {one.side} {one.bound}, "
         "its declared bound, and count as that"
@@ -527,7 +527,7 @@ def _numbers_of(question: Question, schema: Schema) -> tuple[str, ...]:
 
 
 def _depends(question: Question, schema: Schema, one: Beyond, pooled: Pooled, level: float) -> bool:
-    """Whether numbers beyond a bound could change an answer."""
+    """Return whether numbers beyond a bound could change an answer."""
     parts = _parts(question, schema)
     if parts is None:
         return True
@@ -537,7 +537,7 @@ def _depends(question: Question, schema: Schema, one: Beyond, pooled: Pooled, le
 
 
 def _moves(asked: Estimand, schema: Schema, one: Beyond, pooled: Pooled, level: float) -> bool:
-    """Whether numbers beyond a bound change the values of an expression, so far that it matters."""
+    """Return whether numbers beyond a bound change an expression so far that it matters."""
     tried = _values(asked, schema, one)
     if tried is None:
         return True
@@ -652,7 +652,7 @@ def require_counted(
 
 
 def _holds_another(one: Outside, others: Sequence[Outside]) -> bool:
-    """Whether other columns are among these: who is out of domain there is so here too."""
+    """Return whether others are among these: who is out of domain there is so here too."""
     return any(set(other.columns) < set(one.columns) for other in others)
 
 
@@ -717,7 +717,7 @@ def _resting(question: Question, schema: Schema) -> tuple[str, ...]:
 
 
 def _outside(release: Release, question: Question, pooled: Pooled) -> list[Outside]:
-    """What is counted of the records that an answer lacks, by sets of columns."""
+    """Count the records that an answer lacks, by sets of columns."""
     measured, asked = release.measurements, set(question.columns)
     tables: Sequence[Measurement]
     if pooled.rule == "noise-aware":
@@ -733,7 +733,7 @@ def _outside(release: Release, question: Question, pooled: Pooled) -> list[Outsi
 
 
 def _counts(measured: Measurement) -> bool:
-    """Whether a measurement has a noisy number of records out of domain."""
+    """Return whether a measurement has a noisy number of records out of domain."""
     return measured.kind in _COUNTING and measured.stddev > 0
 
 
@@ -794,7 +794,7 @@ def _widen_answer(
 
 
 def _group_shares(asked: Estimand, release: Release, most: float) -> Floats:
-    """What share of each quantity's group is out of domain, if all who are were in it; (k,)."""
+    """Compute the share of each group out of domain, if all who are were in it; shape (k,)."""
     table = release.tables[0]
     scores = asked.scores(Records.of(table, release.schema, asked.columns))
     known = scores.quantity != ABSENT

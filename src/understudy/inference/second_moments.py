@@ -347,7 +347,7 @@ class MomentMatrix:
         return np.asarray(found)
 
     def bound_hidden(self, derivatives: Floats) -> Floats:
-        """How far q estimates may be off by what was not measured.
+        """Bound the error of q estimates by what was not measured.
 
         That is what records without a value have elsewhere, and where numbers lie within cells.
 
@@ -364,7 +364,7 @@ class MomentMatrix:
         return within + self.cases.bound_hidden(derivatives, self.whole, errors)
 
     def within_cells(self, derivatives: Floats) -> Floats:
-        """How far q estimates may be off by where numbers lie within cells, shape (q,).
+        """Bound the error of q estimates by where numbers lie within cells, shape (q,).
 
         Args:
             derivatives: as for `noise_covariance`.
@@ -497,7 +497,7 @@ class MomentMatrix:
 
 
 def _never_lacks(schema: Schema, name: str, other: str) -> bool:
-    """Whether the schema says that every record with a value of the other column has one of it."""
+    """Return whether the schema gives each record with a value of the other column one of it."""
     if not any({name, other} <= set(box) for _, box in schema.boxes):
         return False
     domain = schema.table((name, other))
@@ -532,7 +532,7 @@ class MomentSource:
 
     @classmethod
     def of(cls, measurement: Measurement, schema: Schema) -> MomentSource:
-        """What a measurement of the kind `Kind.PRODUCTS` has.
+        """Read the source from a measurement of the kind `Kind.PRODUCTS`.
 
         Args:
             measurement: of a release.
@@ -546,7 +546,7 @@ class MomentSource:
     def from_values(
         cls, scores: Scores, values: Floats, stddev: float, *, pure: bool
     ) -> MomentSource:
-        """What numbers as they are released have.
+        """Make the source from numbers as they are released.
 
         Args:
             scores: of the columns.
@@ -558,7 +558,7 @@ class MomentSource:
         return cls(scores, values / weights, (stddev / weights) ** 2, pure)
 
     def part(self, columns: Sequence[str]) -> MomentSource:
-        """What it has of some columns, with all of those of which values must be there."""
+        """Select what it has of some columns, with all of those of which values must be there."""
         scores, kept = self.scores.part(columns)
         return MomentSource(scores, self.numbers[kept], self.variances[kept], self.pure)
 
@@ -630,7 +630,7 @@ def improve(
 
 
 def _parts(sources: Sequence[MomentSource], columns: Sequence[str]) -> Iterator[MomentSource]:
-    """What sources have of some columns; nothing where a value of other columns must be there."""
+    """List parts of sources on some columns; none where other columns must have a value."""
     for source in sources:
         common = set(source.scores.columns) & set(columns)
         if common and set(source.scores.complete) <= common:
@@ -638,7 +638,7 @@ def _parts(sources: Sequence[MomentSource], columns: Sequence[str]) -> Iterator[
 
 
 def _places(own: Scores, wanted: Scores) -> Integers:
-    """Where the numbers of some scores stand among those of others; `FREE` where they do not."""
+    """Find the places of the numbers of some scores among others; `FREE` where there is none."""
     score = _same_scores(own, wanted)
     counted, sums, products, squares, coded = wanted.order.places
     pair = np.full((len(wanted) + 1,) * 2, FREE, dtype=np.int64)  # the last row for no score
@@ -666,21 +666,21 @@ def _looked_up(places: Mapping[Key, int], keys: Sequence[Key]) -> Integers:
 
 
 def _same_scores(own: Scores, wanted: Scores) -> Integers:
-    """Which of the wanted scores each is; `FREE` for none."""
+    """Find which of the wanted scores each is; `FREE` for none."""
     known = {_identity(wanted, place): place for place in range(len(wanted))}
     same = [known.get(_identity(own, place), FREE) for place in range(len(own))]
     return np.array(same, dtype=np.int64)
 
 
 def _identity(scores: Scores, place: int) -> tuple[str, bool, bytes]:
-    """What tells a score from others: its column, and what it is of each state."""
+    """Return what tells a score from others: its column, and what it is of each state."""
     score = scores.each[place]
     first = scores.places(score.column)[0]
     return score.column, score.number, scores.tables[score.column][:, place - first].tobytes()
 
 
 def _among_the_same(own: Scores, wanted: Scores) -> NDArray[np.bool_]:
-    """Whether numbers are sums over the same records, but for some where they are 0."""
+    """Return whether numbers are sums over the same records, but for some where they are 0."""
     differing = set(own.complete) ^ set(wanted.complete)
     held = np.array([one.column in differing for one in own.each], dtype=np.int64)
     first, second = own.pairs
@@ -720,7 +720,7 @@ def assumed_moments(
 
 
 def _sums(scores: Scores, schema: Schema, records: Records) -> Floats:
-    """What would be released of the records, without noise; absences counted as evenly spread."""
+    """Compute the sums of the records without noise; absences count as evenly spread."""
     z = score_values(scores, schema, records)
     first, second = scores.pairs
     present = [records.states[scores.each[k].column] != ABSENT for k in scores.numbers]

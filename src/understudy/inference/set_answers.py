@@ -133,7 +133,7 @@ class SetAnswer:
 
 
 def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
-    """What the sets say together.
+    """Combine the answers of the sets.
 
     Args:
         question: asked of the release.
@@ -172,7 +172,7 @@ def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
 
 
 def known_numbers(release: Release, columns: Sequence[str]) -> Known:
-    """How exactly the numbers of some columns are known in the sets.
+    """Return how exactly the numbers of some columns are known in the sets.
 
     By the bins of the schema, if they were measured in these together (or else alone), and by the
     coarser bins of a measurement if not.
