@@ -162,7 +162,7 @@ def _require_totals(totals: Mapping[str, Any] | None, kind: Kind) -> None:
 
 
 def _is_key(text: str, schema: Schema) -> bool:
-    """Whether a text reads "column" or "column<-column & column"."""
+    """Return whether a text reads "column" or "column<-column & column"."""
     return key_of(text, schema.names) is not None
 
 
@@ -265,7 +265,7 @@ def _has_empty(column: Column) -> bool:
 
 
 def _is_allowed(name: str, column: Column) -> pl.Expr:
-    """Whether a value is one of the column's; null for an empty cell."""
+    """Return whether a value is one of the column's; null for an empty cell."""
     dtype, values = dtype_of(column), _column(name)
     if isinstance(column, NUMERIC):
         low, high = column.bounds
@@ -286,7 +286,7 @@ def _is_allowed(name: str, column: Column) -> pl.Expr:
 
 
 def _surely_in(name: str, column: Column, states: frozenset[int]) -> pl.Expr:
-    """Whether a value has one of the states; a number, wherever in its last digit it lies."""
+    """Return whether a value has one of the states; a number, wherever its last digit lies."""
     values, dtype = _column(name), dtype_of(column)
     if not isinstance(column, NUMERIC):
         return _is_one_of(values, dtype, [(*column.levels, *column.codes)[k] for k in states])
@@ -305,7 +305,7 @@ def _surely_in(name: str, column: Column, states: frozenset[int]) -> pl.Expr:
 
 
 def _is_one_of(values: pl.Expr, dtype: pl.DataType, sought: list[Code]) -> pl.Expr:
-    """Whether a value is one of these levels or codes; the empty one is a null."""
+    """Return whether a value is one of these levels or codes; the empty one is a null."""
     named_ones = [code for code in sought if code != ""]
     if isinstance(dtype, pl.Enum):
         places = {text: k for k, text in enumerate(dtype.categories)}
@@ -454,7 +454,7 @@ def _require_guarantee(manifest: Manifest, budget: Budget, schema: Schema) -> No
 
 
 def _kinds(promise: Guarantee, budget: Budget) -> set[str]:
-    """What a promise of some ε can be: conditional, if anything left in or unproved is named."""
+    """List kinds of promise for some ε: conditional, if anything left in or unproved is named."""
     if promise.leaks:
         return {"conditional"}
     paid = {"pure"} if budget.accounting == "pure" else {"approximate", "zcdp"}
@@ -607,7 +607,7 @@ def rendered_by(name: str, text: str) -> str:
 
 
 def is_of_this_version(manifest: Manifest, name: str, text: str) -> bool:
-    """Whether a text can be compared: rendered by this version, with the libraries that are here.
+    """Return whether a text can be compared: by this version and the libraries that are here.
 
     Args:
         manifest: of the release; it names the libraries.
@@ -657,7 +657,7 @@ def _is_rendered(text: str, anew: str) -> bool:
 
 
 def _agree(told: str, computed: str) -> bool:
-    """Whether two numbers are one, but for how it was rounded."""
+    """Return whether two numbers are one, but for how it was rounded."""
     first, second = float(told.replace(",", "")), float(computed.replace(",", ""))
     return abs(first - second) <= 1e-3 * max(abs(first), abs(second))
 
@@ -684,7 +684,7 @@ def _same(block: tuple[str, ...], expected: tuple[str, ...]) -> bool:
 
 
 def _read_fence(text: str) -> str | None:
-    """What stands between the fences of the block in Markdown; None where there are none."""
+    """Read the text between the fences of the block in Markdown; None where there are none."""
     lines = text.splitlines()
     starts = [k for k, one in enumerate(lines) if one.startswith(FENCE)]
     if not starts:
@@ -829,12 +829,12 @@ class _Page(HTMLParser):
             raise self.odd(f"an attribute of {quote_entry(tag)} that no page has")
 
     def odd(self, what: str) -> Fault:
-        """What is said of a page that holds something that may hide what it says."""
+        """Describe a fault of a page that holds something that may hide what it says."""
         return Fault(f"{self._name} holds {what}, which may hide what it says")
 
 
 def _list_sentences(manifest: Manifest, *, brief: bool) -> Iterator[str]:
-    """What older texts must say, the sentence of the guarantee first; a page of answers no more."""
+    """List what older texts must say, the guarantee first; a page of answers says no more."""
     _, size, _ = promise_lines(manifest)
     yield manifest.guarantee.statement
     if not brief:

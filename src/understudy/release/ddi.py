@@ -145,7 +145,7 @@ def _plain(text: str) -> str:
 
 
 def _read_variables(root: ET.Element) -> Told:
-    """What a codebook says of variables."""
+    """Read what a codebook says of variables."""
 
     def text(entry: ET.Element, name: str) -> str:
         return entry.findtext(f"{{{_SPACE}}}{name}") or ""

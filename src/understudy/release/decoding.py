@@ -141,7 +141,7 @@ class _Order:
     def _holds(
         self, name: str, states: Codes | None, values: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Whether values lie in the bins of these states, or in the bounds of their column."""
+        """Return whether values lie in the bins of these states, or in their column's bounds."""
         low, high = self.bounds[name]
         if states is None:
             return np.asarray((values >= low) & (values <= high))
@@ -182,7 +182,7 @@ class _Order:
 
 
 def _breaks(step: Relation, numbers: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
-    """Which records break an inequality; an absent number (NaN) breaks none."""
+    """Mark records that break an inequality; an absent number (NaN) breaks none."""
     small, large = (numbers[name] for name in step.columns)
     return np.asarray(small >= large if step.is_strict else small > large)
 
@@ -268,7 +268,7 @@ _STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def has_formulas(table: pl.DataFrame) -> bool:
-    """Whether a column or a value of it would be taken for a formula."""
+    """Return whether a column or a value of it would be taken for a formula."""
     names = any(_acts(name) for name in table.columns)
     return names or any(_acts(text) for column in _texts(table) for text in _distinct(column))
 
@@ -384,7 +384,7 @@ def cells_of(
     rng: np.random.Generator,
     values: Mapping[str, NDArray[np.float64]],
 ) -> dict[str, Cells]:
-    """What `decode` writes, not yet written: all declared columns of some records."""
+    """Compute the cells that `decode` writes: all declared columns of some records."""
     pairs = zip(schema.columns.items(), states, strict=True)
     cells = {name: _cells(col, codes, rng, values.get(name)) for (name, col), codes in pairs}
     if schema.relations:

@@ -159,7 +159,7 @@ class Variable:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether it lies on the number line."""
+        """True if it lies on the number line."""
         return isinstance(self.column, NUMERIC)
 
     @property
@@ -275,7 +275,7 @@ class Numbered:
 
     @property
     def keeps_numbers(self) -> bool:
-        """Whether each level that is a number stands for itself."""
+        """True if each level that is a number stands for itself."""
         return all(number_of(text) in (None, number) for text, number in self.numbers.items())
 
     def _renumber(self, values: pl.Series) -> pl.Series:
@@ -310,7 +310,7 @@ def number_levels(variable: Variable, *, by_place: bool = False) -> Numbered:
 
 
 def has_numbers(variable: Variable) -> bool:
-    """Whether all levels of a column are numbers, told apart by these: "03" and "3" are texts."""
+    """Return whether all levels are numbers, told apart by these: "03" and "3" are texts."""
     numbers = [(number_of(one.text), one.text) for one in variable.levels if one.text]
     return all(number is not None and text_of(number) == text for number, text in numbers)
 

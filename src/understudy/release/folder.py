@@ -168,7 +168,7 @@ def release_around(path: Path) -> Path | None:
 
 
 def _is_release(folder: Path) -> bool:
-    """Whether a folder holds the manifest of a release; others call files by that name as well."""
+    """Return whether a folder holds the manifest of a release; others use that name as well."""
     manifest = folder / MANIFEST
     if not manifest.is_file():
         return False
@@ -256,7 +256,7 @@ def _require_nothing_spent(path: Path, workshop: Path) -> None:
 
 
 def _is_same(file: int, place: Path) -> bool:
-    """Whether an open file still is the one of that name."""
+    """Return whether an open file still is the one of that name."""
     try:
         return os.path.samestat(os.fstat(file), place.stat())
     except FileNotFoundError:
@@ -364,7 +364,7 @@ def write_signature(folder: Path, key: Path) -> str:
 
 
 def signer_of(folder: Path, public_key: str | None = None) -> str:
-    """Who signed the release in a folder, by a signature that fits.
+    """Return who signed the release in a folder, by a signature that fits.
 
     Args:
         folder: of a release.
@@ -609,7 +609,7 @@ _LARGEST_LEFT: Final = 2**16
 
 
 def _is_left_by_a_manager(place: Path) -> bool:
-    """Whether a file that nobody listed is one that a file manager leaves by itself."""
+    """Return whether a file that nobody listed is one that a file manager leaves by itself."""
     for start, whole, first in _LEFT_BY_MANAGERS:
         if place.name == whole or (start and place.name.startswith(start)):
             with place.open("rb") as file:

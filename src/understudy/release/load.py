@@ -163,7 +163,7 @@ def _find_modelled(flags: _Flags, options: Mapping[str, Any], schema: Schema) ->
 
 
 def _has_numbers(column: Column) -> bool:
-    """Whether some bin holds more than one number, and every bin that is no spike does."""
+    """Return whether some bin holds more than one number, and every bin that is no spike does."""
     assert isinstance(column, NUMERIC)
     if isinstance(column, Continuous):
         return True
@@ -284,7 +284,7 @@ def readmes(
     *,
     parted: bool,
 ) -> tuple[str, ...]:
-    """What this version writes as README of a release: with and without guarded texts in CSV.
+    """Write the README of a release as this version does: with and without guarded texts in CSV.
 
     Args:
         manifest: how it was made.
@@ -351,7 +351,7 @@ def _require_declared(content: dict[str, Any]) -> None:
 def _inference(
     content: dict[str, Any], version: int, entries: list[dict[str, Any]], schema: Schema
 ) -> InferenceFacts:
-    """What the manifest says for inference, or what its format left to the method."""
+    """Read the manifest's facts for inference, or what its format left to the method."""
     if version > 1:
         return InferenceFacts.from_json(content["inference"])
     tables = [tuple(entry["columns"]) for entry in entries if entry["kind"] == Kind.TABLE]
@@ -435,7 +435,7 @@ def require_relations(table: pl.DataFrame, schema: Schema) -> None:
 
 
 def _cells(series: pl.Series, column: Column) -> Cells:
-    """What values were written for: codes of absence by their number, and numbers as such."""
+    """Recover the cells that values were written for: codes of absence by number, and numbers."""
     if not isinstance(column, NUMERIC):
         return Cells(_states(series, (*column.levels, *column.codes)), np.empty(0))
     codes = _states(series, column.codes)

@@ -54,7 +54,7 @@ from understudy.schema.coarsening import in_these_bins
 
 
 def product_axes(scores: Scores, schema: Schema) -> dict[str, tuple[str, ...]]:
-    """What a stored number is summed of: a score, times another, among which records."""
+    """List the factors and the records of each stored sum: a score, times another, among which."""
     each = ("1", *scores.names)
     among = dict.fromkeys(_absence(square) for square in scores.coded)
     labels = (f"{name} = {schema.columns[name].labels[state]}" for name, state in among)
@@ -452,7 +452,7 @@ class Measurement:
 
     @property
     def family(self) -> NoiseFamily:
-        """Which distribution its noise has."""
+        """Distribution of its noise."""
         return NoiseFamily.of(self.distribution)
 
     @property

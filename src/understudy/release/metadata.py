@@ -142,7 +142,7 @@ def require_data_package(text: str, n_sets: int) -> None:
 
 
 def _select_labels(field: dict[str, Any]) -> dict[str, Any]:
-    """What a field says of values and labels; bounds and types are told by the tables."""
+    """Select from a field what it says of values and labels; tables tell bounds and types."""
     return {
         name: field.get(name) for name in ("name", "description", "categories", "missingValues")
     }
@@ -337,7 +337,7 @@ def _croissant_field(variable: Variable, number: int, path: str, place: str) -> 
 
 
 def _has_type(variable: Variable) -> bool:
-    """Whether the format has a type for a column: it has none for durations."""
+    """Return whether the format has a type for a column: it has none for durations."""
     column = variable.column
     return isinstance(column, Identifier) or dtype_of(column) != pl.Duration
 

@@ -69,7 +69,7 @@ class Contradiction:
 
 
 def describe_contradictions(found: Sequence[Contradiction]) -> str:
-    """What the sets contradict, for people; "" where they contradict nothing.
+    """Describe for people what the sets contradict; "" where they contradict nothing.
 
     Args:
         found: all of it.
@@ -140,7 +140,7 @@ class _OneWay:
 
     @property
     def questions(self) -> int:
-        """What is asked of it for each set."""
+        """Number of comparisons for each set."""
         return (1 + self.ordered) * len(self.counts) + 1
 
 
@@ -256,7 +256,7 @@ def _pool_measured(
 
 
 def _counts(one: Measurement) -> bool:
-    """Whether it is a table with noise that is centred, in the bins of the release."""
+    """Return whether it is a table with noise that is centred, in the bins of the release."""
     family = one.family
     known = family.is_gaussian or (family.is_laplace and not family.is_truncated)
     return one.kind is Kind.TABLE and known and not one.bins and one.stddev > 0

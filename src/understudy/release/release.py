@@ -83,7 +83,7 @@ _REPORT = "For the report: release.save(“folder”), then open folder/report.h
 
 
 def in_notebook(title: str, facts: Mapping[str, str], tables: Sequence[pl.DataFrame]) -> str:
-    """What a release is, and its first rows, as HTML for a notebook; every text escaped.
+    """Show a release and its first rows as HTML for a notebook; every text escaped.
 
     Args:
         title: of the table.
@@ -190,12 +190,12 @@ class Release:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised about the people in the table."""
+        """The guarantee for the people in the table."""
         return self.manifest.guarantee
 
     @cached_property
     def worked_out(self) -> dict[Hashable, Any]:
-        """What was worked out from it and will be asked for again (`once`)."""
+        """Results that will be asked for again (`once`)."""
         return {}
 
     @cached_property

@@ -234,5 +234,5 @@ def add_identifiers(table: pl.DataFrame, schema: Schema, start: int = 0) -> pl.D
 
 
 def are_fresh(table: pl.DataFrame, schema: Schema, start: int = 0) -> bool:
-    """Whether a table, or a part of one, has the identifiers that it was given."""
+    """Return whether a table, or a part of one, has the identifiers that it was given."""
     return add_identifiers(table, schema, start).equals(table)

@@ -147,7 +147,7 @@ def write_dta(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> No
 
 
 def _rules(columns: Sequence[_Variable]) -> NameRules:
-    """What names may be: pyreadstat calls a set of labels by its variable and its own number."""
+    """Return the rules for names: pyreadstat names a set of labels by variable and number."""
     n_sets = sum(bool(one.labels) for one in columns)
     number = len(str(n_sets - 1)) if n_sets else 0
     return NameRules(_LONGEST_NAME - number, _RESERVED)
@@ -327,7 +327,7 @@ def _make_variable(variable: Variable) -> _SavVariable:
 
 
 def _stays_text(variable: Variable) -> bool:
-    """Whether levels are texts that have labels of their own, and are short."""
+    """Return whether levels are texts that have labels of their own, and are short."""
     column = variable.column
     if isinstance(column, Identifier) or dtype_of(column) != pl.Enum or column.kind == "boolean":
         return False
@@ -342,7 +342,7 @@ def _shift_code(numbers: Numbered, number: float) -> float:
 
 
 def _start(variable: Variable) -> float:
-    """What SPSS adds to numbers: it counts the seconds of days and moments from its own day."""
+    """Return what SPSS adds to numbers: it counts seconds of days and moments from its own day."""
     return _SAV_EPOCH if isinstance(variable.column, Date | Datetime) else 0.0
 
 
@@ -363,7 +363,7 @@ def _missing(codes: Sequence[float], variable: Variable, numbers: Numbered) -> l
 
 
 def _holds_value(low: float, high: float, variable: Variable, numbers: Numbered) -> bool:
-    """Whether a value of the column may lie in a range."""
+    """Return whether a value of the column may lie in a range."""
     column = variable.column
     if isinstance(column, NUMERIC):
         unit = column.unit_seconds if isinstance(column, Calendar) else 1

@@ -42,7 +42,7 @@ def write_csv(parts: Iterable[pl.DataFrame], file: Path, *, guarded: bool) -> No
 
 
 def has_labels(schema: Schema) -> bool:
-    """Whether a value of a column has a label."""
+    """Return whether a value of a column has a label."""
     return any(column.value_labels for column in schema.stated.values())
 
 
@@ -179,13 +179,13 @@ def _write_csv(
 
 
 def _runs(part: pl.DataFrame, schema: Schema) -> bool:
-    """Whether a spreadsheet would run a value of a table, or a label of it."""
+    """Return whether a spreadsheet would run a value of a table, or a label of it."""
     told = has_labels(schema) and has_formulas(label_values(part, schema))
     return told or has_formulas(part)
 
 
 def _part_endings(n_parts: int) -> list[str]:
-    """What the files of SPSS and Stata are called behind the name of their set."""
+    """List the endings of files of SPSS and Stata behind the name of their set."""
     names = part_names(n_parts) if n_parts > 1 else []
     return [f"-{Path(name).stem}" for name in names] or [""]
 
