@@ -84,7 +84,7 @@ def false_positive_rate(family: NoiseFamily) -> float:
 
 
 def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]:
-    """Which cells of a table carry noise: all but structural zeros. Shape of the table."""
+    """Mark the cells of a table that carry noise: all but structural zeros. Shape of the table."""
     return measurement.domain(schema).allowed_mask()
 
 
@@ -262,7 +262,7 @@ def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
 
 
 def _what(measurement: Measurement) -> str:
-    """What was measured: the table, or what was summed over its cells."""
+    """Describe what was measured: the table, or what was summed over its cells."""
     if measurement.kind in (Kind.SUMS, Kind.MEANS):
         word = "sum" if measurement.kind is Kind.SUMS else "mean"
         by = [name for name in measurement.columns if name not in measurement.bins]
@@ -325,7 +325,7 @@ class Reliability:
 
 
 def reliability(release: Release) -> Reliability:
-    """How large a count must be to say something."""
+    """Describe how large a count must be to say something."""
     tables = [table for table in release.measurements if table.kind is Kind.TABLE]
     total = noisy_total(tables, release.schema)
     counts = (

@@ -123,7 +123,7 @@ class Answers:
         return tuple(dict.fromkeys(lines))
 
     def _beyond(self) -> Iterator[str]:
-        """How many records lie beyond which bounds, if answers are refused for it, in sentences."""
+        """Describe how many records lie beyond which bounds, if answers are refused for it."""
         from understudy.inference.refusals import MOST_BEYOND, beyond_line
 
         for name in self.lined:
@@ -162,7 +162,7 @@ class Answers:
 
     @cached_property
     def _drawn(self) -> bool:
-        """Whether all sets were drawn from known urns."""
+        """True if all sets were drawn from known urns."""
         measured = self._release.measurements
         if not any(table.kind is Kind.DRAWS for table in measured):
             return False
@@ -171,7 +171,7 @@ class Answers:
         return are_drawn(measured, self.names, self._release.manifest, self._release.schema)
 
     def _counts(self, columns: tuple[str, ...]) -> bool:
-        """Whether the noise-aware rule answers for some columns."""
+        """Return whether the noise-aware rule answers for some columns."""
         if self._drawn:
             return True
         n_cells = math.prod(self._release.schema.columns[name].size for name in columns)
@@ -179,7 +179,7 @@ class Answers:
         return n_cells <= MOST_CELLS and any(covers(table, columns) for table in measured)
 
     def lines(self) -> Iterator[Line]:
-        """What can be asked, the surest first."""
+        """List what can be asked, the surest first."""
         yield from self._single_lines()
         if len(self.names) > 1:
             yield from self._pair_lines()
@@ -189,7 +189,7 @@ class Answers:
 
     @cached_property
     def asked(self) -> dict[str, Answered]:
-        """What came of asking each kind of question, by its words."""
+        """Result of asking each kind of question, by its words."""
         from understudy.inference.answered_questions import answered_kinds
 
         return {one.kind.question: one for one in answered_kinds(self._release)}

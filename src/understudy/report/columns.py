@@ -52,7 +52,7 @@ class Bar:
 
 
 def state_counts(values: pl.Series, column: Column) -> NDArray[np.int64]:
-    """How many released values are in each state; shape (column.size,).
+    """Count the released values in each state; shape (column.size,).
 
     Values that fit no state are not counted (a release has none).
     """
@@ -206,7 +206,7 @@ def _number(value: float, column: Column) -> str:
 
 
 def ordered_as_line(column: Column) -> bool:
-    """Whether the states of a column lie on a number line with enough of them for a histogram."""
+    """Return whether states lie on a number line, with enough of them for a histogram."""
     return isinstance(column, NUMERIC) and column.n_ordinary > 1
 
 
@@ -437,7 +437,7 @@ def _notes(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[
 
 
 def _branch_note(release: Release, name: str) -> str:
-    """How finely levels with public branches were crossed with other columns."""
+    """Describe how finely levels with public branches were crossed with other columns."""
     column = release.schema.stated[name]
     crossed = (one.groups[name] for one in release.measurements if name in one.groups)
     groups = next(crossed, None)

@@ -82,7 +82,7 @@ def _charted_rows(charted: Release) -> int | None:
 
 
 def _context(release: Release, charted: Release) -> dict[str, Any]:
-    """What the page says of a release; charts are of the first part of sets in parts."""
+    """Collect what the page says of a release; charts are of the first part of sets in parts."""
     manifest, schema, guarantee = release.manifest, release.schema, release.guarantee
     ledger = sections.ledger(manifest)
     measured = [accuracy.measurement_row(table, schema) for table in release.measurements]

@@ -73,7 +73,7 @@ class DeclaredResult:
 
     @property
     def command(self) -> str:
-        """What asks it again."""
+        """Command that asks it again."""
         return f"understudy analyze release {self.kind} {quote_text(self.formula)}"
 
     def to_json(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class DeclaredResult:
         return {**asked, **found, "planned_for": self.planned_for, "planned": self._beside()}
 
     def _beside(self) -> list[dict[str, Any]]:
-        """What was planned of each estimate, and what came of it."""
+        """List what was planned of each estimate, and what came of it."""
         half, beside = self.half_widths, []
         for one in self.planned:
             told, realised = one.to_json(), half.get(one.name, math.nan)
@@ -103,7 +103,7 @@ class DeclaredResult:
 
     @property
     def plans(self) -> dict[str, Expected]:
-        """What was expected, by the names of estimates; none where no answer was."""
+        """Expected widths by the names of estimates; none where there was no answer."""
         return {one.name: one for one in self.planned if not one.refused}
 
     @property
@@ -309,7 +309,7 @@ def _draw_chart(analysis: Analysis, *, heading: bool) -> tuple[Chart, str]:
 
 
 def _heading(analysis: Analysis, letters: int) -> list[str]:
-    """What was asked, and whether the intervals hold."""
+    """Write the heading: what was asked, and whether the intervals hold."""
     stamp = "" if analysis.valid else "NOT VALID: "
     asked = textwrap.wrap(f"{stamp}{analysis.kind} of {analysis.formula}", letters)
     return [*asked, f"Estimates with {100 * analysis.level:g} % intervals"]
@@ -380,7 +380,7 @@ def _interval(panel: Panel, row: ForestRow, y: float, scale: Ends) -> None:
 
 
 def _legend(page: Panel, rows: Sequence[ForestRow], x: float, y: float) -> None:
-    """What the heights mean, as far as they occur."""
+    """Explain what the heights mean, as far as they occur."""
     known = not all(math.isnan(row.sampling[0]) for row in rows)
     binned = any(row.binned for row in rows)
     entries = [(_SAMPLING, "sampling alone")] * known

@@ -128,7 +128,7 @@ class Relations:
 
 
 def relations(release: Release) -> Relations:
-    """Which associations the rows can carry, as far as the measurements tell."""
+    """Describe the associations that the rows can carry, as far as the measurements tell."""
     n = len(release.schema.names)
     n_pairs = n * (n - 1) // 2
     drawn = [table for table in release.measurements if table.kind is Kind.SWEEPS]
@@ -170,7 +170,7 @@ def relations(release: Release) -> Relations:
 
 
 def _modelled_words(kept: tuple[str, ...]) -> str:
-    """What a model that was fitted to the exact rows keeps, and what is kept without it."""
+    """Describe what a model fitted to the exact rows keeps, and what is kept without it."""
     whole = f" {', '.join(kept)}: kept as they stand, with all that goes together in them."
     return (
         "Associations are those that the model can express between a column and those that it was "
@@ -223,7 +223,7 @@ def _rank_words(release: Release) -> str:
 
 
 def without_rule(release: Release) -> str:
-    """Why no rule combines the sets, whatever their number; "" if one may."""
+    """Explain why no rule combines the sets, whatever their number; "" if one may."""
     if any(table.kind is Kind.PARAMETERS for table in release.measurements):
         return (
             "The rows were drawn from a generator whose parameters were chosen, at random and by "
@@ -247,7 +247,7 @@ def without_rule(release: Release) -> str:
 
 
 def sets_words(release: Release) -> str:
-    """How the sets were made, and what this means for combining their results."""
+    """Describe how the sets were made, and what this means for combining their results."""
     manifest = release.manifest
     if reason := without_rule(release):
         return reason

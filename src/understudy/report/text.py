@@ -243,7 +243,7 @@ def badge(guarantee: Guarantee) -> str:
 
 
 def is_not_private(guarantee: Guarantee) -> bool:
-    """Whether no promise holds."""
+    """Return whether no promise holds."""
     return guarantee.kind == "none" or guarantee.epsilon is None
 
 
@@ -301,7 +301,7 @@ def rounded_up(value: Fraction | float, digits: int = 4) -> str:
 
 
 def meaning(guarantee: Guarantee) -> tuple[tuple[str, str], ...]:
-    """What the promise means for a person in the table: headings, each with a paragraph."""
+    """Explain the promise to a person in the table: headings, each with a paragraph."""
     if guarantee.kind == "asymptotic":
         return (
             ("No promise for this table", _ASYMPTOTIC + _NO_EPSILON[guarantee.epsilon is None]),
@@ -444,7 +444,7 @@ def name_columns(known: Sequence[str], of: Sequence[str]) -> str:
 
 
 def pairs(asked: Answered, what: str) -> str:
-    """How many pairs of something have error bars, of those that were asked about.
+    """Say how many pairs of something have error bars, of those that were asked about.
 
     Args:
         asked: what came of it.
@@ -464,6 +464,6 @@ def pairs(asked: Answered, what: str) -> str:
 
 
 def describe_lost(found: Answerable) -> str:
-    """How many are lost in the noise."""
+    """Say how many are lost in the noise."""
     n = len(found.lost)
     return f" {n:,} {'pair' if n == 1 else 'pairs'} would be lost in the noise." if n else ""
