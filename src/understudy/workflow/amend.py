@@ -107,7 +107,7 @@ class Purchase:
 def purchases(
     analyses: Sequence[DeclaredAnalysis], schema: Schema, budget: Budget
 ) -> tuple[Purchase, ...]:
-    """What is bought for some analyses; each has an equal part of the whole.
+    """List the purchases for some analyses; each has an equal part of the whole.
 
     Args:
         analyses: of a question.
@@ -136,7 +136,7 @@ def purchases(
 
 
 def _small_table(analysis: DeclaredAnalysis, schema: Schema) -> bool:
-    """Whether it asks about levels or traits, of a table that can be counted cell by cell."""
+    """Return whether it asks about levels or traits of a table that can be counted by cells."""
     columns = analysis.estimand(schema).columns
     levels = not any(isinstance(schema.columns[name], NUMERIC) for name in columns)
     counted = analysis.kind in TWO_WAY or (levels and analysis.kind in _OF_LEVELS)
@@ -144,7 +144,7 @@ def _small_table(analysis: DeclaredAnalysis, schema: Schema) -> bool:
 
 
 def _by_counts_alone(analysis: DeclaredAnalysis, schema: Schema) -> bool:
-    """Whether counts of the values of one column have the whole answer, and moments have none."""
+    """Return whether counts of one column have the whole answer, and moments have none."""
     if len(analysis.estimand(schema).columns) > 1:
         return False
     return analysis.kind in _BY_COUNTS or analysis.formula.strip() not in schema.names
@@ -164,7 +164,7 @@ def _buy_counts(
 
 
 def _has_line(column: Column, name: str, schema: Schema) -> bool:
-    """Whether the cells of a number line divide the bins that a release has of a column."""
+    """Return whether the cells of a number line divide the bins that a release has of a column."""
     assert isinstance(column, NUMERIC)
     fine = schema.part([name]).with_bins({name: line_bins(column)}).columns[name]
     assert isinstance(fine, NUMERIC)
@@ -215,7 +215,7 @@ class Parent:
         )
 
     def compute_remainder(self, budget: Budget) -> Fraction:
-        """What a budget that extends the stated one allows after what was paid.
+        """Compute what a budget that extends the stated one leaves after what was paid.
 
         Args:
             budget: of the release and a question together.
@@ -224,7 +224,7 @@ class Parent:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What was paid for it."""
+        """Ledger entries of what was paid for it."""
         kept_in = self.budget.accounting
         return tuple(Entry.from_json(entry, kept_in) for entry in self.release.manifest.ledger)
 
@@ -316,7 +316,7 @@ def answer(
 
 
 def rehearse(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
-    """What an answer would look like if a synthetic set were the confidential table.
+    """Return the answer as if a synthetic set were the confidential table.
 
     The noise has its true scale and is drawn from a fixed seed; nothing is spent.
 
@@ -335,7 +335,7 @@ def rehearse(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
 
 
 def steps_of(asked: QuestionFile, parent: Parent, epsilon: Number) -> tuple[Charge[Any], ...]:
-    """What an answer will add to the ledger.
+    """List what an answer will add to the ledger.
 
     Args:
         asked: the question.
@@ -354,14 +354,14 @@ def _read_question(question: object) -> QuestionFile:
 
 
 def _spend(parent: Parent, budget: Budget) -> Fraction:
-    """What a question may spend, in the unit of the ledger."""
+    """Compute what a question may spend, in the unit of the ledger."""
     return budget.amount - parent.budget.amount
 
 
 def _price_question(
     asked: QuestionFile, parent: Parent, budget: Budget
 ) -> tuple[tuple[Purchase, tuple[Charge[Any], ...]], ...]:
-    """What is bought and for what, by public facts, so that nothing is refused half-way."""
+    """Price all purchases by public facts, so that nothing is refused half-way."""
     schema = parent.release.schema
     asked.require_asked(schema)
     terms, whole = terms_of(schema, budget), _spend(parent, budget)
@@ -417,7 +417,7 @@ def _new(gate: Gate, amendments: Sequence[Amendment], schema: Schema) -> Iterato
 
 
 def _promise(first: Guarantee, later: Guarantee) -> Guarantee:
-    """What holds of a release and an answer together: the later promise, with all that was said."""
+    """Return the guarantee of a release and an answer together, with all that was said."""
     if later.epsilon is None:
         return later
     conditional = "conditional" in (first.kind, later.kind)
@@ -456,7 +456,7 @@ class ExpectedGain:
 
     @property
     def reached(self) -> bool:
-        """Whether the pooled interval is as narrow as it is wanted."""
+        """True if the pooled interval is as narrow as it is wanted."""
         return math.isnan(self.wanted) or self.pooled <= self.wanted
 
     def to_json(self) -> dict[str, Any]:
@@ -508,7 +508,7 @@ class AnswerPlan:
 def plan_answer(
     question: object, release: str | Path, *, epsilon: Number | None = None
 ) -> AnswerPlan:
-    """What an answer would cost and bring. No confidential rows are read.
+    """Plan what an answer would cost and bring. No confidential rows are read.
 
     Args:
         question: the path of a question file, or its content.

@@ -123,7 +123,7 @@ def _sources(
     *,
     pure: bool,
 ) -> list[MomentSource]:
-    """What would be measured of the columns of some analyses."""
+    """List what would be measured of the columns of some analyses."""
     used = columns_of(analyses, schema)
     return [
         assumed_moments(schema, rows, asked, used, stddev, pure=pure)

@@ -128,7 +128,7 @@ class Outlay:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What of it belongs to a request, so that its checkpoint is of this ledger alone."""
+        """Part of it that identifies a request, so that its checkpoint is of this ledger alone."""
         if self.account is None:
             return {}
         return {"ledger": self.account.ledger.id, "population": self.account.population}
@@ -161,7 +161,7 @@ def outlay_of(
     options: Mapping[str, Any] = MappingProxyType({}),
     checkpoint: Path | None = None,
 ) -> Outlay:
-    """What a run may cost; refused here, before rows are read, if its population cannot bear it.
+    """Settle what a run may cost; refuse before rows are read what the population cannot bear.
 
     Args:
         schema: of the table.

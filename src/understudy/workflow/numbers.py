@@ -245,7 +245,7 @@ def places_of(
     rows: tuple[float, float],
     method: Method,
 ) -> dict[str, Placing]:
-    """How numbers are placed, for the columns that have a number line or heaps.
+    """Return how numbers are placed, for the columns that have a number line or heaps.
 
     Args:
         measurements: of the release.
@@ -272,7 +272,7 @@ def _placing(
     rows: tuple[float, float],
     method: Method,
 ) -> Places | HeapedPlaces | None:
-    """How numbers are placed by a number line or heaps; None if a column has neither."""
+    """Return how a number line or heaps place numbers; None if a column has neither."""
     column = schema.columns[name]
     assert isinstance(column, NUMERIC)
     line, heaps = line_of(measurements, name), _heaps_of(measurements, name)
@@ -379,7 +379,7 @@ def place_numbers(
 
 
 def _lengths(fine: Numeric) -> Floats:
-    """How much of the line each state covers: even weights within a bin; shape (ordinary,)."""
+    """Compute each state's length on the line: even weights within a bin; shape (ordinary,)."""
     spans = [max(one.high - one.low, 0.0) or 1.0 for one in fine.intervals]
     return np.array(spans, dtype=np.float64)
 

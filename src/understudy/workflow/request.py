@@ -157,7 +157,7 @@ def heaps_part(schema: Schema) -> Fraction:
 
 
 def line_weights(schema: Schema, columns: tuple[str, ...]) -> tuple[int, ...]:
-    """How the cost of some lines is divided among them."""
+    """Weigh how the cost of some lines is divided among them."""
     return tuple(
         _PLAIN_WEIGHT if is_plain(schema.columns[name]) else _FINE_WEIGHT for name in columns
     )
@@ -379,7 +379,7 @@ class Request:
     usual_answers: bool = False
 
     def tables(self) -> tuple[PlannedTable, ...]:
-        """What one fit measures; and buys before, where each fit does."""
+        """List what one fit measures, and what it buys before where each fit does."""
         if not self.method.anew:
             return self.method.plan(self.schema, self.fit_spend, self.budget)
         bought = self.fit_spend * self.method.setup_share(self.schema)
@@ -413,7 +413,7 @@ class Request:
 
     @property
     def draws_records(self) -> bool:
-        """Whether drawing records is the mechanism, so that no seed may fix which are drawn."""
+        """True if drawing records is the mechanism, so that no seed may fix which are drawn."""
         return any(step.records for step in self.tables())
 
     @property
@@ -437,7 +437,7 @@ class Request:
         return 1 + bool(self.lines) + bool(self.heaps) + len(self.answers) + wider * self.fits
 
     def setup(self) -> tuple[PlannedTable, ...]:
-        """What is measured once, before the fits."""
+        """List what is measured once, before the fits."""
         steps = self._line_steps() + self.heap_steps() + self.answer_steps()
         if self.method.anew:
             return steps
@@ -461,7 +461,7 @@ class Request:
         return plan_mechanism(self.heaps, *about, self.budget, columns, form=Form.HEAPS)
 
     def answer_steps(self) -> tuple[PlannedTable, ...]:
-        """What is measured for the sake of answers, in the order of `answers`."""
+        """List what is measured for the sake of answers, in the order of `answers`."""
         steps: tuple[PlannedTable, ...] = ()
         for asked, spend in self.answers:
             about = self.schema, spend, self.budget
@@ -470,13 +470,13 @@ class Request:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What else there is to know, in sentences."""
+        """Further remarks, in sentences."""
         said = self.method.remarks(self.schema) + self._said_of_bins
         return said + self.method.cautions(self.schema, self.fit_spend, self.budget)
 
     @property
     def _said_of_bins(self) -> tuple[str, ...]:
-        """Which numbers lie evenly in wide bins, and what mends that."""
+        """Sentences on numbers that lie evenly in wide bins, and what mends that."""
         modelled = self.method.modelled(self.schema)
         names = [name for name in fine_bins(self.schema) if name not in modelled]
         if self.method.fine_numbers or not names:
@@ -501,14 +501,14 @@ class Request:
 
     @property
     def setup_spend(self) -> Fraction:
-        """What may be spent once, before the fits."""
+        """Amount that may be spent once, before the fits."""
         if self.method.anew:
             return Fraction(0)
         return self._method_spend * self.method.setup_share(self.schema)
 
     @property
     def fit_spend(self) -> Fraction:
-        """What one fit may spend."""
+        """Amount that one fit may spend."""
         return (self._method_spend - self.setup_spend) / self.fits
 
     @property
@@ -519,7 +519,7 @@ class Request:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What makes this request the same as another, in public terms."""
+        """Public facts that make this request the same as another."""
         text = self.schema.released().dumps()
         return {
             "schema": hashlib.sha256(text.encode("utf-8")).hexdigest(),
@@ -542,7 +542,7 @@ class Request:
 
     @property
     def rows_words(self) -> str:
-        """How the number of rows is obtained."""
+        """Source of the number of rows, in words."""
         distribution = self._rows_distribution
         if distribution is None:
             return PUBLIC_ROWS
@@ -674,7 +674,7 @@ def _part_of_heaps(request: Request, n_rows: int) -> Fraction:
 
 
 def remarks(request: Request) -> tuple[str, ...]:
-    """What a plan says of it, where the number of rows is yet to be bought."""
+    """Write the sentences of a plan, where the number of rows is yet to be bought."""
     if request.schema.rows == "public":
         return ()
     least, heaps = least_rows(request), request.heap_steps()

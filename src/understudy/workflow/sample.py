@@ -127,12 +127,12 @@ class Condition:
 
     @property
     def text(self) -> str:
-        """What it is about, in a sentence."""
+        """The condition in a sentence."""
         named = [f"“{one.text}”" for one in self.expressions]
         return " and ".join(named) or f"the condition on {', '.join(self.demands)}"
 
     def holds(self, cells: Mapping[str, Cells]) -> Flags:
-        """Which records fit.
+        """Mark records that fit.
 
         Args:
             cells: all declared columns, of n records each.
@@ -169,7 +169,7 @@ class Condition:
         return found
 
     def _single(self) -> Iterator[tuple[str, Demand]]:
-        """What is asked of a column by itself."""
+        """Collect the demands on single columns."""
         yield from self.demands.items()
         for one in self.expressions:
             for part in _parts(one.tree):
@@ -204,7 +204,7 @@ def _expression(text: object, schema: Schema) -> Expression:
 
 
 def _parts(tree: ast.expr) -> Iterator[ast.expr]:
-    """What is joined by & at the top."""
+    """List the parts that & joins at the top."""
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitAnd):
         yield from _parts(tree.left)
         yield from _parts(tree.right)
@@ -248,7 +248,7 @@ _SPANS: Final[dict[type[ast.cmpop], Callable[[float], Span]]] = {
 
 
 def _demand(name: str, column: Column, wanted: object) -> Demand:
-    """What is wanted of one column."""
+    """Read the demand on one column."""
     if isinstance(wanted, tuple):
         return _between(name, column, wanted)
     several = isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes | Mapping)
@@ -380,7 +380,7 @@ class ReleasedModel:
 
     @property
     def note(self) -> str:
-        """What goes with records that are drawn, in two sentences."""
+        """Note that goes with drawn records, in two sentences."""
         promise = self.release.guarantee.brief
         seeded = "NOT private (seeded noise), " * (not self.release.manifest.secure)
         return (
@@ -479,7 +479,7 @@ class ReleasedModel:
 
 
 def why_not(request: Request) -> str:
-    """Why no more records can be drawn from a release; "" if they can. From public facts alone.
+    """Explain from public facts why no more records can be drawn; "" if they can.
 
     Args:
         request: what the release is, or would be, made by.

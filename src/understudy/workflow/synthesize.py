@@ -128,7 +128,7 @@ def require_possible(request: Request, seed: int | None, *, allow_nonprivate: bo
 def expected_in(
     request: Request, assume_rows: int | None, like: Release | None, *, secure: bool
 ) -> ExpectedAnswers | None:
-    """What the manifest says was expected; never by records without a guarantee, if it has one.
+    """Compute the manifest's expected answers; never by records without a guarantee, if it has one.
 
     Args:
         request: with the declared analyses.
@@ -296,7 +296,7 @@ class DrawnParts:
         return self.decoder.values(drawn, rng, order, start)
 
     def one_ways(self) -> tuple[DrawnOneWays, ...]:
-        """How often each state stands in each set, in `COUNTED` records of a model if it has one.
+        """Count each state in each set, in `COUNTED` records of a model if it has one.
 
         Sets from one model are counted once.
         """
@@ -353,7 +353,7 @@ def draw_sets(
 
 
 def fitted_models(request: Request, prepared: Prepared, gate: Gate, n_rows: int) -> list[Model]:
-    """What each set is drawn from; with the last of them everything is paid.
+    """Fit the model of each set; with the last of them everything is paid.
 
     Args:
         request: what was asked for.
@@ -487,7 +487,7 @@ def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:
 def _fit_models(
     request: Request, prepared: Prepared, gate: Gate, n_rows: Released[int], tell: Progress
 ) -> list[Model]:
-    """What each set is drawn from, while it is told how much of the budget is spent."""
+    """Fit the model of each set, and tell how much of the budget is spent."""
     _tell_spending(gate, tell)
     gate.listen(lambda _entry: _tell_spending(gate, tell))
     models = fitted_models(request, prepared, gate, n_rows.value)
@@ -496,7 +496,7 @@ def _fit_models(
 
 
 def _tell_spending(gate: Gate, tell: Progress, *, done: bool = False) -> None:
-    """How much of the budget is spent; a method that is done may leave some of it."""
+    """Tell how much of the budget is spent; a method that is done may leave some of it."""
     percent = int(100 * gate.share_spent)
     stage = f"Measuring with noise, {percent} % of {gate.budget.unit} spent"
     tell(stage, 100 if done else percent, 100)
@@ -594,7 +594,7 @@ def _made_up(request: Request, expected: ExpectedAnswers | None, frame: FrameKin
 
 
 def _is_same(release: Release, loaded: Release) -> bool:
-    """Whether all that pages are rendered from came back as it was, so that they would be too."""
+    """Return whether all that pages are rendered from came back as it was."""
     return (
         (release.schema, release.manifest) == (loaded.schema, loaded.manifest)
         and len(release.measurements) == len(loaded.measurements)
@@ -855,7 +855,7 @@ def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]
 
 
 def _entropy(seed: int | None, insecure_noise_seed: int | None) -> int:
-    """What the sampling is seeded with."""
+    """Return what the sampling is seeded with."""
     if seed is None and insecure_noise_seed is not None:
         seed = insecure_noise_seed
     return secrets.randbits(128) if seed is None else seed

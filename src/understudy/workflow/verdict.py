@@ -69,7 +69,7 @@ def verdict(
     spill: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Whether the rows bear out a claim, under differential privacy.
+    """Return whether the rows bear out a claim, under differential privacy.
 
     Args:
         data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
@@ -141,7 +141,7 @@ def plan_verdict(
     delta: Number = 0,
     assume_rows: int | None = None,
 ) -> VerdictPlan:
-    """How many subsets would vote on a claim, and how sure the verdict would be. No data are read.
+    """Plan how many subsets vote on a claim, and how sure the verdict is. No data are read.
 
     Args:
         schema: a reviewed schema, or the path of its file.
@@ -203,7 +203,7 @@ def _prepare(
 
 
 def _records(schema: Schema, assumed: int | None) -> int:
-    """How many records there are, as far as that is public."""
+    """Return how many records there are, as far as that is public."""
     if assumed is not None:
         require_whole("assume_rows", assumed, MethodError, least=1)
     if schema.n_rows is not None:
