@@ -88,7 +88,7 @@ def number_rows(*tables: States) -> list[Integers]:
 
 
 def occurrences(targets: Integers, rows: Integers) -> Integers:
-    """How many rows have the number of each target; of shape (targets,)."""
+    """Count the rows with the number of each target; shape (targets,)."""
     size = int(max(targets.max(initial=0), rows.max(initial=0))) + 1
     return np.bincount(rows, minlength=size)[targets]
 
@@ -329,7 +329,7 @@ class Risks:
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """What it is, without a figure."""
+        """Describe it without a figure."""
         return f"Risks(INTERNAL, {len(self.risks)} figures on a release by {self.method})"
 
     @property
@@ -471,7 +471,7 @@ FEWEST = 100
 
 
 def level_of(advantage: Interval | None, left: float) -> RiskLevel:
-    """What an advantage over the control amounts to.
+    """Grade an advantage over the control.
 
     The interval of the advantage is divided by what was left to gain over the control. "high": its
     lower end is above `MUCH`. "raised": the lower end is above 0. "near the control": it reaches 0
@@ -548,7 +548,7 @@ def judge_figure(
 def _doubt(
     members: Figure | None, control: Figure | None, guess: float | None, perfect: float
 ) -> str:
-    """Why a figure says little; "" if it does not."""
+    """Explain why a figure says little; "" if it does not."""
     if members is None:
         return "Too few targets meet the condition to count anything."
     doubts = []
@@ -572,7 +572,7 @@ def _same(control: Figure | None, guess: float) -> bool:
 
 
 def _beats(members: Figure, guess: float, perfect: float, *, by_design: bool) -> bool:
-    """Whether an attack does better than a guess.
+    """Return whether an attack does better than a guess.
 
     Where the control scores what a guess does by design (0.5 for an area under the curve), half of
     all harmless releases fall below it by chance, so only an interval below it counts as lost.

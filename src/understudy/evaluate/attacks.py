@@ -121,7 +121,7 @@ from understudy.evaluate.attack_setup import (
 def infer_level(
     keys: States, secret: States, synthetic_keys: States, synthetic_secret: States
 ) -> Outcome:
-    """Whether the most frequent secret among the matches is the target's: 1 for right, else 0.
+    """Return whether the most frequent secret among the matches is the target's: 1 or 0.
 
     Of equally frequent secrets the intruder takes the one that is more frequent in all synthetic
     rows, then the one with the lowest state.
@@ -293,7 +293,7 @@ def called_members(distances: Floats, control: Floats) -> Floats:
 
 
 def copies(targets: States, rows: States) -> Outcome:
-    """Whether each target has a copy among the rows; by guessing, if columns were independent.
+    """Return whether each target has a copy among the rows; by guessing, as if independent.
 
     Args:
         targets: states, shape (n, d).
@@ -547,7 +547,7 @@ def _number_risk(scene: Scene, secret: int, numbers: Floats) -> Risk:
 
 
 def _alone(members: Outcome, control: Outcome | None) -> str:
-    """How many targets had no match, in words."""
+    """Say how many targets had no match."""
     other = f" (control: {compute_unmatched_share(control):.1%})" if control is not None else ""
     return f"no match for {compute_unmatched_share(members):.1%}{other}: mode or mean of all rows"
 
@@ -607,7 +607,7 @@ def membership_risks(scene: Scene) -> tuple[Risk, ...]:
 
 
 def _ranked_risks(scene: Scene) -> tuple[Risk, ...]:
-    """What the distances tell; nothing without a control."""
+    """Compute the risks that distances show; nothing without a control."""
     if scene.control is None:
         return ()
     places = [places_of(column) for column in scene.columns]
@@ -689,7 +689,7 @@ def _joint(outcomes: Sequence[Uniqueness]) -> list[Figure | None]:
 
 
 def _both(scene: Scene, attack: Callable[[States], T]) -> tuple[T, T | None]:
-    """What an attack finds of members, and of the control if there is one."""
+    """Attack members, and the control if there is one."""
     return attack(scene.members), None if scene.control is None else attack(scene.control)
 
 

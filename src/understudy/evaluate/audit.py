@@ -61,7 +61,7 @@ class Verdict:
 
     @property
     def alarm(self) -> bool:
-        """Whether the promise does not hold; one of a million audits says so where it does."""
+        """True if the promise does not hold; one of a million audits says so where it does."""
         return self.shown.certain > self.stated.value
 
     @property
@@ -154,7 +154,7 @@ def _together(parts: Sequence[tuple[tuple[str, ...], Matrix]], names: tuple[str,
 
 
 def results(path: Path) -> Iterator[dict[str, Any]]:
-    """What stands in a file, with the day of each audit; nothing if there is no file.
+    """Read audits and their days from a file; nothing if there is no file.
 
     Raises:
         MethodError: a line of it is no result.

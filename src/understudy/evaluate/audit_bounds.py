@@ -67,7 +67,7 @@ def at_most(times: ArrayLike, n: int, error: float) -> NDArray[np.float64]:
 def lower_bound(
     times: ArrayLike, others: ArrayLike, n: int, stated: Stated, error: float = BOUND
 ) -> NDArray[np.float64]:
-    """What an event shows ε or μ to be at least; never below 0.
+    """Compute what an event shows ε or μ to be at least; never below 0.
 
     Args:
         times: how often it happened under one table.

@@ -64,7 +64,7 @@ def observe_release(
     tables: Sequence[pl.DataFrame],
     ledger: Sequence[Entry],
 ) -> Observation:
-    """What one release shows.
+    """Observe what one release shows.
 
     Args:
         n_rows: its number of rows.
@@ -121,7 +121,7 @@ def _of_set(place: int, table: pl.DataFrame) -> Iterator[tuple[str, float]]:
 
 
 def _changes(values: Sequence[object]) -> NDArray[np.bool_]:
-    """Where a record has another value than the one before: sorted records have few of these."""
+    """Mark changes from one record to the next: sorted records have few of these."""
     return np.array([a != b for a, b in pairwise(values)], dtype=np.bool_)
 
 
@@ -241,7 +241,7 @@ class Line:
         return f"ε = {self.epsilon}" + (f", δ = {self.delta}" if self.delta != "0" else "")
 
     def trial(self) -> Trial:
-        """What is done anew for each release."""
+        """Return what is done anew for each release."""
         schema = Schema.loads(self.schema)
         if self.probe is not None:
             by_any = configure("independent", {})
@@ -264,7 +264,7 @@ class Line:
 
 
 def stated_by(trial: Trial, rows: pl.DataFrame) -> Stated:
-    """What each release promises: μ where it is known, else ε beside δ.
+    """Return the promise of each release: μ where it is known, else ε beside δ.
 
     Args:
         trial: what is done for each release.

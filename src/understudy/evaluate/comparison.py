@@ -327,7 +327,7 @@ class OrderedColumn:
 
 
 def is_ordered(column: Column) -> bool:
-    """Whether the ordinary states of a column have an order."""
+    """Return whether the ordinary states of a column have an order."""
     return not isinstance(column, Categorical)
 
 

@@ -146,7 +146,7 @@ def _choose_score(kind: _Kind, scores: Sequence[Score]) -> Score | None:
 
 
 def _rank(score: Score) -> float:
-    """How many times worse than its null; -1 where that is not known."""
+    """Compute how many times worse it is than its null; -1 where that is not known."""
     ratio = score.ratio
     if ratio is None or math.isnan(ratio):
         return -1.0
@@ -187,7 +187,7 @@ def _null_words(yardstick: str, gauge: Gauge) -> str:
 
 
 def _standing(score: Score) -> tuple[str, bool]:
-    """Where a score stands against a fresh sample, and whether it is worse than chance explains."""
+    """Place a score against a fresh sample, and judge whether chance explains the difference."""
     far, ratio = score.standardised, score.ratio
     if far is not None and math.isfinite(far):
         if abs(far) <= _CHANCE:
@@ -245,7 +245,7 @@ def bar_length(share: float) -> float:
 
 
 def gaps(marginal: Marginal) -> list[float]:
-    """How far the shares of each state are apart."""
+    """Measure how far the shares of each state are apart."""
     pairs = zip(marginal.original, marginal.synthetic, strict=True)
     return [abs(bar_length(a) - bar_length(b)) for a, b in pairs]
 

@@ -35,7 +35,7 @@ _MOST_NAMES = 12  # columns that are named
 
 
 def risk_context(risks: Risks) -> dict[str, Any]:
-    """What the templates need of the risk.
+    """Collect what the templates need of the risk.
 
     Args:
         risks: what was found.
@@ -412,7 +412,7 @@ def _cards(marginals: Sequence[Marginal], start: int) -> Iterator[Markup]:
 
 
 def _note(marginal: Marginal) -> str:
-    """What a chart with many states does not say by itself."""
+    """Note what a chart with many states does not say by itself."""
     n, gaps = len(marginal.labels), sections.gap_words(marginal)
     if n > charts.MOST_STATES:
         return "Shown are the states whose shares are furthest apart; the others are pooled."

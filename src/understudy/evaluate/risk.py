@@ -215,7 +215,7 @@ def assess(
 
 
 def _warnings(scene: Scene) -> tuple[str, ...]:
-    """What is missing or doubtful about the targets."""
+    """List what is missing or doubtful about the targets."""
     if scene.held_out is None:
         return (NO_CONTROL,)
     warnings = []

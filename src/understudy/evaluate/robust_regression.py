@@ -109,7 +109,7 @@ def fit(y: Floats, x: Floats, *, binary: bool) -> Fit:
 
 
 def independent(x: Floats) -> NDArray[np.bool_]:
-    """Which columns are no linear combination of those before them, shape (p,)."""
+    """Mark columns that are no linear combination of those before them, shape (p,)."""
     length = np.linalg.norm(x, axis=0)
     scaled = x / np.where(length > 0, length, 1.0)
     gram = scaled.T @ scaled
@@ -187,7 +187,7 @@ def _logistic(y: Floats, x: Floats, counts: Floats, start: Floats) -> tuple[Floa
 
 
 def _one_sided(y: Floats, x: Floats, counts: Floats) -> bool:
-    """Whether one value of an indicator goes with one outcome only, so that there is no maximum."""
+    """Return whether one value of an indicator goes with one outcome: then there is no maximum."""
     indicators = x[:, ((x == 0) | (x == 1)).all(axis=0)]
     ones, all_ones = (counts * y) @ indicators, counts @ indicators
     zeros, all_zeros = counts @ y - ones, counts.sum() - all_ones

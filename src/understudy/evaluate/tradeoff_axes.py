@@ -50,7 +50,7 @@ class Axis:
     ticks: tuple[float, ...]
 
     def place(self, value: float) -> float:
-        """Where a number stands; what lies beyond an end stands at it."""
+        """Return the place of a number; what lies beyond an end stands at it."""
         inside = min(max(value, self.low), self.high)
         if self.logarithmic:
             share = math.log(inside / self.low) / math.log(self.high / self.low)

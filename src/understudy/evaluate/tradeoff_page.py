@@ -127,7 +127,7 @@ class Drawing:
 
     @property
     def logarithmic(self) -> bool:
-        """Whether the axis of the loss is."""
+        """True if the axis of the loss is."""
         return self._y.logarithmic
 
     def svg(self, label: str) -> Markup:
