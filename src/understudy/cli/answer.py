@@ -349,7 +349,7 @@ def _show_regression(
 def _place(
     out: Path | None, mechanism: str, *, resume: bool, schema: Schema, formula: str, **asked: Any
 ) -> Path | None:
-    """Where the checkpoint is kept, if there is to be one; refuses before rows are read."""
+    """Choose where the checkpoint is kept, if there is to be one; refuse before rows are read."""
     from understudy.workflow import regress as regress_module
     from understudy.workflow.request import request_of
 

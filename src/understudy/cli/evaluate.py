@@ -252,7 +252,7 @@ def tradeoff(
 
 
 def _place(out: Path | None, *, public: bool) -> Path | None:
-    """Where the page goes; a file that is there already is refused."""
+    """Choose where the page goes; refuse a file that is there already."""
     if out is None or not public:
         return None if out is None else internal_place(out)
     require_new_file(out)

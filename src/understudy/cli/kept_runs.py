@@ -34,7 +34,7 @@ def hold(context: typer.Context, out: Path) -> None:
 
 
 def checkpoint_of(out: Path, request: Request, *, resume: bool) -> Path | None:
-    """Where the checkpoint of a release is kept; None where it could not hold what is measured."""
+    """Choose the checkpoint's place of a release; None where it could not hold what is measured."""
     _require_space(out, request)
     if not request.method.can_resume(request.schema):
         if resume:
@@ -46,7 +46,7 @@ def checkpoint_of(out: Path, request: Request, *, resume: bool) -> Path | None:
 
 
 def place_beside(out: Path, *, resume: bool) -> Path:
-    """Where the checkpoint of what goes to a folder is kept.
+    """Choose where the checkpoint of what goes to a folder is kept.
 
     Raises:
         CheckpointError: there is one, and it is not asked for, or the other way round.
@@ -140,7 +140,7 @@ def confirm_release(out: Path | None) -> Iterator[None]:
 
 
 def _describe_remains(error: BaseException, place: Path | None, out: Path | None) -> str:
-    """What is left of a run that somebody ended."""
+    """Describe what is left of a run that somebody ended."""
     if out is not None and out.is_dir() and any(out.iterdir()):
         return f"the release {str(out)!r} was written by then, and is whole."
     if spent := _read_spending(place):
@@ -172,7 +172,7 @@ def _add_spending(error: Exception, place: Path | None) -> Exception:
 
 
 def _read_spending(place: Path | None) -> str:
-    """What the checkpoint has spent; "" without one."""
+    """Read what the checkpoint has spent; "" without one."""
     from understudy.checkpoint import replay as checkpoints
 
     return checkpoints.spent_of(place) if place and checkpoints.is_checkpoint(place) else ""

@@ -229,7 +229,7 @@ def _cell(interval: Interval) -> str:
 
 
 def show_audit(verdicts: Sequence[Verdict]) -> None:
-    """What each line promises, and what its releases showed."""
+    """Show what each line promises, and what its releases showed."""
     table = Table(title="What releases cost at least, by events learned from them")
     for heading in ("", "promised", "shown", "could show", "releases"):
         table.add_column(heading, justify="left" if not heading else "right")

@@ -28,7 +28,7 @@ _MOST_NAMED = 4  # columns or pairs of them, in a cell
 
 
 def show_release(release: Release, folder: Path) -> None:
-    """Where a release is, what it promises, and how to look at it."""
+    """Show where a release is, what it promises, and how to look at it."""
     manifest = release.manifest
     out.print(
         f"\n[bold]Release written to {escape(str(folder))}/[/bold]: {manifest.sets} synthetic "
@@ -54,13 +54,13 @@ def show_release(release: Release, folder: Path) -> None:
 
 
 def show_sample(note: str, n: int, file: Path) -> None:
-    """Where more records are, and what they are."""
+    """Show where more records are, and what they are."""
     records = "record" if n == 1 else "records"
     out.print(f"{n:,} {records} written to {escape(str(file))}. {escape(note)}", soft_wrap=True)
 
 
 def to_be_checked(data: str, schema: Path) -> None:
-    """How to see whether the data fit, which no release says."""
+    """Show how to see whether the data fit, which no release says."""
     command = shlex.join(["understudy", "schema", "check", data, str(schema)])
     out.print(
         f"Whether the data fit the schema is confidential, so no release says it; look by: "
@@ -70,7 +70,7 @@ def to_be_checked(data: str, schema: Path) -> None:
 
 
 def show_diagnostic(internal: Internal[Diagnostic]) -> None:
-    """What the steward alone may know; on the error stream, so that no output holds it."""
+    """Show what the steward alone may know; on the error stream, so that no output holds it."""
     from understudy.dp.confidential import Misfits
     from understudy.papers.generator_scores import Travelled
     from understudy.papers.record_weights import FittedPosterior
@@ -86,7 +86,7 @@ def show_diagnostic(internal: Internal[Diagnostic]) -> None:
 
 
 def _describe_misfits(columns: Iterable[tuple[str, str]], *, no_rows: bool) -> str:
-    """What hardly fits, column by column."""
+    """Describe what hardly fits, column by column."""
     said = [f"column {name!r}: {words}" for name, words in columns]
     said += ["the data have no rows"] * no_rows
     return (
@@ -96,7 +96,7 @@ def _describe_misfits(columns: Iterable[tuple[str, str]], *, no_rows: bool) -> s
 
 
 def _describe_walk(travelled: Travelled) -> str:
-    """How a walk went."""
+    """Describe how a walk went."""
     return (
         f"the walk took {travelled.accepted:.0%} of its steps. From 20 to 50 % it moves well; but "
         "a width chosen by this figure depends on the rows."
@@ -104,7 +104,7 @@ def _describe_walk(travelled: Travelled) -> str:
 
 
 def _describe_weights(fitted: FittedPosterior) -> str:
-    """How records were weighted, and what bound came of it."""
+    """Describe how records were weighted, and what bound came of it."""
     import numpy as np
 
     from understudy.dp.guarantee import nominal_epsilon
@@ -122,7 +122,7 @@ def _describe_weights(fitted: FittedPosterior) -> str:
 
 
 def show_draft(path: Path) -> None:
-    """What to do with a drafted schema."""
+    """Show what to do with a drafted schema."""
     out.print(
         f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: what its lines "
         "`drafted` name was read from the rows. `understudy schema review` asks column by column: "
@@ -133,7 +133,7 @@ def show_draft(path: Path) -> None:
 
 
 def from_codebook(path: Path, book: Codebook) -> None:
-    """What became of a codebook, and what is still to be done."""
+    """Show what became of a codebook, and what is still to be done."""
     asked = [name for name, one in book.asked.items() if not one.in_words]
     out.print(
         f"Schema written to {escape(str(path))}: {len(book.columns)} of {len(book.order)} "
@@ -243,7 +243,7 @@ def _beside_plan(result: DeclaredResult) -> Table:
 
 
 def release(loaded: Release) -> None:
-    """What a release promises and holds."""
+    """Show what a release promises and holds."""
     from understudy.dp.budget import SIGNS
 
     manifest, promise = loaded.manifest, loaded.guarantee
@@ -283,7 +283,7 @@ def release(loaded: Release) -> None:
 
 
 def answers_table(loaded: Release) -> Table:
-    """Which questions are answered with error bars, and how exactly."""
+    """Tabulate which questions are answered with error bars, and how exactly."""
     from understudy.inference.answered_questions import answered_kinds
     from understudy.inference.expected_widths import ASSUMED
 
@@ -305,7 +305,7 @@ def answers_table(loaded: Release) -> Table:
 
 
 def show_end(how: str, what: str) -> None:
-    """How a run ended that somebody ended, and what is left of it."""
+    """Show how a run ended that somebody ended, and what is left of it."""
     Screen(stderr=True, highlight=False).print(escape(f"{how}; {what}"), soft_wrap=True)
 
 

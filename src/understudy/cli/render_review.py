@@ -44,7 +44,7 @@ def prompt(text: str) -> None:
 
 
 def began(review: Review, findings: Sequence[str], sourced: int) -> None:
-    """What lies ahead.
+    """Show what lies ahead.
 
     Args:
         review: as it stands.
@@ -81,7 +81,7 @@ def show_review(review: Review, path: Path_, left: int, findings: Sequence[str])
 
 
 def _entries(part: Part) -> Iterator[str]:
-    """What is declared, as it stands in a schema's file."""
+    """List what is declared, as it stands in a schema's file."""
     content = part.model_dump(exclude_defaults=True, by_alias=True)
     known = [key for key in COLUMN_ORDER if key in content]
     for key in (*known, *(key for key in content if key not in known)):
@@ -105,7 +105,7 @@ def forms(found: Sequence[Form]) -> None:
 
 
 def as_in_rows(n_columns: int, source: str) -> str:
-    """What is asked where one source confirms many bounds that are as the rows have them.
+    """Word the question about many bounds as the rows have them, which one source confirms.
 
     Args:
         n_columns: how many columns.
@@ -118,7 +118,7 @@ def as_in_rows(n_columns: int, source: str) -> str:
 
 
 def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> None:
-    """Which columns were accepted in one decision, and where each comes from.
+    """Show the columns that were accepted in one decision, and where each comes from.
 
     Args:
         review: after it.
@@ -145,18 +145,18 @@ def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> No
 
 
 def show_refusal(error: SchemaError) -> None:
-    """Why a decision cannot be."""
+    """Show why a decision cannot be."""
     out.print(escape(str(error)), soft_wrap=True)
 
 
 def help_of_keys() -> None:
-    """What each key does."""
+    """Show what each key does."""
     for line in _HELP.split("\n"):
         out.print(escape(line), soft_wrap=True)
 
 
 def show_end(review: Review) -> None:
-    """How many decisions were made, and what is left."""
+    """Show how many decisions were made, and what is left."""
     schema = review.schema
     drafted = sum(bool(part.left_as_drafted) for _, part in schema.vouched)
     n = review.decisions

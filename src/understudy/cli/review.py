@@ -69,7 +69,7 @@ class Session:
         return [path for path in self.review.sourced if path not in misfit and path not in waiting]
 
     def _waiting(self) -> list[Path_]:
-        """What a name alone has proposed: without the rows nothing could object to it."""
+        """List what a name alone has proposed: without the rows nothing could object to it."""
         parts = {path: self.review.part(path) for path in self.review.sourced}
         if self._data is not None:
             return []
@@ -165,7 +165,7 @@ class Session:
         return decided if self._is_meant(path, decided) else None
 
     def _is_meant(self, path: Path_, decided: Review) -> bool:
-        """Whether a source really states bounds of many columns that are as the rows have them."""
+        """Ask whether a source states bounds of many columns that are as the rows have them."""
         if path[0] != "columns" or path[1] not in decided.schema.columns:
             return True
         columns = decided.schema.columns
