@@ -92,7 +92,7 @@ class Head:
 
     @property
     def signed_text(self) -> str:
-        """What a signature of it is of; begins with words, so that it is none of anything else."""
+        """Text that is signed; it begins with words, so that it is none of anything else."""
         return f"understudy population ledger head\n{canonical(self.to_json())}"
 
 
@@ -321,7 +321,7 @@ class Row:
 
     @property
     def has_hash(self) -> bool:
-        """Whether it has the hash that it should have."""
+        """True if it has the hash that it should have."""
         try:
             return self.linked == self.hash
         except ValueError:  # the hash before it is none
@@ -329,7 +329,7 @@ class Row:
 
     @property
     def time(self) -> str:
-        """When it was entered, in UTC; "" where that is not known."""
+        """Time of the entry, in UTC; "" where that is not known."""
         return "" if self.private is None else str(json.loads(self.private)["time"])
 
 

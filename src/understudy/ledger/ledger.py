@@ -135,7 +135,7 @@ class PopulationLedger:
             return tuple(entry.declared for entry in book.entries(PopulationAdded))
 
     def totals(self, name: str) -> Totals:
-        """What a population has spent and reserved, in every unit.
+        """Sum what a population has spent and reserved, in every unit.
 
         Raises:
             LedgerError: there is none of this name.
@@ -278,7 +278,7 @@ class PopulationLedger:
         return reservation.number
 
     def knows(self, name: str, release: str) -> bool:
-        """Whether a release of a population is entered, by its digest."""
+        """Return whether a release of a population is entered, by its digest."""
         with self._reading() as book:
             book.require_whole()
             return any(entry.release == release for entry in book.entries(Committed, name))
@@ -296,17 +296,17 @@ class PopulationLedger:
 
     @property
     def head(self) -> Head:
-        """Where the ledger ends now; to be kept by others, who can then tell it was not altered."""
+        """End of the ledger now; others who keep it can tell that the ledger was not altered."""
         with self._reading() as book:
             return book.head
 
     def snapshot(self) -> tuple[Head, list[Row]]:
-        """Where the ledger ends now, and all entries up to there."""
+        """Return where the ledger ends now, and all entries up to there."""
         with self._reading() as book:
             return book.head, list(book.rows())
 
     def verify(self, head: Head | None = None) -> list[str]:
-        """What is wrong with the ledger: alterations of entries, of the file, and of rules.
+        """List what is wrong with the ledger: alterations of entries, of the file, and of rules.
 
         Args:
             head: where it ended once, from somebody who kept it.
@@ -355,7 +355,7 @@ class PastRelease:
     what: Literal["release"] = "release"
 
     def beyond(self, known: Collection[str]) -> Cost:
-        """What it cost beyond the releases that it amends, as far as these are entered.
+        """Compute what it cost beyond the releases that it amends, as far as these are entered.
 
         Args:
             known: digests that are entered.
@@ -365,7 +365,7 @@ class PastRelease:
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Kind of the past release, in words."""
         return "interrupted run" if self.interrupted else "release"
 
 

@@ -73,23 +73,23 @@ class Reservation:
 
     @property
     def standing(self) -> Standing:
-        """How it stands now, all at one moment."""
+        """Standing of the reservation, all at one moment."""
         with self._database.reading() as connection:
             return self._standing(self._book(connection))
 
     @property
     def state(self) -> State:
-        """Whether it is open, committed or void."""
+        """True if it is open, committed or void."""
         return self.standing.state
 
     @property
     def charges(self) -> int:
-        """How many charges are noted."""
+        """Number of charges that are noted."""
         return self.standing.charges
 
     @property
     def spent(self) -> Fraction:
-        """What these have spent, in the unit of the reservation."""
+        """Sum of the charges, in the unit of the reservation."""
         return self.standing.spent
 
     @property
@@ -246,7 +246,7 @@ def digest_text(name: str, text: object, *, empty: bool = False) -> str:
 
 
 def told_by(by: object) -> str:
-    """Who did something, as was told; "" if nobody said.
+    """Return who did something, as was told; "" if nobody said.
 
     Raises:
         LedgerError: no text, or not one that is shown as it is.

@@ -152,7 +152,7 @@ class Book:
         require_plain_letters(name)
 
     def account(self, population: Population) -> Account:
-        """What a population has spent and reserved.
+        """Read what a population has spent and reserved.
 
         Raises:
             LedgerError: some entry of the ledger was altered, whichever population it is of.
@@ -200,7 +200,7 @@ class Book:
         return found
 
     def last_about(self, number: int) -> Charged | Committed | Voided | Published | None:
-        """What was entered last about a reservation, or an internal entry."""
+        """Find the last entry about a reservation, or an internal entry."""
         query = select(_ENTRIES).where(_COLUMNS.about == number)
         last = next(self._read(query.order_by(_COLUMNS.number.desc()).limit(1)), None)
         assert last is None or isinstance(last, Charged | Committed | Voided | Published)
@@ -238,7 +238,7 @@ class Book:
 
     @property
     def head(self) -> Head:
-        """Where the ledger ends.
+        """End of the ledger.
 
         Raises:
             LedgerError: its last entry is not the one that was entered.
@@ -575,7 +575,7 @@ class LedgerDatabase:
             raise
 
     def damage(self) -> list[str]:
-        """What the database itself finds wrong with its file; nothing on a server."""
+        """List what the database itself finds wrong with its file; nothing on a server."""
         if self.file is None:
             return []
         with self._open() as connection:
