@@ -339,7 +339,7 @@ def misfit(value: Any, kind: str = "manifest", path: str = "") -> str:
 
 
 def left_by_a_manager(place: Path) -> bool:
-    """Whether a file is one that a file manager leaves by itself."""
+    """Return whether a file is one that a file manager leaves by itself."""
     for start, whole, first in LEFT:
         if place.name == whole or (start and place.name.startswith(start)):
             beside = not start or place.with_name(place.name.removeprefix(start)).exists()
@@ -412,7 +412,7 @@ def _near(one: Fraction | float, other: Fraction | float) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two numbers in floating point agree in the digits that are written."""
+    """Return whether two numbers in floating point agree in the digits that are written."""
     return f"{float(one):.12g}" == f"{float(other):.12g}"
 
 
@@ -470,7 +470,7 @@ class Noise:
         return step / math.sqrt(2) / math.sinh(min(float(self.step / self.scale) / 2, 700))
 
     def realises(self, size: Fraction, numbers: int, epsilon: float) -> bool:
-        """Whether truncated noise realises ε, and hardly less."""
+        """Return whether truncated noise realises ε, and hardly less."""
         width, steps = self.ends[1] - self.ends[0], float(size / self.step)
         change, least = (
             min(steps / numbers, width),
@@ -750,7 +750,7 @@ class Release:
         return f"{len(listed)} files, as listed"
 
     def _signature(self) -> str:
-        """Who signed the folder; if a key is named, it must be that one."""
+        """Check who signed the folder; if a key is named, it must be that one."""
         place, key = self.folder / "manifest.sig", self.key
         if key is not None:
             require(re.fullmatch("[0-9a-f]{64}", key), "the key that was named is none of Ed25519")
@@ -860,7 +860,7 @@ class Release:
         return "each step has the noise that its price buys"
 
     def _cost(self, entry: dict[str, Any], price: Fraction | None, told: Any) -> str:
-        """What a step cost, in the words of the table; "" if there is no such row."""
+        """Return what a step cost, in the words of the table; "" if there is no such row."""
         named, leaks = entry["mechanism"], " ".join(self.promise["leaks"])
         possible = {"none"} if price is None else {"paid", "as published"} if price else {"free"}
         for mechanism, cost, kinds, laws in PURCHASES:
@@ -899,7 +899,7 @@ class Release:
         require(limit is None or self.n_rows <= limit, "it has more rows than its schema allows")
 
     def _buys(self, entry: dict[str, Any], price: Fraction, told: Any) -> bool:
-        """Whether the noise of a step is what its price buys."""
+        """Return whether the noise of a step is what its price buys."""
         mechanism = entry["mechanism"]
         if mechanism in DRAWS:
             return self._draws(entry, price, told)
@@ -968,7 +968,7 @@ class Release:
     def _has_scale(
         self, noise: Noise, price: Fraction, size: Fraction, slack: float = TINY, numbers: int = 1
     ) -> bool:
-        """Whether noise is what a price buys at a sensitivity of so many numbers together."""
+        """Return whether a price buys this noise at a sensitivity of so many numbers together."""
         pure = pure_epsilon(price, self.unit)
         if noise.law in PUBLISHED:  # what it leaves in is named
             return self.unit == "epsilon" and _same(noise.text, float(size / price))
@@ -984,7 +984,7 @@ class Release:
         return least * Fraction(1 - slack) <= noise.scale <= most
 
     def _is_of_columns(self, told: Any, size: Fraction) -> bool:
-        """Whether a sensitivity of sums is that of the bounds, or a little more for a lattice."""
+        """Return whether a sensitivity of sums is that of bounds, or little more for a lattice."""
         ranges = []
         for column in (self.columns[name] for name in told["of"]):
             require(column.numeric, "a sum is of a column that is not numeric")
@@ -1127,7 +1127,7 @@ class Release:
         return names == TOTALS.get(one["kind"], [])
 
     def _is_asked(self, entry: dict[str, Any], one: dict[str, Any]) -> bool:
-        """Whether query and number of cells of a step are those of what it measured."""
+        """Return whether query and number of cells of a step are those of what it measured."""
         kind, query, cells = str(one["kind"]), str(entry["query"]), int(entry["cells"])
         mechanism = str(entry["mechanism"])
         joined = " × ".join(one["columns"])
@@ -1178,7 +1178,7 @@ class Release:
         return cells > 0 if kind not in single else cells == single[kind]
 
     def _rest(self, one: dict[str, Any], query: str) -> bool:
-        """Whether a query is of these sums, by the columns of their table that are not summed."""
+        """Return whether a query is of these sums, by the columns of their table that stay."""
         summed = [*dict.fromkeys(one["of"])]
         word, link = {"sums": ("sum", " by "), "means": ("mean", " by ")}.get(
             one["kind"], ("scatter", " within ")
@@ -1225,7 +1225,7 @@ class Release:
         return "as their measurements say"
 
     def _counts_cells(self, entry: dict[str, Any], one: dict[str, Any]) -> bool:
-        """Whether a step has as many numbers as its measurement has cells, and one outside."""
+        """Return whether a step has as many numbers as its measurement's cells, and one outside."""
         kind, stated = one["kind"], entry["cells"]
         if kind == "ranges" or entry["mechanism"] == "noisy ranges":
             return bool(stated > one["cells"])
@@ -1287,7 +1287,7 @@ class Release:
         return len({*codes}) == len(codes) and (self.related or self._covers(one, names, codes))
 
     def _covers(self, one: dict[str, Any], names: list[str], codes: list[tuple[int, ...]]) -> bool:
-        """Whether nodes have, together, as many cells as there are."""
+        """Return whether nodes have, together, as many cells as there are."""
         labels, boxes = self._grid(one)
         sizes = {name: len(own) for name, own in labels.items()}
         found = 0
@@ -1367,7 +1367,7 @@ class Release:
         return [one.replace("<", "\u2039").replace(">", "\u203a") for one in lines]
 
     def _require_told(self, name: str, text: str) -> None:
-        """What a text without a block must say."""
+        """Require what a text without a block must say."""
         _, size, _ = self._promise_lines()
         told = [self.promise["statement"]]
         if name != "results.html":
@@ -1517,7 +1517,7 @@ def verify(folder: Path, key: str | None = None) -> list[tuple[str, str, str]]:
 
 
 def _check_rule(release: Release, rule: str) -> tuple[str, str]:
-    """What one rule found, and what there is to say; a folder may hold anything."""
+    """Check one rule, and say what it found; a folder may hold anything."""
     try:
         return "ok", getattr(release, f"_{rule}")()
     except Fault as fault:
