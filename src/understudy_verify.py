@@ -338,7 +338,7 @@ def misfit(value: Any, kind: str = "manifest", path: str = "") -> str:
 
 
 def left_by_a_manager(place: Path) -> bool:
-    """Whether a file is one that a file manager leaves by itself."""
+    """Return whether a file is one that a file manager leaves by itself."""
     for start, whole, first in LEFT:
         if place.name == whole or (start and place.name.startswith(start)):
             beside = not start or place.with_name(place.name.removeprefix(start)).exists()
@@ -411,11 +411,11 @@ def _near(one: Fraction | float, other: Fraction | float) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Whether two numbers in floating point agree in the digits that are written."""
+    """Return whether two numbers in floating point agree in the digits that are written."""
     return f"{float(one):.12g}" == f"{float(other):.12g}"
 
 
-def _grown(power: Fraction | float) -> float:
+def _grow(power: Fraction | float) -> float:
     return math.expm1(min(float(power), 64)) or 1e-300
 
 
@@ -469,22 +469,22 @@ class Noise:
         return step / math.sqrt(2) / math.sinh(min(float(self.step / self.scale) / 2, 700))
 
     def realises(self, size: Fraction, numbers: int, epsilon: float) -> bool:
-        """Whether truncated noise realises ε, and hardly less."""
+        """Return whether truncated noise realises ε, and hardly less."""
         width, steps = self.ends[1] - self.ends[0], float(size / self.step)
         change, least = (
             min(steps / numbers, width),
             (min(steps, numbers * width) or steps) / epsilon,
         )
 
-        def realised(b: float) -> float:
+        def compute_epsilon(b: float) -> float:
             near, far = -math.expm1(-change / b), -math.expm1(-(width - change) / b)
             gain = math.exp(-1 / b) * near * far / -math.expm1(-(width + 1) / b)
             return numbers * (change / b + math.log1p(gain))
 
         b = float(self.scale / self.step)
-        hardly_less = b <= least * (1 + 1e-5) or realised(b * (1 - 1e-5)) > epsilon
+        hardly_less = b <= least * (1 + 1e-5) or compute_epsilon(b * (1 - 1e-5)) > epsilon
         resort = _near(self.scale, 2 * size / Fraction(epsilon)) and b > 0
-        return b >= least * (1 - 1e-9) and realised(b) <= epsilon and (hardly_less or resort)
+        return b >= least * (1 - 1e-9) and compute_epsilon(b) <= epsilon and (hardly_less or resort)
 
 
 def _distinct(labels: list[str]) -> list[str]:
@@ -519,7 +519,7 @@ def _span(seconds: int) -> str:
     return "-" * (seconds < 0) + text.rstrip("T") if seconds else "PT0S"
 
 
-def allowed(sizes: dict[str, int], boxes: list[dict[str, set[int]]]) -> int:
+def count_allowed(sizes: dict[str, int], boxes: list[dict[str, set[int]]]) -> int:
     """Number of cells that no rule forbids; of all sets of rules, those that can hold are tried."""
     ruled = [name for name in sizes if any(name in box for box in boxes)]
     known: dict[tuple[int, tuple[int, ...]], int] = {}
@@ -566,7 +566,7 @@ def place_of(value: Any, kind: str = "") -> float:
     return float(sum(int(n or 0) * size for n, size in parts) * (-1) ** (found[0][0] == "-"))
 
 
-def _noted(field: Any, labels: list[str]) -> bool:
+def _has_labels(field: Any, labels: list[str]) -> bool:
     note = "".join(f"{len(label.encode())};{label}" for label in labels).encode()
     return bool((field.metadata or {}).get(b"_PL_ENUM_VALUES2", note) == note)
 
@@ -630,17 +630,17 @@ class Column:
             require(1 <= n <= (10**7 if self.real else many), "a column has too many bins")
             size = (high - low) / n
             starts = [low + (k * size if self.real else many * k // n) for k in range(n)]
-        found = [(x, x, self.shown(x), True) for x in map(float, entry.get("spikes", ()))]
+        found = [(x, x, self.show_place(x), True) for x in map(float, entry.get("spikes", ()))]
         require(all(low <= cell[0] <= high for cell in found), "a spike lies outside the bounds")
         ends = [start - (not self.real) for start in starts[1:]] + [high]
         for start, end in zip(starts, ends, strict=True):
-            first, last = self.shown(start), self.shown(end)
+            first, last = self.show_place(start), self.show_place(end)
             real = f"[{first}, {last}{']' if end == high else ')'}"
             label = real if self.real else first if start == end else f"{first} to {last}"
             found.append((start, end, label, False))
         return sorted(found, key=lambda cell: (cell[0], not cell[3]))
 
-    def shown(self, place: float) -> str:
+    def show_place(self, place: float) -> str:
         """A place on the number line as text."""
         if not self.unit:
             return f"{place + 0.0:.12g}" if self.real else str(int(place))
@@ -651,7 +651,7 @@ class Column:
         day = date.fromordinal(seconds // 86400 + EPOCH).isoformat()
         return {"date": day, "time": clock}.get(self.kind, f"{day}T{clock}")
 
-    def stored(self) -> str:
+    def find_stored_type(self) -> str:
         """The type that its values are stored in."""
         kinds = {type(value) for value in self.values if value != ""}
         if self.unit:
@@ -676,7 +676,7 @@ class Column:
         bins = {k for k, cell in cells if not cell[3] and cell[0] <= high and cell[1] >= low}
         return spikes if spikes and not self.real else spikes | bins
 
-    def named(self, chosen: Any) -> set[int]:
+    def find_states(self, chosen: Any) -> set[int]:
         """The states that a rule names; none where it cuts a bin or names what there is not."""
         if not isinstance(chosen, dict):
             each = {
@@ -749,7 +749,7 @@ class Release:
         return f"{len(listed)} files, as listed"
 
     def _signature(self) -> str:
-        """Who signed the folder; if a key is named, it must be that one."""
+        """Check who signed the folder; if a key is named, it must be that one."""
         place, key = self.folder / "manifest.sig", self.key
         if key is not None:
             require(re.fullmatch("[0-9a-f]{64}", key), "the key that was named is none of Ed25519")
@@ -794,7 +794,9 @@ class Release:
         return f"{len(self.order)} columns, {len(self.rules)} forbidden combinations"
 
     def _boxes(self, columns: dict[str, Column]) -> list[dict[str, set[int]]]:
-        return [{n: columns[n].named(v) for n, v in one["where"].items()} for one in self.rules]
+        return [
+            {n: columns[n].find_states(v) for n, v in one["where"].items()} for one in self.rules
+        ]
 
     def _budget(self) -> str:
         self.amended, self.amounts = self.content.get("amendments", []), [Fraction(0)]
@@ -857,7 +859,7 @@ class Release:
         return "each step has the noise that its price buys"
 
     def _cost(self, entry: dict[str, Any], price: Fraction | None, told: Any) -> str:
-        """What a step cost, in the words of the table; "" if there is no such row."""
+        """Return what a step cost, in the words of the table; "" if there is no such row."""
         named, leaks = entry["mechanism"], " ".join(self.promise["leaks"])
         possible = {"none"} if price is None else {"paid", "as published"} if price else {"free"}
         for mechanism, cost, kinds, laws in PURCHASES:
@@ -896,7 +898,7 @@ class Release:
         require(limit is None or self.n_rows <= limit, "it has more rows than its schema allows")
 
     def _buys(self, entry: dict[str, Any], price: Fraction, told: Any) -> bool:
-        """Whether the noise of a step is what its price buys."""
+        """Return whether the noise of a step is what its price buys."""
         mechanism = entry["mechanism"]
         if mechanism in DRAWS:
             return self._draws(entry, price, told)
@@ -931,13 +933,13 @@ class Release:
         elif mechanism == "noisy moment":
             fits, moved = self._is_of_columns(told, amount), {1, 2 if self.public else 1}
         elif mechanism == "noisy rank products":
-            fits = amount == self._ranked(told, gauss)
+            fits = amount == self._rank_sensitivity(told, gauss)
         elif mechanism == "noisy score moments":  # rounded to a lattice, which moves each number
             step, slack = noise.step, 2**-14
             width = math.isqrt(math.ceil(amount / step**2)) + math.isqrt(many) + 2
             whole = many + (math.ceil(amount * 2**30) - many) // int(step * 2**30)
             amount = width**2 * step**2 if gauss else whole * step
-        return fits and any(self._scaled(noise, price, amount, slack, k) for k in moved)
+        return fits and any(self._has_scale(noise, price, amount, slack, k) for k in moved)
 
     def _counts(self, entry: dict[str, Any], price: Fraction, noise: Noise) -> bool:
         """Noise of counts: of one record that comes or goes, or of one in place of another."""
@@ -960,12 +962,12 @@ class Release:
             noise.law == "discrete_laplace" if self.unit == "epsilon" else noise.law == GAUSSIAN
         )
         fits = fits and (entry["mechanism"] != "noisy count" or pure_rows)
-        return fits and self._scaled(noise, cost, Fraction(twice), numbers=twice)
+        return fits and self._has_scale(noise, cost, Fraction(twice), numbers=twice)
 
-    def _scaled(
+    def _has_scale(
         self, noise: Noise, price: Fraction, size: Fraction, slack: float = TINY, numbers: int = 1
     ) -> bool:
-        """Whether noise is what a price buys at a sensitivity of so many numbers together."""
+        """Return whether a price buys this noise at a sensitivity of so many numbers together."""
         pure = pure_epsilon(price, self.unit)
         if noise.law in PUBLISHED:  # what it leaves in is named
             return self.unit == "epsilon" and _same(noise.text, float(size / price))
@@ -981,7 +983,7 @@ class Release:
         return least * Fraction(1 - slack) <= noise.scale <= most
 
     def _is_of_columns(self, told: Any, size: Fraction) -> bool:
-        """Whether a sensitivity of sums is that of the bounds, or a little more for a lattice."""
+        """Return whether a sensitivity of sums is that of bounds, or little more for a lattice."""
         ranges = []
         for column in (self.columns[name] for name in told["of"]):
             require(column.numeric, "a sum is of a column that is not numeric")
@@ -996,7 +998,7 @@ class Release:
             most *= 1 if told["of"][0] == told["of"][-1] else 2
         return least * (1 - Fraction(1, 10**9)) <= size <= most * Fraction(101, 100)
 
-    def _ranked(self, told: Any, gauss: bool) -> Fraction:
+    def _rank_sensitivity(self, told: Any, gauss: bool) -> Fraction:
         """Sensitivity of products of ranks of d columns."""
         d, steps = len(told["columns"]), 4096
         most = steps * d + math.isqrt(steps**2 * 36 * d // 25)
@@ -1021,13 +1023,13 @@ class Release:
             same = told["law"] == ("Dirichlet–multinomial" if reinforced else "fixed prior")
             epsilon = said[1] or said[2]
             own = _near(Fraction(epsilon), pure) and epsilon == str(Fraction(epsilon))
-            least = n / _grown(pure) if reinforced else 1 / _grown(pure / max(n, 1))
+            least = n / _grow(pure) if reinforced else 1 / _grow(pure / max(n, 1))
             return same and own and (n == 0 or _is_weight(weight, least))
         if mechanism == "perturbed imputation":
             steps = int(said[2])
             pure = pure_epsilon(price / max(1, n * steps), self.unit)
             same = said[1] == str(price) and steps == entry["cells"]
-            return same and _is_weight(weight, 1 / _grown(pure))
+            return same and _is_weight(weight, 1 / _grow(pure))
         words = {"epsilon": "e", "half_mu_squared": "cost of e"}.get(
             self.unit, "e^2/2" if self.public else "e^2/8"
         )
@@ -1045,7 +1047,7 @@ class Release:
                 half = choice * pure_epsilon(share / 2, self.unit)
                 e = min(pure_epsilon(share, self.unit), half)
         same = own and said[1] == words and said[2] == str(price)
-        return same and _is_weight(weight, 1 / _grown(e))
+        return same and _is_weight(weight, 1 / _grow(e))
 
     def _guarantee(self) -> str:
         p, kind, budget = self.promise, self.promise["kind"], self.content["budget"]
@@ -1124,7 +1126,7 @@ class Release:
         return names == TOTALS.get(one["kind"], [])
 
     def _is_asked(self, entry: dict[str, Any], one: dict[str, Any]) -> bool:
-        """Whether query and number of cells of a step are those of what it measured."""
+        """Return whether query and number of cells of a step are those of what it measured."""
         kind, query, cells = str(one["kind"]), str(entry["query"]), int(entry["cells"])
         mechanism = str(entry["mechanism"])
         joined = " × ".join(one["columns"])
@@ -1175,7 +1177,7 @@ class Release:
         return cells > 0 if kind not in single else cells == single[kind]
 
     def _rest(self, one: dict[str, Any], query: str) -> bool:
-        """Whether a query is of these sums, by the columns of their table that are not summed."""
+        """Return whether a query is of these sums, by the columns of their table that stay."""
         summed = [*dict.fromkeys(one["of"])]
         word, link = {"sums": ("sum", " by "), "means": ("mean", " by ")}.get(
             one["kind"], ("scatter", " within ")
@@ -1222,7 +1224,7 @@ class Release:
         return "as their measurements say"
 
     def _counts_cells(self, entry: dict[str, Any], one: dict[str, Any]) -> bool:
-        """Whether a step has as many numbers as its measurement has cells, and one outside."""
+        """Return whether a step has as many numbers as its measurement's cells, and one outside."""
         kind, stated = one["kind"], entry["cells"]
         if kind == "ranges" or entry["mechanism"] == "noisy ranges":
             return bool(stated > one["cells"])
@@ -1242,7 +1244,7 @@ class Release:
             }
             among = [*among, {one["of"][0]: coded}] if coded else among
         beside = 0 if kind in ("sums", "means", "distribution", "draws") else 1
-        return bool(stated == allowed(sizes, among) + beside)
+        return bool(stated == count_allowed(sizes, among) + beside)
 
     def _holds(self, one: dict[str, Any], axes: list[Any], counts: list[Any], fields: Any) -> bool:
         kind, (labels, boxes), rows = one["kind"], self._grid(one), [*zip(*axes, strict=True)]
@@ -1265,7 +1267,7 @@ class Release:
         titles = [*names, *(f"{name} (last)" for name in names if kind == "ranges")]
         places = [{label: k for k, label in enumerate(own)} for own in states]
         codes = [tuple(own[label] for own, label in zip(places, row, strict=True)) for row in rows]
-        noted = all(map(_noted, fields, states)) and fields.names[:-1] == titles
+        noted = all(map(_has_labels, fields, states)) and fields.names[:-1] == titles
         require(noted, "a file has other states than its schema")
         among = [{names.index(n): s for n, s in box.items()} for box in boxes if {*box} <= {*names}]
         open_ = [not any(all(c[j] in s for j, s in box.items()) for box in among) for c in codes]
@@ -1284,7 +1286,7 @@ class Release:
         return len({*codes}) == len(codes) and (self.related or self._covers(one, names, codes))
 
     def _covers(self, one: dict[str, Any], names: list[str], codes: list[tuple[int, ...]]) -> bool:
-        """Whether nodes have, together, as many cells as there are."""
+        """Return whether nodes have, together, as many cells as there are."""
         labels, boxes = self._grid(one)
         sizes = {name: len(own) for name, own in labels.items()}
         found = 0
@@ -1295,8 +1297,8 @@ class Release:
                 for box in boxes
                 if all(fixed.get(n, -1) in s for n, s in box.items() if n in fixed)
             ]
-            found += allowed({n: m for n, m in sizes.items() if n not in fixed}, left)
-        return found == allowed(sizes, boxes)
+            found += count_allowed({n: m for n, m in sizes.items() if n not in fixed}, left)
+        return found == count_allowed(sizes, boxes)
 
     def _sets(self) -> str:
         grids = [self._grid(one)[1] for one in self.measured if one["bins"] or one.get("groups")]
@@ -1314,9 +1316,11 @@ class Release:
             for field, values in zip(table.schema, table.columns, strict=True):
                 column, kind = self.columns[field.name], str(field.type).removeprefix("large_")
                 known = {value: column.states(value) for value in values.unique().to_pylist()}
-                fits = kind.startswith(column.stored()) and all(known.values())
+                fits = kind.startswith(column.find_stored_type()) and all(known.values())
                 texts = [_text_of(value) for value in column.values if value != ""]
-                fits = fits and (column.stored() != "dictionary" or _noted(field, texts))
+                fits = fits and (
+                    column.find_stored_type() != "dictionary" or _has_labels(field, texts)
+                )
                 require(fits, f"{name}: {field.name!r} has values that it cannot have")
                 needed = any(field.name in box for box in kept)
                 coded[field.name] = [known[v] for v in values.to_pylist()] if needed else []
@@ -1481,15 +1485,15 @@ def verify(folder: Path, key: str | None = None) -> list[tuple[str, str, str]]:
     for rule in RULES:
         state, says = "not checked", f"it rests on the rule {lost}"
         if not lost:
-            state, says = _checked(release, rule)
+            state, says = _check_rule(release, rule)
         if state == "broken" and rule in RULES[:7] and rule != "signature":
             lost = lost or rule
         found.append((rule, state, says))
     return found
 
 
-def _checked(release: Release, rule: str) -> tuple[str, str]:
-    """What one rule found, and what there is to say; a folder may hold anything."""
+def _check_rule(release: Release, rule: str) -> tuple[str, str]:
+    """Check one rule, and say what it found; a folder may hold anything."""
     try:
         return "ok", getattr(release, f"_{rule}")()
     except Fault as fault:

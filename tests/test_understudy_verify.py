@@ -436,6 +436,6 @@ def test_a_value_in_a_rule_names_the_same_state_here_as_when_loading(kind):
             for written in (text, schema.dumps()):
                 content = tomllib.loads(written)
                 column = understudy_verify.Column(content["columns"]["x"])
-                assert column.named(content["forbidden"][0]["where"]["x"]) == ours, chosen
+                assert column.find_states(content["forbidden"][0]["where"]["x"]) == ours, chosen
             named |= ours
     assert len(named) > 2

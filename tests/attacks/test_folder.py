@@ -673,7 +673,7 @@ def test_texts_of_a_folder_do_not_act_in_a_terminal(folder, capsys, monkeypatch)
     monkeypatch.setattr(render_release, "out", console)
     loaded = us.Release.load(folder)
     render_release.release(loaded)
-    render_release.released(loaded, folder)
+    render_release.show_release(loaded, folder)
     shown = stream.getvalue()
     assert "\x1b]8" not in shown, "a link was made"
     assert "[link=http" in shown
@@ -857,7 +857,7 @@ def used(folder):
             ("quantile", "income"),
         ):
             with contextlib.suppress(UnderstudyError):
-                render_release.analyzed(us.analyze(loaded, kind, formula))
+                render_release.show_analysis(us.analyze(loaded, kind, formula))
 
 
 FUZZ = settings(

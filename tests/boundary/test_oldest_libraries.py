@@ -10,7 +10,7 @@ BEYOND = {"jax", "numpyro", "pyspark"}
 
 
 def least():
-    """Library → the oldest version that is admitted, of the core and of all extras but dev and lint."""
+    """Library → the oldest version that is admitted, of the core and of extras but dev and lint."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"] | {"dev": [], "lint": []}
     every = [*project["dependencies"], *(one for needs in extras.values() for one in needs)]

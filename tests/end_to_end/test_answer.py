@@ -244,7 +244,7 @@ def test_an_answer_spends_what_it_adds_and_no_more(published, people):
     from understudy.mechanisms.tables import RowCount
     from understudy.workflow.gates import open_gate
 
-    budget = parent.extended("0.5")
+    budget = parent.extend_budget("0.5")
     rows = data.Table(people, SCHEMA)
     gate = open_gate(rows, budget, SeededRandomness(1), earlier=parent.entries)
     assert gate.remaining == budget.amount - sum(entry.spent for entry in parent.entries)

@@ -16,7 +16,7 @@ from understudy.cli import console
 from understudy.dp.accountant import Ledger
 from understudy.errors import MethodError
 from understudy.methods.independent import Independent
-from understudy.release.folder import held
+from understudy.release.folder import hold_place
 
 pytestmark = pytest.mark.whole
 
@@ -133,7 +133,7 @@ def test_a_late_starter_is_refused_before_it_pays(understudy, ask, at_charge, tm
         assert "Another run makes the release 'out'" in understudy(*ask).err
         other.kill()
     assert names(tmp_path) == [".out.understudy"]
-    with held(tmp_path / "out"):
+    with hold_place(tmp_path / "out"):
         pass
     assert names(tmp_path) == []
 
@@ -226,7 +226,7 @@ def test_a_closed_stream_takes_no_number_of_a_file(tmp_path, capfd):
 
 def test_a_release_that_is_made_is_not_called_a_failure(understudy, ask, monkeypatch, tmp_path):
     monkeypatch.setattr(
-        "understudy.cli.render_release.released", raising_any(OSError(28, "No space left"))
+        "understudy.cli.render_release.show_release", raising_any(OSError(28, "No space left"))
     )
     code, _, err = understudy(*ask)
     assert code == 2

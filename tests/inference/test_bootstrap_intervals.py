@@ -15,11 +15,11 @@ from understudy.inference.bootstrap import (
     Outcome,
     Replicates,
     analysis_of,
-    bootstrapped,
     doubts,
     ends,
     pvalues,
     require_repeats,
+    summarise_replicates,
 )
 from understudy.inference.estimators import Question
 from understudy.inference.rules import merged_columns
@@ -116,7 +116,7 @@ def test_coverage_where_the_world_is_the_real_one():
 
 
 def test_what_is_reported(some):
-    found = bootstrapped(("a", "b"), np.array([1.0, 2.0]), some, interval="basic", sets=1)
+    found = summarise_replicates(("a", "b"), np.array([1.0, 2.0]), some, interval="basic", sets=1)
     np.testing.assert_allclose(found.stderr, some.estimates.std(axis=0, ddof=1))
     np.testing.assert_allclose(found.estimated_bias, some.estimates.mean(axis=0) - some.truth)
     np.testing.assert_allclose(found.covariance, np.cov(some.estimates.T))
@@ -138,7 +138,7 @@ def test_too_few_replicates_for_a_level_are_refused(some):
 def test_an_error_of_0_cannot_be_divided_by(some):
     broken = replace(some, stderrs=np.zeros_like(some.stderrs))
     with pytest.raises(InferenceError, match="take interval='basic'"):
-        bootstrapped(("a", "b"), np.ones(2), broken, interval="studentised", sets=1)
+        summarise_replicates(("a", "b"), np.ones(2), broken, interval="studentised", sets=1)
 
 
 # --- of releases --------------------------------------------------------------------------------

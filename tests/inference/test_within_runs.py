@@ -6,7 +6,7 @@ import pytest
 
 import understudy as us
 from understudy.inference.estimators import Question
-from understudy.inference.set_answers import hidden, known_numbers, scattered
+from understudy.inference.set_answers import bound_bias, known_numbers, scatter_values
 
 SCHEMA = us.Schema.loads(
     "".join(
@@ -43,7 +43,7 @@ def asked(release, kind, formula):
 def test_values_change_places_within_their_group_and_nowhere_else():
     table, schema = rows(500), SCHEMA.with_bins({"x": (0, 9, 49, 99)})
     groups = {"x": (0, 0, 1, 2)}
-    moved = scattered(table, schema, groups, np.random.default_rng(2))
+    moved = scatter_values(table, schema, groups, np.random.default_rng(2))
     runs = pl.when(pl.col("x") < 0).then(2).when(pl.col("x") < 49).then(0).otherwise(1)
     before, after = (one.with_columns(run=runs) for one in (table, moved))
     assert (before["run"] == after["run"]).all()
@@ -59,7 +59,7 @@ def test_a_slope_has_room_for_what_goes_on_within_runs(release):
     """Four runs of 25 numbers have a sixteenth of the variance of x, and as much of the slope; the
     bound is twice what straight lines make of it."""
     question, answer, schema = asked(release, "ols", "y ~ x")
-    bound = hidden(question, release, answer, schema)
+    bound = bound_bias(question, release, answer, schema)
     slope = answer.estimates.mean(axis=0)[1]
     assert 0.04 < bound[1] / slope < 0.16
     analysis = us.analyze(release, "ols", "y ~ x")
@@ -73,18 +73,18 @@ def test_a_slope_has_room_for_what_goes_on_within_runs(release):
 
 def test_where_nothing_is_merged_there_is_no_room(release):
     question, answer, schema = asked(release, "mean", "x")
-    assert (hidden(question, release, answer, schema) == 0).all()
+    assert (bound_bias(question, release, answer, schema) == 0).all()
     fine = us.synthesize(
         rows(), SCHEMA.with_bins({"x": (0, 49, 99), "y": (0, 49, 99)}), epsilon=20, delta="1e-6",
         method="marginals", sets=4, answers_share=0, insecure_noise_seed=1, seed=1,
     )  # fmt: skip
     question, answer, schema = asked(fine, "ols", "y ~ x")
-    assert (hidden(question, fine, answer, schema) == 0).all()
+    assert (bound_bias(question, fine, answer, schema) == 0).all()
 
 
 def test_an_answer_is_the_same_each_time(release):
     question, answer, schema = asked(release, "ols", "y ~ x")
-    bounds = [hidden(question, release, answer, schema) for _ in range(2)]
+    bounds = [bound_bias(question, release, answer, schema) for _ in range(2)]
     np.testing.assert_array_equal(*bounds)
 
 
@@ -96,5 +96,5 @@ def test_a_function_of_ones_own_has_room_too(release):
     question = Question.of(correlation, "x + y", release.schema)
     answer = question.answer(release.tables, release.schema)
     known = known_numbers(release, question.columns)
-    [bound] = hidden(question, release, answer, known.schema)
+    [bound] = bound_bias(question, release, answer, known.schema)
     assert 0.02 < bound < 0.2

@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 from understudy.errors import LedgerError
-from understudy.ledger.account import NOTHING, Amounts, Cost, fraction, gdp_of_pure, kept
+from understudy.ledger.account import NOTHING, Amounts, Cost, fraction, gdp_of_pure, round_cost
 
 SIZES = [Fraction(1, 1000), Fraction(1, 10), Fraction(1), Fraction(3), Fraction(12)]
 TYPE_I = np.concatenate([np.logspace(-9, -0.31, 400), np.linspace(0.5, 0.999, 100)])
@@ -111,11 +111,11 @@ def test_what_is_no_finite_cost_is_refused(amount):
 
 def test_numbers_too_fine_to_be_written_are_rounded_up():
     fine = Fraction(10**5000, 3 * 10**5000 + 1)
-    rounded = kept(fine)
+    rounded = round_cost(fine)
     assert fine < rounded < fine + Fraction(1, 10**299)
     cost = Cost("zcdp", fine, "replace")
     assert Cost.from_json(cost.to_json()) == cost
-    assert kept(Fraction(1, 3)) == Fraction(1, 3)
+    assert round_cost(Fraction(1, 3)) == Fraction(1, 3)
     tiny = Fraction(1, 10**120)
     assert gdp_of_pure(tiny) >= tiny**2 * Fraction(math.pi) / 4
     assert gdp_of_pure(Fraction(10**15)) > 10**15

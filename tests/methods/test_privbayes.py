@@ -17,10 +17,10 @@ from understudy.methods.auto import configure
 from understudy.methods.privbayes import (
     LARGEST_TABLE,
     candidates,
-    declared,
     edges_of,
     joints,
     most_candidates,
+    read_network,
     usual_degree,
 )
 from understudy.workflow.gates import open_gate
@@ -75,7 +75,7 @@ def tables(release):
 def test_a_declared_network_is_read_with_or_without_spaces():
     schema = schema_of(SIZES)
     entries = ("c", "a <- c", "b<-a & c", "d", "e<-b")
-    assert declared(schema, entries) == (
+    assert read_network(schema, entries) == (
         ("c", ()),
         ("a", ("c",)),
         ("b", ("a", "c")),

@@ -16,7 +16,7 @@ from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.auto import configure
 from understudy.methods.binning import records_per_noise
 from understudy.methods.marginals import ONE_WAY_SHARE
-from understudy.methods.noisy_marginals import NoisyMarginal, averaged, fine_tables
+from understudy.methods.noisy_marginals import NoisyMarginal, average_tables, fine_tables
 from understudy.workflow.gates import open_gate
 
 LEVELS = {"a": 2, "b": 3, "c": 6, "d": 6}
@@ -178,7 +178,7 @@ def test_the_mean_of_two_tables_is_unbiased_and_has_its_stated_noise(wrong):
             )
             for s in deviations
         )
-        mean = averaged(one, other)
+        mean = average_tables(one, other)
         found.append(mean.table.counts)
         stated = mean.stddev
         assert fine_tables([one, other])["a"].table.counts.tolist() == mean.table.counts.tolist()

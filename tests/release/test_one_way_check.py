@@ -23,8 +23,8 @@ from understudy.release.one_way_check import (
     Contradiction,
     DrawnOneWays,
     contradictions,
+    describe_contradictions,
     own_noise,
-    told,
 )
 from understudy.release.shape import Kind
 from understudy_verify import verify
@@ -123,8 +123,8 @@ def test_what_is_noted_is_how_many_records_would_need_another_value():
     (found,) = contradictions([drawn], [one], SCHEMA, n_rows=1000.0, rows_stddev=0.0, own_noise=0.0)
     assert found.column == "few"
     assert found.distance == pytest.approx(0.2)
-    assert "few: up to 20.0 % of them" in told([found])
-    assert told([]) == ""
+    assert "few: up to 20.0 % of them" in describe_contradictions([found])
+    assert describe_contradictions([]) == ""
 
 
 def test_a_column_is_known_from_a_table_of_several_where_it_was_not_measured_alone():

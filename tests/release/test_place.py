@@ -14,7 +14,7 @@ import understudy as us
 from understudy import _storage
 from understudy.errors import ReleaseError, UnsavedError
 from understudy.release import folder as folder_module
-from understudy.release.folder import held, note_spending, publish, require_new, require_space
+from understudy.release.folder import hold_place, note_spending, publish, require_new, require_space
 
 
 def names(folder):
@@ -38,7 +38,7 @@ def elsewhere(function):
 
 
 def hold(path):
-    with held(path):
+    with hold_place(path):
         return "held"
 
 
@@ -51,7 +51,7 @@ def test_a_place_without_a_name_of_its_own_is_refused(tmp_path, monkeypatch, nam
 
 def test_one_run_holds_a_place_and_leaves_it_clean(tmp_path):
     path = tmp_path / "new" / "r"
-    with held(path) as folder, held(path) as again:
+    with hold_place(path) as folder, hold_place(path) as again:
         assert folder == again
         assert "Another run makes the release" in str(elsewhere(lambda: hold(path)))
         folder.mkdir()
@@ -72,7 +72,7 @@ def test_whoever_waited_sees_what_was_made_meanwhile(tmp_path, monkeypatch):
             (path / "file").touch()
 
     monkeypatch.setattr(folder_module, "require_new", slow)
-    with pytest.raises(ReleaseError, match="already exists"), held(tmp_path / "r"):
+    with pytest.raises(ReleaseError, match="already exists"), hold_place(tmp_path / "r"):
         raise AssertionError
     assert names(tmp_path) == ["r"]
 
@@ -93,7 +93,7 @@ def test_what_a_killed_run_left_is_removed_and_nothing_else(tmp_path):
 
 def test_what_was_spent_without_a_checkpoint_is_said_before_it_is_spent_again(tmp_path):
     path, left = tmp_path / "r", tmp_path / ".r.understudy"
-    with held(path):
+    with hold_place(path):
         note_spending(path, "a part of ε")
         note_spending(path, "43 % of ε")
         shutil.copytree(left, tmp_path / "kept")

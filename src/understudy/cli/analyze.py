@@ -125,7 +125,7 @@ def analyze(
     if as_json:
         print_json(analysis.to_json())
     else:
-        render_release.analyzed(analysis)
+        render_release.show_analysis(analysis)
 
 
 def _require_one(
@@ -165,7 +165,7 @@ def _answer_declared(release: Path, page: Path | None, *, as_json: bool, quiet: 
     if as_json:
         print_json([result.to_json() for result in results])
     else:
-        render_release.answered(results, page)
+        render_release.show_results(results, page)
 
 
 @app.command()
@@ -191,7 +191,7 @@ def waves(
     if as_json:
         print_json(found.to_json())
     else:
-        render.changed(found)
+        render.show_waves(found)
 
 
 @app.command()
@@ -255,4 +255,4 @@ def verdict(
     if as_json:
         print_json(found.to_json())
     else:
-        render.found(found, odds=not quiet)
+        render.show_verdict(found, odds=not quiet)

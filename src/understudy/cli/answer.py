@@ -173,10 +173,10 @@ def _measure(
         amended.save(out)
         tell("Writing the release", 1, 1)
     kept_runs.remove(place)
-    with kept_runs.made(out):
+    with kept_runs.confirm_release(out):
         if shown:
-            render.answered(amended_answers(amended)[-len(planned.question.analyses) :])
-            render_release.released(amended, out)
+            render.show_answers(amended_answers(amended)[-len(planned.question.analyses) :])
+            render_release.show_release(amended, out)
     return amended
 
 
@@ -221,7 +221,7 @@ def _judge(
         if told is None and found:
             print_json([one.to_json() for one in found])
         for one in found if told is not None else ():
-            render.found(one, odds=False)
+            render.show_verdict(one, odds=False)
 
 
 def _print_answers(amended: Release, out: Path) -> None:
@@ -325,12 +325,12 @@ def regress(
             tell("Writing the release", 1, 1)
     if place is not None:
         kept_runs.remove(place)
-    with kept_runs.made(out):
+    with kept_runs.confirm_release(out):
         _show_regression(found, mechanism, out, as_json=as_json, quiet=quiet)
         if not (quiet or as_json or engine is Rows.SPARK):
             render_release.to_be_checked(shown_table(data), schema)
         for diagnostic in diagnostics:
-            render_release.confided(diagnostic)
+            render_release.show_diagnostic(diagnostic)
     if getattr(found, "refused", ""):
         raise InferenceError(found.refused)
 
@@ -341,7 +341,7 @@ def _show_regression(
     if as_json:
         print_json(found.to_json() | ({} if out is None else {"release": str(out)}))
     elif mechanism == USUAL:
-        render_release.regressed(found, out, quiet=quiet)
+        render_release.show_regression(found, out, quiet=quiet)
     else:
         render_release.coefficients(found)
 
@@ -349,8 +349,8 @@ def _show_regression(
 def _place(
     out: Path | None, mechanism: str, *, resume: bool, schema: Schema, formula: str, **asked: Any
 ) -> Path | None:
-    """Where the checkpoint is kept, if there is to be one; refuses before rows are read."""
-    from understudy.workflow.regress import declared, require_mechanism
+    """Choose where the checkpoint is kept, if there is to be one; refuse before rows are read."""
+    from understudy.workflow.regress import declare_regression, require_mechanism
     from understudy.workflow.request import request_of
 
     require_mechanism(mechanism)
@@ -362,5 +362,5 @@ def _place(
         raise MethodError(
             f"The mechanism {mechanism} makes no release; leave out --out, or take {USUAL}."
         )
-    request = request_of(**declared(schema, formula, **asked))
+    request = request_of(**declare_regression(schema, formula, **asked))
     return kept_runs.checkpoint_of(out, request, resume=resume)

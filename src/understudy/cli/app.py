@@ -152,7 +152,7 @@ def main() -> None:
 
 
 def machine_words(error: BaseException) -> str:
-    """What the machine refused, in a sentence.
+    """Describe in a sentence what the machine refused.
 
     Args:
         error: one of `MACHINE`; of what libraries say only that which holds no rows is told.
@@ -272,7 +272,7 @@ AnalysesFile = Annotated[
 ]
 
 
-def declared(analyses: list[str] | None, file: Path | None) -> object:
+def collect_analyses(analyses: list[str] | None, file: Path | None) -> object:
     """Analyses that were declared by option or in a file.
 
     Raises:
@@ -298,7 +298,7 @@ def method_options(pairs: list[str] | None) -> dict[str, str]:
     return options
 
 
-def listed(texts: list[str] | None, columns: Sequence[str]) -> list[str]:
+def split_names(texts: list[str] | None, columns: Sequence[str]) -> list[str]:
     """Names of columns given as "age,sex", or one by one.
 
     Args:
@@ -306,7 +306,7 @@ def listed(texts: list[str] | None, columns: Sequence[str]) -> list[str]:
         columns: names of all columns.
 
     Example:
-        >>> listed(["age, sex", "a,b"], ["age", "sex", "a,b"])
+        >>> split_names(["age, sex", "a,b"], ["age", "sex", "a,b"])
         ['age', 'sex', 'a,b']
     """
     names: list[str] = []
@@ -342,7 +342,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def internal_place(out: Path) -> Path:
-    """Where an internal page goes: under a name that says what it is, and outside every release.
+    """Choose the place of an internal page: named as such, and outside every release.
 
     Args:
         out: what was asked for. Where its name does not hold "internal", this stands before its
@@ -433,7 +433,7 @@ Trusted = Annotated[
 def given_rows(
     data: str, query: str | None, table: str | None, engine: Rows, schema: Schema
 ) -> object:
-    """What a command is to read, in this process or in Spark.
+    """Open the rows that a command is to read, in this process or in Spark.
 
     Args:
         data: a path, an address, or the name of a table that Spark knows.
@@ -452,7 +452,7 @@ def given_rows(
 def pending_rows(
     data: str, query: str | None, table: str | None, engine: Rows
 ) -> Callable[[Schema], object]:
-    """What a command is to read once it may; only then is a Spark session opened.
+    """Prepare what a command is to read once it may; only then is a Spark session opened.
 
     Args:
         data: as for `given_rows`, like the others.
@@ -480,7 +480,7 @@ def pending_rows(
 
 
 def given_table(data: str, query: str | None, table: str | None) -> Path | Query:
-    """What a command is to read.
+    """Return what a command is to read.
 
     Args:
         data: a path, or an address.
@@ -504,5 +504,5 @@ def given_table(data: str, query: str | None, table: str | None) -> Path | Query
 
 
 def shown_table(data: str) -> str:
-    """How a table is shown in a command that is suggested; an address may hold a password."""
+    """Show a table as in a suggested command; an address may hold a password."""
     return "ADDRESS" if "://" in data else data

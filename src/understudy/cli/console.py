@@ -82,12 +82,12 @@ def flush() -> None:
 
 
 def is_terminal() -> bool:
-    """Whether somebody looks at the output, and no file or pipe keeps it."""
+    """Return whether somebody looks at the output, and no file or pipe keeps it."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def holds(text: str) -> bool:
-    """Whether the output can show a text as it is.
+    """Return whether the output can show a text as it is.
 
     Args:
         text: to be shown.
@@ -111,7 +111,7 @@ def escape(text: str) -> str:
 
 
 def sets_words(number: int, kind: str) -> str:
-    """How many sets there are, and of which kind."""
+    """Say how many sets there are, and of which kind."""
     return f"{number} {kind} sets" if number > 1 else "1 set"
 
 
@@ -141,7 +141,7 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
 
 
 def _can_draw(console: Console) -> bool:
-    """Whether a console is a terminal that can draw over what it has drawn."""
+    """Return whether a console is a terminal that can draw over what it has drawn."""
     return console.is_terminal and not console.is_dumb_terminal
 
 

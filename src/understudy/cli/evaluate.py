@@ -25,10 +25,10 @@ from understudy.cli.app import (
     app,
     given_table,
     internal_place,
-    listed,
     method_options,
     print_json,
     require_new_file,
+    split_names,
     write_text,
 )
 from understudy.errors import MethodError
@@ -82,7 +82,7 @@ def evaluate(
     quiet: Quiet = False,
 ) -> None:
     """Compare a release with the original rows. INTERNAL: the result is not for release."""
-    from understudy.cli.render_evaluation import evaluated, risk_table
+    from understudy.cli.render_evaluation import risk_table, show_evaluation
     from understudy.release import Release
 
     place = None if out is None else internal_place(out)
@@ -95,8 +95,8 @@ def evaluate(
             by=by,
             target=target,
             control=control,
-            keys=listed(keys, loaded.schema.names),
-            secrets=listed(secrets, loaded.schema.names),
+            keys=split_names(keys, loaded.schema.names),
+            secrets=split_names(secrets, loaded.schema.names),
             seed=seed,
             ledger=ledger,
             progress=tell,
@@ -108,7 +108,7 @@ def evaluate(
     if as_json:
         print_json(evaluation.to_json())
     elif not quiet:
-        evaluated(evaluation, place)
+        show_evaluation(evaluation, place)
         if evaluation.risks is not None:
             risk_table(evaluation.risks)
 
@@ -130,7 +130,7 @@ def risk(
     quiet: Quiet = False,
 ) -> None:
     """Attack a release: what does it disclose? INTERNAL: the result is not for release."""
-    from understudy.cli.render_evaluation import attacked
+    from understudy.cli.render_evaluation import show_risks
     from understudy.release import Release
 
     place = None if out is None else internal_place(out)
@@ -140,8 +140,8 @@ def risk(
             given_table(data, query, table),
             loaded,
             control=control,
-            keys=listed(keys, loaded.schema.names),
-            secrets=listed(secrets, loaded.schema.names),
+            keys=split_names(keys, loaded.schema.names),
+            secrets=split_names(secrets, loaded.schema.names),
             targets=targets,
             seed=seed,
             ledger=ledger,
@@ -154,7 +154,7 @@ def risk(
     if as_json:
         print_json(risks.to_json())
     elif not quiet:
-        attacked(risks, place)
+        show_risks(risks, place)
 
 
 _Data = Annotated[
@@ -238,8 +238,8 @@ def tradeoff(
         "repetitions": repetitions,
         "risk": risk,
         "utility": _parts(utility),
-        "keys": listed(keys, declared.names),
-        "secrets": listed(secrets, declared.names),
+        "keys": split_names(keys, declared.names),
+        "secrets": split_names(secrets, declared.names),
         "holdout": holdout,
         "options": _by_method(option),
         "seed": seed,
@@ -252,7 +252,7 @@ def tradeoff(
 
 
 def _place(out: Path | None, *, public: bool) -> Path | None:
-    """Where the page goes; a file that is there already is refused."""
+    """Choose where the page goes; refuse a file that is there already."""
     if out is None or not public:
         return None if out is None else internal_place(out)
     require_new_file(out)
@@ -289,7 +289,7 @@ def _map(
 
 
 def _show(tradeoff: Tradeoff, place: Path | None, *, as_json: bool, quiet: bool) -> None:
-    from understudy.cli.render_evaluation import drawn
+    from understudy.cli.render_evaluation import show_tradeoff
     from understudy.evaluate.tradeoff_page import page
 
     if place is not None:
@@ -297,7 +297,7 @@ def _show(tradeoff: Tradeoff, place: Path | None, *, as_json: bool, quiet: bool)
     if as_json:
         print_json(tradeoff.to_json())
     elif not quiet:
-        drawn(tradeoff, place)
+        show_tradeoff(tradeoff, place)
 
 
 def _parts(text: str) -> list[str]:

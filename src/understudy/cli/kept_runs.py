@@ -28,13 +28,13 @@ def hold(context: typer.Context, out: Path) -> None:
     Raises:
         ReleaseError: it is not, or another run holds it.
     """
-    from understudy.release.folder import held
+    from understudy.release.folder import hold_place
 
-    context.with_resource(held(out))
+    context.with_resource(hold_place(out))
 
 
 def checkpoint_of(out: Path, request: Request, *, resume: bool) -> Path | None:
-    """Where the checkpoint of a release is kept; None where it could not hold what is measured."""
+    """Choose the checkpoint's place of a release; None where it could not hold what is measured."""
     _require_space(out, request)
     if not request.method.can_resume(request.schema):
         if resume:
@@ -46,7 +46,7 @@ def checkpoint_of(out: Path, request: Request, *, resume: bool) -> Path | None:
 
 
 def place_beside(out: Path, *, resume: bool) -> Path:
-    """Where the checkpoint of what goes to a folder is kept.
+    """Choose where the checkpoint of what goes to a folder is kept.
 
     Raises:
         CheckpointError: there is one, and it is not asked for, or the other way round.
@@ -87,12 +87,12 @@ def noting(tell: Progress, out: Path | None, place: Path | None) -> Progress:
         return tell
     from understudy.release.folder import note_spending
 
-    def told(stage: str, done: int, total: int) -> None:
+    def note_and_tell(stage: str, done: int, total: int) -> None:
         if stage.startswith("Measuring") or (stage.startswith("Reading") and done):
             note_spending(out, stage.partition(", ")[2].removesuffix(" spent") or "a part of ε")
         tell(stage, done, total)
 
-    return told
+    return note_and_tell
 
 
 def remove(place: Path) -> None:
@@ -115,18 +115,18 @@ def keeping(place: Path | None, out: Path | None) -> Iterator[None]:
     except (KeyboardInterrupt, Terminated) as error:
         by_hand = isinstance(error, KeyboardInterrupt)
         how = "Interrupted" if by_hand else "Ended by SIGTERM"
-        render_release.ended(how, _left(error, place, out))
+        render_release.show_end(how, _describe_remains(error, place, out))
         sys.exit(INTERRUPTED if by_hand else TERMINATED)
     except CheckpointError:
         raise
     except (UnderstudyError, *MACHINE) as error:
-        if (told := _told(error, place)) is error:
+        if (told := _add_spending(error, place)) is error:
             raise
         raise told from None
 
 
 @contextmanager
-def made(out: Path | None) -> Iterator[None]:
+def confirm_release(out: Path | None) -> Iterator[None]:
     """Say that the release stands if it is only that it cannot be told of."""
     try:
         yield
@@ -139,11 +139,11 @@ def made(out: Path | None) -> Iterator[None]:
         ) from None
 
 
-def _left(error: BaseException, place: Path | None, out: Path | None) -> str:
-    """What is left of a run that somebody ended."""
+def _describe_remains(error: BaseException, place: Path | None, out: Path | None) -> str:
+    """Describe what is left of a run that somebody ended."""
     if out is not None and out.is_dir() and any(out.iterdir()):
         return f"the release {str(out)!r} was written by then, and is whole."
-    if spent := _spent(place):
+    if spent := _read_spending(place):
         return (
             f"no release was written. {spent} was spent, which counts, and what was paid for is "
             f"kept in {str(place)!r}: add --resume to the same command to go on, on the same rows."
@@ -151,12 +151,12 @@ def _left(error: BaseException, place: Path | None, out: Path | None) -> str:
     return " ".join(["no release was written.", *_notes(error)])
 
 
-def _told(error: Exception, place: Path | None) -> Exception:
+def _add_spending(error: Exception, place: Path | None) -> Exception:
     """The error, with what is spent and kept; the same where there is nothing to add."""
     said = str(error) if isinstance(error, UnderstudyError) else machine_words(error)
     if isinstance(error, UnsavedError):
         said = f"{error.what}."
-    if spent := _spent(place):
+    if spent := _read_spending(place):
         return CheckpointError(
             f"{said} {spent} was spent, which counts; what was paid for is kept in "
             f"{str(place)!r}; go on by --resume."
@@ -171,8 +171,8 @@ def _told(error: Exception, place: Path | None) -> Exception:
     return UnderstudyError(" ".join([said, *_notes(error)]))
 
 
-def _spent(place: Path | None) -> str:
-    """What the checkpoint has spent; "" without one."""
+def _read_spending(place: Path | None) -> str:
+    """Read what the checkpoint has spent; "" without one."""
     from understudy.checkpoint import replay as checkpoints
 
     return checkpoints.spent_of(place) if place and checkpoints.is_checkpoint(place) else ""

@@ -31,7 +31,7 @@ def ledger_init(ledger: _Place, quiet: Quiet = False) -> None:
 
     made = PopulationLedger.create(ledger)
     if not quiet:
-        render.made(made)
+        render.show_new_ledger(made)
 
 
 @ledger_app.command("population")
@@ -70,7 +70,7 @@ def ledger_population(
     population = Population(name, unit, governor, neighbours, caps, waves)
     number = PopulationLedger.open(ledger).add(population, by=by)
     if not quiet:
-        render.entered(number, f"the population {population.name!r}")
+        render.show_entry(number, f"the population {population.name!r}")
 
 
 @ledger_app.command("wave")
@@ -106,7 +106,7 @@ def ledger_add(
     number = opened.enter(past, population, by=by)
     if not quiet:
         cost = opened.reservation(number).cost
-        render.entered(number, f"the {past.kind}, which cost {cost.words}")
+        render.show_entry(number, f"the {past.kind}, which cost {cost.words}")
 
 
 @ledger_app.command("show")
@@ -171,7 +171,7 @@ def ledger_verify(
     if as_json:
         print_json({"ok": not faults, "faults": faults})
     elif faults or not quiet:
-        render.verified(faults, with_head=known is not None)
+        render.show_faults(faults, with_head=known is not None)
     if faults:
         raise typer.Exit(2)
 
@@ -213,7 +213,7 @@ def ledger_void(
     reservation = PopulationLedger.open(ledger).reservation(number)
     reservation.void(by=by)
     if not quiet:
-        render.voided(reservation)
+        render.show_void(reservation)
 
 
 @ledger_app.command("publish")
@@ -228,7 +228,7 @@ def ledger_publish(
 
     entered = PopulationLedger.open(ledger).publish(number, by=by)
     if not quiet:
-        render.entered(entered, f"that entry {number} is published, and its cost spent")
+        render.show_entry(entered, f"that entry {number} is published, and its cost spent")
 
 
 @ledger_app.command("key")

@@ -46,13 +46,13 @@ from understudy.cli.app import (
     TableName,
     Trusted,
     app,
-    declared,
+    collect_analyses,
     given_rows,
-    listed,
     method_options,
     print_json,
     require_new_file,
     shown_table,
+    split_names,
 )
 from understudy.cli.console import Screen, escape, out
 from understudy.errors import MethodError
@@ -227,8 +227,8 @@ def demo(
         (out / DEMO_MARK).touch()
         tell("Writing the release", 1, 1)
     if not quiet:
-        with kept_runs.made(out):
-            render_release.released(release, out)
+        with kept_runs.confirm_release(out):
+            render_release.show_release(release, out)
 
 
 @app.command()
@@ -267,8 +267,8 @@ def plan(
         answers_share=answers_share,
         lines_share=lines_share,
         layer_share=layer_share,
-        analyses=declared(analysis, analyses),
-        priority=listed(priority, loaded.names),
+        analyses=collect_analyses(analysis, analyses),
+        priority=split_names(priority, loaded.names),
         assume_rows=assume_rows,
         like=None if like is None else Release.load(like),
     )
@@ -336,8 +336,8 @@ def synthesize(
     request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
     request |= {"options": method_options(option), "rows_share": rows_share}
     request |= {"answers_share": answers_share, "lines_share": lines_share}
-    request |= {"layer_share": layer_share, "analyses": declared(analysis, analyses)}
-    request |= {"priority": listed(priority, loaded.names)}
+    request |= {"layer_share": layer_share, "analyses": collect_analyses(analysis, analyses)}
+    request |= {"priority": split_names(priority, loaded.names)}
     place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
     rows = given_rows(data, query, table, engine, loaded)
     earlier = None if like is None else Release.load(like)
@@ -370,15 +370,15 @@ def synthesize(
         tell("Writing the release", 1, 1)
     if place is not None:
         kept_runs.remove(place)
-    with kept_runs.made(out):
+    with kept_runs.confirm_release(out):
         if as_json:
             print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
         elif not quiet:
-            render_release.released(release, out)
+            render_release.show_release(release, out)
             if engine is Rows.HERE:
                 render_release.to_be_checked(shown_table(data), schema)
         for diagnostic in diagnostics:
-            render_release.confided(diagnostic)
+            render_release.show_diagnostic(diagnostic)
 
 
 @app.command()
@@ -436,4 +436,4 @@ def sample(
     model = ReleasedModel.of(Release.load(release))
     write_file(model.parts(n, where or None, seed), out, model.note)
     if not quiet:
-        render_release.sampled(model.note, n, out)
+        render_release.show_sample(model.note, n, out)

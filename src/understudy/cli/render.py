@@ -104,7 +104,7 @@ SPREADS = (
 
 
 def _expected_table(plan: Plan) -> Table:
-    """How exact the answers to declared analyses will be."""
+    """Tabulate how exact the answers to declared analyses will be."""
     table = Table(title=f"Expected 95 % half-widths, for {plan.assumed_rows:,} records")
     table.add_column("analysis", overflow="fold")
     for heading in ("estimate", "by noise", "by sampling", "together"):
@@ -183,7 +183,7 @@ def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ..
 
 
 def describe_answer_plan(plan: AnswerPlan) -> None:
-    """What an answer would cost and bring."""
+    """Show what an answer would cost and bring."""
     from understudy.dp.budget import decimal_up
 
     delta = f", δ = {decimal_up(plan.after.delta)}" if plan.after.delta else ""
@@ -218,8 +218,8 @@ def _gains(gains: tuple[ExpectedGain, ...]) -> Table:
     return table
 
 
-def answered(answers: list[AmendedAnswer]) -> None:
-    """What an answer brought, pooled and alone."""
+def show_answers(answers: list[AmendedAnswer]) -> None:
+    """Show what an answer brought, pooled and alone."""
     from understudy.inference.amended import POOLED_RIGHT
 
     table = Table(title="Estimates ± half of the 95 % interval")
@@ -231,7 +231,7 @@ def answered(answers: list[AmendedAnswer]) -> None:
         for name in one.names[:MOST_ROWS]:
             told = (one.before, one.alone, one.pooled)
             asked = escape(f"{one.kind} {one.formula}")
-            table.add_row(asked, escape(name), *(_told(part, name) for part in told))
+            table.add_row(asked, escape(name), *(_format_answer(part, name) for part in told))
         if not one.names:
             out.print(f"No answer to {escape(one.kind)} {escape(one.formula)}: ", end="")
             out.print(escape(one.pooled.refused))
@@ -239,7 +239,7 @@ def answered(answers: list[AmendedAnswer]) -> None:
     out.print(POOLED_RIGHT)
 
 
-def _told(told: Told, name: str) -> str:
+def _format_answer(told: Told, name: str) -> str:
     if name not in told.intervals:
         return "–"
     return f"{told.intervals[name][0]:.4g} ± {_width(told.half_widths[name])}"
@@ -249,7 +249,7 @@ def _width(width: float) -> str:
     return f"{width:.2g}" if math.isfinite(width) else "–"
 
 
-def found(verdict: Verdict, *, odds: bool) -> None:
+def show_verdict(verdict: Verdict, *, odds: bool) -> None:
     """A verdict, and perhaps how sure it was to be."""
     for sentence in str(verdict).splitlines():
         out.print(escape(sentence), soft_wrap=True)
@@ -258,7 +258,7 @@ def found(verdict: Verdict, *, odds: bool) -> None:
 
 
 def describe_verdict_plan(plan: VerdictPlan) -> None:
-    """How a verdict would come about."""
+    """Show how a verdict would come about."""
     out.print(
         escape(
             f"{plan.claim}: {plan.subsets:,} random subsets of {plan.records:,} records would "
@@ -283,7 +283,7 @@ def _odds(plan: VerdictPlan) -> None:
     out.print(table)
 
 
-def changed(found: Waves) -> None:
+def show_waves(found: Waves) -> None:
     """Changes from wave to wave, and the mean over waves."""
     title = f"{found.kind} of {found.formula}: changes, {100 * found.level:g} % intervals"
     table = _table(title, "estimate", "waves", "change")
@@ -318,19 +318,19 @@ _NEIGHBOURS = {
 _DIGEST = 12
 
 
-def made(ledger: PopulationLedger) -> None:
-    """Where a new ledger is, and what comes next."""
+def show_new_ledger(ledger: PopulationLedger) -> None:
+    """Show where a new ledger is, and what comes next."""
     out.print(f"Made the ledger {escape(ledger.place)}, with the id {ledger.id}.", soft_wrap=True)
     out.print("Next: understudy ledger population NAME, with its caps.")
 
 
-def entered(number: int, what: str) -> None:
-    """What was entered."""
+def show_entry(number: int, what: str) -> None:
+    """Show what was entered."""
     out.print(f"Entered as number {number}: {escape(what)}.", soft_wrap=True)
 
 
-def voided(reservation: Reservation) -> None:
-    """What is left of a reservation that was closed."""
+def show_void(reservation: Reservation) -> None:
+    """Show what is left of a reservation that was closed."""
     from understudy.dp.budget import decimal_up
 
     standing = reservation.standing
@@ -342,7 +342,7 @@ def voided(reservation: Reservation) -> None:
 
 
 def show_ledger(totals: Sequence[Totals]) -> None:
-    """What populations have spent, and their caps."""
+    """Show what populations have spent, and their caps."""
     if not totals:
         out.print("The ledger has no population yet; add one by understudy ledger population.")
     for one in totals:
@@ -375,7 +375,7 @@ def _population(totals: Totals) -> None:
 
 
 def wave_opened(population: str, wave: int) -> None:
-    """Which wave was opened."""
+    """Show which wave was opened."""
     out.print(f"Opened wave {wave} of the population {escape(repr(population))}.")
 
 
@@ -401,7 +401,7 @@ def _run(row: Row) -> tuple[str, int]:
 
 
 def _words(said: dict[str, Any]) -> str:
-    """What an entry says besides."""
+    """Describe what an entry says besides."""
     from understudy.dp.budget import decimal_up
     from understudy.ledger.account import Cost
 
@@ -414,8 +414,8 @@ def _words(said: dict[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def verified(faults: Sequence[str], *, with_head: bool) -> None:
-    """What is wrong, or that nothing is."""
+def show_faults(faults: Sequence[str], *, with_head: bool) -> None:
+    """Show what is wrong, or that nothing is."""
     for fault in faults:
         out.print(escape(fault), soft_wrap=True)
     if not faults:
@@ -426,7 +426,7 @@ def verified(faults: Sequence[str], *, with_head: bool) -> None:
 
 
 def key_made(path: Path, public: str) -> None:
-    """Where a private key is, and the public one."""
+    """Show where a private key is, and the public one."""
     out.print(
         f"Wrote the private key to {escape(str(path))}; keep it away from the ledger, and tell "
         f"others the public key:\n{public}",

@@ -29,7 +29,7 @@ _WIDE = 110  # characters in which names and intervals fit on their lines
 _COLOURS = {"high": "bold red", "raised": "red", "near the control": "green", "unknown": "dim"}
 
 
-def evaluated(evaluation: Evaluation, page: Path | None) -> None:
+def show_evaluation(evaluation: Evaluation, page: Path | None) -> None:
     """The scores of an evaluation, each beside what a fresh sample would have."""
     out.print(
         "[bold red]INTERNAL: compares with confidential data, not for release.[/bold red]\n"
@@ -85,7 +85,7 @@ def _not_kept(evaluation: Evaluation) -> Iterator[str]:
         ("Relations that are broken", relations),
     ):
         if names:
-            yield f"{what}: {_named(tuple(names))}."
+            yield f"{what}: {_list_names(tuple(names))}."
 
 
 def _score_row(score: Score) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ def _score_row(score: Score) -> tuple[str, ...]:
     )
 
 
-def attacked(assessment: Risks, page: Path | None) -> None:
+def show_risks(assessment: Risks, page: Path | None) -> None:
     """The figures of all attacks, with a stamp, and where the page is."""
     out.print(
         "[bold red]INTERNAL: compares with confidential data, not for release.[/bold red]\n"
@@ -116,7 +116,7 @@ def attacked(assessment: Risks, page: Path | None) -> None:
 
 def risk_table(assessment: Risks) -> None:
     """The figures of all attacks, what they mean, and what is doubtful."""
-    known, wanted = (escape(_named(names)) for names in (assessment.keys, assessment.secrets))
+    known, wanted = (escape(_list_names(names)) for names in (assessment.keys, assessment.secrets))
     out.print(f"The intruder knows {known}, and wants to know {wanted}.", soft_wrap=True)
     table = Table(box=None, pad_edge=False)
     table.add_column("attack")
@@ -178,12 +178,12 @@ def _warnings(risks: tuple[Risk, ...]) -> list[tuple[str, str]]:
     return [("; ".join(names), warning) for warning, names in by_warning.items()]
 
 
-def _named(names: tuple[str, ...]) -> str:
+def _list_names(names: tuple[str, ...]) -> str:
     rest = len(names) - _MOST_NAMES
     return ", ".join(names[:_MOST_NAMES]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def drawn(tradeoff: Tradeoff, page: Path | None) -> None:
+def show_tradeoff(tradeoff: Tradeoff, page: Path | None) -> None:
     """All figures of a map under its stamp, and where the page is."""
     if tradeoff.public:
         out.print(escape(PUBLIC), soft_wrap=True)
@@ -229,7 +229,7 @@ def _cell(interval: Interval) -> str:
 
 
 def show_audit(verdicts: Sequence[Verdict]) -> None:
-    """What each line promises, and what its releases showed."""
+    """Show what each line promises, and what its releases showed."""
     table = Table(title="What releases cost at least, by events learned from them")
     for heading in ("", "promised", "shown", "could show", "releases"):
         table.add_column(heading, justify="left" if not heading else "right")

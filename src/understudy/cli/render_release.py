@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 _MOST_NAMED = 4  # columns or pairs of them, in a cell
 
 
-def released(release: Release, folder: Path) -> None:
-    """Where a release is, what it promises, and how to look at it."""
+def show_release(release: Release, folder: Path) -> None:
+    """Show where a release is, what it promises, and how to look at it."""
     manifest = release.manifest
     out.print(
         f"\n[bold]Release written to {escape(str(folder))}/[/bold]: {manifest.sets} synthetic "
@@ -53,14 +53,14 @@ def released(release: Release, folder: Path) -> None:
     )
 
 
-def sampled(note: str, n: int, file: Path) -> None:
-    """Where more records are, and what they are."""
+def show_sample(note: str, n: int, file: Path) -> None:
+    """Show where more records are, and what they are."""
     records = "record" if n == 1 else "records"
     out.print(f"{n:,} {records} written to {escape(str(file))}. {escape(note)}", soft_wrap=True)
 
 
 def to_be_checked(data: str, schema: Path) -> None:
-    """How to see whether the data fit, which no release says."""
+    """Show how to see whether the data fit, which no release says."""
     command = shlex.join(["understudy", "schema", "check", data, str(schema)])
     out.print(
         f"Whether the data fit the schema is confidential, so no release says it; look by: "
@@ -69,24 +69,24 @@ def to_be_checked(data: str, schema: Path) -> None:
     )
 
 
-def confided(internal: Internal[Diagnostic]) -> None:
-    """What the steward alone may know; on the error stream, so that no output holds it."""
+def show_diagnostic(internal: Internal[Diagnostic]) -> None:
+    """Show what the steward alone may know; on the error stream, so that no output holds it."""
     from understudy.dp.confidential import Misfits
     from understudy.papers.generator_scores import Travelled
     from understudy.papers.record_weights import FittedPosterior
 
     diagnostic, said = internal.value, ""
     if isinstance(diagnostic, Misfits):
-        said = _misfitted(diagnostic.columns, no_rows=diagnostic.no_rows)
+        said = _describe_misfits(diagnostic.columns, no_rows=diagnostic.no_rows)
     elif isinstance(diagnostic, Travelled):
-        said = _walked(diagnostic)
+        said = _describe_walk(diagnostic)
     elif isinstance(diagnostic, FittedPosterior):
-        said = _weighed(diagnostic)
+        said = _describe_weights(diagnostic)
     Screen(stderr=True, highlight=False).print(f"INTERNAL, not for release: {escape(said)}")
 
 
-def _misfitted(columns: Iterable[tuple[str, str]], *, no_rows: bool) -> str:
-    """What hardly fits, column by column."""
+def _describe_misfits(columns: Iterable[tuple[str, str]], *, no_rows: bool) -> str:
+    """Describe what hardly fits, column by column."""
     said = [f"column {name!r}: {words}" for name, words in columns]
     said += ["the data have no rows"] * no_rows
     return (
@@ -95,16 +95,16 @@ def _misfitted(columns: Iterable[tuple[str, str]], *, no_rows: bool) -> str:
     )
 
 
-def _walked(travelled: Travelled) -> str:
-    """How a walk went."""
+def _describe_walk(travelled: Travelled) -> str:
+    """Describe how a walk went."""
     return (
         f"the walk took {travelled.accepted:.0%} of its steps. From 20 to 50 % it moves well; but "
         "a width chosen by this figure depends on the rows."
     )
 
 
-def _weighed(fitted: FittedPosterior) -> str:
-    """How records were weighted, and what bound came of it."""
+def _describe_weights(fitted: FittedPosterior) -> str:
+    """Describe how records were weighted, and what bound came of it."""
     import numpy as np
 
     from understudy.dp.guarantee import nominal_epsilon
@@ -121,8 +121,8 @@ def _weighed(fitted: FittedPosterior) -> str:
     )
 
 
-def drafted(path: Path) -> None:
-    """What to do with a drafted schema."""
+def show_draft(path: Path) -> None:
+    """Show what to do with a drafted schema."""
     out.print(
         f"Draft written to {escape(str(path))}. It is [bold]CONFIDENTIAL[/bold]: what its lines "
         "`drafted` name was read from the rows. `understudy schema review` asks column by column: "
@@ -133,7 +133,7 @@ def drafted(path: Path) -> None:
 
 
 def from_codebook(path: Path, book: Codebook) -> None:
-    """What became of a codebook, and what is still to be done."""
+    """Show what became of a codebook, and what is still to be done."""
     asked = [name for name, one in book.asked.items() if not one.in_words]
     out.print(
         f"Schema written to {escape(str(path))}: {len(book.columns)} of {len(book.order)} "
@@ -143,7 +143,7 @@ def from_codebook(path: Path, book: Codebook) -> None:
     )
 
 
-def checked(lines: list[str], *, ok: bool, counts: bool, examples: bool) -> None:
+def show_check(lines: list[str], *, ok: bool, counts: bool, examples: bool) -> None:
     """The findings of a check, one line each, and how to see more of them.
 
     Args:
@@ -167,7 +167,7 @@ def checked(lines: list[str], *, ok: bool, counts: bool, examples: bool) -> None
         out.print("Every column fits the schema.")
 
 
-def analyzed(analysis: Analysis) -> None:
+def show_analysis(analysis: Analysis) -> None:
     """Estimates with their errors, and what these rest on."""
     out.print(escape(analysis.title), style="" if analysis.valid else "bold", soft_wrap=True)
     table = Table(box=None, pad_edge=False)  # names of quantities need the room
@@ -185,15 +185,15 @@ def analyzed(analysis: Analysis) -> None:
         out.print(escape(note), soft_wrap=True)
 
 
-def regressed(found: RegressionRelease, folder: Path | None, *, quiet: bool) -> None:
+def show_regression(found: RegressionRelease, folder: Path | None, *, quiet: bool) -> None:
     """A regression, what was promised for it, and where its release is."""
     if found.analysis is not None:
-        analyzed(found.analysis)
+        show_analysis(found.analysis)
     if folder is None:
         out.print(f"\n{escape(found.guarantee.statement)}")
         out.print("What it was answered from was not kept; --out keeps it for more questions.")
     elif not quiet:
-        released(found.release, folder)
+        show_release(found.release, folder)
 
 
 def coefficients(found: PrivateRegression) -> None:
@@ -211,7 +211,7 @@ def coefficients(found: PrivateRegression) -> None:
     out.print(f"\n{escape(found.guarantee.statement)}")
 
 
-def answered(results: Sequence[DeclaredResult], page: Path | None) -> None:
+def show_results(results: Sequence[DeclaredResult], page: Path | None) -> None:
     """All declared analyses one after the other, and where the page is."""
     if not results:
         out.print("No analyses were declared when this release was made.")
@@ -221,7 +221,7 @@ def answered(results: Sequence[DeclaredResult], page: Path | None) -> None:
         if result.answer is None:
             out.print(escape(result.refused), soft_wrap=True)
         else:
-            analyzed(result.answer)
+            show_analysis(result.answer)
         if result.plans:
             out.print(_beside_plan(result))
     if page is not None:
@@ -243,7 +243,7 @@ def _beside_plan(result: DeclaredResult) -> Table:
 
 
 def release(loaded: Release) -> None:
-    """What a release promises and holds."""
+    """Show what a release promises and holds."""
     from understudy.dp.budget import SIGNS
 
     manifest, promise = loaded.manifest, loaded.guarantee
@@ -283,7 +283,7 @@ def release(loaded: Release) -> None:
 
 
 def answers_table(loaded: Release) -> Table:
-    """Which questions are answered with error bars, and how exactly."""
+    """Tabulate which questions are answered with error bars, and how exactly."""
     from understudy.inference.answered_questions import answered_kinds
     from understudy.inference.expected_widths import ASSUMED
 
@@ -304,8 +304,8 @@ def answers_table(loaded: Release) -> Table:
     return table
 
 
-def ended(how: str, what: str) -> None:
-    """How a run ended that somebody ended, and what is left of it."""
+def show_end(how: str, what: str) -> None:
+    """Show how a run ended that somebody ended, and what is left of it."""
     Screen(stderr=True, highlight=False).print(escape(f"{how}; {what}"), soft_wrap=True)
 
 

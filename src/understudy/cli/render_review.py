@@ -44,7 +44,7 @@ def prompt(text: str) -> None:
 
 
 def began(review: Review, findings: Sequence[str], sourced: int) -> None:
-    """What lies ahead.
+    """Show what lies ahead.
 
     Args:
         review: as it stands.
@@ -81,7 +81,7 @@ def show_review(review: Review, path: Path_, left: int, findings: Sequence[str])
 
 
 def _entries(part: Part) -> Iterator[str]:
-    """What is declared, as it stands in a schema's file."""
+    """List what is declared, as it stands in a schema's file."""
     content = part.model_dump(exclude_defaults=True, by_alias=True)
     known = [key for key in COLUMN_ORDER if key in content]
     for key in (*known, *(key for key in content if key not in known)):
@@ -105,7 +105,7 @@ def forms(found: Sequence[Form]) -> None:
 
 
 def as_in_rows(n_columns: int, source: str) -> str:
-    """What is asked where one source confirms many bounds that are as the rows have them.
+    """Word the question about many bounds as the rows have them, which one source confirms.
 
     Args:
         n_columns: how many columns.
@@ -118,7 +118,7 @@ def as_in_rows(n_columns: int, source: str) -> str:
 
 
 def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> None:
-    """Which columns were accepted in one decision, and where each comes from.
+    """Show the columns that were accepted in one decision, and where each comes from.
 
     Args:
         review: after it.
@@ -144,24 +144,24 @@ def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> No
         out.print(f"  {escape(name)}{escape(rule)}: {escape(part.source)}", soft_wrap=True)
 
 
-def refused(error: SchemaError) -> None:
-    """Why a decision cannot be."""
+def show_refusal(error: SchemaError) -> None:
+    """Show why a decision cannot be."""
     out.print(escape(str(error)), soft_wrap=True)
 
 
 def help_of_keys() -> None:
-    """What each key does."""
+    """Show what each key does."""
     for line in _HELP.split("\n"):
         out.print(escape(line), soft_wrap=True)
 
 
-def ended(review: Review) -> None:
-    """How many decisions were made, and what is left."""
+def show_end(review: Review) -> None:
+    """Show how many decisions were made, and what is left."""
     schema = review.schema
     drafted = sum(bool(part.left_as_drafted) for _, part in schema.vouched)
     n = review.decisions
     out.print(f"\n{n} decision{'s' * (n != 1)}, {drafted} left as drafted.", soft_wrap=True)
-    if unreviewed := _unreviewed(schema):
+    if unreviewed := _list_unreviewed(schema):
         out.print(
             f"Not reviewed: {escape(', '.join(unreviewed[:5]))}"
             f"{f' and {len(unreviewed) - 5} more' if len(unreviewed) > 5 else ''}.",
@@ -175,7 +175,7 @@ def ended(review: Review) -> None:
         )
 
 
-def _unreviewed(schema: Schema) -> list[str]:
+def _list_unreviewed(schema: Schema) -> list[str]:
     parts = [name for name, part in schema.declared.items() if not part.reviewed]
     parts += ["[file]"] * bool(schema.file.drafted and not schema.file.reviewed)
     parts += [f"“{rule.text}”" for rule in schema.forbidden if not rule.reviewed]

@@ -63,13 +63,13 @@ class Session:
         self._skipped: set[Path_] = set()
         self._stood_by: set[str] = set()
 
-    def _sourced(self) -> list[Path_]:
+    def _list_sourced(self) -> list[Path_]:
         misfit = [("columns", name) for name in self._findings]
         waiting = self._waiting()
         return [path for path in self.review.sourced if path not in misfit and path not in waiting]
 
     def _waiting(self) -> list[Path_]:
-        """What a name alone has proposed: without the rows nothing could object to it."""
+        """List what a name alone has proposed: without the rows nothing could object to it."""
         parts = {path: self.review.part(path) for path in self.review.sourced}
         if self._data is not None:
             return []
@@ -77,7 +77,7 @@ class Session:
 
     def accept_sourced(self) -> None:
         """One decision about all that comes from public sources, and is not told to misfit."""
-        paths, waiting = self._sourced(), len(self._waiting())
+        paths, waiting = self._list_sourced(), len(self._waiting())
         if paths:
             self._decide(self.review.accept(*paths))
         render_review.accepted_at_once(self.review, paths, waiting)
@@ -89,7 +89,7 @@ class Session:
             MethodError: nobody answers at all.
         """
         answered = self.review.decisions > 0
-        render_review.began(self.review, self._findings.get("", []), len(self._sourced()))
+        render_review.began(self.review, self._findings.get("", []), len(self._list_sourced()))
         while left := [path for path in self.review.open if path not in self._skipped]:
             try:
                 if not self._ask(left[0], len(left)):
@@ -123,7 +123,7 @@ class Session:
             try:
                 decided = _DECISIONS[key](self, path, rest.strip())
             except SchemaError as error:
-                render_review.refused(error)
+                render_review.show_refusal(error)
                 continue
             if decided is not None:
                 self._decide(decided)
@@ -165,7 +165,7 @@ class Session:
         return decided if self._is_meant(path, decided) else None
 
     def _is_meant(self, path: Path_, decided: Review) -> bool:
-        """Whether a source really states bounds of many columns that are as the rows have them."""
+        """Ask whether a source states bounds of many columns that are as the rows have them."""
         if path[0] != "columns" or path[1] not in decided.schema.columns:
             return True
         columns = decided.schema.columns

@@ -23,9 +23,9 @@ from understudy.cli.app import (
     TableName,
     Terminated,
     given_table,
-    listed,
     print_json,
     schema_app,
+    split_names,
     write_text,
 )
 from understudy.errors import MethodError
@@ -56,7 +56,7 @@ def schema_draft(
     text = us.draft(given_table(data, query, table), title=title, codebook=book)
     write_text(out, text)
     if not quiet:
-        render_release.drafted(out)
+        render_release.show_draft(out)
 
 
 @schema_app.command("from-codebook")
@@ -75,7 +75,7 @@ def schema_from_codebook(
     """Make a schema of what a codebook says. It is public; no row is read."""
     _require_new(out)
     book = _read(codebook, table)
-    book = book.only(listed(columns, book.order))
+    book = book.only(split_names(columns, book.order))
     write_text(out, book.dumps())
     if not quiet:
         render_release.from_codebook(out, book)
@@ -122,7 +122,7 @@ def schema_check(
     if as_json:
         print_json({"ok": report.ok, "findings": lines})
     elif not quiet or not report.ok:
-        render_release.checked(lines, ok=report.ok, counts=counted, examples=examples)
+        render_release.show_check(lines, ok=report.ok, counts=counted, examples=examples)
     if not report.ok:
         raise typer.Exit(2)
 
@@ -159,6 +159,6 @@ def schema_review(
         code = INTERRUPTED
     except Terminated:
         code = TERMINATED
-    render_review.ended(session.review)
+    render_review.show_end(session.review)
     if code:
         sys.exit(code)

@@ -286,7 +286,7 @@ def consistency(comparison: Comparison) -> tuple[tuple[Score, ...], Table]:
         .05, .05 to .10, and .10 or more.
     """
     table, single = _classes(comparison, RULE)
-    scores = tuple(_decided(table, single, k) for k in (1, 2, 3)) if table.any() else ()
+    scores = tuple(_score_decisions(table, single, k) for k in (1, 2, 3)) if table.any() else ()
     return scores, tuple(tuple(int(count) for count in row) for row in table)
 
 
@@ -316,7 +316,7 @@ def _classes(comparison: Comparison, rule: str) -> tuple[Counts, Counts]:
     return table, single
 
 
-def _decided(table: Counts, single: Counts, k: int) -> Score:
+def _score_decisions(table: Counts, single: Counts, k: int) -> Score:
     joined = f"pooled by the rule {RULE}" if len(single) >= FEWEST_POOLED else "by median"
     together = f"; all sets, p-values {joined}: {agreement(table, k):.3f}" * (len(single) > 1)
     return Score.over_sets(
@@ -398,7 +398,7 @@ def dependencies(comparison: Comparison) -> Iterator[Relation]:
         pair for pair in itertools.combinations(coarse, 2) if comparison.n_cells(pair) <= MOST_CELLS
     ]
     for (i, j), original, _ in comparison.tables(narrow):
-        there, back = _determined(original), _determined(original.T)
+        there, back = _find_determined_states(original), _find_determined_states(original.T)
         if there is not None:
             words = f"{names[i]} {'→' if back is None else '↔'} {names[j]}"
             yield _dependency(comparison, (i, j), there, back, words)
@@ -406,7 +406,7 @@ def dependencies(comparison: Comparison) -> Iterator[Relation]:
             yield _dependency(comparison, (j, i), back, None, f"{names[j]} → {names[i]}")
 
 
-def _determined(counts: Counts) -> tuple[Integers, float] | None:
+def _find_determined_states(counts: Counts) -> tuple[Integers, float] | None:
     """State of the second column for each of the first, and what chance would break; or None."""
     used = counts.sum(axis=1)
     n = int(used.sum())

@@ -65,14 +65,14 @@ def over_sets(attack: Callable[[States], Outcome], sets: Sequence[States]) -> Ou
     return Outcome.over_sets(attack(rows) for rows in sets)
 
 
-def numbered(*tables: States) -> list[Integers]:
+def number_rows(*tables: States) -> list[Integers]:
     """Numbers of the rows, from 0 without gaps: equal across all tables exactly for equal rows.
 
     Args:
         tables: each of shape (its rows, d), of one d; no columns at all make all rows equal.
 
     Example:
-        >>> [one.tolist() for one in numbered(np.array([[1, 5], [0, 2]]), np.array([[1, 5]]))]
+        >>> [one.tolist() for one in number_rows(np.array([[1, 5], [0, 2]]), np.array([[1, 5]]))]
         [[1, 0], [1]]
     """
     rows = np.concatenate(tables)
@@ -88,7 +88,7 @@ def numbered(*tables: States) -> list[Integers]:
 
 
 def occurrences(targets: Integers, rows: Integers) -> Integers:
-    """How many rows have the number of each target; of shape (targets,)."""
+    """Count the rows with the number of each target; shape (targets,)."""
     size = int(max(targets.max(initial=0), rows.max(initial=0))) + 1
     return np.bincount(rows, minlength=size)[targets]
 
@@ -162,10 +162,10 @@ class Scene:
             names=tuple(comparison.schema.names),
             original=original,
             held_out=held_out,
-            members=_drawn(original, targets, comparison.generator(_STREAM)),
+            members=_draw_rows(original, targets, comparison.generator(_STREAM)),
             control=None
             if held_out is None
-            else _drawn(held_out, targets, comparison.generator(_STREAM, 1)),
+            else _draw_rows(held_out, targets, comparison.generator(_STREAM, 1)),
             sets=tuple(np.column_stack(rows) for rows in comparison.sets),
             keys=keys,
             secrets=secrets,
@@ -187,10 +187,10 @@ class Scene:
             return self.original, None
         n = min(len(self.original), len(self.held_out))
         rng = self.generator(0)
-        return _drawn(self.original, n, rng), _drawn(self.held_out, n, rng)
+        return _draw_rows(self.original, n, rng), _draw_rows(self.held_out, n, rng)
 
 
-def _drawn(rows: States, n: int, rng: np.random.Generator) -> States:
+def _draw_rows(rows: States, n: int, rng: np.random.Generator) -> States:
     return rows if len(rows) <= n else rows[np.sort(rng.choice(len(rows), n, replace=False))]
 
 
@@ -329,7 +329,7 @@ class Risks:
     warnings: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """What it is, without a figure."""
+        """Describe it without a figure."""
         return f"Risks(INTERNAL, {len(self.risks)} figures on a release by {self.method})"
 
     @property
@@ -471,7 +471,7 @@ FEWEST = 100
 
 
 def level_of(advantage: Interval | None, left: float) -> RiskLevel:
-    """What an advantage over the control amounts to.
+    """Grade an advantage over the control.
 
     The interval of the advantage is divided by what was left to gain over the control. "high": its
     lower end is above `MUCH`. "raised": the lower end is above 0. "near the control": it reaches 0
@@ -498,7 +498,7 @@ def level_of(advantage: Interval | None, left: float) -> RiskLevel:
     return "near the control" if high <= MUCH else "unknown"
 
 
-def judged(
+def judge_figure(
     attack: str,
     measure: str,
     members: Figure | None,
@@ -548,7 +548,7 @@ def judged(
 def _doubt(
     members: Figure | None, control: Figure | None, guess: float | None, perfect: float
 ) -> str:
-    """Why a figure says little; "" if it does not."""
+    """Explain why a figure says little; "" if it does not."""
     if members is None:
         return "Too few targets meet the condition to count anything."
     doubts = []
@@ -572,7 +572,7 @@ def _same(control: Figure | None, guess: float) -> bool:
 
 
 def _beats(members: Figure, guess: float, perfect: float, *, by_design: bool) -> bool:
-    """Whether an attack does better than a guess.
+    """Return whether an attack does better than a guess.
 
     Where the control scores what a guess does by design (0.5 for an area under the curve), half of
     all harmless releases fall below it by chance, so only an interval below it counts as lost.

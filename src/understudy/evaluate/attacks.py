@@ -107,9 +107,9 @@ from understudy.evaluate.attack_setup import (
     States,
     area_under_curve,
     chances,
-    judged,
+    judge_figure,
     mean_error,
-    numbered,
+    number_rows,
     numbers_of,
     occurrences,
     over_sets,
@@ -121,7 +121,7 @@ from understudy.evaluate.attack_setup import (
 def infer_level(
     keys: States, secret: States, synthetic_keys: States, synthetic_secret: States
 ) -> Outcome:
-    """Whether the most frequent secret among the matches is the target's: 1 for right, else 0.
+    """Return whether the most frequent secret among the matches is the target's: 1 or 0.
 
     Of equally frequent secrets the intruder takes the one that is more frequent in all synthetic
     rows, then the one with the lowest state.
@@ -132,7 +132,7 @@ def infer_level(
         synthetic_keys: shape (m, k), m > 0.
         synthetic_secret: shape (m,).
     """
-    target, row = numbered(keys, synthetic_keys)
+    target, row = number_rows(keys, synthetic_keys)
     overall = np.bincount(synthetic_secret)
     mode = _modes(row, synthetic_secret.astype(np.int64), overall, target)
     common = int(overall.argmax())
@@ -156,7 +156,7 @@ def infer_number(
         synthetic_secret: shape (m,); rows without a number (NaN) are left out, one has a number.
     """
     present = ~np.isnan(synthetic_secret)
-    target, row = numbered(keys, synthetic_keys[present])
+    target, row = number_rows(keys, synthetic_keys[present])
     numbers = synthetic_secret[present]
     size = int(max(target.max(initial=0), row.max(initial=0))) + 1
     counts = np.bincount(row, minlength=size)[target]
@@ -180,7 +180,7 @@ def _modes(row: Integers, secret: Integers, overall: Integers, target: Integers)
     return best[target]
 
 
-def unmatched(outcome: Outcome) -> float:
+def compute_unmatched_share(outcome: Outcome) -> float:
     """Share of targets without a match, mean over the sets; 0 if there are no targets."""
     return float(1 - outcome.matched.mean()) if len(outcome.matched) else 0.0
 
@@ -197,8 +197,8 @@ def probability_of_truth(
         synthetic_secret: shape (m,).
         states: number S of states that the secret can have; public.
     """
-    target, row = numbered(keys, synthetic_keys)
-    both = numbered(np.column_stack([target, secret]), np.column_stack([row, synthetic_secret]))
+    target, row = number_rows(keys, synthetic_keys)
+    both = number_rows(np.column_stack([target, secret]), np.column_stack([row, synthetic_secret]))
     count, carrying = occurrences(target, row), occurrences(*both)
     overall = occurrences(secret.astype(np.int64), synthetic_secret.astype(np.int64))
     return Outcome(
@@ -239,7 +239,7 @@ def nearest(targets: States, rows: States, places: Sequence[Floats]) -> Floats:
     Returns:
         Shape (n,).
     """
-    _, first = np.unique(numbered(rows)[0], return_index=True)
+    _, first = np.unique(number_rows(rows)[0], return_index=True)
     distinct = np.ascontiguousarray(rows[np.sort(first)], dtype=np.int32)
     starts = np.cumsum([0, *map(len, places)])
     scale = np.concatenate(places)
@@ -293,13 +293,13 @@ def called_members(distances: Floats, control: Floats) -> Floats:
 
 
 def copies(targets: States, rows: States) -> Outcome:
-    """Whether each target has a copy among the rows; by guessing, if columns were independent.
+    """Return whether each target has a copy among the rows; by guessing, as if independent.
 
     Args:
         targets: states, shape (n, d).
         rows: synthetic states, shape (m, d), m > 0.
     """
-    target, row = numbered(targets, rows)
+    target, row = number_rows(targets, rows)
     copied = (occurrences(target, row) > 0).astype(np.float64)
     chance = -np.expm1(len(rows) * np.log1p(-np.minimum(chances(targets, rows), 1 - 1e-16)))
     return Outcome(copied, chance, copied)
@@ -346,8 +346,8 @@ def match(keys: States, rest: States, synthetic_keys: States, synthetic_rest: St
         synthetic_keys: shape (m, k), m > 0.
         synthetic_rest: shape (m, r).
     """
-    by_keys, by_rest = numbered(keys, synthetic_keys), numbered(rest, synthetic_rest)
-    whole = numbered(*(np.column_stack(both) for both in zip(by_keys, by_rest, strict=True)))
+    by_keys, by_rest = number_rows(keys, synthetic_keys), number_rows(rest, synthetic_rest)
+    whole = number_rows(*(np.column_stack(both) for both in zip(by_keys, by_rest, strict=True)))
     return Matches(
         occurrences(*by_keys), occurrences(*whole), occurrences(*by_rest), len(synthetic_keys)
     )
@@ -374,7 +374,7 @@ class Identified:
     guessed_false: Floats
 
 
-def identified(matches: Sequence[Matches]) -> Identified:
+def combine_matches(matches: Sequence[Matches]) -> Identified:
     """The measures over all sets.
 
     Args:
@@ -418,7 +418,7 @@ def uniqueness(originals: States, synthetic: States) -> Uniqueness:
         originals: keys of original (or control) rows, shape (n, k).
         synthetic: keys of the synthetic rows, shape (m, k).
     """
-    real, made = numbered(originals, synthetic)
+    real, made = number_rows(originals, synthetic)
     alone, alone_synthetic = occurrences(real, real) == 1, occurrences(made, made) == 1
     return Uniqueness(
         alone_synthetic,
@@ -427,7 +427,7 @@ def uniqueness(originals: States, synthetic: States) -> Uniqueness:
     )
 
 
-def shuffled(rows: States, rng: np.random.Generator) -> States:
+def shuffle_columns(rows: States, rng: np.random.Generator) -> States:
     """The rows with each column shuffled by itself.
 
     Args:
@@ -449,7 +449,7 @@ def reidentification_risks(scene: Scene) -> tuple[Risk, ...]:
     keys, rest = list(scene.keys), list(scene.rest)
     members, control = _both(
         scene,
-        lambda targets: identified(
+        lambda targets: combine_matches(
             [
                 match(targets[:, keys], targets[:, rest], rows[:, keys], rows[:, rest])
                 for rows in scene.sets
@@ -458,7 +458,7 @@ def reidentification_risks(scene: Scene) -> tuple[Risk, ...]:
     )
     guess = _mean(members.guessed)
     return (
-        judged(
+        judge_figure(
             _IDENTIFIED,
             "expected risk",
             share(members.expected),
@@ -467,7 +467,7 @@ def reidentification_risks(scene: Scene) -> tuple[Risk, ...]:
             note="chance that a synthetic row picked among those with the target's keys agrees "
             "with the target in all other columns",
         ),
-        judged(
+        judge_figure(
             _IDENTIFIED,
             "true match rate",
             share(members.true),
@@ -475,7 +475,7 @@ def reidentification_risks(scene: Scene) -> tuple[Risk, ...]:
             guess,
             note="targets with one match, which is true",
         ),
-        judged(
+        judge_figure(
             _IDENTIFIED,
             "false match rate",
             share(members.false),
@@ -509,7 +509,7 @@ def _level_risk(scene: Scene, secret: int) -> Risk:
         )
 
     members, control = _both(scene, attack)
-    return judged(
+    return judge_figure(
         f"inference of {scene.names[secret]}",
         "share inferred",
         share(members.found),
@@ -532,9 +532,9 @@ def _number_risk(scene: Scene, secret: int, numbers: Floats) -> Risk:
 
     name = f"inference of {scene.names[secret]}"
     if not sets:
-        return judged(name, "mean absolute error", None, None, None, perfect=0.0)
+        return judge_figure(name, "mean absolute error", None, None, None, perfect=0.0)
     members, control = _both(scene, attack)
-    return judged(
+    return judge_figure(
         name,
         "mean absolute error",
         mean_error(members.found),
@@ -547,9 +547,9 @@ def _number_risk(scene: Scene, secret: int, numbers: Floats) -> Risk:
 
 
 def _alone(members: Outcome, control: Outcome | None) -> str:
-    """How many targets had no match, in words."""
-    other = f" (control: {unmatched(control):.1%})" if control is not None else ""
-    return f"no match for {unmatched(members):.1%}{other}: mode or mean of all rows"
+    """Say how many targets had no match."""
+    other = f" (control: {compute_unmatched_share(control):.1%})" if control is not None else ""
+    return f"no match for {compute_unmatched_share(members):.1%}{other}: mode or mean of all rows"
 
 
 def probabilistic_risks(scene: Scene) -> tuple[Risk, ...]:
@@ -570,14 +570,14 @@ def _probable_risks(scene: Scene, secret: int) -> tuple[Risk, Risk]:
     )
     name = f"probability of {scene.names[secret]}"
     return (
-        judged(
+        judge_figure(
             name,
             "mean given to the truth",
             share(members.found),
             share(control.found) if control else None,
             _mean(members.guessed),
         ),
-        judged(
+        judge_figure(
             name,
             "largest given to the truth",
             largest(members.found, len(scene.original)),
@@ -595,7 +595,7 @@ def membership_risks(scene: Scene) -> tuple[Risk, ...]:
     copied, copied_control = _both(
         scene, lambda targets: over_sets(lambda rows: copies(targets, rows), scene.sets)
     )
-    exact = judged(
+    exact = judge_figure(
         _MEMBER,
         "exact copies",
         share(copied.found),
@@ -607,7 +607,7 @@ def membership_risks(scene: Scene) -> tuple[Risk, ...]:
 
 
 def _ranked_risks(scene: Scene) -> tuple[Risk, ...]:
-    """What the distances tell; nothing without a control."""
+    """Compute the risks that distances show; nothing without a control."""
     if scene.control is None:
         return ()
     places = [places_of(column) for column in scene.columns]
@@ -617,7 +617,7 @@ def _ranked_risks(scene: Scene) -> tuple[Risk, ...]:
 
     near, far = distances(scene.members), distances(scene.control)
     return (
-        judged(
+        judge_figure(
             _MEMBER,
             "area under the curve",
             area_under_curve(-near, -far),
@@ -625,7 +625,7 @@ def _ranked_risks(scene: Scene) -> tuple[Risk, ...]:
             0.5,
             note="by distance to the nearest synthetic row; 0.5 if members and controls are alike",
         ),
-        judged(
+        judge_figure(
             _MEMBER,
             f"true positive rate at {FALSE_POSITIVES:.0%} false",
             share(called_members(near, far)),
@@ -643,14 +643,14 @@ def uniqueness_risks(scene: Scene) -> tuple[Risk, ...]:
     rng = scene.generator(1)
     sets = [rows[:, keys] for rows in scene.sets]
     members = _joint([uniqueness(originals[:, keys], rows) for rows in sets])
-    guessed = _joint([uniqueness(originals[:, keys], shuffled(rows, rng)) for rows in sets])
+    guessed = _joint([uniqueness(originals[:, keys], shuffle_columns(rows, rng)) for rows in sets])
     control: list[Figure | None] = [None] * 3
     if held_out is not None:
         control = _joint([uniqueness(held_out[:, keys], rows) for rows in sets])
     guesses = [figure.value if figure else None for figure in guessed]
     n = f"{len(originals):,} rows each" if held_out is not None else "all original rows"
     return (
-        judged(
+        judge_figure(
             _UNIQUE,
             "unique synthetic rows",
             members[0],
@@ -659,7 +659,7 @@ def uniqueness_risks(scene: Scene) -> tuple[Risk, ...]:
             note="no other row of the set has these keys; no risk by itself, and no control; with "
             f"shuffled columns {guesses[0] or 0.0:.1%}",
         ),
-        judged(
+        judge_figure(
             _UNIQUE,
             "in both, of unique synthetic rows",
             members[1],
@@ -667,7 +667,7 @@ def uniqueness_risks(scene: Scene) -> tuple[Risk, ...]:
             guesses[1],
             note=f"original and control by {n}",
         ),
-        judged(
+        judge_figure(
             _UNIQUE,
             "in both, of unique original rows",
             members[2],
@@ -689,7 +689,7 @@ def _joint(outcomes: Sequence[Uniqueness]) -> list[Figure | None]:
 
 
 def _both(scene: Scene, attack: Callable[[States], T]) -> tuple[T, T | None]:
-    """What an attack finds of members, and of the control if there is one."""
+    """Attack members, and the control if there is one."""
     return attack(scene.members), None if scene.control is None else attack(scene.control)
 
 

@@ -34,7 +34,7 @@ import numpy as np
 from understudy._parallel import in_chunks
 from understudy._validation import require_extra
 from understudy.errors import MethodError
-from understudy.evaluate.audit_bounds import Matrix, Shown, Stated, distinguished, reach
+from understudy.evaluate.audit_bounds import Matrix, Shown, Stated, distinguish, reach
 from understudy.evaluate.audit_lines import Line, matrix, observations_of, stated_by
 
 _CHUNK = 250
@@ -61,7 +61,7 @@ class Verdict:
 
     @property
     def alarm(self) -> bool:
-        """Whether the promise does not hold; one of a million audits says so where it does."""
+        """True if the promise does not hold; one of a million audits says so where it does."""
         return self.shown.certain > self.stated.value
 
     @property
@@ -114,7 +114,7 @@ def audit(
         raise MethodError(f"An audit needs at least 100 releases of each table, not {n}.")
     tell = progress or (lambda _done, _total: None)
     frames = line.frames()
-    work = partial(_made, line, seed)
+    work = partial(_observe_chunks, line, seed)
     chunks = [
         (side, start, min(_CHUNK, n - start)) for side in (0, 1) for start in range(0, n, _CHUNK)
     ]
@@ -124,11 +124,11 @@ def audit(
     names = tuple(dict.fromkeys(name for its, _ in found for name in its))
     sides = [_together(found[: len(found) // 2], names), _together(found[len(found) // 2 :], names)]
     stated = stated_by(line.trial(), frames[0])
-    shown = distinguished(sides[0], sides[1], names, stated)
+    shown = distinguish(sides[0], sides[1], names, stated)
     return Verdict(line, stated, shown, reach(shown.n, stated))
 
 
-def _made(
+def _observe_chunks(
     line: Line, seed: int | None, chunks: Sequence[tuple[int, int, int]]
 ) -> list[tuple[tuple[str, ...], Matrix]]:
     """Observations of some chunks of releases, each chunk as a matrix with its names."""
@@ -154,7 +154,7 @@ def _together(parts: Sequence[tuple[tuple[str, ...], Matrix]], names: tuple[str,
 
 
 def results(path: Path) -> Iterator[dict[str, Any]]:
-    """What stands in a file, with the day of each audit; nothing if there is no file.
+    """Read audits and their days from a file; nothing if there is no file.
 
     Raises:
         MethodError: a line of it is no result.

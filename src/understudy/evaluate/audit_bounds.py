@@ -67,7 +67,7 @@ def at_most(times: ArrayLike, n: int, error: float) -> NDArray[np.float64]:
 def lower_bound(
     times: ArrayLike, others: ArrayLike, n: int, stated: Stated, error: float = BOUND
 ) -> NDArray[np.float64]:
-    """What an event shows ε or μ to be at least; never below 0.
+    """Compute what an event shows ε or μ to be at least; never below 0.
 
     Args:
         times: how often it happened under one table.
@@ -149,7 +149,7 @@ class _Score:
     testing: tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
-def distinguished(one: Matrix, other: Matrix, names: tuple[str, ...], stated: Stated) -> Shown:
+def distinguish(one: Matrix, other: Matrix, names: tuple[str, ...], stated: Stated) -> Shown:
     """Learn an event, and test it.
 
     Args:
@@ -227,9 +227,9 @@ def _scores(
     for name, model in (("weighed together", linear), ("by trees", trees)):
         with single_threaded():  # several threads wait for each other, busily, over small tables
             model.fit(rows, which)
-            scored = [[_scored(model, part) for part in parts] for parts in (choosing, testing)]
+            scored = [[_score_rows(model, part) for part in parts] for parts in (choosing, testing)]
         yield _Score(name, (scored[0][0], scored[0][1]), (scored[1][0], scored[1][1]))
 
 
-def _scored(model: object, rows: Matrix) -> NDArray[np.float64]:
+def _score_rows(model: object, rows: Matrix) -> NDArray[np.float64]:
     return np.asarray(model.decision_function(rows), dtype=np.float64)  # type: ignore[attr-defined]

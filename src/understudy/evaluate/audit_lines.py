@@ -50,7 +50,7 @@ from understudy.release import Measurement
 from understudy.schema import GibbsSweep, Schema
 from understudy.workflow.gates import coded_rows, open_gate
 from understudy.workflow.request import DEFAULT_ROWS_SHARE, Request, budget_of, request_of
-from understudy.workflow.synthesize import Drawing, measured
+from understudy.workflow.synthesize import Drawing, measure_and_draw
 
 SETS = 2
 """Sets that are looked at; more show the same."""
@@ -58,13 +58,13 @@ SETS = 2
 Observation = dict[str, float]
 
 
-def observed(
+def observe_release(
     n_rows: Released[int],
     measurements: Sequence[Measurement],
     tables: Sequence[pl.DataFrame],
     ledger: Sequence[Entry],
 ) -> Observation:
-    """What one release shows.
+    """Observe what one release shows.
 
     Args:
         n_rows: its number of rows.
@@ -121,7 +121,7 @@ def _of_set(place: int, table: pl.DataFrame) -> Iterator[tuple[str, float]]:
 
 
 def _changes(values: Sequence[object]) -> NDArray[np.bool_]:
-    """Where a record has another value than the one before: sorted records have few of these."""
+    """Mark changes from one record to the next: sorted records have few of these."""
     return np.array([a != b for a, b in pairwise(values)], dtype=np.bool_)
 
 
@@ -164,7 +164,7 @@ class Trial(Protocol):
         """Of each release."""
         ...
 
-    def shown(self, gate: Gate, drawing: Drawing) -> Observation:
+    def observe(self, gate: Gate, drawing: Drawing) -> Observation:
         """All that one release shows.
 
         Args:
@@ -180,9 +180,9 @@ class _Released:
     budget: Budget
     request: Request
 
-    def shown(self, gate: Gate, drawing: Drawing) -> Observation:
-        n_rows, _, measurements, tables, _ = measured(self.request, gate, drawing, _unheard)
-        return observed(n_rows, measurements, tables, gate.ledger)
+    def observe(self, gate: Gate, drawing: Drawing) -> Observation:
+        n_rows, _, measurements, tables, _ = measure_and_draw(self.request, gate, drawing, _unheard)
+        return observe_release(n_rows, measurements, tables, gate.ledger)
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,7 @@ class _Probed:
     budget: Budget
     probe: Probe
 
-    def shown(self, gate: Gate, drawing: Drawing) -> Observation:
+    def observe(self, gate: Gate, drawing: Drawing) -> Observation:
         return self.probe(gate)
 
 
@@ -241,7 +241,7 @@ class Line:
         return f"ε = {self.epsilon}" + (f", δ = {self.delta}" if self.delta != "0" else "")
 
     def trial(self) -> Trial:
-        """What is done anew for each release."""
+        """Return what is done anew for each release."""
         schema = Schema.loads(self.schema)
         if self.probe is not None:
             by_any = configure("independent", {})
@@ -264,7 +264,7 @@ class Line:
 
 
 def stated_by(trial: Trial, rows: pl.DataFrame) -> Stated:
-    """What each release promises: μ where it is known, else ε beside δ.
+    """Return the promise of each release: μ where it is known, else ε beside δ.
 
     Args:
         trial: what is done for each release.
@@ -292,7 +292,7 @@ def observations_of(
     for seed in seeds:
         randomness = randomness_of(seed)
         gate = open_gate(engine, trial.budget, randomness)
-        found.append(trial.shown(gate, (np.random.default_rng(seed), randomness, None)))
+        found.append(trial.observe(gate, (np.random.default_rng(seed), randomness, None)))
     return found
 
 
@@ -334,11 +334,11 @@ def _schema(columns: str, n_rows: int | None = None) -> str:
     return f"{head}\n{columns}"
 
 
-def _added(columns: str, rows: Rows, record: Mapping[str, Any]) -> dict[str, Any]:
+def _add_record(columns: str, rows: Rows, record: Mapping[str, Any]) -> dict[str, Any]:
     return {"schema": _schema(columns), "rows": rows, "neighbour": (*rows, record)}
 
 
-def _replaced(columns: str, rows: Rows, record: Mapping[str, Any]) -> dict[str, Any]:
+def _replace_record(columns: str, rows: Rows, record: Mapping[str, Any]) -> dict[str, Any]:
     return {"schema": _schema(columns, len(rows)), "rows": rows, "neighbour": (*rows[1:], record)}
 
 
@@ -347,15 +347,15 @@ _PAIRS: Rows = ({"a": "x", "b": "u"},) * 8
 _TRIPLES: Rows = ({"a": "x", "b": "u", "c": "s"},) * 8
 _NUMBERS: Rows = ({"a": "x", "z": 0.25},) * 8
 
-_ONE_TABLE: Final = _added(_ONE, _PLAIN, {"a": "y"})
-_ONE_TABLE_REPLACED: Final = _replaced(_ONE, _PLAIN, {"a": "y"})
-_PAIR: Final = _added(_TWO, _PAIRS, {"a": "y", "b": "v"})
-_PAIR_REPLACED: Final = _replaced(_TWO, _PAIRS, {"a": "y", "b": "v"})
-_TRIPLE: Final = _added(_THREE, _TRIPLES, {"a": "y", "b": "v", "c": "t"})
-_TRIPLE_TURNED: Final = _replaced(_THREE, _TRIPLES, {"a": "y", "b": "u", "c": "s"})
-_NUMBER_ADDED: Final = _added(_ONE + _NUMBER, _NUMBERS, {"a": "y", "z": 0.99})
-_EMPTY_CELL: Final = _added(_WIDE, ({"a": "x0"},) * 8, {"a": "x7"})
-_ONE_RECORD: Final = _replaced(_ONE, ({"a": "x"},), {"a": "y"})
+_ONE_TABLE: Final = _add_record(_ONE, _PLAIN, {"a": "y"})
+_ONE_TABLE_REPLACED: Final = _replace_record(_ONE, _PLAIN, {"a": "y"})
+_PAIR: Final = _add_record(_TWO, _PAIRS, {"a": "y", "b": "v"})
+_PAIR_REPLACED: Final = _replace_record(_TWO, _PAIRS, {"a": "y", "b": "v"})
+_TRIPLE: Final = _add_record(_THREE, _TRIPLES, {"a": "y", "b": "v", "c": "t"})
+_TRIPLE_TURNED: Final = _replace_record(_THREE, _TRIPLES, {"a": "y", "b": "u", "c": "s"})
+_NUMBER_ADDED: Final = _add_record(_ONE + _NUMBER, _NUMBERS, {"a": "y", "z": 0.99})
+_EMPTY_CELL: Final = _add_record(_WIDE, ({"a": "x0"},) * 8, {"a": "x7"})
+_ONE_RECORD: Final = _replace_record(_ONE, ({"a": "x"},), {"a": "y"})
 _SMALL_DELTA: Final[dict[str, Any]] = {"epsilon": "4", "delta": "0.000001"}
 """μ = 0.84: far enough from nothing to be seen, and not so large that all is plain."""
 
@@ -491,7 +491,7 @@ def lines_about(methods: Collection[str]) -> tuple[Line, ...]:
     return tuple(line for line in LINES if not methods or line.method in methods)
 
 
-def unaudited() -> tuple[str, ...]:
+def list_unaudited() -> tuple[str, ...]:
     """Methods with a guarantee that no line is about."""
     audited = {line.method for line in LINES}
     return tuple(name for name, kind in METHODS.items() if kind.private and name not in audited)

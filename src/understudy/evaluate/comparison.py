@@ -72,7 +72,7 @@ class Comparison:
             sets: the synthetic sets.
             seed: seed of everything random in the evaluation.
         """
-        return cls.of_rows(schema, coded(schema, original), sets, seed)
+        return cls.of_rows(schema, code_table(schema, original), sets, seed)
 
     @classmethod
     def of_rows(
@@ -86,7 +86,7 @@ class Comparison:
             sets: the synthetic sets.
             seed: seed of everything random in the evaluation.
         """
-        return cls(schema, original, tuple(coded(schema, table) for table in sets), seed)
+        return cls(schema, original, tuple(code_table(schema, table) for table in sets), seed)
 
     @property
     def n_original(self) -> int:
@@ -148,7 +148,7 @@ class Comparison:
             for columns, *counts in zip(chunk, *counted, strict=True):
                 yield columns, counts[0], tuple(counts[1:])
         for columns in (marginal for marginal in marginals if self.n_cells(marginal) > MOST_CELLS):
-            counts = self._occupied(columns)
+            counts = self._count_occupied(columns)
             yield columns, counts[0], tuple(counts[1:])
 
     def n_cells(self, columns: Sequence[int]) -> int:
@@ -159,7 +159,7 @@ class Comparison:
     def _all(self) -> tuple[Rows, ...]:
         return (self.original, *self.sets)
 
-    def _occupied(self, columns: tuple[int, ...]) -> list[Counts]:
+    def _count_occupied(self, columns: tuple[int, ...]) -> list[Counts]:
         """Counts of the cells that are occupied anywhere, each of shape (occupied,)."""
         codes = [
             _cell_numbers([rows[j] for j in columns], self.sizes, columns) for rows in self._all
@@ -170,7 +170,7 @@ class Comparison:
         return [np.bincount(part, minlength=n_cells) for part in np.split(cells, ends)]
 
 
-def coded(schema: Schema, frame: pl.DataFrame) -> Rows:
+def code_table(schema: Schema, frame: pl.DataFrame) -> Rows:
     """A table as state numbers, one array for each column.
 
     Args:
@@ -329,7 +329,7 @@ class OrderedColumn:
 
 
 def is_ordered(column: Column) -> bool:
-    """Whether the ordinary states of a column have an order."""
+    """Return whether the ordinary states of a column have an order."""
     return not isinstance(column, Categorical)
 
 

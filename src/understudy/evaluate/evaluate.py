@@ -161,7 +161,7 @@ def evaluate_release(
     names = release.schema.names
     with single_threaded():
         near = _nearness(comparison, tell)
-        kept = _kept(table, release, comparison, tell)
+        kept = _score_kept(table, release, comparison, tell)
         discriminated = _discrimination(comparison, tell)
         fitted = _regressions(table, release, comparison, written=written, target=target, tell=tell)
         widths = _answer_widths(table, release, tell)
@@ -202,7 +202,7 @@ def _nearness(comparison: Comparison, tell: EvaluationProgress) -> _Part:
     )
 
 
-def _kept(
+def _score_kept(
     table: Table, release: Release, comparison: Comparison, tell: EvaluationProgress
 ) -> _Part:
     """Numbers, correlations, small groups and relations: what users look up first."""
@@ -261,8 +261,8 @@ def _regressions(
     schema, rng = release.schema, comparison.generator(_STREAM)
     needed = {name for model in written for name in model.columns}
     names = [name for name in schema.names if name in needed or not written]
-    original = _thinned(records_of(schema, names, table.read(names).expose()), rng)
-    sets = [_thinned(Records.of(table, schema, names), rng) for table in release.tables]
+    original = _thin_records(records_of(schema, names, table.read(names).expose()), rng)
+    sets = [_thin_records(Records.of(table, schema, names), rng) for table in release.tables]
     models, warnings = (written, ()) if written else default_models(original, target)
     compared, remarks = compare_models(
         models, original, sets, lambda done, total: tell(stage, done, total)
@@ -282,7 +282,7 @@ def _answer_widths(table: Table, release: Release, tell: EvaluationProgress) -> 
     return _Part(fields={"widths": found})
 
 
-def _thinned(records: Records, rng: np.random.Generator) -> Records:
+def _thin_records(records: Records, rng: np.random.Generator) -> Records:
     n = len(next(iter(records.states.values())))
     if n <= MOST_REGRESSION_ROWS:
         return records

@@ -439,7 +439,7 @@ class Stack:
         n_synthetic = int(self.synthetic.sum())
         return simulated_null(parameters, len(self.synthetic) - n_synthetic, n_synthetic)
 
-    def permuted(self, rng: np.random.Generator, times: int) -> Labels:
+    def permute(self, rng: np.random.Generator, times: int) -> Labels:
         """Labels in random order, shape (N, times)."""
         return np.stack([rng.permutation(self.synthetic) for _ in range(times)], axis=1)
 
@@ -466,8 +466,8 @@ class Fitted:
 def stack_sets(comparison: Comparison) -> tuple[list[Stack], str]:
     """Original over each set, and a note if rows were left out, else ""."""
     rng = comparison.generator(_STREAM_ROWS)
-    original = _thinned(comparison.original, rng)
-    sets = [_thinned(rows, rng) for rows in comparison.sets]
+    original = _thin_rows(comparison.original, rng)
+    sets = [_thin_rows(rows, rng) for rows in comparison.sets]
     stacks = [
         Stack(
             [np.concatenate(pair) for pair in zip(original, rows, strict=True)],
@@ -480,7 +480,7 @@ def stack_sets(comparison: Comparison) -> tuple[list[Stack], str]:
     return stacks, f"at most {MOST_ROWS:,} rows of each table, drawn at random"
 
 
-def _thinned(rows: Rows, rng: np.random.Generator) -> Rows:
+def _thin_rows(rows: Rows, rng: np.random.Generator) -> Rows:
     n = len(rows[0])
     if n <= MOST_ROWS:
         return rows
@@ -520,7 +520,7 @@ def _logistic(
         stack = stacks[k]
         design, note = designs(stack)
         model = Logistic(design)
-        labels = stack.permuted(comparison.generator(_STREAM_LABELS, k), times)
+        labels = stack.permute(comparison.generator(_STREAM_LABELS, k), times)
         fitted = model.fit_many(labels)
         permuted = [_both(fitted[:, b], labels[:, b]) for b in range(times)]
         about = f"{model.rank:,} parameters" + (f"; {note}" if note else "")
@@ -564,7 +564,7 @@ def _tree(comparison: Comparison, stacks: list[Stack]) -> Fitted:
 
     def permute(b: int) -> tuple[float, float]:
         k = b % len(stacks)
-        labels = stacks[k].permuted(comparison.generator(_STREAM_TREE, b), 1)[:, 0]
+        labels = stacks[k].permute(comparison.generator(_STREAM_TREE, b), 1)[:, 0]
         return _both(fit(k, labels), labels)
 
     propensities = each(lambda k: fit(k, stacks[k].synthetic), range(len(stacks)))

@@ -43,7 +43,7 @@ from understudy._arrays import Floats
 from understudy.data.coding import Reading
 from understudy.errors import InferenceError, MethodError
 from understudy.evaluate.propensity import MOST_LEVELS, Model
-from understudy.evaluate.robust_regression import REASONS, Fit, diagnosed, fit
+from understudy.evaluate.robust_regression import REASONS, Fit, diagnose_fit, fit
 from understudy.evaluate.scores import DEFINITIONS, AnswerWidth, Coefficient, Score
 from understudy.inference import formulas
 from understudy.inference.analyze import analyze_release
@@ -142,7 +142,7 @@ def compare(model: Model, original: Records, sets: Sequence[Records]) -> Compare
     binary = bool(np.isin(y, (0.0, 1.0)).all())
     cuts = np.cumsum([len(frame) for frame in frames])[:-1]
     fits = [
-        diagnosed(fit(response, design, binary=binary), response, design, binary=binary)
+        diagnose_fit(fit(response, design, binary=binary), response, design, binary=binary)
         for response, design in zip(np.split(y, cuts), np.split(x, cuts), strict=True)
     ]
     kind = "logit" if binary else "ols"
@@ -193,8 +193,8 @@ def _remarks(compared: Compared) -> list[str]:
     for reason in dict.fromkeys(filter(None, reasons)):
         terms = [t for t, why in zip(compared.terms, reasons, strict=True) if why == reason]
         remarks.append(
-            f"{compared.model}: {_counted(terms, compared)} left out, {reason} in the original "
-            f"({REASONS[reason]}): {_some(terms)}."
+            f"{compared.model}: {_describe_terms(terms, compared)} left out, {reason} in the "
+            f"original ({REASONS[reason]}): {_some(terms)}."
         )
     lost: dict[str, list[str]] = {}
     for j in np.flatnonzero(compared.original.determined):
@@ -204,14 +204,14 @@ def _remarks(compared: Compared) -> list[str]:
             lost.setdefault(why, []).append(compared.terms[j])
     for reason, terms in lost.items():
         remarks.append(
-            f"{compared.model}: {_counted(terms, compared)} lost, {reason} in a set "
+            f"{compared.model}: {_describe_terms(terms, compared)} lost, {reason} in a set "
             f"({REASONS[reason]}); there the overlap counts 0, and width and shift are left out: "
             f"{_some(terms)}."
         )
     return remarks
 
 
-def _counted(terms: Sequence[str], compared: Compared) -> str:
+def _describe_terms(terms: Sequence[str], compared: Compared) -> str:
     verb = "is" if len(terms) == 1 else "are"
     return f"{len(terms):,} of {len(compared.terms):,} coefficients {verb}"
 
@@ -434,11 +434,11 @@ def answer_widths(release: Release, original: Records) -> tuple[AnswerWidth, ...
         original: the confidential rows, with `columns_of` at least.
     """
     return tuple(
-        width for asked in asked_of(release) for width in _compared(release, asked, original)
+        width for asked in asked_of(release) for width in _compare_widths(release, asked, original)
     )
 
 
-def _compared(
+def _compare_widths(
     release: Release, asked: Mapping[str, str], original: Records
 ) -> Iterator[AnswerWidth]:
     estimand = parse(asked["kind"], asked["formula"], release.schema)

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from understudy.evaluate.associations import KEPT_WITHIN
 from understudy.evaluate.scores import Better, Coefficient, Headline, Marginal, Score
 from understudy.report.svg import LETTER, SMALL, WIDTH, Chart, Colour, Panel, percent_scale
-from understudy.report.text import distance, figure, percent, shortened
+from understudy.report.text import distance, figure, percent, shorten_label
 
 _MOST, _FEWEST = 6, 4
 _CHANCE = 2.0  # standard deviations that still count as chance
@@ -126,7 +126,7 @@ def verdict(scores: Sequence[Score]) -> tuple[Tile, ...]:
     """The strip: the known kinds of scores; if they are few, others in order of importance."""
     chosen: list[tuple[_Kind, Score]] = []
     for kind in _KINDS:
-        score = _chosen(kind, scores)
+        score = _choose_score(kind, scores)
         if score is not None:
             chosen.append((kind, score))
     shown = [score for _, score in chosen]
@@ -136,7 +136,7 @@ def verdict(scores: Sequence[Score]) -> tuple[Tile, ...]:
     return tuple(_tile(kind, score) for kind, score in chosen[:_MOST])
 
 
-def _chosen(kind: _Kind, scores: Sequence[Score]) -> Score | None:
+def _choose_score(kind: _Kind, scores: Sequence[Score]) -> Score | None:
     """The score of a kind; of several, the one furthest beyond a fresh sample."""
     matching = [
         score for score in scores if score.definition and score.definition.headline is kind.headline
@@ -146,7 +146,7 @@ def _chosen(kind: _Kind, scores: Sequence[Score]) -> Score | None:
 
 
 def _rank(score: Score) -> float:
-    """How many times worse than its null; -1 where that is not known."""
+    """Compute how many times worse it is than its null; -1 where that is not known."""
     ratio = score.ratio
     if ratio is None or math.isnan(ratio):
         return -1.0
@@ -187,7 +187,7 @@ def _null_words(yardstick: str, gauge: Gauge) -> str:
 
 
 def _standing(score: Score) -> tuple[str, bool]:
-    """Where a score stands against a fresh sample, and whether it is worse than chance explains."""
+    """Place a score against a fresh sample, and judge whether chance explains the difference."""
     far, ratio = score.standardised, score.ratio
     if far is not None and math.isfinite(far):
         if abs(far) <= _CHANCE:
@@ -239,30 +239,30 @@ def bars(marginal: Marginal, label: str) -> Markup:
     return _rows(marginal, label)
 
 
-def shown(share: float) -> float:
+def bar_length(share: float) -> float:
     """The length of a bar; nothing for what is not a number."""
     return share if math.isfinite(share) else 0.0
 
 
 def gaps(marginal: Marginal) -> list[float]:
-    """How far the shares of each state are apart."""
+    """Measure how far the shares of each state are apart."""
     pairs = zip(marginal.original, marginal.synthetic, strict=True)
-    return [abs(shown(a) - shown(b)) for a, b in pairs]
+    return [abs(bar_length(a) - bar_length(b)) for a, b in pairs]
 
 
 def _rows(marginal: Marginal, label: str) -> Markup:
     states, rest = _worst_states(marginal)
     chart = Chart((len(states) + bool(rest)) * _ROW + 4)
     panel = chart.canvas()
-    names = [shortened(marginal.labels[k]) for k in states]
+    names = [shorten_label(marginal.labels[k]) for k in states]
     others = f"{len(rest):,} other states"
     gutter = max(_LEFT, 14 + LETTER * max(map(len, [*names, others if rest else ""]), default=0))
     both = (marginal.original, marginal.synthetic)
-    highest = max([shown(shares[k]) for shares in both for k in states] + [0.01])
+    highest = max([bar_length(shares[k]) for shares in both for k in states] + [0.01])
     scale = (WIDTH - gutter - _RIGHT) / highest
     panel.segments([(gutter, 2, gutter, len(states) * _ROW + 2)], Colour.RULE, 1.0)
     for shares, colour, top in ((both[0], Colour.ORIGINAL, 4.0), (both[1], Colour.BAR, 4.0 + _BAR)):
-        places = [(shown(shares[k]), j * _ROW + top) for j, k in enumerate(states)]
+        places = [(bar_length(shares[k]), j * _ROW + top) for j, k in enumerate(states)]
         boxes = [(gutter, y, gutter + s * scale, y + _BAR - 1.5) for s, y in places if s > 0]
         panel.fill(boxes, colour)
         for k, (_, y) in zip(states, places, strict=True):
@@ -275,7 +275,7 @@ def _rows(marginal: Marginal, label: str) -> Markup:
     if rest:
         # The pooled states have their shares in words alone, or they would dwarf the others.
         y = len(states) * _ROW + 3.25 + _BAR
-        before, after = (percent(sum(shown(shares[k]) for k in rest)) for shares in both)
+        before, after = (percent(sum(bar_length(shares[k]) for k in rest)) for shares in both)
         panel.text(gutter - 7, y, others, Colour.MUTED, anchor="right")
         panel.text(WIDTH, y, f"{before} → {after}", Colour.MUTED, size=SMALL, anchor="right")
     return chart.svg(label)
@@ -294,16 +294,16 @@ def _worst_states(marginal: Marginal) -> tuple[list[int], list[int]]:
 def _upright(marginal: Marginal, label: str) -> Markup:
     n = len(marginal.labels)
     chart = Chart(_PLOT + 32)
-    highest = 1.04 * max([*map(shown, (*marginal.original, *marginal.synthetic)), 0.01])
+    highest = 1.04 * max([*map(bar_length, (*marginal.original, *marginal.synthetic)), 0.01])
     panel = chart.panel((_LEFT, 8.0, WIDTH - 4, 8.0 + _PLOT), (0, n), (0, highest))
     percent_scale(panel, n, highest)
     for shares, colour, start in (
         (marginal.original, Colour.ORIGINAL, 0.1),
         (marginal.synthetic, Colour.BAR, 0.5),
     ):
-        places = [(k + start, shown(share)) for k, share in enumerate(shares)]
+        places = [(k + start, bar_length(share)) for k, share in enumerate(shares)]
         panel.fill([(x, 0.0, x + 0.4, s) for x, s in places if s > 0], colour)
-    names = [shortened(name, 14) for name in marginal.labels]
+    names = [shorten_label(name, 14) for name in marginal.labels]
     room = max(2, int(panel.width / (LETTER * max(map(len, names)) + 14)))
     for k in range(0, n, -(-n // room)):
         panel.below(k + 0.5, 14, names[k], Colour.MUTED)
@@ -437,7 +437,7 @@ def width_ratio(coefficient: Coefficient) -> float | None:
     return None if error is None else (high - low) / (2 * _Z_95 * error)
 
 
-def _placed(coefficient: Coefficient) -> list[list[float]]:
+def _place_estimates(coefficient: Coefficient) -> list[list[float]]:
     """Both estimates and intervals in standard errors around the original estimate."""
     error, middle = standard_error(coefficient), coefficient.original[0]
     if error is None or not math.isfinite(middle):
@@ -448,7 +448,9 @@ def _placed(coefficient: Coefficient) -> list[list[float]]:
 
 
 def _reach_of(coefficients: Sequence[Coefficient]) -> float:
-    ends = [abs(x) for coefficient in coefficients for row in _placed(coefficient) for x in row]
+    ends = [
+        abs(x) for coefficient in coefficients for row in _place_estimates(coefficient) for x in row
+    ]
     furthest = max([x for x in ends if math.isfinite(x)], default=0.0)
     return min(max(_LEAST_REACH, math.ceil(furthest)), _MOST_REACH)
 
@@ -460,11 +462,11 @@ def _ticks(reach: float) -> list[float]:
 
 
 def _whisker_row(panel: Panel, coefficient: Coefficient, top: float, scale: float) -> None:
-    panel.text(0, top + 9, shortened(coefficient.term, 24))
+    panel.text(0, top + 9, shorten_label(coefficient.term, 24))
     width = width_ratio(coefficient)
     words = f"overlap {distance(coefficient.overlap, 2)} · width × {distance(width, 2)}"
     panel.text(WIDTH, top + 9, words, Colour.MUTED, size=SMALL, anchor="right")
-    placed = _placed(coefficient)
+    placed = _place_estimates(coefficient)
     if not placed:
         panel.text(WIDTH / 2, top + 26, "no interval", Colour.MUTED, size=SMALL, anchor="center")
         return

@@ -26,7 +26,7 @@ from understudy.evaluate.report_charts import Tile, verdict
 from understudy.evaluate.scores import Coefficient, Evaluation, Marginal
 from understudy.report import text as templates
 from understudy.report.svg import SMALL, WIDTH, Chart, Colour, Panel
-from understudy.report.text import figure, shortened
+from understudy.report.text import figure, shorten_label
 
 STAMP = "internal: compares with confidential data, not for release"
 _RISK_ROOM = {"risk_card": 120_000, "risk_row": 80_000, "risk_warning": 20_000}
@@ -35,7 +35,7 @@ _MOST_NAMES = 12  # columns that are named
 
 
 def risk_context(risks: Risks) -> dict[str, Any]:
-    """What the templates need of the risk.
+    """Collect what the templates need of the risk.
 
     Args:
         risks: what was found.
@@ -44,12 +44,12 @@ def risk_context(risks: Risks) -> dict[str, Any]:
     judged = [risk for risk in risks.risks if risk.advantage is not None]
     return {
         "found": risks,
-        "known": _named(risks.keys),
-        "wanted": _named(risks.secrets),
+        "known": _list_names(risks.keys),
+        "wanted": _list_names(risks.secrets),
         "much": MUCH,
         "judged": len(judged),
         "alarming": len(risks.alarming),
-        "cards": templates.fitted(
+        "cards": templates.fit_pieces(
             _risk_cards(by_attack), _RISK_ROOM["risk_card"], total=len(by_attack)
         ),
         "rows": _risk_rows("risk_row", risks.risks),
@@ -98,11 +98,11 @@ def _risk_cards(by_attack: dict[str, list[Risk]]) -> Iterator[Markup]:
 
 def _spoken(attack: str, risks: Sequence[Risk]) -> str:
     parts = [
-        f"{shortened(risk.measure, 80)}: members {figure(risk.value)}, "
+        f"{shorten_label(risk.measure, 80)}: members {figure(risk.value)}, "
         f"control {figure(risk.control)}, guess {figure(risk.guess)}, {risk.level}"
         for risk in risks
     ]
-    return f"{shortened(attack, 80)}. {'; '.join(parts)}."
+    return f"{shorten_label(attack, 80)}. {'; '.join(parts)}."
 
 
 def _doubts(risks: Sequence[Risk]) -> list[tuple[str, str]]:
@@ -110,19 +110,19 @@ def _doubts(risks: Sequence[Risk]) -> list[tuple[str, str]]:
     measures: dict[str, list[str]] = {}
     for risk in risks:
         if risk.warning:
-            measures.setdefault(risk.warning, []).append(shortened(risk.measure, 80))
+            measures.setdefault(risk.warning, []).append(shorten_label(risk.measure, 80))
     return [(", ".join(names), warning) for warning, names in measures.items()]
 
 
-def _named(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     """Names of columns, the first few of many."""
-    shown = ", ".join(shortened(name, 80) for name in names[:_MOST_NAMES])
+    shown = ", ".join(shorten_label(name, 80) for name in names[:_MOST_NAMES])
     rest = len(names) - _MOST_NAMES
     return f"{shown} and {rest} more" if rest > 0 else shown
 
 
 def _risk_rows(macro: str, items: Sequence[Any]) -> templates.Cut:
-    return templates.rendered(_risk_macro(macro), items, _RISK_ROOM[macro])
+    return templates.render_items(_risk_macro(macro), items, _RISK_ROOM[macro])
 
 
 def _risk_macro(name: str) -> Callable[..., Markup]:
@@ -158,7 +158,7 @@ def scale_of(risk: Risk) -> float:
 
 
 def _row(panel: Panel, risk: Risk, top: float) -> None:
-    panel.text(0, top + 9, shortened(risk.measure, _LETTERS))
+    panel.text(0, top + 9, shorten_label(risk.measure, _LETTERS))
     alarming = risk.level in {"high", "raised"}
     colour = Colour.SPIKE if alarming else Colour.MUTED
     panel.text(WIDTH, top + 9, risk.level, colour, size=SMALL, anchor="right")
@@ -232,14 +232,14 @@ def internal_page(evaluation: Evaluation) -> str:
     frame = page.render(**context, cards=_NOTHING, folded_cards=_NOTHING)
     room = MAX_BYTES - templates.size(frame) - _SPARE
     marginals = context["marginals"]
-    first = templates.fitted(
+    first = templates.fit_pieces(
         _cards(marginals[:MOST_OPEN], 1), room, total=len(marginals[:MOST_OPEN])
     )
     room -= templates.size(first[0])
     rest = _NOTHING
     if not first[1]:
         folded = marginals[MOST_OPEN:]
-        rest = templates.fitted(_cards(folded, MOST_OPEN + 1), room, total=len(folded))
+        rest = templates.fit_pieces(_cards(folded, MOST_OPEN + 1), room, total=len(folded))
     return page.render(**context, cards=first, folded_cards=rest)
 
 
@@ -250,7 +250,7 @@ def _context(evaluation: Evaluation) -> dict[str, Any]:
     score_names = sections.names_of_scores(evaluation.subgroups)
     worst_pairs = _worst_pairs(evaluation)
     worst_columns = [(marginal.column, marginal.distance) for marginal in marginals[:MOST_WORST]]
-    columns, leading = _metered(worst_columns, worst_pairs[:MOST_WORST])
+    columns, leading = _scale_bars(worst_columns, worst_pairs[:MOST_WORST])
     tiles = verdict(evaluation.scores)
     return {
         "stamp": STAMP,
@@ -274,7 +274,7 @@ def _context(evaluation: Evaluation) -> dict[str, Any]:
         ),
         "widths": _rows("width_row", evaluation.widths),
         "numbers": _rows("number_row", evaluation.numbers),
-        "correlations": _rows("correlation_row", sections.judged(evaluation.correlations)),
+        "correlations": _rows("correlation_row", sections.select_judged(evaluation.correlations)),
         "scatter": _scatter(evaluation),
         "groups": _rows("group_row", evaluation.groups),
         "relations": _rows("relation_row", evaluation.relations),
@@ -291,7 +291,7 @@ def _context(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _rows(macro: str, items: Sequence[Any]) -> templates.Cut:
-    return templates.rendered(_macro(macro), items, _ROOM[macro])
+    return templates.render_items(_macro(macro), items, _ROOM[macro])
 
 
 def _macro(name: str) -> Callable[..., Markup]:
@@ -306,13 +306,13 @@ def _gauge(tile: Tile) -> Markup | str:
 Ranked = list[tuple[str, float]]  # name and distance, the worst first
 
 
-def _metered(*lists: Ranked) -> list[list[tuple[str, float, float]]]:
+def _scale_bars(*lists: Ranked) -> list[list[tuple[str, float, float]]]:
     """Lists with the lengths of their bars in per cent, on one scale."""
     lengths = [value for rows in lists for _, value in rows if math.isfinite(value) and value > 0]
     longest = max(lengths, default=1.0)
     return [
         [
-            (shortened(name, 200), x, 100 * x / longest if math.isfinite(x) else 0.0)
+            (shorten_label(name, 200), x, 100 * x / longest if math.isfinite(x) else 0.0)
             for name, x in rows
         ]
         for rows in lists
@@ -326,10 +326,10 @@ def _worst_pairs(evaluation: Evaluation) -> Ranked:
 
 def _heat(evaluation: Evaluation) -> dict[str, Any] | None:
     """The triangle of pairs, without its pointer texts if those make it too large."""
-    names = sections.chosen(evaluation.pairs)
+    names = sections.choose_columns(evaluation.pairs)
     if not names:
         return None
-    names, distances = sections.arranged(names, evaluation.pairs)
+    names, distances = sections.arrange_columns(names, evaluation.pairs)
     label = (
         f"Triangle of the total variation distances of the pairs of {len(names)} columns. "
         f"{_spoken_pairs(_worst_pairs(evaluation)[:3])}"
@@ -347,7 +347,8 @@ def _heat(evaluation: Evaluation) -> dict[str, Any] | None:
 
 
 def _spoken_pairs(pairs: Sequence[tuple[str, float]]) -> str:
-    return f"Worst: {', '.join(f'{shortened(name, 80)} {figure(value)}' for name, value in pairs)}."
+    said = (f"{shorten_label(name, 80)} {figure(value)}" for name, value in pairs)
+    return f"Worst: {', '.join(said)}."
 
 
 def _curves(evaluation: Evaluation) -> templates.Cut:
@@ -359,12 +360,12 @@ def _curves(evaluation: Evaluation) -> templates.Cut:
             gap = None if top is None else abs(top[1] - top[2])
             label = (
                 f"Distributions of the propensities of original and synthetic rows by the model "
-                f"{shortened(model, 80)}. Largest gap {figure(gap)}."
+                f"{shorten_label(model, 80)}. Largest gap {figure(gap)}."
             )
             chart = charts.curves(curve, share, label)
             yield _macro("curves_card")(k, model, gap, chart)
 
-    return templates.fitted(cards(), _ROOM["curves_card"], total=len(evaluation.propensity))
+    return templates.fit_pieces(cards(), _ROOM["curves_card"], total=len(evaluation.propensity))
 
 
 def _scatter(evaluation: Evaluation) -> Markup | str:
@@ -376,7 +377,7 @@ def _scatter(evaluation: Evaluation) -> Markup | str:
     label = (
         f"Spearman's correlations of {len(evaluation.correlations)} pairs of columns, synthetic "
         f"against original. Furthest off: "
-        f"{', '.join(f'{shortened(name, 80)} {figure(off)}' for name, off in worst)}."
+        f"{', '.join(f'{shorten_label(name, 80)} {figure(off)}' for name, off in worst)}."
     )
     return charts.scatter([(one.original, one.synthetic) for one in pairs], label)
 
@@ -390,13 +391,13 @@ def _whiskers(coefficients: Sequence[Coefficient]) -> templates.Cut:
             overlap = sections.mean_overlap(terms)
             label = (
                 f"Estimates and 95 % intervals of {len(shown)} coefficients of "
-                f"{shortened(model, 80)}, original and synthetic. "
+                f"{shorten_label(model, 80)}, original and synthetic. "
                 f"Mean interval overlap {figure(overlap)}."
             )
             chart = charts.whiskers(shown, label)
             yield _macro("whiskers_card")(k, model, overlap, len(terms) - len(shown), chart)
 
-    return templates.fitted(cards(), _ROOM["whiskers_card"], total=len(models))
+    return templates.fit_pieces(cards(), _ROOM["whiskers_card"], total=len(models))
 
 
 def _with_width(coefficient: Coefficient) -> tuple[Coefficient, float | None]:
@@ -411,7 +412,7 @@ def _cards(marginals: Sequence[Marginal], start: int) -> Iterator[Markup]:
 
 
 def _note(marginal: Marginal) -> str:
-    """What a chart with many states does not say by itself."""
+    """Note what a chart with many states does not say by itself."""
     n, gaps = len(marginal.labels), sections.gap_words(marginal)
     if n > charts.MOST_STATES:
         return "Shown are the states whose shares are furthest apart; the others are pooled."

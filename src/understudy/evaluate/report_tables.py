@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from understudy.evaluate.scores import Coefficient, CorrelationKept, Evaluation, Marginal, Subgroup
 from understudy.report.svg import HEAT, LARGE, LETTER, SMALL, Anchor, Chart, Colour, Panel
-from understudy.report.text import figure, percent, shortened
+from understudy.report.text import figure, percent, shorten_label
 
 MOST_COLUMNS = 60
 _WITH_NUMBERS = 14  # up to so many columns, each cell has its number
@@ -27,7 +27,7 @@ _ENDS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)  # of the colour scale; 0.1 kee
 Pairs = Mapping[tuple[str, str], float]
 
 
-def chosen(pairs: Pairs, at_most: int = MOST_COLUMNS) -> list[str]:
+def choose_columns(pairs: Pairs, at_most: int = MOST_COLUMNS) -> list[str]:
     """Columns of the worst pairs, so many that none of the worst pairs is missed."""
     columns: dict[str, None] = {}
     for names in worst_first(pairs):
@@ -45,7 +45,7 @@ def _weight(distance: float) -> float:
     return distance if math.isfinite(distance) else -1.0
 
 
-def arranged(names: Sequence[str], pairs: Pairs) -> tuple[list[str], NDArray[np.float64]]:
+def arrange_columns(names: Sequence[str], pairs: Pairs) -> tuple[list[str], NDArray[np.float64]]:
     """Columns in an order that puts distant pairs side by side, and the matrix of distances.
 
     Average linkage with optimal leaf order, columns being alike when their pair is badly kept; the
@@ -86,7 +86,7 @@ def end_of_scale(distances: NDArray[np.float64]) -> float:
 
 def width(n: int, names: Sequence[str]) -> float:
     """Width of the drawing in points."""
-    letters = max((len(shortened(name, _LABEL)) for name in names), default=0)
+    letters = max((len(shorten_label(name, _LABEL)) for name in names), default=0)
     return max(n * _square(n)[0] + 10 + LETTER * letters, 10 * _STEP + 120)
 
 
@@ -120,14 +120,15 @@ def heat(
             if math.isnan(distances[i, j]):
                 continue
             box = (j * wide + 0.5, top + 0.5, (j + 1) * wide - 0.5, top + high - 0.5)
-            words = f"{shortened(names[i], 40)} × {shortened(names[j], 40)}: {distances[i, j]:.3f}"
+            pair = f"{shorten_label(names[i], 40)} × {shorten_label(names[j], 40)}"
+            words = f"{pair}: {distances[i, j]:.3f}"
             panel.fill([box], HEAT[steps[i, j]], title=words if titles else "")
             if n <= _WITH_NUMBERS:
                 middle = ((j + 0.5) * wide, top + high / 2)
                 colour = _ink_on(int(steps[i, j]))
                 panel.text(*middle, f"{distances[i, j]:.2f}", colour, size=SMALL, anchor="center")
         size = LARGE if high >= LARGE + 5 else SMALL
-        panel.text(i * wide + 4, top + high / 2, shortened(names[i], _LABEL), size=size)
+        panel.text(i * wide + 4, top + high / 2, shorten_label(names[i], _LABEL), size=size)
     return chart.svg(label)
 
 
@@ -283,7 +284,7 @@ def mean_overlap(coefficients: Sequence[Coefficient]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def judged(pairs: Sequence[CorrelationKept]) -> list[CorrelationKept]:
+def select_judged(pairs: Sequence[CorrelationKept]) -> list[CorrelationKept]:
     """Correlations that are strong enough to be kept or lost, the furthest off first."""
     return [pair for pair in pairs if not math.isnan(pair.kept)]
 

@@ -22,7 +22,7 @@ from understudy.evaluate.attack_setup import (
     Risks,
     Scene,
     difference,
-    numbered,
+    number_rows,
     occurrences,
     share,
 )
@@ -215,7 +215,7 @@ def assess(
 
 
 def _warnings(scene: Scene) -> tuple[str, ...]:
-    """What is missing or doubtful about the targets."""
+    """List what is missing or doubtful about the targets."""
     if scene.held_out is None:
         return (NO_CONTROL,)
     warnings = []
@@ -235,7 +235,7 @@ def _overlap(scene: Scene) -> str:
     one in the data, nearly.
     """
     assert scene.held_out is not None
-    data, control = numbered(scene.original, scene.held_out)
+    data, control = number_rows(scene.original, scene.held_out)
     twins, copies = share(occurrences(data, data) > 1), share(occurrences(control, data) > 0)
     if twins is None or copies is None or difference(copies, twins)[0] <= _TOO_MANY:
         return ""

@@ -109,7 +109,7 @@ def fit(y: Floats, x: Floats, *, binary: bool) -> Fit:
 
 
 def independent(x: Floats) -> NDArray[np.bool_]:
-    """Which columns are no linear combination of those before them, shape (p,)."""
+    """Mark columns that are no linear combination of those before them, shape (p,)."""
     length = np.linalg.norm(x, axis=0)
     scaled = x / np.where(length > 0, length, 1.0)
     gram = scaled.T @ scaled
@@ -187,7 +187,7 @@ def _logistic(y: Floats, x: Floats, counts: Floats, start: Floats) -> tuple[Floa
 
 
 def _one_sided(y: Floats, x: Floats, counts: Floats) -> bool:
-    """Whether one value of an indicator goes with one outcome only, so that there is no maximum."""
+    """Return whether one value of an indicator goes with one outcome: then there is no maximum."""
     indicators = x[:, ((x == 0) | (x == 1)).all(axis=0)]
     ones, all_ones = (counts * y) @ indicators, counts @ indicators
     zeros, all_zeros = counts @ y - ones, counts.sum() - all_ones
@@ -243,7 +243,7 @@ _LARGE_PREDICTOR = 10.0  # beyond e^±10 look whether the likelihood has a maxim
 _ROUNDING = 1e-5
 
 
-def diagnosed(fitted: Fit, y: Floats, x: Floats, *, binary: bool) -> Fit:
+def diagnose_fit(fitted: Fit, y: Floats, x: Floats, *, binary: bool) -> Fit:
     """A fit that says of each coefficient why it is not determined, or "".
 
     Args:
@@ -256,21 +256,21 @@ def diagnosed(fitted: Fit, y: Floats, x: Floats, *, binary: bool) -> Fit:
         return replace(fitted, reasons=(UNFITTED,) * x.shape[1])
     reasons = np.full(x.shape[1], "", dtype=object)
     if binary:
-        reasons[separated(y, x, fitted)] = SEPARATED
+        reasons[find_separated(y, x, fitted)] = SEPARATED
     else:
         reasons[_without_error(fitted, y, x)] = EXACT
-    reasons[undetermined(x)] = COLLINEAR
+    reasons[find_undetermined(x)] = COLLINEAR
     return replace(fitted, reasons=tuple(reasons.tolist()))
 
 
-def undetermined(x: Floats) -> Flags:
+def find_undetermined(x: Floats) -> Flags:
     """Columns with a part in a combination of columns that is 0 in every row, shape (p,).
 
     Args:
         x: design, shape (n, p); without rows nothing is determined.
 
     >>> a, b = np.array([0.0, 1, 0, 1]), np.array([0.0, 0, 1, 1])
-    >>> undetermined(np.stack([np.ones(4), a, b, a + b], axis=1)).tolist()
+    >>> find_undetermined(np.stack([np.ones(4), a, b, a + b], axis=1)).tolist()
     [False, True, True, True]
     """
     length = np.linalg.norm(x, axis=0)
@@ -279,7 +279,7 @@ def undetermined(x: Floats) -> Flags:
     return np.asarray(np.abs(directions[:, sizes < _NULL]).max(axis=1, initial=0.0) > _PART)
 
 
-def separated(y: Floats, x: Floats, fitted: Fit) -> Flags:
+def find_separated(y: Floats, x: Floats, fitted: Fit) -> Flags:
     """Coefficients of a logistic regression that separation leaves without an estimate, shape (p,).
 
     Args:
@@ -302,7 +302,7 @@ def separated(y: Floats, x: Floats, fitted: Fit) -> Flags:
         if not certain.any():
             break
         outcome, left = outcome[~certain], left[~certain]
-    return undetermined(left) & ~undetermined(x)
+    return find_undetermined(left) & ~find_undetermined(x)
 
 
 def _without_error(fitted: Fit, y: Floats, x: Floats) -> Flags:

@@ -329,7 +329,7 @@ DEFINITIONS = {definition.name: definition for definition in _EVALUATE}
 
 
 def _plain(value: object) -> object:
-    """What JSON can hold: None for what is not a finite number."""
+    """Convert a value to what JSON can hold: None for what is not finite."""
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -372,7 +372,7 @@ class NumberKept(_Detail):
 
     @property
     def lost(self) -> tuple[str, ...]:
-        """What a set does not keep."""
+        """Names of what a set does not keep."""
         names = ("mean", "sd", "deciles")
         return tuple(name for name, share in zip(names, self.kept, strict=True) if share < 1)
 
@@ -495,7 +495,7 @@ class Score:
 
     @property
     def variant(self) -> str:
-        """What its name says beyond the headline that it can stand for."""
+        """Part of its name beyond the headline that it can stand for."""
         if self.definition is None:
             return ""
         return self.definition.variant + self.name.removeprefix(self.definition.name)
@@ -668,7 +668,7 @@ class Evaluation:
     warnings: tuple[str, ...] = field(default_factory=tuple)
 
     def __repr__(self) -> str:
-        """What it is, without a figure."""
+        """Describe it without a figure."""
         return f"Evaluation(INTERNAL, {len(self.scores)} scores of a release by {self.method})"
 
     @property
@@ -679,7 +679,7 @@ class Evaluation:
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
-        """What the scores are, each once, in their order; groups last."""
+        """Definitions of the scores, each once, in their order; groups last."""
         known = [score.definition for score in self.scores]
         known += [definition for group in self.subgroups for definition in group.definitions]
         return tuple(dict.fromkeys(definition for definition in known if definition is not None))

@@ -185,13 +185,13 @@ class Design:
         )
 
     def cost(self, setting: Setting) -> Budget | None:
-        """What a release of a point may spend at most; None for one without a guarantee."""
+        """Compute what a release of a point may spend at most; None for one without a guarantee."""
         if setting.epsilon is None:
             return None
         return Budget.of(setting.epsilon, self.delta, "gdp")
 
     def refusal(self, setting: Setting) -> str:
-        """Why a method cannot be run so, as the schema alone tells; "" if it can."""
+        """Explain why a method cannot be run so, by the schema alone; "" if it can."""
         try:
             request = request_of(
                 self.schema,
@@ -214,7 +214,7 @@ class Design:
 
 
 def is_private(method: str) -> bool:
-    """Whether a method has a guarantee at all, so that ε means something."""
+    """Return whether a method has a guarantee at all, so that ε means something."""
     return method not in METHODS or METHODS[method].private
 
 
@@ -390,7 +390,7 @@ class Tradeoff:
     points: tuple[TradeoffPoint, ...]
 
     def __repr__(self) -> str:
-        """What it is, without a figure."""
+        """Describe it without a figure."""
         stamp = "public rows" if self.public else "INTERNAL"
         return f"Tradeoff({stamp}, {len(self.points)} points of {', '.join(self.methods)})"
 
@@ -687,11 +687,11 @@ def tradeoff(
         private = None if None in budgets else [one for one in budgets if one is not None]
         repeated = None if private is None else private * design.repetitions
         enter_use(given_schema(schema), "map of methods over budgets", repeated, ledger)
-    tradeoff = _drawn(data, design, refused, public=public, workers=workers, progress=progress)
+    tradeoff = _draw_map(data, design, refused, public=public, workers=workers, progress=progress)
     return tradeoff if public else Internal(tradeoff)
 
 
-def _drawn(
+def _draw_map(
     data: object,
     design: Design,
     refused: Mapping[Setting, str],

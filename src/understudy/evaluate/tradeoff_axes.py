@@ -50,7 +50,7 @@ class Axis:
     ticks: tuple[float, ...]
 
     def place(self, value: float) -> float:
-        """Where a number stands; what lies beyond an end stands at it."""
+        """Return the place of a number; what lies beyond an end stands at it."""
         inside = min(max(value, self.low), self.high)
         if self.logarithmic:
             share = math.log(inside / self.low) / math.log(self.high / self.low)
@@ -196,7 +196,7 @@ def _attribute(scene: Scene) -> float:
     """Share of secrets (levels, or bins of numbers) inferred of members, less that of others."""
     keys = list(scene.keys)
 
-    def inferred(targets: States, secret: int) -> float:
+    def infer_share(targets: States, secret: int) -> float:
         outcome = over_sets(
             lambda rows: infer_level(
                 targets[:, keys], targets[:, secret], rows[:, keys], rows[:, secret]
@@ -208,7 +208,8 @@ def _attribute(scene: Scene) -> float:
     assert scene.control is not None
     control = scene.control
     gains = [
-        inferred(scene.members, secret) - inferred(control, secret) for secret in scene.secrets
+        infer_share(scene.members, secret) - infer_share(control, secret)
+        for secret in scene.secrets
     ]
     return float(np.mean(gains))
 

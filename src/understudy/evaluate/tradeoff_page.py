@@ -27,15 +27,25 @@ from understudy.evaluate.tradeoff_axes import (
 )
 from understudy.methods.registry import METHODS
 from understudy.report import text as templates
-from understudy.report.svg import KINDS, LETTER, SMALL, Anchor, Box, Chart, Colour, Point, joined
+from understudy.report.svg import (
+    KINDS,
+    LETTER,
+    SMALL,
+    Anchor,
+    Box,
+    Chart,
+    Colour,
+    Point,
+    join_points,
+)
 from understudy.report.text import figure as written
-from understudy.report.text import shortened
+from understudy.report.text import shorten_label
 
 _AWAY = 8.0  # points from a marker to its text
 _CORNERS = ((1, -1), (-1, -1), (1, 1), (-1, 1), (1, 0), (-1, 0))
 
 
-def placed(
+def place_labels(
     points: Sequence[Point], texts: Sequence[str], taken: Sequence[Box]
 ) -> Iterator[tuple[float, float, Anchor]]:
     """A place beside each point: the first of six that is free, else the one above to the right.
@@ -117,7 +127,7 @@ class Drawing:
 
     @property
     def logarithmic(self) -> bool:
-        """Whether the axis of the loss is."""
+        """True if the axis of the loss is."""
         return self._y.logarithmic
 
     def svg(self, label: str) -> Markup:
@@ -144,7 +154,7 @@ class Drawing:
 
     def _write_budgets(self, marks: list[tuple[int, Mark]]) -> None:
         points = [(mark.x, mark.y) for _, mark in marks]
-        places = placed(points, [mark.label for _, mark in marks], [])
+        places = place_labels(points, [mark.label for _, mark in marks], [])
         for (k, mark), (x, y, anchor) in zip(marks, places, strict=True):
             self._panel.text(x, y, mark.label, colour_of(k), size=SMALL, anchor=anchor)
 
@@ -196,7 +206,7 @@ class Drawing:
             y, n = self._y.place(loss), int((WIDTH - _LEFT - _RIGHT) / _DASH)
             dashes = [(_LEFT + i * _DASH, y, _LEFT + (i + 0.5) * _DASH, y) for i in range(n)]
             self._panel.segments(dashes, colour_of(k), 1.6)
-            words = f"{shortened(method)}: no guarantee"
+            words = f"{shorten_label(method)}: no guarantee"
             self._panel.text(WIDTH - _RIGHT, y - 9, words, Colour.MUTED, size=SMALL, anchor="right")
 
     def _marks(self, method: str, k: int) -> Iterator[Mark]:
@@ -277,11 +287,11 @@ def _cross() -> list[Point]:
 
 def key(k: int) -> Markup:
     """Line and marker of a method for a legend."""
-    colour, corners = colour_of(k), joined(outline(k, 16, 7))
+    colour, corners = colour_of(k), join_points(outline(k, 16, 7))
     return Markup(
         '<svg viewBox="0 0 32 14" aria-hidden="true">'
         '<path d="M0 7H32" style="{}"/><path d="{}z" style="{}"/></svg>'
-    ).format(colour.stroked(1.6), corners, colour.filled)
+    ).format(colour.stroke_style(1.6), corners, colour.filled)
 
 
 @dataclass(frozen=True)

@@ -108,14 +108,14 @@ def amended_answers(release: Release, *, level: float = 0.95) -> list[AmendedAns
         own = bought_by(release.measurements, amendments, number)
         for asked in amendment.analyses:
             answers = (
-                _told(release, part, asked["kind"], asked["formula"], level)
+                _answer_part(release, part, asked["kind"], asked["formula"], level)
                 for part in (earlier, own, release.measurements)
             )
             found.append(AmendedAnswer(amendment, asked["kind"], asked["formula"], *answers))
     return found
 
 
-def _told(
+def _answer_part(
     release: Release, measured: Sequence[Measurement], kind: str, formula: str, level: float
 ) -> Told:
     """The answer of a part of the measurements."""

@@ -107,13 +107,13 @@ class Analysis:
 
     @property
     def title(self) -> str:
-        """What was asked and how it was answered, in a line."""
+        """The question and how it was answered, in a line."""
         reason = self.reason.replace(STAMP, STAMP.upper(), 1)
         return f"{self.kind} of {self.formula}, rule {self.pooled.rule}: {reason}."
 
     @property
     def legend(self) -> str:
-        """What the columns are."""
+        """Legend of the columns."""
         biased = self.kind != "quantile" and self.pooled.bias.any()
         p = P_VALUES.get(self.kind, " p: two-sided, of the value 0;")
         hidden = "; lower and upper allow for what bins, absences or records out of domain hide"

@@ -18,14 +18,14 @@ from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.caveats import are_steady
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.counts import estimate_counts, estimate_draws
-from understudy.inference.declarations import helped
+from understudy.inference.declarations import add_advice
 from understudy.inference.estimators import Estimator, Question
 from understudy.inference.expected_widths import PLAINLY
 from understudy.inference.measured_answers import measured_answer
 from understudy.inference.moment_answers import is_numeric
 from understudy.inference.quantiles import count_quantiles
 from understudy.inference.question import MEASURED_ONLY, SHARES, Estimand, rule_notes
-from understudy.inference.refusals import RefusedError, advise, unmeasured
+from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
 from understudy.inference.rules import (
     Facts,
     choose,
@@ -75,11 +75,11 @@ def analyze_release(
         return about_rules(analysis, formula, release.schema)
     except RefusedError as error:
         ask = partial(_within_bounds, release, level=level, anyway=False)
-        raise helped(error, release, question, ask) from None
+        raise add_advice(error, release, question, ask) from None
 
 
 def is_answered(release: Release, kind: str, formula: str) -> bool:
-    """Whether a question has valid error bars; nothing is looked for that would help.
+    """Return whether a question has valid error bars; nothing is looked for that would help.
 
     Args:
         release: that is asked.
@@ -88,15 +88,15 @@ def is_answered(release: Release, kind: str, formula: str) -> bool:
     """
     try:
         question = Question.of(kind, formula, release.schema)
-        analysis = _answered(release, question, anyway=False, level=0.95)
-        return _counted(analysis, release, question, anyway=False).valid
+        analysis = _answer_question(release, question, anyway=False, level=0.95)
+        return _check_counts(analysis, release, question, anyway=False).valid
     except InferenceError:
         return False
 
 
 def _within_bounds(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
     """The answer to a question, unless it rests on numbers beyond the bounds."""
-    analysis = _answered(release, question, anyway=anyway, level=level)
+    analysis = _answer_question(release, question, anyway=anyway, level=level)
     return within_bounds(analysis, release, question, anyway=anyway)
 
 
@@ -121,13 +121,15 @@ def within_bounds(
     Raises:
         RefusedError: it rests on them, and is not given `anyway`.
     """
-    analysis = _counted(analysis, release, question, anyway=anyway)
+    analysis = _check_counts(analysis, release, question, anyway=anyway)
     limits = _limits(question, release.schema)
     cut = caveats.cut_notes(question.kind, analysis.pooled, analysis.level, limits)
     return replace(analysis, notes=(*analysis.notes, *cut), limits=limits)
 
 
-def _counted(analysis: Analysis, release: Release, question: Question, *, anyway: bool) -> Analysis:
+def _check_counts(
+    analysis: Analysis, release: Release, question: Question, *, anyway: bool
+) -> Analysis:
     """The same, before anybody asks for the ends of its intervals, which may take long to find."""
     doubt, notes = refusals.doubts(release, question, analysis.pooled, analysis.level)
     pooled, lacking, said = refusals.require_counted(release, question, analysis.pooled)
@@ -153,7 +155,9 @@ def _limits(question: Question, schema: Schema) -> tuple[float, float]:
     return -math.inf, math.inf
 
 
-def _answered(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
+def _answer_question(
+    release: Release, question: Question, *, anyway: bool, level: float
+) -> Analysis:
     """The answer, by the first of what a release has that gives one."""
     facts = facts_of(release, question.kind, question.columns, additive=question.additive)
     if isinstance(question.asked, Estimand):
@@ -163,8 +167,8 @@ def _answered(release: Release, question: Question, *, anyway: bool, level: floa
         if analysis is not None:
             return analysis
         if question.kind in MEASURED_ONLY:
-            raise unmeasured(release, facts)
-    facts = _steadied(release, facts)
+            raise refuse_unmeasured(release, facts)
+    facts = _check_firmness(release, facts)
     if choose(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         counted = _from_counts(release, question.asked, facts, level=level)
@@ -182,7 +186,7 @@ def _answered(release: Release, question: Question, *, anyway: bool, level: floa
     return _from_sets(answer, facts, reason, formula=question.formula, level=level, more=said)
 
 
-def _steadied(release: Release, facts: Facts) -> Facts:
+def _check_firmness(release: Release, facts: Facts) -> Facts:
     """The facts, no longer firm where sets show that noise is much of what a model divides by."""
     if not facts.firm or facts.sets == 1:
         return facts
@@ -192,7 +196,7 @@ def _steadied(release: Release, facts: Facts) -> Facts:
 def _from_measured(
     release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
 ) -> Analysis | None:
-    """What measurements answer without cells or sets; of levels only where no table has it."""
+    """Answer by measurements, without cells or sets; levels only where no table has them."""
     if choose(facts).name == "noise-aware" and not is_numeric(estimand, release.schema):
         return None
     try:
@@ -200,7 +204,7 @@ def _from_measured(
     except LostInNoiseError as error:
         if estimand.kind in MEASURED_ONLY:  # no other rule has an answer
             raise
-        if anyway or choose(_steadied(release, facts)).valid:
+        if anyway or choose(_check_firmness(release, facts)).valid:
             return None
         raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
     if answer is None:
@@ -211,7 +215,7 @@ def _from_measured(
 def _narrower_by_moments(
     release: Release, estimand: Estimand, facts: Facts, counted: Analysis
 ) -> Analysis | None:
-    """What second moments answer about levels, where their noise is plainly less than of counts.
+    """Answer about levels by second moments, where their noise is plainly less than of counts.
 
     Nearly all of both widths is known before the noise is: a choice between widths that are far
     apart says nothing about the errors.
@@ -253,7 +257,7 @@ def _valid(
 
 
 def _doubt(answer: SetAnswer, facts: Facts) -> str:
-    """Why the numbers themselves do not allow the rule of their sets; "" if they do, or none is."""
+    """Explain why the numbers do not allow the rule of their sets; "" if they do, or none is."""
     if not choose(facts).valid:
         return ""
     if distorts(facts, answer.stderr):

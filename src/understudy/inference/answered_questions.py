@@ -58,12 +58,12 @@ class Answered:
 
     @property
     def asked(self) -> int:
-        """How many were asked."""
+        """Number of questions that were asked."""
         return len(self.answered) + len(self.refused)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that may be answered were asked."""
+        """True if all that may be answered were asked."""
         return len(self.answered) == len(self.kind.found.widths)
 
 
@@ -73,10 +73,10 @@ def answered_kinds(release: Release) -> tuple[Answered, ...]:
     Args:
         release: that is asked.
     """
-    return tuple(_asked(release, kind) for kind in ExpectedWidths(release).kinds())
+    return tuple(_ask_kind(release, kind) for kind in ExpectedWidths(release).kinds())
 
 
-def _asked(release: Release, kind: QuestionKind) -> Answered:
+def _ask_kind(release: Release, kind: QuestionKind) -> Answered:
     schema, widths = release.schema, kind.found.widths
     asked = {columns: question_of(kind, columns, schema) for columns in _possible(kind, schema)}
     questions = {columns: one for columns, one in asked.items() if one is not None}
@@ -102,7 +102,7 @@ def _is_single(kind: QuestionKind) -> bool:
 
 
 def _possible(kind: QuestionKind, schema: Schema) -> list[tuple[str, ...]]:
-    """What may be answered: what has a width, or without any all columns or pairs.
+    """List what may be answered: what has a width, or without any all columns or pairs.
 
     Drawn records answer without a noise from which a width would follow.
     """
@@ -125,7 +125,7 @@ def _spread(each: Sequence[tuple[str, ...]], most: int) -> Iterator[tuple[str, .
 
 
 def question_of(kind: QuestionKind, columns: tuple[str, ...], schema: Schema) -> Question | None:
-    """How a question about some columns is asked; None where `analyze` has no such question.
+    """Return the question about some columns; None where `analyze` has no such question.
 
     A model has as outcome the column that is a number, or true or false, or else whether a record
     has the first level.

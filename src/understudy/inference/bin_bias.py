@@ -5,8 +5,8 @@ Of a record in a bin it is known that its number lies in the bin, and nothing el
 A mean E[V] lies between E[least] and E[largest], the means of the values at the ends of the cells,
 and both are means of what was measured exactly: sampling within bins needs no assumption. With
 estimates of all three, an interval that reaches from the lower end of that of E[least] to the upper
-end of that of E[largest] misses E[V] only if one of two one-sided intervals fails. `bounded` makes
-it symmetric: the larger distance between estimates is the bias, the largest error the error.
+end of that of E[largest] misses E[V] only if one of two one-sided intervals fails. `add_bin_bias`
+makes it symmetric: the larger distance between estimates is the bias, the largest error the error.
 
 Here values are looked up at both ends of a bin, at up to 64 places between them and at each number
 that the expression names, such as the 25000 of `income > 25000`, so it may turn round within a bin.
@@ -64,7 +64,7 @@ class Known:
     schema: Schema
     drawn: Collection[str] = ()
 
-    def binned(self, columns: Sequence[str]) -> tuple[str, ...]:
+    def select_binned(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Those of some columns whose numbers are known by bins only."""
         return tuple(
             name
@@ -89,7 +89,7 @@ def reach(estimand: Estimand, records: Records, known: Known) -> tuple[Floats, F
             record.
     """
     used = estimand.used
-    spread = known.binned(used)
+    spread = known.select_binned(used)
     if not spread:
         return None
     place = np.zeros(len(records.complete()), dtype=np.int64)
@@ -134,7 +134,7 @@ def _spread_points(
 def end_scores(
     estimand: Estimand, schema: Schema, scores: CellScores
 ) -> tuple[CellScores, CellScores] | None:
-    """What a record of each cell adds at least, and at most; None where cells have one value.
+    """Compute the least and the most that a record of each cell adds; None for one value a cell.
 
     Args:
         estimand: a mean, share or total.
@@ -144,7 +144,7 @@ def end_scores(
     Raises:
         InferenceError: as for `reach`.
     """
-    if not Known(schema).binned(estimand.used):
+    if not Known(schema).select_binned(estimand.used):
         return None
     cells, _ = cell_points(schema, estimand.columns, ())
     complete = np.flatnonzero(cells.complete())
@@ -163,7 +163,7 @@ def with_ends(
     scores: CellScores,
     ends: tuple[CellScores, CellScores] | None,
 ) -> Pooled:
-    """What is answered, with what bins may hide.
+    """Add to an answer what bins may hide.
 
     Args:
         answer: gives estimates from what records of each cell add.
@@ -171,10 +171,10 @@ def with_ends(
         ends: what they add at least, and at most; None where that is the same.
     """
     pooled = answer(scores)
-    return pooled if ends is None else bounded(pooled, *map(answer, ends))
+    return pooled if ends is None else add_bin_bias(pooled, *map(answer, ends))
 
 
-def bounded(pooled: Pooled, least: Pooled, largest: Pooled) -> Pooled:
+def add_bin_bias(pooled: Pooled, least: Pooled, largest: Pooled) -> Pooled:
     """An estimate with what bins may hide in its interval.
 
     Args:
@@ -219,7 +219,7 @@ def shifts(
     moved: Mapping[str, Floats],
     fitted: Sequence[tuple[Floats, Floats]],
 ) -> list[tuple[Floats, Floats]]:
-    """Where coefficients lie if numbers lie elsewhere in their bins: at least, and at most.
+    """Compute how low and how high coefficients get as numbers move within their bins.
 
     With scores ψ = x(y - μ(x'β)) and A = Σ w·xx' a coefficient moves by A⁻¹ Σ (ψ' - ψ), where ψ'
     are the scores of the moved records at the same β, up to the change of A. Each record is put
@@ -257,13 +257,13 @@ def shifts(
         largest += high
     sides = []
     for changes in (least, largest):
-        made = map(_shifted, sets, fitted, np.split(changes, cuts))
+        made = map(_shift_fit, sets, fitted, np.split(changes, cuts))
         estimates, covariances = zip(*made, strict=True)
         sides.append((np.stack(estimates), np.stack(covariances)))
     return sides
 
 
-def _shifted(
+def _shift_fit(
     influence: Influences, fitted: tuple[Floats, Floats], change: Floats
 ) -> tuple[Floats, Floats]:
     """Coefficients and covariance of a set after changes of the influences, shape (n, p)."""
@@ -350,7 +350,7 @@ class Ranges:
 
     @property
     def exact(self) -> bool:
-        """Whether every cell has one value."""
+        """True if every cell has one value."""
         used = self.quantity != ABSENT
         return bool((self.low == self.high)[used].all())
 

@@ -52,7 +52,7 @@ from understudy.inference.analyze import within_bounds
 from understudy.inference.combining import Pooled, check_rule, require_level
 from understudy.inference.estimators import Question, SetEstimates
 from understudy.inference.question import MEASURED_ONLY
-from understudy.inference.refusals import RefusedError, advise, unmeasured
+from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
 from understudy.inference.rules import apart_reason, binned_reason, facts_of, merged_reason
 from understudy.inference.set_answers import known_numbers
 from understudy.release import Release
@@ -83,10 +83,10 @@ class Replicates:
 
     @property
     def bias(self) -> Floats:
-        """How far estimates lie from the truth on average, shape (..., k)."""
+        """Mean of the estimates less the truth, shape (..., k)."""
         return np.asarray(self.estimates.mean(axis=-2) - self.truth)
 
-    def moved(self, interval: str) -> Floats:
+    def compute_deviations(self, interval: str) -> Floats:
         """θ* - θ_M, for "studentised" in units of s*; shape (..., B, k)."""
         moved = self.estimates - self.truth[..., None, :]
         if interval != "studentised":
@@ -106,7 +106,7 @@ def ends(
         interval: one of `INTERVALS`.
         level: confidence level in (0, 1).
     """
-    moved = replicates.moved(interval)
+    moved = replicates.compute_deviations(interval)
     probabilities = ((1 - level) / 2, (1 + level) / 2)
     low, high = np.quantile(moved, probabilities, axis=-2, method="weibull")
     if interval == "percentile":
@@ -123,7 +123,7 @@ def pvalues(
     Twice the smaller share of replicates beyond 0, at least 2/(B + 1), at most 1; NaN where no
     replicate moves. A bias of up to `bias`, shape (..., k), may be in the estimate.
     """
-    moved = replicates.moved(interval)
+    moved = replicates.compute_deviations(interval)
     with np.errstate(divide="ignore", invalid="ignore"):
         unit = replicates.stderr if interval == "studentised" else np.ones_like(estimate)
         place = -estimate if interval == "percentile" else estimate / unit
@@ -151,12 +151,12 @@ class Bootstrapped(Pooled):
 
     @property
     def repeats(self) -> int:
-        """How many replicates there are."""
+        """Number of replicates."""
         return int(self.replicates.estimates.shape[-2])
 
     @property
     def estimated_bias(self) -> Floats:
-        """What replicates show of the bias, shape (k,); `estimate` still has it."""
+        """Bias as replicates show it, shape (k,); `estimate` still has it."""
         return self.replicates.bias
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
@@ -186,7 +186,7 @@ class Bootstrapped(Pooled):
         }
 
 
-def bootstrapped(
+def summarise_replicates(
     names: tuple[str, ...],
     estimate: Floats,
     replicates: Replicates,
@@ -319,7 +319,7 @@ def require_rebuilt(model: object | None, release: Release, question: Question) 
     """
     if model is None:
         method = release.manifest.method
-        raise _refused(
+        raise _make_refusal(
             release,
             question,
             "a bootstrap needs the released model that sets were drawn from, and this release of "
@@ -327,7 +327,7 @@ def require_rebuilt(model: object | None, release: Release, question: Question) 
         )
 
 
-def _refused(
+def _make_refusal(
     release: Release, question: Question, reason: str, *, anyway: bool = False
 ) -> RefusedError:
     facts = facts_of(release, question.kind, question.columns)
@@ -335,7 +335,7 @@ def _refused(
 
 
 def doubts(release: Release, question: Question) -> str:
-    """Why the bootstrap of a release cannot answer a question; "" if it can."""
+    """Explain why the bootstrap of a release cannot answer a question; "" if it can."""
     facts = facts_of(release, question.kind, question.columns)
     if release.manifest.ended_early:
         return (
@@ -358,22 +358,22 @@ def require_askable(release: Release, question: Question, *, anyway: bool) -> No
     """
     if question.kind in MEASURED_ONLY:
         facts = facts_of(release, question.kind, question.columns)
-        raise unmeasured(release, facts, bootstrap=True)
+        raise refuse_unmeasured(release, facts, bootstrap=True)
     if question.kind == "total":
-        raise _refused(
+        raise _make_refusal(
             release,
             question,
             "synthetic sets have no total of their own, so there is nothing to resample",
         )
     if question.kind == "quantile":
-        raise _refused(
+        raise _make_refusal(
             release,
             question,
             "a quantile jumps from one value or bin to the next, which a bootstrap imitates badly",
         )
     reason = doubts(release, question)
     if reason and not anyway:
-        raise _refused(release, question, reason, anyway=True)
+        raise _make_refusal(release, question, reason, anyway=True)
 
 
 def analysis_of(
@@ -402,19 +402,21 @@ def analysis_of(
     """
     numbers = known_numbers(release, question.columns)
     released = question.answer(release.tables, release.schema, numbers)
-    known = _known(released, truth, answers)
+    known = _keep_complete(released, truth, answers)
     failed = _failed_reason(len(answers) - len(known), len(answers))
     if failed and not anyway:
-        raise _refused(release, question, failed)
+        raise _make_refusal(release, question, failed)
     assert truth is not None
-    pooled = _pooled(released, truth, known, interval=interval, level=level, asked=len(answers))
+    pooled = _pool_replicates(
+        released, truth, known, interval=interval, level=level, asked=len(answers)
+    )
     facts = facts_of(release, question.kind, question.columns)
     reason = doubts(release, question) or failed or _bias_reason(pooled)
     if reason and not anyway:
-        raise _refused(release, question, reason)
+        raise _make_refusal(release, question, reason)
     still = [name for name, e in zip(pooled.names, pooled.stderr, strict=True) if np.isnan(e)]
     if len(still) == len(pooled.names):
-        raise _refused(release, question, _still_reason(still))
+        raise _make_refusal(release, question, _still_reason(still))
     found = Analysis(
         kind=question.kind,
         formula=question.formula,
@@ -440,7 +442,7 @@ def analysis_of(
     return within_bounds(found, release, question, anyway=anyway)
 
 
-def _known(
+def _keep_complete(
     released: SetEstimates, truth: Outcome | None, answers: Sequence[Outcome | None]
 ) -> list[Outcome]:
     """Answers of the replicates that have all quantities.
@@ -459,7 +461,7 @@ def _known(
     return [outcome for outcome in known if np.isfinite([outcome.estimate, outcome.stderr]).all()]
 
 
-def _pooled(
+def _pool_replicates(
     released: SetEstimates,
     truth: Outcome,
     known: Sequence[Outcome],
@@ -477,7 +479,7 @@ def _pooled(
         truth.estimate,
         centre.stderr,
     )
-    return bootstrapped(
+    return summarise_replicates(
         released.names,
         centre.estimate,
         replicates,
@@ -489,7 +491,7 @@ def _pooled(
 
 
 def _bin_bias(released: SetEstimates) -> Floats:
-    """How far numbers within bins may move the mean over the sets, shape (k,)."""
+    """Bound how far numbers within bins may move the mean over the sets, shape (k,)."""
     centre = released.estimates.mean(axis=0)
     if not released.ends:
         return np.zeros_like(centre)

@@ -33,7 +33,7 @@ _SIGMAS = 3.0  # a noisy number of records beyond this is not noise alone
 def count_notes(
     measurements: Sequence[Measurement], estimand: Estimand, counted: Counted
 ) -> Iterator[str]:
-    """What to know of an estimate from noisy counts."""
+    """List notes on an estimate from noisy counts."""
     used = covering(measurements, estimand.columns)
     if len(used) > 1:
         yield f"{len(used)} noisy tables were averaged, weighted by their precision."
@@ -41,7 +41,7 @@ def count_notes(
 
 
 def draw_notes(estimand: Estimand, counted: Counted) -> Iterator[str]:
-    """What to know of an estimate from records that were drawn from urns."""
+    """List notes on an estimate from records that were drawn from urns."""
     if counted.pooled.sets > 1:
         yield f"{counted.pooled.sets} sets were averaged."
     yield from _counted_notes(estimand, counted)
@@ -64,14 +64,14 @@ def _counted_notes(estimand: Estimand, counted: Counted) -> Iterator[str]:
 
 
 def drop_notes(dropped: tuple[int, ...]) -> Iterator[str]:
-    """How many records of each set were left out."""
+    """Note how many records of each set were left out."""
     if any(dropped):
         counts = ", ".join(f"{n:,}" for n in dropped)
         yield f"Records left out because a value is absent, set by set: {counts}."
 
 
 def distortion_notes(facts: Facts) -> Iterator[str]:
-    """How many records of the sets are misplaced."""
+    """Note how many records of the sets are misplaced."""
     if facts.together and facts.distortion > _NOTEWORTHY:
         yield (
             f"About {100 * facts.distortion:.2g} % of each set's records are misplaced (negative "
@@ -83,7 +83,7 @@ def distortion_notes(facts: Facts) -> Iterator[str]:
 def number_notes(
     release: Release, columns: Sequence[str], pooled: Pooled, kind: str, level: float = 0.95
 ) -> Iterator[str]:
-    """What numbers within bins may change, or what is assumed of their distribution.
+    """Note what numbers within bins may change, or what is assumed of their distribution.
 
     Args:
         release: that is analysed.
@@ -111,7 +111,7 @@ def number_notes(
 
 
 def merged_notes(release: Release, facts: Facts, *, counted: bool = False) -> Iterator[str]:
-    """Which columns go together with others only through groups of their states.
+    """Name the columns that go together with others only through groups of their states.
 
     Args:
         release: that is analysed.
@@ -135,7 +135,7 @@ def merged_notes(release: Release, facts: Facts, *, counted: bool = False) -> It
 def bin_notes(
     schema: Schema, columns: Sequence[str], pooled: Pooled, level: float
 ) -> Iterator[str]:
-    """How much of an interval is for what bins hide."""
+    """Note how much of an interval is for what bins hide."""
     binned = [name for name in columns if is_binned(schema.columns[name])]
     lower, upper = pooled.interval(level)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -157,7 +157,7 @@ def _uncounted_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
 
 
 def clipping_notes(release: Release, columns: Sequence[str], kind: str) -> Iterator[str]:
-    """Which numbers beyond the bounds count as the bounds, where no line says how many."""
+    """Note which numbers beyond the bounds count as the bounds, where no line says how many."""
     if kind in SHARES or kind == "quantile":
         return
     open_ends = [
@@ -187,7 +187,7 @@ def _open_bounds(column: Column) -> list[str]:
 
 
 def line_notes(cells: Schema, estimand: Estimand, counted: Counted, level: float) -> Iterator[str]:
-    """What to know of an answer from a number line.
+    """List notes on an answer from a number line.
 
     Args:
         cells: schema in the cells of the line.
@@ -215,7 +215,7 @@ _QUANTILE_NOTE = (
 
 
 def quantile_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
-    """What an interval of a quantile covers."""
+    """Note what an interval of a quantile covers."""
     yield _QUANTILE_NOTE
     binned = [name for name in columns if is_binned(schema.columns[name])]
     if binned:
@@ -228,7 +228,7 @@ def quantile_notes(schema: Schema, columns: Sequence[str]) -> Iterator[str]:
 def cut_notes(
     kind: str, pooled: Pooled, level: float, limits: tuple[float, float]
 ) -> Iterator[str]:
-    """Where intervals leave the limits of what is asked for."""
+    """Note where intervals leave the limits of the quantity."""
     lower, upper = pooled.interval(level)
     if not bool((lower < limits[0]).any() or (upper > limits[1]).any()):
         return
@@ -245,7 +245,7 @@ MOST: Final = 0.2
 
 
 def are_steady(tables: Sequence[pl.DataFrame], schema: Schema, columns: Sequence[str]) -> bool:
-    """Whether the variances of some columns differ little from set to set.
+    """Return whether the variances of some columns differ little from set to set.
 
     Args:
         tables: several sets.

@@ -89,13 +89,13 @@ def model_terms(formula: str, schema: Schema) -> dict[str, Term]:
     _require_few(design.shape[1])
     found: dict[str, Term] = {}
     for encoded in design.model_spec.structure:
-        found |= zip(encoded.columns, _expanded(encoded, coded), strict=True)
+        found |= zip(encoded.columns, _expand_term(encoded, coded), strict=True)
     _require_same(formula, found, design.to_numpy(dtype=np.float64), probes)
     return found
 
 
 def outcome_term(expression: str, schema: Schema, *, two: bool) -> Term:
-    """What a claim is about, for each record.
+    """Read the quantity that a claim is about, for each record.
 
     Args:
         expression: a column or an expression, in braces or not.
@@ -110,7 +110,7 @@ def outcome_term(expression: str, schema: Schema, *, two: bool) -> Term:
     name = bare.strip("`")
     column = schema.columns.get(name)
     if column is None:
-        factor = _computed(bare, schema)
+        factor = _read_expression(bare, schema)
         if two and not (Expression.read(factor.text).is_truth and not factor.log):
             raise InferenceError(f"{_not_true(bare)}, such as 'income > 0' or 'sex = f'.")
         return (factor,)
@@ -204,7 +204,7 @@ def _factor(expression: str, method: str, schema: Schema) -> Factors:
     name = call[2].strip().strip("`") if call and call[1] == "C" else expression
     column = schema.columns.get(name)
     if method == "python" and not (call and call[1] == "C"):
-        return (_computed(expression, schema),)
+        return (_read_expression(expression, schema),)
     if column is None or (call and isinstance(column, NUMERIC)):
         raise InferenceError(f"A claim takes C() of a column with levels only, not {expression!r}.")
     if isinstance(column, NUMERIC):
@@ -218,11 +218,11 @@ def _factor(expression: str, method: str, schema: Schema) -> Factors:
     return tuple(LevelValues(name, tuple(map(float, row))) for row in np.eye(size))
 
 
-def _computed(text: str, schema: Schema) -> Computed:
+def _read_expression(text: str, schema: Schema) -> Computed:
     """An expression of numbers and comparisons, or the logarithm of one."""
     call = _CALL.fullmatch(text)
     found = Computed(text)
-    if call and call[1] != "C" and _balanced(call[2]):
+    if call and call[1] != "C" and _is_balanced(call[2]):
         found = Computed(call[2], log=True)
     for fault in term_faults([(found,)], schema.columns):
         raise InferenceError(f"The expression {text!r} {fault}.")
@@ -231,8 +231,8 @@ def _computed(text: str, schema: Schema) -> Computed:
     return found
 
 
-def _balanced(text: str) -> bool:
-    """Whether no parenthesis closes one before the text."""
+def _is_balanced(text: str) -> bool:
+    """Return whether no parenthesis closes one before the text."""
     depth = 0
     for sign in text:
         depth += {"(": 1, ")": -1}.get(sign, 0)
@@ -245,7 +245,7 @@ def _numbers(schema: Schema, name: str) -> tuple[float, ...]:
     return tuple(float(level) for level in level_values(schema.columns[name]))  # type: ignore[arg-type]
 
 
-def _expanded(encoded: Any, coded: dict[str, Factors]) -> Iterator[Term]:
+def _expand_term(encoded: Any, coded: dict[str, Factors]) -> Iterator[Term]:
     """The columns of a term, the levels of its first factor fastest."""
     for scoped in encoded.scoped_terms:
         choices = [
@@ -326,7 +326,7 @@ class Claim:
 
     @property
     def coefficients(self) -> int:
-        """How many numbers each subset has to tell."""
+        """Number of coefficients that each subset has to tell."""
         return max(1, len(self.design))
 
     def put_to(self, subsets: int) -> Votes:
@@ -360,7 +360,7 @@ def read_claim(text: str, schema: Schema) -> Claim:
     if len(text) > LONGEST:
         raise InferenceError(f"A claim has at most {LONGEST:,} characters; write a shorter one.")
     parts = _parts(text)
-    votes, outcome, design, border, above = _asked(parts, schema)
+    votes, outcome, design, border, above = _read_question(parts, schema)
     used = columns_of((outcome, *design))
     return Claim(
         text=text.strip(),
@@ -428,7 +428,7 @@ def _parts(text: str) -> _Parts:
     return _Parts(kind, formula, term, match[3] == ">", border)
 
 
-def _asked(parts: _Parts, schema: Schema) -> _Asked:
+def _read_question(parts: _Parts, schema: Schema) -> _Asked:
     kind, formula, _, above, border = parts
     if kind in ("ols", "logit"):
         return _model("ols" if kind == "ols" else "logit", parts, schema)

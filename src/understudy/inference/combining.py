@@ -431,7 +431,7 @@ def pool(
     named = read_names(names, k)
     ratio = read_size_ratio(n_synthetic, n_original)
     noise = read_rule_noise(rule, m, k, noise_variance)
-    totals, covariance = _combined(rule, q, covariances, noise, ratio)
+    totals, covariance = _apply_rule(rule, q, covariances, noise, ratio)
     np.fill_diagonal(covariance, totals.variance)
     return Pooled(
         names=named,
@@ -445,10 +445,10 @@ def pool(
     )
 
 
-def _combined(
+def _apply_rule(
     rule: str, q: Floats, covariances: Floats, noise: Floats, ratio: float | None
 ) -> tuple[Totals, Floats]:
-    """What a rule makes of checked arrays, and the covariance beside the diagonal."""
+    """Combine checked arrays by a rule; also return the covariance beside the diagonal."""
     m = len(q)
     u = np.diagonal(covariances, axis1=1, axis2=2)
     within = covariances.mean(axis=0)
@@ -499,7 +499,7 @@ def single_variance(
     known = within * _or_one(size_ratio) + noise
     variance = known + b / m
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        df = _told(np.where(b > 0, (m - 1) * (1 + m * known / b) ** 2, np.inf))
+        df = _adjust_degrees(np.where(b > 0, (m - 1) * (1 + m * known / b) ** 2, np.inf))
         # Not 1 - sampling/variance, which would cancel where the share is small.
         share = (noise + b / m) / variance
     return Totals(estimate, variance, df, share, np.zeros(variance.shape, dtype=np.bool_))
@@ -529,7 +529,9 @@ def full_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = None
     sampling = within * _or_one(size_ratio)
     variance = np.where(adjusted, sampling, raw)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        df = _told(np.where(adjusted, np.inf, (m - 1) * (1 - m * within / ((m + 1) * b)) ** 2))
+        df = _adjust_degrees(
+            np.where(adjusted, np.inf, (m - 1) * (1 - m * within / ((m + 1) * b)) ** 2)
+        )
         share = np.where(adjusted, np.nan, np.clip(1 - sampling / variance, 0, 1))
     if size_ratio is None:
         share = np.full_like(share, np.nan)
@@ -553,7 +555,7 @@ def mi_variance(q: ArrayLike, u: ArrayLike, *, size_ratio: float | None = None) 
     known, extra = within * _or_one(size_ratio), (1 + 1 / m) * b
     variance = known + extra
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        df = _told(np.where(b > 0, (m - 1) * (1 + known / extra) ** 2, np.inf))
+        df = _adjust_degrees(np.where(b > 0, (m - 1) * (1 + known / extra) ** 2, np.inf))
         share = extra / variance
     return Totals(estimate, variance, df, share, np.zeros(variance.shape, dtype=np.bool_))
 
@@ -615,6 +617,6 @@ def _notes(names: tuple[str, ...], totals: Totals, ratio: float | None) -> tuple
     )
 
 
-def _told(df: Floats) -> Floats:
+def _adjust_degrees(df: Floats) -> Floats:
     """Degrees of freedom, infinite where sets differ by no more than rounding."""
     return np.asarray(np.where(df < _MOST_DF, df, np.inf))

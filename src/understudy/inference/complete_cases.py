@@ -18,9 +18,9 @@ without j lack j' too, j is left out of the product, since to have j' says almos
 is off by at most the records without j that have j' (`inside`), where left out terms would be most
 of the absences. A schema may say that there are none; then nothing is hidden.
 
-`CompleteCases.hidden` bounds all of this by the counts of such records, as measured plus twice the
-standard deviation of their noise, and by the range of the scores. Nothing is assumed of who lacks a
-value.
+`CompleteCases.bound_hidden` bounds all of this by the counts of such records, as measured plus
+twice the standard deviation of their noise, and by the range of the scores. Nothing is assumed of
+who lacks a value.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class CompleteCases:
         upper = np.triu(wanted)
         return np.asarray(upper + np.triu(wanted, 1).T)
 
-    def pulled(
+    def pull_back(
         self, derivatives: Floats, whole: Floats
     ) -> tuple[Floats, dict[tuple[int, int], Floats]]:
         """Derivatives in the matrix of all records, and in the squares among records with a code.
@@ -165,8 +165,8 @@ class CompleteCases:
                     _add(free, self._having(name, two), 2 * total * share / size)
         return free, slopes
 
-    def counted(self) -> list[Entries]:
-        """Sums of entries whose noise `hidden` asks for."""
+    def list_entries(self) -> list[Entries]:
+        """Sums of entries whose noise `bound_hidden` asks for."""
         pairs = [_both(self.absent, *two) for two in combinations(self.names, 2)]
         lacking = [
             self._lacking(name, two)
@@ -177,13 +177,15 @@ class CompleteCases:
         alone = [_absences(self.absent, name) for name in self.names]
         return list(dict.fromkeys([*alone, *pairs, *lacking, *inside]))
 
-    def hidden(self, derivatives: Floats, whole: Floats, errors: Mapping[Entries, float]) -> Floats:
+    def bound_hidden(
+        self, derivatives: Floats, whole: Floats, errors: Mapping[Entries, float]
+    ) -> Floats:
         """Bounds on what is not measured, to first order.
 
         Args:
             derivatives: in the matrix of the wanted records, shape (q, R, R).
             whole: matrix of all records.
-            errors: standard deviation of the noise in each of `counted`.
+            errors: standard deviation of the noise in each of `list_entries`.
 
         Returns:
             Shape (q,).
@@ -227,7 +229,7 @@ class CompleteCases:
         return _sum(whole, self._lacking(name, two)) / _sum(whole, self._having(name, two))
 
     def _is_none(self, name: str, two: Two) -> bool:
-        """Whether no record without a column has both of two others."""
+        """Return whether no record without a column has both of two others."""
         return any((name, other) in self.impossible for other in two)
 
     def _lacking(self, name: str, two: Two) -> Entries:

@@ -49,7 +49,7 @@ class CellScores:
 
 
 def cell_scores(estimand: Estimand, schema: Schema) -> CellScores:
-    """What a record of each cell of the table over `estimand.columns` adds to which quantity.
+    """Score what a record of each cell of `estimand.columns` adds to which quantity.
 
     Raises:
         InferenceError: the expression cannot be computed, or not record by record.

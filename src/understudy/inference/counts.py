@@ -288,7 +288,7 @@ def table_estimates(estimand: Estimand, table: Table, schema: Schema, tables: in
 def pooled_ratios(
     estimand: Estimand, scores: CellScores, sums: Ratios, total_noise: Floats, sets: int
 ) -> Pooled:
-    """What is asked for, totals or ratios, with all its error.
+    """Estimate totals or ratios, with all their error.
 
     Args:
         estimand: of one of these kinds.
@@ -377,13 +377,13 @@ class Urns:
 def are_drawn(
     measured: Sequence[Measurement], columns: Sequence[str], manifest: Manifest, schema: Schema
 ) -> bool:
-    """Whether all sets were drawn from urns over at least these columns, of writable size."""
+    """Return whether all sets were drawn from urns of writable size over at least these columns."""
     urns = [urn for urn in measured if urn.kind is Kind.DRAWS]
     return (
         len(urns) == manifest.sets
         and manifest.n_rows > 0
         and all(set(columns) <= set(urn.columns) - set(urn.bins) for urn in urns)
-        and all(urn.binned(schema).domain.n_cells <= MOST_CELLS for urn in urns)
+        and all(urn.bin_schema(schema).domain.n_cells <= MOST_CELLS for urn in urns)
     )
 
 
@@ -395,7 +395,7 @@ def urns_of(release: Release, columns: Sequence[str]) -> Urns:
         columns: of the marginal, in the order of the schema.
     """
     urn = next(urn for urn in release.measurements if urn.kind is Kind.DRAWS)
-    allowed = urn.binned(release.schema).table(urn.columns).allowed_mask()
+    allowed = urn.bin_schema(release.schema).table(urn.columns).allowed_mask()
     others = tuple(j for j, name in enumerate(urn.columns) if name not in columns)
     return Urns(
         prior=np.array(float(Fraction(urn.scale))),

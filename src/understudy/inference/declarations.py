@@ -33,7 +33,7 @@ _MARGIN = 1.5  # times the noise
 _MOST_TRIED, _MOST_INSTEAD = 4, 2
 
 
-def helped(
+def add_advice(
     error: RefusedError, release: Release, question: Question, answer: Callable[[Question], object]
 ) -> RefusedError:
     """A refusal that names the declaration, if one would help, and what can be asked instead.
@@ -86,7 +86,7 @@ def declaration(release: Release, estimand: Estimand) -> Advice | None:
 
 
 def _answers(release: Release, estimand: Estimand, epsilon: str) -> bool:
-    """Whether second moments at so much ε answer; they do at more, if they do at some.
+    """Return whether second moments at so much ε answer; they do at more, if they do at some.
 
     Raises:
         InferenceError: they would not without noise either.
@@ -118,7 +118,7 @@ def _answers(release: Release, estimand: Estimand, epsilon: str) -> bool:
 
 
 def _is_easier(old: Advice, declared: Advice, release: Release) -> bool:
-    """Whether what is advised already needs less than the declaration."""
+    """Return whether what is advised already needs less than the declaration."""
     if old.kind == "rules":
         return True
     own = Fraction(release.manifest.budget["epsilon"])

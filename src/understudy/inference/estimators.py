@@ -54,7 +54,7 @@ class Question:
         """
         if callable(kind):
             refuse_derived(formula, schema)
-            columns = formulas.crossed(formula, schema.names) if formula else schema.names
+            columns = formulas.read_crossing(formula, schema.names) if formula else schema.names
             name = getattr(kind, "__name__", "function")
             return cls("function", f"{name} ({', '.join(columns)})", columns, kind)
         estimand = question.parse(kind, formula, schema, probability=probability)
@@ -69,7 +69,7 @@ class Question:
 
     @property
     def additive(self) -> bool:
-        """Whether it is a model of columns as they are, "a ~ b + c" say, without interactions."""
+        """True if it models columns as they are, "a ~ b + c" say, without interactions."""
         outcome, _, terms = self.formula.partition("~")
         named = {part.strip() for part in (outcome, *terms.split("+"))}
         return self.kind in MODELS and named == {*self.columns}
@@ -160,11 +160,11 @@ def estimate_records(
         return _model(estimand, kept, dropped, known)
     scores = [estimand.scores(records) for records in kept]
     ends = [_ends(estimand, *pair, known) for pair in zip(kept, scores, strict=True)]
-    made = _stacked(estimand, scores, dropped)
+    made = _stack_sets(estimand, scores, dropped)
     if all(pair is None for pair in ends):
         return made
     sides = [[_side(s, e, j) for s, e in zip(scores, ends, strict=True)] for j in range(2)]
-    return replace(made, ends=tuple(_stacked(estimand, side, dropped) for side in sides))
+    return replace(made, ends=tuple(_stack_sets(estimand, side, dropped) for side in sides))
 
 
 def _ends(
@@ -181,7 +181,7 @@ def _side(scores: Scores, ends: tuple[Floats, Floats] | None, side: int) -> Scor
     return scores if ends is None else replace(scores, value=ends[side])
 
 
-def _stacked(
+def _stack_sets(
     estimand: Estimand, scores: Sequence[Scores], dropped: tuple[int, ...]
 ) -> SetEstimates:
     results = [_ratios(estimand, one, k) for k, one in enumerate(scores, start=1)]
@@ -198,7 +198,7 @@ def _model(
     estimates, covariances = (np.stack(part) for part in zip(*results, strict=True))
     note = f"Outcome {laid.outcome}; {regression_models.COVARIANCE[kind]}."
     made = SetEstimates(laid.names, estimates, covariances, dropped, (note,))
-    spread = () if known is None else known.binned(estimand.columns)
+    spread = () if known is None else known.select_binned(estimand.columns)
     if not spread:
         return made
     assert known is not None

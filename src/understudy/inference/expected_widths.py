@@ -198,7 +198,7 @@ class ExpectedWidths:
         return max(self._schema.columns[name].n_ordinary, 1)
 
     def _is_lost(self, number: str, group: str) -> bool:
-        """Whether groups are too small for means by second moments.
+        """Return whether groups are too small for means by second moments.
 
         The size of a group is its count, which tables help to know, less those that lack the
         number, code by code.

@@ -52,8 +52,9 @@ def parse(formula: str) -> Formula:
             return Formula(formula)
     except (*_FAULTS, *_LOST) as error:
         raise InferenceError(
-            f"The formula {_shown(formula)!r} cannot be read: {_first_line(error)}; expected "
-            "something like 'income ~ age + C(region)', or 'income > 0' in braces within a formula."
+            f"The formula {_show_formula(formula)!r} cannot be read: {_first_line(error)}; "
+            "expected something like 'income ~ age + C(region)', or 'income > 0' in braces within "
+            "a formula."
         ) from None
 
 
@@ -75,7 +76,7 @@ def columns_of(formula: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def has_predictor(formula: str, name: str) -> bool:
-    """Whether a column stands among the predictors as it is; what is made of it does not count.
+    """Return whether a column is a predictor as it is; what is made of it does not count.
 
     Example:
         >>> has_predictor("y ~ x + y", "y"), has_predictor("y ~ {y > 0}", "y")
@@ -155,7 +156,7 @@ def as_formula(expression: str) -> str:
     return f"{_EXPRESSION}{expression}}}"
 
 
-def _shown(formula: str) -> str:
+def _show_formula(formula: str) -> str:
     """A formula as the analyst wrote it."""
     if not formula.startswith(_EXPRESSION):
         return formula
@@ -168,7 +169,7 @@ def _bare(expression: str) -> str:
     return expression[1:-1].strip() if braced else expression
 
 
-def crossed(terms: str, known: Iterable[str]) -> tuple[str, ...]:
+def read_crossing(terms: str, known: Iterable[str]) -> tuple[str, ...]:
     """Column names in "a + b", in the order written.
 
     Raises:
@@ -240,7 +241,7 @@ def evaluate(expression: str, frame: pd.DataFrame) -> Floats:
 
 
 def is_plain(expression: str, frame: pd.DataFrame) -> bool:
-    """Whether an expression is the plain name of a column of numbers or truth values."""
+    """Return whether an expression is the plain name of a column of numbers or truth values."""
     named = expression.isidentifier() and expression in frame.columns
     return named and frame[expression].dtype in (np.float64, np.bool_)
 
@@ -265,13 +266,13 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
             design: pd.DataFrame = model_matrix(layout, frame, context={}, na_action="ignore")
             return design
     except _FAULTS as error:
-        if "TypeError: " in str(error) and {"'", '"'} & {*_shown(formula)}:
+        if "TypeError: " in str(error) and {"'", '"'} & {*_show_formula(formula)}:
             raise InferenceError(
-                f"The formula {_shown(formula)!r} has a text where a number is needed; a text "
-                "stands beside a column with levels, or beside one of times by itself."
+                f"The formula {_show_formula(formula)!r} has a text where a number is needed; a "
+                "text stands beside a column with levels, or beside one of times by itself."
             ) from None
         raise InferenceError(
-            f"The formula {_shown(formula)!r} cannot be computed on this release: "
+            f"The formula {_show_formula(formula)!r} cannot be computed on this release: "
             f"{_first_line(error)}."
         ) from None
 
@@ -317,7 +318,7 @@ def _terms(part: Formula) -> list[Any]:
 
 
 def _first_line(error: Exception) -> str:
-    """What a library says of a fault, in a line and without colours."""
+    """Return the first line of a library's message on a fault, without colours."""
     if isinstance(error, _LOST):
         return "its brackets do not fit together"
     text = str(error.args[0] if error.args else error)

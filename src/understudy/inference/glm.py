@@ -101,7 +101,12 @@ from scipy.special import expit, ndtr, ndtri
 
 from understudy._arrays import Floats
 from understudy.inference.combining import Pooled, require_level
-from understudy.inference.second_moments import FIRM_MODEL, LostInNoiseError, MomentMatrix, lost
+from understudy.inference.second_moments import (
+    FIRM_MODEL,
+    LostInNoiseError,
+    MomentMatrix,
+    refuse_lost,
+)
 
 _STEPS: Final = 50
 _HALVINGS: Final = 30
@@ -170,7 +175,7 @@ def solution(
         with np.errstate(over="ignore", invalid="ignore"):
             eta = added + x @ beta
             score = crossed - x.T @ (weights * family.mean(eta))
-            information = weighted(x, weights * family.slope(eta))
+            information = weigh_products(x, weights * family.slope(eta))
             step = _newton(information, score)
         if step is None:
             raise _endless() if taken else not_apart(0.0)
@@ -203,7 +208,7 @@ def _newton(information: Floats, score: Floats) -> Floats | None:
         return None
 
 
-def weighted(x: Floats, weights: Floats) -> Floats:
+def weigh_products(x: Floats, weights: Floats) -> Floats:
     """Σ w x x', shape (p, p)."""
     return np.asarray((x.T * weights) @ x)
 
@@ -211,7 +216,7 @@ def weighted(x: Floats, weights: Floats) -> Floats:
 def not_apart(firmness: float) -> LostInNoiseError:
     """The refusal of predictors that are lost in the noise, with how far they stand out of it."""
     what = "The predictors are not told apart clearly enough under the privacy noise"
-    return lost(what, firmness, FIRM_MODEL)
+    return refuse_lost(what, firmness, FIRM_MODEL)
 
 
 def _endless() -> LostInNoiseError:
@@ -261,7 +266,7 @@ class CalibratedRecords:
         """Coefficients of values, shape (N, k), on the products, shape (k, r)."""
         return np.asarray(values.T @ self.t / len(self.t))
 
-    def uncalibrated(self) -> CalibratedRecords:
+    def undo_calibration(self) -> CalibratedRecords:
         """The records as they are, each standing for as many rows; with their own sums."""
         share = self.n / len(self.x)
         return replace(
@@ -278,13 +283,13 @@ class CalibratedRecords:
         p = len(self.crossed)
         return self.noise[p:-1, p:-1]
 
-    def hidden(self, change: Floats) -> Floats:
-        """How far combinations of `crossed`, `sums` and `squares` may be off, shape (k,).
+    def bound_hidden(self, change: Floats) -> Floats:
+        """Bound the error of combinations of `crossed`, `sums` and `squares`, shape (k,).
 
         Args:
             change: the combinations, shape (k, p + r + 1).
         """
-        return self.matrix.hidden(np.tensordot(change, self.forms, axes=1))
+        return self.matrix.bound_hidden(np.tensordot(change, self.forms, axes=1))
 
     def misfit(self) -> float:
         """Mean square by which the records are off in a direction, in units of its spread."""
@@ -296,7 +301,7 @@ class CalibratedRecords:
         return max(measured, sampling + SMALL_EFFECT**2 / 3)
 
 
-def calibrated(
+def calibrate_records(
     matrix: MomentMatrix, design: Floats, outcome: Floats, sets: Sequence[tuple[Floats, Floats]]
 ) -> CalibratedRecords:
     """Calibrate the records of all sets together, evenly thinned where they are very many.
@@ -367,7 +372,7 @@ class ScoreFit:
         explained: share of the variance of x μ(x'β) over the records that second moments explain,
             for each term, shape (p,).
         firmness: smallest eigenvalue of the scaled H in standard deviations of its noise.
-        bias: bound on what was not measured (`MomentMatrix.hidden`), shape (p,).
+        bias: bound on what was not measured (`MomentMatrix.bound_hidden`), shape (p,).
         records: that the model rests on.
     """
 
@@ -400,7 +405,7 @@ def score_model(
     Raises:
         LostInNoiseError: what was measured is lost in its noise, or says too little.
     """
-    records = calibrated(matrix, design, outcome, sets)
+    records = calibrate_records(matrix, design, outcome, sets)
     fit = _fit(kind, records)
     if fit.firmness < FIRM_MODEL:
         raise not_apart(fit.firmness)
@@ -410,7 +415,7 @@ def score_model(
             "among three predictors or more, or on how numbers are spread, as the synthetic "
             "records have them; take fewer predictors, or coarser ones."
         )
-    drawn = records.uncalibrated()
+    drawn = records.undo_calibration()
     _require_both_ends(kind, drawn, _fit(kind, drawn))
     return fit
 
@@ -421,7 +426,7 @@ def _fit(kind: str, records: CalibratedRecords) -> ScoreFit:
     estimate = solution(family, x, records.weights, records.crossed)
     eta = x @ estimate
     slope, added = family.slope(eta), x * family.mean(eta)[:, None]
-    information = weighted(x, records.weights * slope)
+    information = weigh_products(x, records.weights * slope)
     inverse = _inverse(information)
     gamma = records.regression(added)
     change = np.hstack([np.eye(len(estimate)), -gamma, np.zeros((len(estimate), 1))])
@@ -434,7 +439,7 @@ def _fit(kind: str, records: CalibratedRecords) -> ScoreFit:
         misfit=inverse @ (rest * records.n**2 * records.misfit()) @ inverse,
         explained=1 - np.diag(rest) / np.maximum(added.var(axis=0, ddof=1), 1e-300),
         firmness=_firmness(records, slope, information),
-        bias=records.hidden(np.asarray(inverse @ change)),
+        bias=records.bound_hidden(np.asarray(inverse @ change)),
         records=records,
     )
 
@@ -456,7 +461,7 @@ def _firmness(records: CalibratedRecords, slope: Floats, information: Floats) ->
 def _spread(family: Family, records: CalibratedRecords, eta: Floats) -> Floats:
     """Σ (y − μ)² x x' of counts."""
     shape, size = shape_of(family, records), size_of(family, records, records.weights, eta)
-    return weighted(records.x, shape * size)
+    return weigh_products(records.x, shape * size)
 
 
 def shape_of(family: Family, records: CalibratedRecords) -> Floats:
@@ -499,7 +504,7 @@ def _require_both_ends(kind: str, records: CalibratedRecords, fit: ScoreFit) -> 
         LostInNoiseError: it would.
     """
     family, x, covariance = FAMILIES[kind], records.x, fit.noise + fit.sampling + fit.misfit
-    inverse = _inverse(weighted(x, records.weights * family.slope(x @ fit.estimate)))
+    inverse = _inverse(weigh_products(x, records.weights * family.slope(x @ fit.estimate)))
     stderr = np.sqrt(np.diag(covariance))
     both = np.array([[-1.0], [1.0]])
     for j in range(len(stderr)):
@@ -544,7 +549,7 @@ class ScoreTests:
         return _Alike.of(self.fit.records, shape)
 
     def distance(self, j: int, value: float) -> float:
-        """How far a value of a coefficient is from what was measured, in standard errors.
+        """Compute how far a coefficient is from what was measured, in standard errors.
 
         Args:
             j: which coefficient.
@@ -577,7 +582,7 @@ class ScoreTests:
             + self._sampling(along, eta, slope)
             + float(left) * records.n**2 * self._misfit
         )
-        bias = float(records.hidden(change[None])[0])
+        bias = float(records.bound_hidden(change[None])[0])
         return max(abs(score) - bias, 0.0) / math.sqrt(max(variance, sys.float_info.min))
 
     @cached_property
@@ -613,7 +618,7 @@ class ScoreTests:
 
 
 def _root(excess: Callable[[float], float], near: float, far: float) -> float:
-    """Where a function that is below 0 at 0 first comes to 0; infinite if not before far off.
+    """Find the first root of a function below 0 at 0; infinite if there is none before far off.
 
     Args:
         excess: the function.

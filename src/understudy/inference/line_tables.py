@@ -33,7 +33,7 @@ def line_schema(line: Measurement, schema: Schema) -> Schema:
     """
     (name,) = line.columns
     alone = schema.part([name]).model_copy(update={"forbidden": ()})
-    return line.binned(alone)
+    return line.bin_schema(alone)
 
 
 def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema) -> Table:

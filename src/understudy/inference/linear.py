@@ -87,12 +87,12 @@ from understudy.inference.combining import Pooled, require_level
 from understudy.inference.contributions import edge_variance, sampling_covariance
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import Records
-from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, lost
+from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, refuse_lost
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 
 def are_firm(shown: Floats, squared: Floats) -> NDArray[np.bool_]:
-    """Which denominators are told from 0 under their noise; arguments as for `require_firm`."""
+    """Mark denominators that stand out from their noise; arguments as for `require_firm`."""
     return np.asarray(shown >= FIRM * np.sqrt(squared))
 
 
@@ -113,7 +113,7 @@ def require_firm(shown: Floats, squared: Floats, what: str) -> None:
     """
     firmness = float((shown / np.sqrt(squared + 1e-300)).min())
     if firmness < FIRM:
-        raise lost(what, firmness)
+        raise refuse_lost(what, firmness)
 
 
 def _nothing() -> Floats:
@@ -179,7 +179,7 @@ class LinearFit:
         denominator: sum of squares of each predictor when the others are taken out, shape (p,).
         mixed: covariance of its noise with that of the numerator (`Inverted`), shape (p,).
         squared: variance of its noise, shape (p,).
-        bias: bound on what was not measured, shape (p,) (`MomentMatrix.hidden`).
+        bias: bound on what was not measured, shape (p,) (`MomentMatrix.bound_hidden`).
     """
 
     estimate: Floats
@@ -218,7 +218,7 @@ def least_squares(
     residual = outcome - estimate @ design
     influence = inverse @ design
     derivatives = influence[:, :, None] * residual
-    noise, bias = matrix.noise_covariance(derivatives), matrix.hidden(derivatives)
+    noise, bias = matrix.noise_covariance(derivatives), matrix.bound_hidden(derivatives)
     variances = np.diag(inverse)
     mixed, squared = _denominator_noise(matrix, influence / variances[:, None], residual)
     shown = [1 / np.diag(np.linalg.pinv(x.T @ x)) for _, x in sets]
@@ -288,7 +288,7 @@ class Correlation:
         denominator: S.
         mixed: covariance of the noise in S with that in C_xy − r·S.
         squared: variance of the noise in S.
-        bias: bound on what was not measured (`MomentMatrix.hidden`).
+        bias: bound on what was not measured (`MomentMatrix.bound_hidden`).
     """
 
     estimate: float
@@ -343,7 +343,7 @@ def correlation(
         denominator=size,
         mixed=float(both[0, 1]),
         squared=float(both[1, 1]),
-        bias=float(matrix.hidden(derivatives[:1])[0]) / size,
+        bias=float(matrix.bound_hidden(derivatives[:1])[0]) / size,
     )
 
 
@@ -423,7 +423,7 @@ def affine_weights(
 
 
 def _has_both(weights: Floats, columns: Sequence[str], matrix: MomentMatrix) -> bool:
-    """Whether the number of a column and its bins are used, whose products were not measured."""
+    """Return whether the number of a column and its bins are used: these have no products."""
     used = np.asarray(weights.any(axis=0))
     for name in columns:
         rows, number = matrix.basis.columns[name], matrix.place.get((name, None))
@@ -435,7 +435,7 @@ def _has_both(weights: Floats, columns: Sequence[str], matrix: MomentMatrix) -> 
 def _of_column(
     column: Column, name: str, values: _Values, change: Floats, matrix: MomentMatrix
 ) -> Floats:
-    """What one column adds to the weights, from its changes against the first of its values."""
+    """Compute what a column adds to the weights, by its changes against its first value."""
     weights = np.zeros((change.shape[1], len(matrix.sums)))
     seen = np.concatenate([np.zeros((1, change.shape[1])), change])
     if not isinstance(column, NUMERIC):
@@ -465,7 +465,7 @@ def _rows(
     probes: Integers,
     matrix: MomentMatrix,
 ) -> Floats:
-    """What the records that are looked at have in the rows of the matrix, shape (records, R)."""
+    """Return the rows of the matrix for the records that are looked at, shape (records, R)."""
     rows = np.zeros((len(probes), len(matrix.sums)))
     rows[:, 0] = 1
     for j, name in enumerate(columns):
@@ -482,7 +482,7 @@ def _rows(
 
 
 def _column_values(column: Column, named: Sequence[float], bins: bool) -> _Values:
-    """Where a column is looked at, at both bounds first; in each bin only if these have rows."""
+    """Choose values of a column to look at, bounds first; inside bins only if these have rows."""
     if not isinstance(column, NUMERIC):
         levels = np.arange(column.n_ordinary)
         return _Values(levels.astype(np.float64), levels, 0)
@@ -676,7 +676,7 @@ def _of_expression(
 def _of_groups(
     values: Floats, present: Floats, groups: Floats, *, number: bool = False
 ) -> _Products:
-    """What records of each group add: values of a group run fastest."""
+    """Compute what records of each group add: values of a group run fastest."""
     k, n_groups = len(values), len(groups)
     added = np.tile(values, (n_groups, 1)), np.repeat(groups, k, axis=0)
     sizes = np.tile(present, (n_groups, 1)), groups
@@ -691,7 +691,7 @@ def _values(estimand: Estimand, frame: pd.DataFrame) -> Floats:
 
 
 def _is_binned_alone(estimand: Estimand, schema: Schema) -> bool:
-    """Whether the shares of the bins of one column of numbers are asked for, which a table has."""
+    """Return whether the shares of one column's bins are asked for, which a table has."""
     return any(isinstance(schema.columns[name], NUMERIC) for name in estimand.levels)
 
 

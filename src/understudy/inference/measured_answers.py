@@ -138,7 +138,7 @@ def _of_groups(
     _, (text,) = group_terms(estimand.kind, estimand.formula)
     estimate, words, between = _OF_GROUPS[estimand.kind]
     name = f"{words} of {text}, {group.labels[1]} {between} {group.labels[0]}"
-    drawn = [_shown(text, group, records) for records in sets]
+    drawn = [_split_set(text, group, records) for records in sets]
     if cells is not None:
         values = outcome[0].values
         sums = counted_sums(cells, values)
@@ -183,7 +183,7 @@ def _number_sums(text: str, group: Trait, matrix: MomentMatrix, schema: Schema) 
     return moment_sums(matrix, value, present, groups)
 
 
-def _shown(text: str, group: Trait, records: Records) -> Shown:
+def _split_set(text: str, group: Trait, records: Records) -> Shown:
     """Both groups in a synthetic set."""
     value: Floats = formulas.evaluate(text, records.frame())
     if not len(value):

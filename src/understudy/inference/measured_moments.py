@@ -1,7 +1,7 @@
 """The second moments that a release has of some columns, with what its noisy tables say of them.
 
-Tables of levels tell sums of contrasts (`refined`), lines and tables of numbers their sums as well
-(`inference.measured_moments`).
+Tables of levels tell sums of contrasts (`refine_matrix`), lines and tables of numbers their sums as
+well (`inference.measured_moments`).
 
 **What number lines and tables of bins say of the sums of second moments, and how well.**
 
@@ -15,8 +15,8 @@ their noise, counts say y = Hf + noise of covariance R, and
 
 A cell does not tell where in it a number lies. So the sums of y may be off by as much as the
 half-widths of cells allow, b; D = diag(b²) makes them count for less accordingly, and what is left,
-|K|·b, is a bound that every answer carries (`MomentMatrix.hidden`). Values out of domain are in no
-cell, but have a sum of their own.
+|K|·b, is a bound that every answer carries (`MomentMatrix.bound_hidden`). Values out of domain
+are in no cell, but have a sum of their own.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Sums:
         noise = np.diag(matrix.variances[entries])
         return cls(entries, matrix.numbers[entries], noise, np.zeros((len(entries), 0)))
 
-    def improved(self, one: _Said) -> _Sums:
+    def improve(self, one: _Said) -> _Sums:
         """With what the cells of another column say."""
         tells = np.zeros((len(one.entries), len(self.entries)))
         tells[np.arange(len(one.entries)), np.searchsorted(self.entries, one.entries)] = 1
@@ -148,7 +148,7 @@ class NumberCounts:
             return matrix
         joined = _Sums.of(matrix, said)
         for one in said:
-            joined = joined.improved(one)
+            joined = joined.improve(one)
         numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
         numbers[joined.entries], variances[joined.entries] = joined.values, np.diag(joined.noise)
         together = Together(joined.entries, joined.noise, joined.off)
@@ -182,7 +182,7 @@ def _counts(
 def _told_by_numbers(
     matrix: MomentMatrix, name: str, column: Numeric, table: Table, cells: Numeric
 ) -> _Said:
-    """What counts say of the sums of one column."""
+    """Read from counts what they say of the sums of one column."""
     scores, source = matrix.scores, matrix.basis.source
     places = np.array(scores.places(name), dtype=np.int64)
     states = scores.tables[name] / UNIT
@@ -271,16 +271,16 @@ class MeasuredMoments:
         """
         asked, recent = frozenset(columns), dict(self._recent)
         if asked not in recent:
-            recent[asked] = self._joined(columns)
+            recent[asked] = self._join_matrix(columns)
             kept = [*recent.items()][-_RECENT:]
             self._recent = dict(kept)  # a whole new one, as another thread may ask as well
         return recent[asked]
 
-    def _joined(self, columns: Sequence[str]) -> MomentMatrix | None:
+    def _join_matrix(self, columns: Sequence[str]) -> MomentMatrix | None:
         matrix = joined_matrix(self._sources, self._schema, columns, self._n)
         if matrix is None:
             return None
-        return self._counts.put_to(refined(matrix, self._measurements, self._schema))
+        return self._counts.put_to(refine_matrix(matrix, self._measurements, self._schema))
 
 
 def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
@@ -316,7 +316,7 @@ def moments_of(
     return MeasuredMoments(measurements, schema, n).matrix(columns)
 
 
-def refined(
+def refine_matrix(
     matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
 ) -> MomentMatrix:
     """The matrix with sums of scores averaged with those that noisy tables have.

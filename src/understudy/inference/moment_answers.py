@@ -131,7 +131,7 @@ def _ratios(
     inverted = found.sizes, found.mixed, found.squared
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
     parts = found.noise, found.sampling
-    pooled = _pooled(names, found.estimate, parts, len(sets), inverted, *notes)
+    pooled = _pool_parts(names, found.estimate, parts, len(sets), inverted, *notes)
     return MeasuredAnswer(_with_bias(pooled, found.bias, matrix), found.dropped)
 
 
@@ -180,7 +180,7 @@ def _model(
         linear = least_squares(matrix, weights[1:], weights[0], own.pairs, binary=binary)
         inverted = linear.denominator, linear.mixed, linear.squared
         parts, note = (linear.noise, linear.sampling), MODEL_NOTES["ols"]
-        pooled = _pooled(names, linear.estimate, parts, len(sets), inverted, note)
+        pooled = _pool_parts(names, linear.estimate, parts, len(sets), inverted, note)
         return MeasuredAnswer(_with_bias(pooled, linear.bias, matrix), 0.0)
     fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
     noise, covariance = fit.noise + fit.misfit, fit.noise + fit.misfit + fit.sampling
@@ -216,7 +216,7 @@ def _correlation(
     names = (f"correlation of {terms[0]} and {terms[1]}",)
     parts = np.array([[found.noise]]), np.array([[found.sampling]])
     inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
-    pooled = _pooled(names, np.array([found.estimate]), parts, len(sets), inverted)
+    pooled = _pool_parts(names, np.array([found.estimate]), parts, len(sets), inverted)
     return MeasuredAnswer(_with_bias(pooled, np.array([found.bias]), matrix), 0.0)
 
 
@@ -230,7 +230,7 @@ def _with_bias(pooled: Pooled, bias: Floats, matrix: MomentMatrix) -> Pooled:
     return replace(pooled, bias=bias, notes=(*pooled.notes, *said))
 
 
-def _pooled(
+def _pool_parts(
     names: tuple[str, ...],
     estimate: Floats,
     parts: tuple[Floats, Floats],
@@ -259,7 +259,7 @@ def _share(noise: Floats, covariance: Floats) -> Floats:
 
 
 def is_numeric(estimand: Estimand, schema: Schema) -> bool:
-    """Whether numbers are asked about, which tables know within bins only."""
+    """Return whether numbers are asked about, which tables know within bins only."""
     return estimand.kind not in RATIOS or any(
         isinstance(schema.columns[name], NUMERIC) for name in estimand.used
     )

@@ -110,7 +110,7 @@ _CLEARLY = 4.0  # standard deviations
 
 
 def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
-    """Whether a measurement is an unbiased full table over at least these columns.
+    """Return whether a measurement is an unbiased full table over at least these columns.
 
     In the schema's own bins and states, and with noise that was not redrawn until it fell within
     limits, which is not centred.

@@ -59,7 +59,7 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
 
 
 def _tells_more(line: Measurement, fine: Numeric, coarse: Numeric, n_rows: int) -> bool:
-    """Whether a line tells more of a number within a bin than that it is there."""
+    """Return whether a line tells more of a number within a bin than that it is there."""
     cells, bins = (
         sum(not interval.spike for interval in column.intervals) for column in (fine, coarse)
     )

@@ -246,7 +246,7 @@ def private_regression(
     guarantee: Guarantee,
     ledger: tuple[Entry, ...],
 ) -> PrivateRegression:
-    """What a released regression says; `guarantee` and `ledger` are those of the gate."""
+    """Release the answer of a regression; `guarantee` and `ledger` are those of the gate."""
     noisy = released.value
     solved = coefficients(
         noisy.statistics,
@@ -289,7 +289,7 @@ class RegressionRelease:
 
     @classmethod
     def of(cls, release: Release, level: float = 0.95) -> RegressionRelease:
-        """What a release says of the analysis that was declared for it.
+        """Read from a release the answer to the analysis that was declared for it.
 
         A refusal is an answer too: what was paid for must not be lost by it.
 
@@ -309,12 +309,12 @@ class RegressionRelease:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised."""
+        """The guarantee of the release."""
         return self.release.guarantee
 
     @property
     def ledger(self) -> tuple[dict[str, Any], ...]:
-        """What was paid, as plain data."""
+        """Ledger of what was paid, as plain data."""
         return self.release.manifest.ledger
 
     @property
@@ -324,7 +324,7 @@ class RegressionRelease:
         Raises:
             InferenceError: there is no answer.
         """
-        pooled = self._answered().pooled
+        pooled = self._require_answer().pooled
         return dict(zip(pooled.names, pooled.estimate.tolist(), strict=True))
 
     def to_frame(self) -> pd.DataFrame:
@@ -333,7 +333,7 @@ class RegressionRelease:
         Raises:
             InferenceError: there is no answer.
         """
-        return self._answered().to_frame()
+        return self._require_answer().to_frame()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: the analysis or why there is none, guarantee and ledger."""
@@ -357,7 +357,7 @@ class RegressionRelease:
         """The table with its notes, or why there is none; and the promise."""
         return f"{self.analysis or self.refused}\n{self.guarantee.statement}"
 
-    def _answered(self) -> Analysis:
+    def _require_answer(self) -> Analysis:
         if self.analysis is None:
             raise InferenceError(self.refused)
         return self.analysis

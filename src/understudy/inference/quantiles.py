@@ -82,7 +82,7 @@ class Steps:
     share: Floats
 
     def critical(self, level: float) -> Floats:
-        """How far F̂ may be from p, one-sided, at (1 − level)/2; shape (..., K)."""
+        """Compute how far F̂ may be from p, one-sided, at (1 − level)/2; shape (..., K)."""
         normal = np.isinf(self.df)
         tail = (1 + level) / 2
         z = np.where(normal, ndtri(tail), stdtrit(np.where(normal, 1, self.df), tail))

@@ -61,7 +61,7 @@ def derived_in(formula: str, schema: Schema) -> tuple[str, ...]:
 
 
 def rule_notes(formula: str, schema: Schema) -> tuple[str, ...]:
-    """What an answer says of the derived columns that were asked for, a sentence each."""
+    """Describe the derived columns that were asked for, a sentence each."""
     said = []
     for name in derived_in(formula, schema):
         column = schema.derived[name]
@@ -205,7 +205,7 @@ class _WrittenOut(ast.NodeTransformer):
         return condition
 
     def _condition(self, name: str, column: Column, value: Code) -> ast.expr | None:
-        """When a derived column has a level; None for a number."""
+        """Return the condition for a level of a derived column; None for a number."""
         rule = column.derived
         if isinstance(rule, LevelMap):
             labels = column.labels
@@ -326,7 +326,7 @@ class Estimand:
     probability: float = 0.5
 
     def scores(self, records: Records) -> Scores:
-        """What each record adds to which quantity.
+        """Score what each record adds to which quantity.
 
         Args:
             records: with all `columns` of the estimand.
@@ -336,8 +336,8 @@ class Estimand:
         """
         complete = records.complete()
         n = len(complete)
-        group = _crossed(records, self.groups, n)
-        level = _crossed(records, self.levels, n)
+        group = _cross_columns(records, self.groups, n)
+        level = _cross_columns(records, self.levels, n)
         schema = records.schema
         n_levels = _n_ordinary(schema, self.levels)
         value = np.zeros(n)
@@ -430,7 +430,7 @@ _SYNONYMS: Final = {
 
 
 def _meant(kind: str) -> str:
-    """What somebody has meant who asked for a kind that there is not, as a sentence; or ""."""
+    """Suggest in a sentence what was meant by a kind that there is not; "" if nothing is close."""
     word = kind.strip().casefold().replace("_", "-").replace(" ", "-")
     if word.startswith("median"):
         return " Take 'quantile': its probability is 0.5 by default, which is the median."
@@ -520,8 +520,8 @@ def _require_levels(formula: str, schema: Schema) -> None:
 
 def _linear(kind: str, formula: str, schema: Schema) -> Estimand:
     if kind == "table":
-        levels = formulas.crossed(formula, schema.names)
-        estimand = Estimand(kind, formula, _ordered(levels, schema), levels=levels)
+        levels = formulas.read_crossing(formula, schema.names)
+        estimand = Estimand(kind, formula, _order_names(levels, schema), levels=levels)
     else:
         estimand = _by_groups(kind, formula, schema)
     if _n_ordinary(schema, (*estimand.groups, *estimand.levels)) > MOST_QUANTITIES:
@@ -534,16 +534,16 @@ def _linear(kind: str, formula: str, schema: Schema) -> Estimand:
 
 def _by_groups(kind: str, formula: str, schema: Schema) -> Estimand:
     expression, right = formulas.split_groups(formula)
-    groups = formulas.crossed(right, schema.names) if right else ()
+    groups = formulas.read_crossing(right, schema.names) if right else ()
     plain = expression.strip("`")
     if plain in schema.columns and _shown_by_level(kind, plain, schema):
-        columns = _ordered((plain, *groups), schema)
+        columns = _order_names((plain, *groups), schema)
         return Estimand(kind, formula, columns, levels=(plain,), groups=groups)
     if plain in schema.columns and is_grouping(schema.columns[plain]):
         raise InferenceError(formulas.no_number(plain))
     named = formulas.columns_of(formulas.as_formula(expression), schema.names)
     _require_levels(formulas.as_formula(expression), schema)
-    columns = _ordered((*named, *groups), schema)
+    columns = _order_names((*named, *groups), schema)
     return Estimand(kind, formula, columns, expression=expression, groups=groups)
 
 
@@ -554,7 +554,7 @@ def _shown_by_level(kind: str, name: str, schema: Schema) -> bool:
     )
 
 
-def _ordered(names: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
+def _order_names(names: tuple[str, ...], schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in schema.names if name in names)
 
 
@@ -574,7 +574,7 @@ def _labels(schema: Schema, columns: tuple[str, ...]) -> list[str]:
     return labels
 
 
-def _crossed(records: Records, columns: tuple[str, ...], n: int) -> Integers:
+def _cross_columns(records: Records, columns: tuple[str, ...], n: int) -> Integers:
     """Cell of each record in the crossing of some columns; meaningless if a state is absent."""
     cells = np.zeros(n, dtype=np.int64)
     for name in columns:
@@ -630,11 +630,11 @@ class QuestionKind:
         if self.found.ends is None:
             return ""
         scale = 100 if self.unit.startswith("%") else 1
-        low, high = (_shown(scale * end) for end in self.found.ends)
+        low, high = (_format_width(scale * end) for end in self.found.ends)
         return f"± {low if low == high else f'{low} to {high}'} {self.unit}".rstrip()
 
 
-def _shown(width: float) -> str:
+def _format_width(width: float) -> str:
     """To two digits, and never as a power of ten where it is large."""
     return f"{width:.2g}" if width < 99.5 else f"{width:,.0f}"
 

@@ -71,7 +71,7 @@ class Records:
         return _bins(numbers, column)
 
     def complete(self) -> NDArray[np.bool_]:
-        """Which records have a value in every column, shape (n,)."""
+        """Mark records with a value in every column, shape (n,)."""
         present = [states != ABSENT for states in self.states.values()]
         return np.asarray(np.logical_and.reduce(present))
 
@@ -123,7 +123,7 @@ class Records:
 
 
 def is_grouping(column: Column) -> bool:
-    """Whether formulas see the levels of a column, and not one number or truth for each record."""
+    """Return whether formulas see the levels of a column, not one number or truth a record."""
     if isinstance(column, (*NUMERIC, Boolean)):
         return False
     numbers = all(is_number(level) for level in level_values(column))
@@ -203,7 +203,7 @@ def state_ends(column: Column, state: int) -> Floats:
 
 
 def is_binned(column: Column) -> bool:
-    """Whether some state of a column has more than one number."""
+    """Return whether some state of a column has more than one number."""
     return isinstance(column, NUMERIC) and any(
         len(grid_numbers(column, state, 2)) > 1 for state in range(column.n_ordinary)
     )

@@ -168,7 +168,7 @@ class Advice:
 
     @property
     def text(self) -> str:
-        """What to do, as the end of a sentence."""
+        """Advice as the end of a sentence."""
         if self.kind == "rules":
             return "take uncertainty='rules', which answers it from the released noisy counts"
         if self.kind == "bounds":
@@ -188,8 +188,9 @@ class Advice:
             )
         if self.kind == "declare":
             return (
-                f"a release made with --analysis {quoted(self.analysis)}, epsilon={self.epsilon} "
-                f"and delta={self.delta} is expected to answer it, if its records are like these"
+                f"a release made with --analysis {quote_text(self.analysis)}, "
+                f"epsilon={self.epsilon} and delta={self.delta} is expected to answer it, "
+                "if its records are like these"
             )
         options = ", ".join(f"{name}={value}" for name, value in self.options.items())
         budget = f"epsilon={self.epsilon}" if self.epsilon else "any epsilon"
@@ -222,18 +223,20 @@ class RefusedError(InferenceError):
         instead: Sequence[str] = (),
     ) -> None:
         hint = advice.text if advice else "nothing in this program is known to answer it"
-        other = f"; this release answers {' and '.join(map(quoted, instead))}" if instead else ""
+        other = (
+            f"; this release answers {' and '.join(map(quote_text, instead))}" if instead else ""
+        )
         end = f" ({_ANYWAY})" if anyway else ""
         super().__init__(f"No valid error bars can be given: {reason}; {hint}{other}{end}.")
         self.reason, self.advice, self.instead, self.anyway = reason, advice, tuple(instead), anyway
 
 
-def quoted(text: str) -> str:
+def quote_text(text: str) -> str:
     """A text as one word of a command line."""
     return shlex.quote(text) if set('"$`\\!') & set(text) else f'"{text}"'
 
 
-def unmeasured(release: Release, facts: Facts, *, bootstrap: bool = False) -> RefusedError:
+def refuse_unmeasured(release: Release, facts: Facts, *, bootstrap: bool = False) -> RefusedError:
     """The refusal of a question that measurements alone answer, and none of a release does.
 
     Args:
@@ -246,7 +249,7 @@ def unmeasured(release: Release, facts: Facts, *, bootstrap: bool = False) -> Re
 
 
 def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice | None:
-    """What would answer a question, if that is known.
+    """Advise what would answer a question, if that is known.
 
     Args:
         release: that refuses it.
@@ -352,7 +355,7 @@ class Beyond:
 
 
 def beyond(line: Measurement, release: Release) -> tuple[Beyond, Beyond]:
-    """What a number line says of both bounds of its column.
+    """Read from a number line what lies beyond both bounds of its column.
 
     Args:
         line: of a column.
@@ -395,7 +398,7 @@ def least_certain(line: Measurement, n_lines: int) -> int:
 
 @once
 def beyond_line(release: Release, name: str) -> tuple[Beyond, ...]:
-    """What the number line of a column says of both its bounds; nothing where it has none.
+    """Describe what the number line of a column says of both its bounds; nothing without one.
 
     Args:
         release: that is asked.
@@ -408,7 +411,7 @@ def beyond_line(release: Release, name: str) -> tuple[Beyond, ...]:
 def doubts(
     release: Release, question: Question, pooled: Pooled, level: float
 ) -> tuple[RefusedError | None, tuple[str, ...]]:
-    """Why an answer is one of clipped numbers, if it may well be; and what else to know.
+    """Explain why an answer is one of clipped numbers, if it may well be; and what else to know.
 
     Args:
         release: that was asked.
@@ -436,7 +439,7 @@ def doubts(
 
 
 def _in_end_bins(release: Release, question: Question) -> Iterator[str]:
-    """What the end bins of columns have beside their numbers, where bins are asked about."""
+    """Name what the end bins of columns hold beside their numbers, where bins are asked about."""
     numbers = _numbers_of(question, release.schema)
     for name in question.columns:
         for one in () if name in numbers else beyond_line(release, name):
@@ -458,7 +461,7 @@ def _unknown(unknown: list[Beyond]) -> str:
 
 
 def _bounds_note(bounds: list[Beyond], shares: list[str], by: str, have: str) -> str:
-    """How many lie beyond which bounds."""
+    """Note how many lie beyond which bounds."""
     return " and ".join(
         f"{share} of the records ({by} noisy number) {have} {one.column} {one.side} {one.bound}, "
         "its declared bound, and count as that"
@@ -524,7 +527,7 @@ def _numbers_of(question: Question, schema: Schema) -> tuple[str, ...]:
 
 
 def _depends(question: Question, schema: Schema, one: Beyond, pooled: Pooled, level: float) -> bool:
-    """Whether numbers beyond a bound could change an answer."""
+    """Return whether numbers beyond a bound could change an answer."""
     parts = _parts(question, schema)
     if parts is None:
         return True
@@ -534,7 +537,7 @@ def _depends(question: Question, schema: Schema, one: Beyond, pooled: Pooled, le
 
 
 def _moves(asked: Estimand, schema: Schema, one: Beyond, pooled: Pooled, level: float) -> bool:
-    """Whether numbers beyond a bound change the values of an expression, so far that it matters."""
+    """Return whether numbers beyond a bound change an expression so far that it matters."""
     tried = _values(asked, schema, one)
     if tried is None:
         return True
@@ -638,18 +641,18 @@ def require_counted(
         return pooled, None, (_may_lack(largest),) if largest and noted else ()
     most = max(one.most for one in lacking)
     lacking = [one for one in lacking if not _holds_another(one, lacking)]
-    blamed = _blamed(lacking, release)
+    blamed = _find_culprits(lacking, release)
     advice = Advice("domain", blamed, rules=_rules(blamed, release.schema))
     resting = set(_resting(question, release.schema)) if pooled.rule == RULE else set()
     mixed = any(resting & set(one.columns) for one in lacking)
-    wider = None if mixed else _widened(release, question, pooled, most)
+    wider = None if mixed else _widen_answer(release, question, pooled, most)
     if wider is None:
         return pooled, RefusedError(_domain_reason(lacking, mixed=mixed), advice), ()
     return wider, None, (_allows(lacking, advice),)
 
 
 def _holds_another(one: Outside, others: Sequence[Outside]) -> bool:
-    """Whether other columns are among these: who is out of domain there is so here too."""
+    """Return whether others are among these: who is out of domain there is so here too."""
     return any(set(other.columns) < set(one.columns) for other in others)
 
 
@@ -690,7 +693,7 @@ def _rules(columns: Sequence[str], schema: Schema) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text, box in schema.boxes if named & set(box)))
 
 
-def _blamed(lacking: Sequence[Outside], release: Release) -> tuple[str, ...]:
+def _find_culprits(lacking: Sequence[Outside], release: Release) -> tuple[str, ...]:
     """Columns that are out of domain by themselves, among those that tables name together."""
     named = dict.fromkeys(name for one in lacking for name in one.columns)
     alone = {one.columns[0] for one in _shares(release, [(n,) for n in named]) if one.certain}
@@ -714,7 +717,7 @@ def _resting(question: Question, schema: Schema) -> tuple[str, ...]:
 
 
 def _outside(release: Release, question: Question, pooled: Pooled) -> list[Outside]:
-    """What is counted of the records that an answer lacks, by sets of columns."""
+    """Count the records that an answer lacks, by sets of columns."""
     measured, asked = release.measurements, set(question.columns)
     tables: Sequence[Measurement]
     if pooled.rule == "noise-aware":
@@ -730,7 +733,7 @@ def _outside(release: Release, question: Question, pooled: Pooled) -> list[Outsi
 
 
 def _counts(measured: Measurement) -> bool:
-    """Whether a measurement has a noisy number of records out of domain."""
+    """Return whether a measurement has a noisy number of records out of domain."""
     return measured.kind in _COUNTING and measured.stddev > 0
 
 
@@ -756,7 +759,9 @@ def _shares(
     return found
 
 
-def _widened(release: Release, question: Question, pooled: Pooled, most: float) -> Pooled | None:
+def _widen_answer(
+    release: Release, question: Question, pooled: Pooled, most: float
+) -> Pooled | None:
     """The answer with room for a share of the records; None where that has no bound.
 
     Args:
@@ -774,7 +779,7 @@ def _widened(release: Release, question: Question, pooled: Pooled, most: float) 
     each = np.where(each <= MOST_LACKING, each, np.inf)
     if isinstance(pooled, Quantiles):
         pairs = zip(pooled.curves, each.tolist(), strict=True)
-        curves = [None if curve is None else _shifted(curve, share) for curve, share in pairs]
+        curves = [None if curve is None else _widen_curve(curve, share) for curve, share in pairs]
         return replace(pooled, curves=tuple(curves))
     ends = _ends(asked, release.schema)
     if ends is None:
@@ -789,7 +794,7 @@ def _widened(release: Release, question: Question, pooled: Pooled, most: float) 
 
 
 def _group_shares(asked: Estimand, release: Release, most: float) -> Floats:
-    """What share of each quantity's group is out of domain, if all who are were in it; (k,)."""
+    """Compute the share of each group out of domain, if all who are were in it; shape (k,)."""
     table = release.tables[0]
     scores = asked.scores(Records.of(table, release.schema, asked.columns))
     known = scores.quantity != ABSENT
@@ -799,7 +804,7 @@ def _group_shares(asked: Estimand, release: Release, most: float) -> Floats:
     return np.asarray(most / (most + inside))
 
 
-def _shifted(curve: Curve, share: float) -> Curve:
+def _widen_curve(curve: Curve, share: float) -> Curve:
     """A distribution function that may be off by a share."""
     least, largest = (
         replace(steps, half=steps.half + share) for steps in (curve.least, curve.largest)

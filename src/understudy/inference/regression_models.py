@@ -180,7 +180,7 @@ _MEANS: dict[str, Callable[[Floats], Floats]] = {
 
 
 def influences(kind: str, y: Floats, x: Floats, beta: Floats) -> Influences:
-    """How much each record of a set moves its coefficients: A⁻¹x(y - μ), with A = Σ w·xx'."""
+    """Compute how much each record moves the coefficients: A⁻¹x(y - μ), with A = Σ w·xx'."""
     mean = _MEANS[kind](x @ beta)
     weight = {"ols": np.ones_like(mean), "logit": mean * (1 - mean), "poisson": mean}[kind]
     inverse = np.asarray(np.linalg.inv((x * weight[:, None]).T @ x), dtype=np.float64)

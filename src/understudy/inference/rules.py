@@ -109,28 +109,30 @@ def distortion(
         prior: records that the method adds to each cell.
         network: the network that sets are drawn from, if it is one.
     """
-    return distorted(misplaced(measured, n_rows, schema, prior=prior), columns, network=network)
+    return combine_shares(
+        compute_misplaced_shares(measured, n_rows, schema, prior=prior), columns, network=network
+    )
 
 
-def misplaced(
+def compute_misplaced_shares(
     measured: Sequence[Measurement], n_rows: int, schema: Schema, *, prior: float = 0.0
 ) -> dict[frozenset[str], float]:
-    """What share each table misplaced, by its columns; arguments as in `distortion`."""
+    """Compute the share that each table misplaced, by its columns; arguments as in `distortion`."""
     shares: dict[frozenset[str], list[float]] = {}
     for measurement in measured:
         if measurement.kind in _DISTORTING:
-            share = _misplaced(measurement, n_rows, schema, prior)
+            share = _compute_misplaced_share(measurement, n_rows, schema, prior)
             shares.setdefault(frozenset(measurement.columns), []).append(share)
     return {table: sum(several) / len(several) for table, several in shares.items()}
 
 
-def distorted(
+def combine_shares(
     shares: Mapping[frozenset[str], float],
     columns: Sequence[str],
     *,
     network: Sequence[Edge] | None = None,
 ) -> float:
-    """`distortion` of some columns, from what each table `misplaced`."""
+    """`distortion` of some columns, by the shares that `compute_misplaced_shares` returns."""
     if network is None:
         return _least(shares, columns)
     needed = ancestors(network, columns)
@@ -143,7 +145,9 @@ def _least(shares: Mapping[frozenset[str], float], columns: Sequence[str]) -> fl
     return min((share for table, share in shares.items() if set(columns) <= table), default=0.0)
 
 
-def _misplaced(measurement: Measurement, n_rows: int, schema: Schema, prior: float) -> float:
+def _compute_misplaced_share(
+    measurement: Measurement, n_rows: int, schema: Schema, prior: float
+) -> float:
     """With P the mass that records are drawn from and Y the unbiased number of records: 1 - Y/P.
 
     For a full table Y is the sum of all noisy counts and P that of the positive ones; for totals
@@ -258,12 +262,12 @@ class Facts:
 
     @property
     def counted(self) -> bool:
-        """Whether the estimand is a sum of counts, or a ratio of two."""
+        """True if the estimand is a sum of counts, or a ratio of two."""
         return self.kind in RATIOS or self.kind == "total"
 
     @property
     def countable(self) -> bool:
-        """Whether the released counts, or how the sets were drawn, answer it without the sets."""
+        """True if the released counts, or how the sets were drawn, answer it without the sets."""
         if self.kind in ("quantile", *TWO_WAY):  # follow from the counts of a table
             return self.full
         return self.counted and (self.full or self.drawn)
@@ -272,7 +276,7 @@ class Facts:
 def facts_of(
     release: Release, kind: str, columns: Sequence[str], *, additive: bool = False
 ) -> Facts:
-    """What is public about a release and matters to an analysis of some columns.
+    """Collect the public facts of a release that matter to an analysis of some columns.
 
     Args:
         release: that is analysed.
@@ -294,10 +298,10 @@ def facts_of(
         sets=manifest.sets,
         sets_kind=manifest.sets_kind,
         n_rows=manifest.n_rows,
-        distortion=distorted(
+        distortion=combine_shares(
             _misplaced_of_release(release), _drawn_from(release, columns), network=made.network
         ),
-        merged=_merged(measured, kind, columns, release.schema),
+        merged=_find_merged(measured, kind, columns, release.schema),
         redrawn=made.posterior_rule == "mi",
         firm=additive
         and made.posterior_rule == "mi"
@@ -319,7 +323,7 @@ def facts_of(
 
 @once
 def _misplaced_of_release(release: Release) -> dict[frozenset[str], float]:
-    return misplaced(
+    return compute_misplaced_shares(
         release.behind_sets,
         release.manifest.n_rows,
         release.schema,
@@ -328,7 +332,7 @@ def _misplaced_of_release(release: Release) -> dict[frozenset[str], float]:
 
 
 def _are_firm(measured: Sequence[Measurement], columns: Sequence[str], schema: Schema) -> bool:
-    """Whether each two of some columns have effects, and those are all that a model sees of them.
+    """Return whether each two columns have effects, and those are all that a model sees.
 
     A model sees all levels of an ordered column that are texts; its evenly spaced scores are one
     effect among several.
@@ -358,7 +362,7 @@ def merged_columns(measured: Sequence[Measurement], columns: Sequence[str]) -> t
     return min(merged, key=len, default=())
 
 
-def _merged(
+def _find_merged(
     measured: Sequence[Measurement], kind: str, columns: Sequence[str], schema: Schema
 ) -> tuple[str, ...]:
     """Merged columns whose states matter one by one: all of them in shares, else unordered ones.
@@ -375,7 +379,7 @@ def _merged(
 
 
 def _in_runs(column: Column, groups: Sequence[int]) -> bool:
-    """Whether states of a column are merged with neighbours only, spikes left aside."""
+    """Return whether states of a column are merged with neighbours only, spikes left aside."""
     if not is_ordered(column):
         return False
     values = list(groups[: column.n_ordinary])
@@ -434,7 +438,7 @@ def _cut_off(release: Release) -> frozenset[str]:
 
 
 def shared_reason(facts: Facts) -> str:
-    """Why sets that share one noise forbid an interval."""
+    """Explain why sets that share one noise forbid an interval."""
     if facts.sets == 1:
         return "one set does not show how much noise and synthesis moved it"
     return (
@@ -444,12 +448,12 @@ def shared_reason(facts: Facts) -> str:
 
 
 def total_reason(_facts: Facts) -> str:
-    """Why sets have no totals."""
+    """Explain why sets have no totals."""
     return "a total needs a released full noisy table of its columns"
 
 
 def apart_reason(facts: Facts) -> str:
-    """Why columns that were measured apart forbid an interval."""
+    """Explain why columns that were measured apart forbid an interval."""
     if len(facts.columns) == 1:
         return (
             f"the column {facts.columns[0]} was drawn by way of columns that were never measured "
@@ -463,7 +467,7 @@ def apart_reason(facts: Facts) -> str:
 
 
 def conditioned_reason(facts: Facts) -> str:
-    """Why rules over columns that were measured apart forbid an interval."""
+    """Explain why rules over columns that were measured apart forbid an interval."""
     return (
         "the schema forbids combinations of columns that were measured apart, and leaving these "
         f"out of the sets changes the distribution of {', '.join(facts.columns)} in them"
@@ -471,7 +475,7 @@ def conditioned_reason(facts: Facts) -> str:
 
 
 def swept_reason(_facts: Facts) -> str:
-    """Why records drawn column by column forbid an interval."""
+    """Explain why records drawn column by column forbid an interval."""
     return (
         "the records were drawn column by column, with a weight or noise added to each row that "
         "was drawn from, which pulls shares and relations towards an even spread by an amount that "
@@ -480,7 +484,7 @@ def swept_reason(_facts: Facts) -> str:
 
 
 def picked_reason(_facts: Facts) -> str:
-    """Why parameters that were chosen among candidates forbid an interval."""
+    """Explain why parameters that were chosen among candidates forbid an interval."""
     return (
         "the records come from a generator whose parameters were chosen, at random and by how well "
         "they suit the rows, and how far it is from the rows is not known outside and alike in all "
@@ -489,7 +493,7 @@ def picked_reason(_facts: Facts) -> str:
 
 
 def weighted_reason(_facts: Facts) -> str:
-    """Why a model that weighs records forbids an interval."""
+    """Explain why a model that weighs records forbids an interval."""
     return (
         "the records come from a Bayesian model of the exact rows, in which records may weigh less "
         "the more they stand out, and what that and the model miss is not known outside and alike "
@@ -498,7 +502,7 @@ def weighted_reason(_facts: Facts) -> str:
 
 
 def shrunk_reason(_facts: Facts) -> str:
-    """Why relations that a penalty made weaker forbid an interval."""
+    """Explain why relations that a penalty made weaker forbid an interval."""
     return (
         "columns were imputed by regressions with a penalty, which makes relations between columns "
         "weaker by an amount that the sets do not show"
@@ -506,7 +510,7 @@ def shrunk_reason(_facts: Facts) -> str:
 
 
 def merged_reason(facts: Facts) -> str:
-    """Why merged states forbid an interval."""
+    """Explain why merged states forbid an interval."""
     return (
         f"rare or neighbouring states of {', '.join(facts.merged)} were merged before they were "
         "measured together with other columns, so that the sets do not keep how each of them goes "
@@ -515,7 +519,7 @@ def merged_reason(facts: Facts) -> str:
 
 
 def distorted_reason(facts: Facts) -> str:
-    """Why misplaced records forbid an interval."""
+    """Explain why misplaced records forbid an interval."""
     percent = 100 * facts.distortion
     digits = 0 if percent >= 10 else 1
     return (
@@ -526,7 +530,7 @@ def distorted_reason(facts: Facts) -> str:
 
 
 def binned_reason(facts: Facts) -> str:
-    """Why bins forbid an interval for a function that says nothing of how it is computed."""
+    """Explain why bins forbid an interval for a function of unknown computation."""
     return (
         f"of {', '.join(facts.binned)} only bins are known, and what a function makes of numbers "
         "that may lie anywhere in them cannot be bounded, as it can for the kinds of estimates by "
@@ -535,7 +539,7 @@ def binned_reason(facts: Facts) -> str:
 
 
 def noisy_reason(_facts: Facts) -> str:
-    """Why noise that outweighs sampling by far forbids an interval."""
+    """Explain why noise that outweighs sampling by far forbids an interval."""
     return (
         "nearly all of the variance is privacy noise, and where noise is so large the model pulls "
         "relations towards none, which biases every set alike"
@@ -543,7 +547,7 @@ def noisy_reason(_facts: Facts) -> str:
 
 
 def errorless_reason(names: str) -> str:
-    """Why what does not vary forbids an interval."""
+    """Explain why what does not vary forbids an interval."""
     return (
         f"the records that decide {names} do not vary, which says nothing of how they vary in the "
         "population"
@@ -667,7 +671,7 @@ def _most_distortion(facts: Facts) -> float:
 
 
 def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
-    """Whether misplaced records could move one of these shares by more than its standard error.
+    """Return whether misplaced records could move a share by more than its standard error.
 
     A share is between 0 and 1, so a share δ of misplaced records moves it by δ at most; a rare
     level can vanish whole within a δ that is harmless for a common one. Beyond half a standard
@@ -683,7 +687,7 @@ def distorts(facts: Facts, stderr: NDArray[np.float64]) -> bool:
 
 
 def outweighs(facts: Facts, share: NDArray[np.float64]) -> bool:
-    """Whether noise outweighs sampling so far that the pull of the model may bias an estimate.
+    """Return whether noise so outweighs sampling that the model's pull may bias an estimate.
 
     A model of greatest entropy lets a count stay behind its noisy value by an amount in proportion
     to the noise (`understudy.graphical.estimation`), in all sets alike.

@@ -299,7 +299,7 @@ class MomentMatrix:
             Shape (q, q).
         """
         gradient = self._gradient(derivatives)
-        return np.asarray(self._weighted(gradient) @ gradient.T)
+        return np.asarray(self._weigh_gradient(gradient) @ gradient.T)
 
     def gradient_of_products(self, left: Floats, right: Floats) -> Floats:
         """Derivatives of sums of products of two affine functions in the released numbers.
@@ -330,13 +330,13 @@ class MomentMatrix:
         Returns:
             Shape (p, q).
         """
-        return np.asarray(self._weighted(one) @ other.T)
+        return np.asarray(self._weigh_gradient(one) @ other.T)
 
     def noise_of_pairs(self, one: Floats, other: Floats) -> Floats:
         """The same of each estimate with the one at its place among the others, shape (q,)."""
-        return np.asarray(np.einsum("qn,qn->q", self._weighted(one), other))
+        return np.asarray(np.einsum("qn,qn->q", self._weigh_gradient(one), other))
 
-    def _weighted(self, gradient: Floats) -> Floats:
+    def _weigh_gradient(self, gradient: Floats) -> Floats:
         """A gradient times the covariance of the noise in the released numbers."""
         if self.together is None:
             return np.asarray(gradient * self.variances)
@@ -346,8 +346,8 @@ class MomentMatrix:
         found[:, entries] += gradient[:, entries] @ self.together.covariance
         return np.asarray(found)
 
-    def hidden(self, derivatives: Floats) -> Floats:
-        """How far q estimates may be off by what was not measured.
+    def bound_hidden(self, derivatives: Floats) -> Floats:
+        """Bound the error of q estimates by what was not measured.
 
         That is what records without a value have elsewhere, and where numbers lie within cells.
 
@@ -360,11 +360,11 @@ class MomentMatrix:
         within = self.within_cells(derivatives)
         if self.cases is None:
             return within
-        errors = {entries: self._stddev_of(entries) for entries in self.cases.counted()}
-        return within + self.cases.hidden(derivatives, self.whole, errors)
+        errors = {entries: self._stddev_of(entries) for entries in self.cases.list_entries()}
+        return within + self.cases.bound_hidden(derivatives, self.whole, errors)
 
     def within_cells(self, derivatives: Floats) -> Floats:
-        """How far q estimates may be off by where numbers lie within cells, shape (q,).
+        """Bound the error of q estimates by where numbers lie within cells, shape (q,).
 
         Args:
             derivatives: as for `noise_covariance`.
@@ -407,7 +407,7 @@ class MomentMatrix:
         free = (derivatives + derivatives.transpose(0, 2, 1)) / 2
         gradient = np.zeros((len(free), len(self.numbers)))
         if self.cases is not None:
-            free, coded = self.cases.pulled(free, self.whole)
+            free, coded = self.cases.pull_back(free, self.whole)
             for (row, code), slope in coded.items():
                 self._add_coded(gradient, free, row, code, slope)
         for row, at in self.basis.squares.items():
@@ -497,7 +497,7 @@ class MomentMatrix:
 
 
 def _never_lacks(schema: Schema, name: str, other: str) -> bool:
-    """Whether the schema says that every record with a value of the other column has one of it."""
+    """Return whether the schema gives each record with a value of the other column one of it."""
     if not any({name, other} <= set(box) for _, box in schema.boxes):
         return False
     domain = schema.table((name, other))
@@ -532,7 +532,7 @@ class MomentSource:
 
     @classmethod
     def of(cls, measurement: Measurement, schema: Schema) -> MomentSource:
-        """What a measurement of the kind `Kind.PRODUCTS` has.
+        """Read the source from a measurement of the kind `Kind.PRODUCTS`.
 
         Args:
             measurement: of a release.
@@ -546,7 +546,7 @@ class MomentSource:
     def from_values(
         cls, scores: Scores, values: Floats, stddev: float, *, pure: bool
     ) -> MomentSource:
-        """What numbers as they are released have.
+        """Make the source from numbers as they are released.
 
         Args:
             scores: of the columns.
@@ -558,7 +558,7 @@ class MomentSource:
         return cls(scores, values / weights, (stddev / weights) ** 2, pure)
 
     def part(self, columns: Sequence[str]) -> MomentSource:
-        """What it has of some columns, with all of those of which values must be there."""
+        """Select what it has of some columns, with all of those of which values must be there."""
         scores, kept = self.scores.part(columns)
         return MomentSource(scores, self.numbers[kept], self.variances[kept], self.pure)
 
@@ -585,13 +585,13 @@ def joined_matrix(
     for complete in dict.fromkeys((coded, ())):
         for pure in sorted({source.pure for source in parts}):
             scores = Scores.of(schema, names, complete, pure=pure)
-            numbers, variances = averaged(scores, parts)
+            numbers, variances = average_numbers(scores, parts)
             if np.isfinite(variances).all():
                 return MomentMatrix.of(scores, schema, numbers, variances, n)
     return None
 
 
-def averaged(scores: Scores, sources: Sequence[MomentSource]) -> tuple[Floats, Floats]:
+def average_numbers(scores: Scores, sources: Sequence[MomentSource]) -> tuple[Floats, Floats]:
     """The numbers of some scores, each the mean by precision of those that sources have.
 
     Args:
@@ -630,7 +630,7 @@ def improve(
 
 
 def _parts(sources: Sequence[MomentSource], columns: Sequence[str]) -> Iterator[MomentSource]:
-    """What sources have of some columns; nothing where a value of other columns must be there."""
+    """List parts of sources on some columns; none where other columns must have a value."""
     for source in sources:
         common = set(source.scores.columns) & set(columns)
         if common and set(source.scores.complete) <= common:
@@ -638,7 +638,7 @@ def _parts(sources: Sequence[MomentSource], columns: Sequence[str]) -> Iterator[
 
 
 def _places(own: Scores, wanted: Scores) -> Integers:
-    """Where the numbers of some scores stand among those of others; `FREE` where they do not."""
+    """Find the places of the numbers of some scores among others; `FREE` where there is none."""
     score = _same_scores(own, wanted)
     counted, sums, products, squares, coded = wanted.order.places
     pair = np.full((len(wanted) + 1,) * 2, FREE, dtype=np.int64)  # the last row for no score
@@ -666,21 +666,21 @@ def _looked_up(places: Mapping[Key, int], keys: Sequence[Key]) -> Integers:
 
 
 def _same_scores(own: Scores, wanted: Scores) -> Integers:
-    """Which of the wanted scores each is; `FREE` for none."""
+    """Find which of the wanted scores each is; `FREE` for none."""
     known = {_identity(wanted, place): place for place in range(len(wanted))}
     same = [known.get(_identity(own, place), FREE) for place in range(len(own))]
     return np.array(same, dtype=np.int64)
 
 
 def _identity(scores: Scores, place: int) -> tuple[str, bool, bytes]:
-    """What tells a score from others: its column, and what it is of each state."""
+    """Return what tells a score from others: its column, and what it is of each state."""
     score = scores.each[place]
     first = scores.places(score.column)[0]
     return score.column, score.number, scores.tables[score.column][:, place - first].tobytes()
 
 
 def _among_the_same(own: Scores, wanted: Scores) -> NDArray[np.bool_]:
-    """Whether numbers are sums over the same records, but for some where they are 0."""
+    """Return whether numbers are sums over the same records, but for some where they are 0."""
     differing = set(own.complete) ^ set(wanted.complete)
     held = np.array([one.column in differing for one in own.each], dtype=np.int64)
     first, second = own.pairs
@@ -720,7 +720,7 @@ def assumed_moments(
 
 
 def _sums(scores: Scores, schema: Schema, records: Records) -> Floats:
-    """What would be released of the records, without noise; absences counted as evenly spread."""
+    """Compute the sums of the records without noise; absences count as evenly spread."""
     z = score_values(scores, schema, records)
     first, second = scores.pairs
     present = [records.states[scores.each[k].column] != ABSENT for k in scores.numbers]
@@ -764,7 +764,7 @@ class LostInNoiseError(InferenceError):
     short: float = float("inf")
 
 
-def lost(what: str, firmness: float, needed: float = FIRM) -> LostInNoiseError:
+def refuse_lost(what: str, firmness: float, needed: float = FIRM) -> LostInNoiseError:
     """The refusal of what does not stand out from its noise, and what would make it.
 
     What is measured grows with the number of records, its noise falls with ε: so both are called
@@ -776,7 +776,7 @@ def lost(what: str, firmness: float, needed: float = FIRM) -> LostInNoiseError:
         needed: how far it must.
 
     Example:
-        >>> str(lost("A group is too small", 1.5)).partition(": ")[2]
+        >>> str(refuse_lost("A group is too small", 1.5)).partition(": ")[2]
         'coarser levels, fewer columns, or about 2.0 times the ε or the number of records would do.'
     """
     factor = needed / firmness if firmness > 0 else float("inf")

@@ -26,7 +26,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers
-from understudy.inference.bin_bias import Known, bounded, record_ranges
+from understudy.inference.bin_bias import Known, add_bin_bias, record_ranges
 from understudy.inference.combining import (
     Pooled,
     Totals,
@@ -52,7 +52,9 @@ SEED = 1
 """Of what changes places: an answer to a question is the same each time."""
 
 
-def hidden(question: Question, release: Release, answer: SetEstimates, schema: Schema) -> Floats:
+def bound_bias(
+    question: Question, release: Release, answer: SetEstimates, schema: Schema
+) -> Floats:
     """Bound on the bias by merged states, shape (k,); 0 where none is merged.
 
     Args:
@@ -70,14 +72,14 @@ def hidden(question: Question, release: Release, answer: SetEstimates, schema: S
     groups = groups_of(release.behind_sets)
     rng = np.random.default_rng(SEED)
     tables = [
-        scattered(table, schema, {name: groups[name] for name in names}, rng)
+        scatter_values(table, schema, {name: groups[name] for name in names}, rng)
         for table in release.tables
     ]
     apart = question.answer(tables, release.schema)
     return np.asarray(ROOM * np.abs((answer.estimates - apart.estimates).mean(axis=0)))
 
 
-def scattered(
+def scatter_values(
     table: pl.DataFrame,
     schema: Schema,
     groups: Mapping[str, Sequence[int]],
@@ -131,7 +133,7 @@ class SetAnswer:
 
 
 def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
-    """What the sets say together.
+    """Combine the answers of the sets.
 
     Args:
         question: asked of the release.
@@ -160,8 +162,8 @@ def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
         for sets in (answer, *answer.ends)
     )
     if ends:
-        pooled = bounded(pooled, *ends)
-    pooled = replace(pooled, bias=pooled.bias + hidden(question, release, answer, known.schema))
+        pooled = add_bin_bias(pooled, *ends)
+    pooled = replace(pooled, bias=pooled.bias + bound_bias(question, release, answer, known.schema))
     certain = errorless(answer)
     # From counts a mean has an error in any case; of a model the same records would decide again.
     advice = advise(release, facts) if facts.counted else None
@@ -170,7 +172,7 @@ def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
 
 
 def known_numbers(release: Release, columns: Sequence[str]) -> Known:
-    """How exactly the numbers of some columns are known in the sets.
+    """Return how exactly the numbers of some columns are known in the sets.
 
     By the bins of the schema, if they were measured in these together (or else alone), and by the
     coarser bins of a measurement if not.

@@ -87,7 +87,7 @@ def band_of(k: int, noise: VoteNoise) -> int:
 
 
 def subsets_for(records: int, coefficients: int, noise: VoteNoise) -> int:
-    """How many subsets are asked.
+    """Compute how many subsets are asked.
 
     Args:
         records: as declared or assumed.
@@ -281,7 +281,7 @@ class Verdict:
 
     @property
     def subsets(self) -> int:
-        """How many voted."""
+        """Number of subsets that voted."""
         return self.plan.subsets
 
     def to_json(self) -> dict[str, Any]:

@@ -97,7 +97,7 @@ class Waves:
         steps = list(pairwise(range(len(self.each))))
         if len(self.each) > 2:
             steps.append((0, len(self.each) - 1))
-        rows = [row for first, last in steps for row in self._changed(first, last)]
+        rows = [row for first, last in steps for row in self._list_changes(first, last)]
         return pd.DataFrame(rows).set_index(["term", "from", "to"])
 
     @property
@@ -160,7 +160,7 @@ class Waves:
         down, up = estimate - low[at], high[at] - estimate
         return estimate, Side.of(down, share, bias), Side.of(up, share, bias)
 
-    def _changed(self, first: int, last: int) -> list[dict[str, Any]]:
+    def _list_changes(self, first: int, last: int) -> list[dict[str, Any]]:
         one, one_down, one_up = self._parts(first)
         two, two_down, two_up = self._parts(last)
         change = two - one

@@ -157,7 +157,7 @@ class Cost:
                 f"A cost is kept in {', '.join(ACCOUNTINGS)}, for add_remove or replace; "
                 "this one is in none of them."
             )
-        object.__setattr__(self, "amount", kept(self.amount))
+        object.__setattr__(self, "amount", round_cost(self.amount))
 
     def of(self, amount: Fraction) -> Cost:
         """Another amount of the same kind."""
@@ -238,7 +238,7 @@ def fraction(text: object) -> Fraction:
     return number
 
 
-def kept(amount: object) -> Fraction:
+def round_cost(amount: object) -> Fraction:
     """An amount as it is kept: exact, or rounded up where it is finer than can be written down.
 
     Raises:
@@ -261,7 +261,7 @@ def gdp_of_pure(epsilon: Fraction) -> Fraction:
         epsilon: ε, above 0.
     """
     if epsilon < _TINY:  # where floating point could lose it; μ(ε)²/2 is about 0.79 ε² there
-        return kept(epsilon**2)
+        return round_cost(epsilon**2)
     return Fraction(gaussian_dp.amount_of_pure(float(epsilon)))
 
 
@@ -457,7 +457,7 @@ def plain_text(name: str, text: object, *, least: int = 1) -> str:
 
 
 def likeness(name: str) -> str:
-    """What two names have in common that people would take for one another.
+    """Return what two names have in common that people would take for one another.
 
     Example:
         >>> likeness("Adults 2024") == likeness("ａdults-2024"), likeness("adults")
@@ -472,7 +472,7 @@ _SAME_LOOK = (("rn", "m"), ("vv", "w"), ("0", "o"), ("1", "l"), ("i", "l"), ("5"
 
 
 def taken_for(new: str, known: str) -> bool:
-    """Whether people could take one name for another that is entered already.
+    """Return whether people could take one name for another that is entered already.
 
     Letters beyond ASCII, which older ledgers may have, can look like any letter.
 
@@ -504,7 +504,7 @@ def require_plain_letters(name: str) -> None:
 
 
 def _look(name: str) -> str:
-    """What is seen of a name at a glance: letters without accents, as the first that look alike."""
+    """Return a name as seen at a glance: letters without accents, as the first that look alike."""
     bare = unicodedata.normalize("NFKD", likeness(name))
     seen = "".join(letter for letter in bare if not unicodedata.combining(letter))
     for letters, like in _SAME_LOOK:
@@ -638,7 +638,7 @@ class Account:
         self._internal.add(Amounts(None, None, None) if cost is None else self._amounts(cost))
 
     def require_publishable(self, number: int) -> Cost:
-        """What it costs to publish an internal use, if that fits below every cap.
+        """Compute what it costs to publish an internal use, if that fits below every cap.
 
         Raises:
             LedgerError: it does not fit, was published before, or has no finite cost.
@@ -660,7 +660,7 @@ class Account:
             self._spent.add(self._amounts(cost))
 
     def totals(self) -> Totals:
-        """What was counted so far."""
+        """Sum what was counted so far."""
         return Totals(
             self.population,
             *(self._spent.amounts, self._reserved.amounts, self._internal.amounts),
@@ -700,7 +700,7 @@ class Account:
 
     @property
     def _by_now(self) -> str:
-        """Which waves are open, in words; "" where there is one."""
+        """Open waves in words; "" where there is one."""
         waves = self.population.waves
         return f", {self.wave} of {waves} waves open" if waves > 1 else ""
 

@@ -92,7 +92,7 @@ class Head:
 
     @property
     def signed_text(self) -> str:
-        """What a signature of it is of; begins with words, so that it is none of anything else."""
+        """Text that is signed; it begins with words, so that it is none of anything else."""
         return f"understudy population ledger head\n{canonical(self.to_json())}"
 
 
@@ -111,7 +111,7 @@ def _text(text: str) -> str:
     raise ValueError("no plain text")
 
 
-def _written(kind: type, read: Callable[[Any], Any]) -> PlainValidator:
+def _accept_written(kind: type, read: Callable[[Any], Any]) -> PlainValidator:
     """Takes a value of a kind, or what was written down of one."""
     return PlainValidator(lambda value: value if type(value) is kind else read(value))
 
@@ -121,13 +121,13 @@ Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16,128}$")]
 MaybeDigest = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{16,128})?$")]
 Date = Annotated[str, StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$")]
 Number = Annotated[int, Field(ge=1)]
-Amount = Annotated[Fraction, _written(Fraction, fraction), PlainSerializer(str)]
+Amount = Annotated[Fraction, _accept_written(Fraction, fraction), PlainSerializer(str)]
 WrittenCost = Annotated[
-    Cost, _written(Cost, Cost.from_json), PlainSerializer(lambda cost: cost.to_json())
+    Cost, _accept_written(Cost, Cost.from_json), PlainSerializer(lambda cost: cost.to_json())
 ]
 WrittenPopulation = Annotated[
     Population,
-    _written(Population, Population.from_json),
+    _accept_written(Population, Population.from_json),
     PlainSerializer(lambda population: population.to_json()),
 ]
 
@@ -321,7 +321,7 @@ class Row:
 
     @property
     def has_hash(self) -> bool:
-        """Whether it has the hash that it should have."""
+        """True if it has the hash that it should have."""
         try:
             return self.linked == self.hash
         except ValueError:  # the hash before it is none
@@ -329,11 +329,11 @@ class Row:
 
     @property
     def time(self) -> str:
-        """When it was entered, in UTC; "" where that is not known."""
+        """Time of the entry, in UTC; "" where that is not known."""
         return "" if self.private is None else str(json.loads(self.private)["time"])
 
 
-def written(
+def write_entry(
     kind: type[E], number: int, population: str, previous: str, said: dict[str, Any]
 ) -> tuple[E, dict[str, Any]]:
     """A new entry, and the values of its row.

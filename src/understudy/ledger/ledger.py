@@ -135,7 +135,7 @@ class PopulationLedger:
             return tuple(entry.declared for entry in book.entries(PopulationAdded))
 
     def totals(self, name: str) -> Totals:
-        """What a population has spent and reserved, in every unit.
+        """Sum what a population has spent and reserved, in every unit.
 
         Raises:
             LedgerError: there is none of this name.
@@ -278,7 +278,7 @@ class PopulationLedger:
         return reservation.number
 
     def knows(self, name: str, release: str) -> bool:
-        """Whether a release of a population is entered, by its digest."""
+        """Return whether a release of a population is entered, by its digest."""
         with self._reading() as book:
             book.require_whole()
             return any(entry.release == release for entry in book.entries(Committed, name))
@@ -296,17 +296,17 @@ class PopulationLedger:
 
     @property
     def head(self) -> Head:
-        """Where the ledger ends now; to be kept by others, who can then tell it was not altered."""
+        """End of the ledger now; others who keep it can tell that the ledger was not altered."""
         with self._reading() as book:
             return book.head
 
     def snapshot(self) -> tuple[Head, list[Row]]:
-        """Where the ledger ends now, and all entries up to there."""
+        """Return where the ledger ends now, and all entries up to there."""
         with self._reading() as book:
             return book.head, list(book.rows())
 
     def verify(self, head: Head | None = None) -> list[str]:
-        """What is wrong with the ledger: alterations of entries, of the file, and of rules.
+        """List what is wrong with the ledger: alterations of entries, of the file, and of rules.
 
         Args:
             head: where it ended once, from somebody who kept it.
@@ -355,7 +355,7 @@ class PastRelease:
     what: Literal["release"] = "release"
 
     def beyond(self, known: Collection[str]) -> Cost:
-        """What it cost beyond the releases that it amends, as far as these are entered.
+        """Compute what it cost beyond the releases that it amends, as far as these are entered.
 
         Args:
             known: digests that are entered.
@@ -365,7 +365,7 @@ class PastRelease:
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Kind of the past release, in words."""
         return "interrupted run" if self.interrupted else "release"
 
 
@@ -381,7 +381,7 @@ def past_release(folder: str | Path) -> PastRelease:
         LedgerError: it has no finite cost, or has spent nothing.
     """
     place = path_of("The folder of a release", folder, LedgerError)
-    return _interrupted(place) if journals.is_checkpoint(place) else _released(place)
+    return _read_checkpoint(place) if journals.is_checkpoint(place) else _read_release(place)
 
 
 def manifest_digest(folder: Path) -> str:
@@ -389,7 +389,7 @@ def manifest_digest(folder: Path) -> str:
     return digest(folder / MANIFEST).removeprefix("sha256:")
 
 
-def _released(place: Path) -> PastRelease:
+def _read_release(place: Path) -> PastRelease:
     manifest = Release.load(place).manifest
     promise = manifest.guarantee
     if promise.kind in _NO_PROMISE or promise.leaks:
@@ -408,7 +408,7 @@ def _released(place: Path) -> PastRelease:
     )
 
 
-def _interrupted(place: Path) -> PastRelease:
+def _read_checkpoint(place: Path) -> PastRelease:
     request, records, known_by = journals.read(place)
     if "ledger" in request:
         raise LedgerError(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from understudy.dp.budget import decimal_down, decimal_up
 from understudy.errors import LedgerError
-from understudy.ledger.account import Cost, kept, plain_text
+from understudy.ledger.account import Cost, plain_text, round_cost
 from understudy.ledger.entries import Charged, Committed, Reserved, Voided
 
 if TYPE_CHECKING:
@@ -73,23 +73,23 @@ class Reservation:
 
     @property
     def standing(self) -> Standing:
-        """How it stands now, all at one moment."""
+        """Standing of the reservation, all at one moment."""
         with self._database.reading() as connection:
             return self._standing(self._book(connection))
 
     @property
     def state(self) -> State:
-        """Whether it is open, committed or void."""
+        """True if it is open, committed or void."""
         return self.standing.state
 
     @property
     def charges(self) -> int:
-        """How many charges are noted."""
+        """Number of charges that are noted."""
         return self.standing.charges
 
     @property
     def spent(self) -> Fraction:
-        """What these have spent, in the unit of the reservation."""
+        """Sum of the charges, in the unit of the reservation."""
         return self.standing.spent
 
     @property
@@ -139,14 +139,14 @@ class Reservation:
                 self.population,
                 reservation=self.number,
                 charge=standing.charges + 1,
-                spent=self.kept(spent),
+                spent=self.round_spent(spent),
                 journal=digest_text("The digest of a journal", journal, empty=True),
             )
         return entry.charge
 
-    def kept(self, spent: Fraction) -> Fraction:
+    def round_spent(self, spent: Fraction) -> Fraction:
         """A sum of charges as it is entered: rounded up where it is too fine to be written down."""
-        return min(kept(spent), self.cost.amount)
+        return min(round_cost(spent), self.cost.amount)
 
     def commit(self, release: str, *, by: str = "") -> None:
         """Settle to what was charged, as a release was made of it.
@@ -246,7 +246,7 @@ def digest_text(name: str, text: object, *, empty: bool = False) -> str:
 
 
 def told_by(by: object) -> str:
-    """Who did something, as was told; "" if nobody said.
+    """Return who did something, as was told; "" if nobody said.
 
     Raises:
         LedgerError: no text, or not one that is shown as it is.

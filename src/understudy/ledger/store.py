@@ -59,7 +59,7 @@ from understudy.ledger.entries import (
     digest,
     link,
     read_entry,
-    written,
+    write_entry,
 )
 
 try:
@@ -115,7 +115,7 @@ class Book:
     def __init__(self, connection: Connection, place: str, id: str | None = None) -> None:
         self._connection, self._place = connection, place
         self._whole = False
-        self.id = self._identified()
+        self.id = self._read_id()
         if id is not None and id != self.id:
             raise LedgerError(
                 f"The ledger {place!r} is another one than was opened; nothing was entered."
@@ -152,7 +152,7 @@ class Book:
         require_plain_letters(name)
 
     def account(self, population: Population) -> Account:
-        """What a population has spent and reserved.
+        """Read what a population has spent and reserved.
 
         Raises:
             LedgerError: some entry of the ledger was altered, whichever population it is of.
@@ -200,7 +200,7 @@ class Book:
         return found
 
     def last_about(self, number: int) -> Charged | Committed | Voided | Published | None:
-        """What was entered last about a reservation, or an internal entry."""
+        """Find the last entry about a reservation, or an internal entry."""
         query = select(_ENTRIES).where(_COLUMNS.about == number)
         last = next(self._read(query.order_by(_COLUMNS.number.desc()).limit(1)), None)
         assert last is None or isinstance(last, Charged | Committed | Voided | Published)
@@ -230,22 +230,22 @@ class Book:
         for number, public, private, previous, own in found:
             texts = all(type(text) is str for text in (public, private))
             if not texts or (number, previous) != (expected, before):
-                raise self._damaged(number)
+                raise self._make_damage_error(number)
             if link(before, public, digest(private)) != own:
-                raise self._damaged(number)
+                raise self._make_damage_error(number)
             before, expected = own, expected + 1
         self._whole = True
 
     @property
     def head(self) -> Head:
-        """Where the ledger ends.
+        """End of the ledger.
 
         Raises:
             LedgerError: its last entry is not the one that was entered.
         """
         last = self._last()
         if not last.has_hash:
-            raise self._damaged(last.number)
+            raise self._make_damage_error(last.number)
         return Head(self.id, last.number, last.hash)
 
     def rows(self) -> Iterator[Row]:
@@ -271,11 +271,11 @@ class Book:
             LedgerError: the end of the ledger is damaged.
         """
         head = self.head
-        entry, values = written(kind, head.number + 1, population, head.hash, said)
+        entry, values = write_entry(kind, head.number + 1, population, head.hash, said)
         self._connection.execute(insert(_ENTRIES), values)
         return entry
 
-    def _identified(self) -> str:
+    def _read_id(self) -> str:
         query = select(_COLUMNS.public).where(_COLUMNS.number == 1)
         text = self._connection.execute(query).scalar()
         try:
@@ -290,7 +290,7 @@ class Book:
                 return first.id
         except (ValueError, KeyError, TypeError, RecursionError):
             pass
-        raise self._damaged(1)
+        raise self._make_damage_error(1)
 
     def _last(self) -> Row:
         query = select(_ENTRIES).order_by(_COLUMNS.number.desc()).limit(1)
@@ -301,14 +301,14 @@ class Book:
             try:
                 entry = read_entry(row.public)
             except ValueError:
-                raise self._damaged(row.number) from None
+                raise self._make_damage_error(row.number) from None
             if (entry.number, entry.population, entry.kind, entry.about) != (
                 *(row.number, row.population),
                 *(row.kind, row.about),
             ):
-                raise self._damaged(row.number)
+                raise self._make_damage_error(row.number)
             if not row.has_hash:
-                raise self._damaged(row.number)
+                raise self._make_damage_error(row.number)
             yield entry
 
     def _rows(self, query: Select[Any]) -> list[Row]:
@@ -316,12 +316,12 @@ class Book:
         for number, *texts in self._connection.execute(query).all():
             population, kind, about, public, private, previous, own = texts
             if any(type(text) is not str for text in texts if text is not about):
-                raise self._damaged(number)
+                raise self._make_damage_error(number)
             sum_ = digest(private)
             rows.append(Row(number, population, kind, about, public, private, sum_, previous, own))
         return rows
 
-    def _damaged(self, number: object) -> LedgerError:
+    def _make_damage_error(self, number: object) -> LedgerError:
         return LedgerError(
             f"The ledger {self._place!r} was altered at entry {number}; nothing can be entered. "
             "See `understudy ledger verify`, and restore it."
@@ -335,7 +335,7 @@ def begin(connection: Connection, id: str) -> None:
         connection: with an open transaction.
         id: 128 random bits in hex.
     """
-    _, values = written(LedgerMade, 1, "", START, {"id": id, "format": FORMAT})
+    _, values = write_entry(LedgerMade, 1, "", START, {"id": id, "format": FORMAT})
     connection.execute(insert(_ENTRIES), values)
 
 
@@ -387,7 +387,7 @@ _POSTGRES_ERRORS = {
 
 
 @contextmanager
-def told(place: str, secrets: tuple[str, ...] = ()) -> Iterator[None]:
+def translate_errors(place: str, secrets: tuple[str, ...] = ()) -> Iterator[None]:
     """Turn every error of a database into one sentence.
 
     Args:
@@ -409,9 +409,9 @@ def told(place: str, secrets: tuple[str, ...] = ()) -> Iterator[None]:
 def _why(error: Exception, secrets: tuple[str, ...]) -> str:
     original = error.orig if isinstance(error, DBAPIError) else error
     if name := getattr(original, "sqlite_errorname", None):
-        return _named(name, _SQLITE_ERRORS)
+        return _name_error(name, _SQLITE_ERRORS)
     if code := getattr(original, "sqlstate", None):
-        return _named(code, _POSTGRES_ERRORS)
+        return _name_error(code, _POSTGRES_ERRORS)
     if isinstance(original, sqlite3.Error | UnicodeError):
         return NO_LEDGER
     said = line(str(original).strip().split("\n")[0])[:200].rstrip(".")
@@ -420,7 +420,7 @@ def _why(error: Exception, secrets: tuple[str, ...]) -> str:
     return f"cannot be reached: {said or type(original).__name__}"
 
 
-def _named(name: str, known: dict[str, str]) -> str:
+def _name_error(name: str, known: dict[str, str]) -> str:
     found = (words for code, words in known.items() if name.startswith(code))
     return next(found, f"cannot be read or written: the database answered {name}")
 
@@ -507,7 +507,7 @@ class LedgerDatabase:
                 "sqlite://", creator=self._connect, poolclass=NullPool, hide_parameters=True
             )
         else:
-            self.place = _shown(address)
+            self.place = _show_address(address)
             self._secrets = _secrets(address)
             self._engine = _server(address)
 
@@ -559,7 +559,7 @@ class LedgerDatabase:
         Raises:
             LedgerError: the place is taken, or cannot be written.
         """
-        with told(self.place, self._secrets):
+        with translate_errors(self.place, self._secrets):
             if self.file is not None:
                 self._make_file(self.file)
         try:
@@ -575,7 +575,7 @@ class LedgerDatabase:
             raise
 
     def damage(self) -> list[str]:
-        """What the database itself finds wrong with its file; nothing on a server."""
+        """List what the database itself finds wrong with its file; nothing on a server."""
         if self.file is None:
             return []
         with self._open() as connection:
@@ -584,7 +584,7 @@ class LedgerDatabase:
 
     @contextmanager
     def _open(self) -> Iterator[Connection]:
-        with told(self.place, self._secrets), self._engine.connect() as connection:
+        with translate_errors(self.place, self._secrets), self._engine.connect() as connection:
             yield connection
 
     def _begin(self, connection: Connection) -> None:
@@ -626,7 +626,7 @@ class LedgerDatabase:
         if _TABLE not in found:
             raise LedgerError(f"The ledger {self.place!r} {NO_LEDGER}.")
         if found != set(_SQLITE):
-            raise self._altered()
+            raise self._make_alteration_error()
 
     def _require_server(self, connection: Connection) -> None:
         found = connection.exec_driver_sql(_POSTGRES_FORM).all()
@@ -636,9 +636,9 @@ class LedgerDatabase:
                 "off), so that a charge could be lost; turn it on."
             )
         if sorted(name for _, name in found) != ["entries_follow", "entries_stay"]:
-            raise self._altered()
+            raise self._make_alteration_error()
 
-    def _altered(self) -> LedgerError:
+    def _make_alteration_error(self) -> LedgerError:
         return LedgerError(
             f"The ledger {self.place!r} is not guarded as it was made: its triggers or indexes "
             "were altered. Restore it from a copy, and compare with an exported head."
@@ -684,7 +684,7 @@ def _server(address: URL) -> Engine:
         ) from None
 
 
-def _shown(address: URL) -> str:
+def _show_address(address: URL) -> str:
     port = f":{address.port}" if address.port else ""
     return f"postgresql://{address.host or ''}{port}/{address.database}"
 

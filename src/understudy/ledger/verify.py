@@ -142,7 +142,7 @@ MOST = 20
 
 
 def faults_of(rows: Sequence[Row]) -> list[str]:
-    """What is wrong with entries, in sentences.
+    """List what is wrong with entries, in sentences.
 
     Args:
         rows: all, in the order of their numbers.
@@ -166,7 +166,7 @@ def faults_of(rows: Sequence[Row]) -> list[str]:
 
 
 def head_faults(rows: Sequence[Row], head: Head | None) -> list[str]:
-    """What a head says that entries do not, in sentences.
+    """List in sentences what a head says that entries do not.
 
     Args:
         rows: all, in the order of their numbers.
@@ -285,7 +285,7 @@ def read_head(data: Any, signer: str | None = None) -> Head:
 
 
 def verify_export(data: Any, head: Head | None = None, signer: str | None = None) -> list[str]:
-    """What is wrong with an exported ledger, in sentences.
+    """List what is wrong with an exported ledger, in sentences.
 
     Args:
         data: as `export` made it.

@@ -144,7 +144,7 @@ class _Covered(NamedTuple):
     most_cells: float
 
     def limit(self, schema: Schema) -> TreeLimit:
-        """Which tables leave the tree small enough."""
+        """Return which tables leave the tree small enough."""
         place = {name: j for j, name in enumerate(schema.names)}
         tables = [tuple(place[name] for name in one.table.columns) for one in self.marginals]
         return TreeLimit(schema.sizes, (*self.firm, *tables), self.most_cells)
@@ -185,7 +185,7 @@ def run_rounds(
         marginals.append(NoisyMarginal.of(released))
         model = fit(marginals, model)
         noise = mean_size(pace.noise, released.noise.stddev) * _cells(gate, winner)
-        if _moved(gate, winner, earlier, before[winner], model) <= noise:
+        if _count_changed_records(gate, winner, earlier, before[winner], model) <= noise:
             cost *= _faster(gate.budget.accounting)
     return marginals
 
@@ -294,7 +294,7 @@ def _estimates(
     }
 
 
-def _moved(
+def _count_changed_records(
     gate: Gate,
     winner: tuple[str, ...],
     earlier: MaxEntropy,
@@ -441,7 +441,7 @@ class Aim(AdaptiveMethod):
     def _spends(
         self, schema: Schema, spend: Fraction, accounting: Accounting
     ) -> tuple[Fraction, Fraction]:
-        """What a round costs at first, and all one-way tables; a single column gets all of it."""
+        """Price a first round and all one-way tables; a single column gets all of it."""
         d = len(schema.names)
         first = spend / ((2 if accounting == "pure" else 16) * d)
         return first, d * first * MEASURED if d > 1 else spend

@@ -109,7 +109,7 @@ def options_of(kind: type[Method]) -> tuple[Option, ...]:
 
 
 def _meaning(kind: type[Method], name: str) -> str:
-    """What the class, or the nearest above it that says something, writes of an attribute."""
+    """Return what the class, or the nearest above it with a text, writes of an attribute."""
     for base in kind.__mro__:
         entries = dict(_attributes(base.__dict__.get("__doc__") or ""))
         if name in entries:
@@ -134,7 +134,7 @@ def _attributes(docstring: str) -> Iterator[tuple[str, str]]:
 
 
 def _type_words(hint: Any) -> str:
-    """Which values a type allows, in words.
+    """Describe the values that a type allows.
 
     Example:
         >>> _type_words(Literal["free", "split"]), _type_words(int | None)

@@ -70,7 +70,7 @@ from understudy.dp.released import (
 )
 from understudy.errors import MethodError
 from understudy.mechanisms.urn import Urn, prior_weight
-from understudy.methods.plan import Form, PlannedTable, announced
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism
 from understudy.models import Model, Sample
 from understudy.schema import Schema
 from understudy.schema.network import Edge
@@ -196,14 +196,14 @@ Beside = Sequence[tuple[NoisyProducts | NoisyRanks | NoisyLine, Noise]]
 """What was measured beside them: second moments, ranks and number lines."""
 
 
-def listed(value: Any) -> Any:
+def split_names(value: Any) -> Any:
     """An option that is a list, also as it comes from the command line: "age, income"."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(listed)]
+Names = Annotated[tuple[str, ...], BeforeValidator(split_names)]
 
 
 @dataclass(frozen=True)
@@ -286,7 +286,7 @@ class Method(ABC):
 
     @abstractmethod
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """What will be measured for one fit, from public facts alone.
+        """Plan the measurements of one fit, from public facts alone.
 
         Args:
             schema: the public schema.
@@ -340,11 +340,11 @@ class Method(ABC):
         return dense_effort(cells, self.bytes_per_cell)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """What else whoever plans a release should know: sentences, from public facts alone."""
+        """List further sentences for whoever plans a release, from public facts alone."""
         return ()
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
-        """What whoever plans should know about this budget: sentences, from public facts alone.
+        """List sentences on this budget for whoever plans, from public facts alone.
 
         Args:
             schema: the public schema.
@@ -355,7 +355,7 @@ class Method(ABC):
 
     @property
     def anew(self) -> bool:
-        """Whether each fit buys for itself what `setup` buys, as some published forms do.
+        """True if each fit buys for itself what `setup` buys, as some published forms do.
 
         So m sets are m independent runs of `fit`, each at the m-th part of the budget.
         """
@@ -368,7 +368,7 @@ class Method(ABC):
 
     @property
     def leaves_only(self) -> bool:
-        """Whether records come from the cells of the full table alone, where it is measured."""
+        """True if records come from the cells of the full table alone, where it is measured."""
         return False
 
     def modelled(self, schema: Schema) -> tuple[str, ...]:
@@ -414,7 +414,7 @@ class Method(ABC):
     def redrawn(
         self, schema: Schema, tables: Tables, n_rows: int, model: Model, beside: Beside = ()
     ) -> Model:
-        """What each of several sets is drawn from, where each has parameters of its own.
+        """Return the model of each set, where each has parameters of its own.
 
         Args:
             schema: in which the tables were measured.
@@ -428,11 +428,11 @@ class Method(ABC):
 
     @property
     def needs_records(self) -> bool:
-        """Whether it needs whole records, and not sums over them alone."""
+        """True if it needs whole records, and not sums over them alone."""
         return False
 
     def can_resume(self, schema: Schema) -> bool:
-        """Whether a checkpoint can hold what is measured, for this schema and these options."""
+        """Return whether a checkpoint can hold what is measured, for this schema and options."""
         return True  # a method asks the same questions when it gets the same answers
 
     def setup_share(self, schema: Schema) -> Fraction:
@@ -442,7 +442,7 @@ class Method(ABC):
     def plan_setup(
         self, schema: Schema, spend: Fraction, budget: Budget
     ) -> tuple[PlannedTable, ...]:
-        """What `setup` will measure, from public facts alone."""
+        """Plan the measurements of `setup`, from public facts alone."""
         return ()
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
@@ -562,7 +562,7 @@ class UrnMethod(Method):
         known = schema.n_rows if schema.rows == "public" else None
         urn, columns = self.urn(schema.names, known or 1), [schema.names]
         how = {"form": Form.DRAWS, "records": True}
-        (table,) = announced(urn, schema, spend, budget, columns, **how)
+        (table,) = plan_mechanism(urn, schema, spend, budget, columns, **how)
         if known is None:
             return (table,)
         prior = prior_weight(known, spend, reinforced=urn.reinforced)

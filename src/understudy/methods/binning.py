@@ -107,7 +107,7 @@ def bins_with_rules(schema: Schema, numbers: Mapping[str, int]) -> dict[str, int
 
 
 def _edges_of(rule: Rule, name: str, columns: dict[str, Column]) -> set[float]:
-    """Where bins must begin so that the rule names whole ones."""
+    """List the edges that bins need so that the rule names whole ones."""
     column = columns[name]
     if name not in rule.where or not isinstance(column, NUMERIC):
         return set()
@@ -199,7 +199,7 @@ def merged_starts(column: Column, starts: list[float], kept: set[float]) -> list
 
 
 def _holds_values(column: Column, low: float, end: float) -> bool:
-    """Whether a bin from `low` to before `end` holds a value that is no spike."""
+    """Return whether a bin from `low` to before `end` holds a value that is no spike."""
     assert isinstance(column, NUMERIC)
     scale = 1.0
     if isinstance(column, Continuous):
@@ -261,7 +261,7 @@ FineBins = dict[str, int | tuple[Any, ...]]
 
 
 def bins_for(records: float) -> int:
-    """How many bins are worth their noise, one of `LEVELS`.
+    """Choose how many bins are worth their noise, one of `LEVELS`.
 
     Args:
         records: all rows, in standard deviations of the noise in one bin.
@@ -304,7 +304,7 @@ def fine_bins(schema: Schema, most: int = LEVELS[-1], *, points: bool = True) ->
             own = _starts(column, declared, most, _points(column) if points else [])
             starts = merged_starts(column, own, set(declared))
             if len(starts) > len(declared):
-                bins[name] = _declared(column, starts)
+                bins[name] = _declare_bins(column, starts)
     return bins
 
 
@@ -334,7 +334,7 @@ def _by_default(column: Column) -> bool:
     return isinstance(column, NUMERIC) and column.bins == DEFAULT_BINS
 
 
-def _declared(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
+def _declare_bins(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
     """As a schema says it: edges cannot set the largest whole number apart by itself."""
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
@@ -344,7 +344,7 @@ def _declared(column: Column, starts: list[float]) -> int | tuple[Any, ...]:
 
 
 def _points(column: Column) -> list[float]:
-    """Where bins begin that set 0 and the bounds apart; none that numbers cannot tell apart."""
+    """List edges that set 0 and the bounds apart; none that numbers cannot tell apart."""
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
     step, before = _step(column) or POINT * (high - low), 1.0
@@ -360,7 +360,7 @@ def _points(column: Column) -> list[float]:
 
 
 def _starts(column: Column, declared: list[float], most: int, points: list[float]) -> list[float]:
-    """Where bins begin, those of the schema among them, ascending."""
+    """List where bins begin, those of the schema among them, ascending."""
     assert isinstance(column, NUMERIC)
     low, high = column.bounds
     step = _step(column)
@@ -410,7 +410,7 @@ def _apart(places: list[float], wanted: list[float], last: float) -> list[float]
 
 
 def _even(column: Numeric) -> list[float]:
-    """Where cells of the number line begin."""
+    """List where cells of the number line begin, evenly."""
     fine = column.model_copy(update={"bins": line_bins(column)})
     return [interval.low for interval in fine.intervals if not interval.spike]
 

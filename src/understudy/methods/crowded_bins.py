@@ -72,7 +72,7 @@ class Crowd:
     excess: float
 
 
-def divided(
+def divide_bins(
     gate: Gate,
     noise: NoiseName,
     masses: Mapping[str, Floats],
@@ -89,7 +89,7 @@ def divided(
         left: for rounds.
     """
     crowds = {
-        name: crowded(gate.schema.columns[name], own, ones[name].stddev)  # type: ignore[arg-type]
+        name: find_crowded_bins(gate.schema.columns[name], own, ones[name].stddev)  # type: ignore[arg-type]
         for name, own in masses.items()
         if not gate.schema.columns[name].heaps  # type: ignore[union-attr]
     }
@@ -116,11 +116,11 @@ def divided(
 
 
 def divides(schema: Schema, table: NoisyTable) -> bool:
-    """Whether a table divides crowded bins: it is in other bins than those of its schema."""
+    """Return whether a table divides crowded bins: it is in other bins than those of its schema."""
     return any(not in_these_bins(schema.columns[name], bins) for name, bins in table.bins.items())
 
 
-def crowded(column: Numeric, masses: Floats, stddev: float) -> list[Crowd]:
+def find_crowded_bins(column: Numeric, masses: Floats, stddev: float) -> list[Crowd]:
     """The crowded bins of a column, the fullest first.
 
     Args:
@@ -131,7 +131,7 @@ def crowded(column: Numeric, masses: Floats, stddev: float) -> list[Crowd]:
     Example:
         >>> from understudy.schema import Integer
         >>> pay = Integer(kind="integer", lower=0, upper=99, bins=10)
-        >>> crowded(pay, np.array([9.0, 11, 10, 90, 9, 10, 9, 4, 2, 1]), 2.0)
+        >>> find_crowded_bins(pay, np.array([9.0, 11, 10, 90, 9, 10, 9, 4, 2, 1]), 2.0)
         [Crowd(low=30.0, high=40.0, excess=79.0)]
     """
     states, edges, single = bins_on_line(column)
@@ -170,7 +170,7 @@ def _bins(schema: Schema, name: str, crowds: Sequence[Crowd]) -> tuple[object, .
 
 
 def _parts(column: Numeric, crowd: Crowd) -> list[float]:
-    """Where parts of a stretch begin, but for the first one."""
+    """List where parts of a stretch begin, but for the first one."""
     step, low, high = step_of(column), crowd.low, crowd.high
     wide = high - low
     if step and wide / step <= PARTS:

@@ -38,7 +38,7 @@ from understudy.errors import MethodError
 from understudy.mechanisms.sparse_tables import LazyTable, ThresholdTable, threshold_for
 from understudy.mechanisms.tables import MAX_CELLS, NoisyTables
 from understudy.methods.base import DENSE_CELLS, Beside, Facts, Method, PaidRecords, Tables
-from understudy.methods.plan import Form, PlannedTable, announced
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism
 from understudy.models import Model, TableModel
 from understudy.schema import Schema
 
@@ -88,11 +88,11 @@ class Laplace(Method):
         form, threshold = self._form(schema), None
         table: Mechanism[Any, Any] = self._dense(schema)
         if form is Form.FILTERED:
-            table = self._filtered(schema, spend, budget)
+            table = self._make_table(schema, spend, budget)
             threshold = table.threshold
         elif form is Form.LAZY:
             table = self._lazy(schema, 1)
-        return announced(
+        return plan_mechanism(
             table,
             schema,
             spend,
@@ -114,7 +114,7 @@ class Laplace(Method):
         if self._form(schema) is Form.LAZY:
             return PaidRecords.of(gate.ask(self._lazy(schema, n_rows), spend=spend))
         if self._form(schema) is Form.FILTERED:
-            cells = gate.ask(self._filtered(schema, spend, gate.budget), spend=spend)
+            cells = gate.ask(self._make_table(schema, spend, gate.budget), spend=spend)
             return TableModel.sparse(cells.value, schema.domain)
         (table,) = gate.ask(self._dense(schema), spend=spend)
         return TableModel.dense(table.value, schema.domain)
@@ -122,7 +122,7 @@ class Laplace(Method):
     def _dense(self, schema: Schema) -> NoisyTables:
         return NoisyTables([schema.names], noise=self.noise, mode=self.mode)
 
-    def _filtered(self, schema: Schema, spend: Fraction, budget: Budget) -> ThresholdTable:
+    def _make_table(self, schema: Schema, spend: Fraction, budget: Budget) -> ThresholdTable:
         return ThresholdTable(
             schema.names, self._threshold(schema, spend, budget), noise=self.noise
         )

@@ -40,7 +40,7 @@ from understudy.methods.binning import (
 )
 from understudy.methods.merging import numbers
 from understudy.methods.noisy_marginals import NoisyMarginal, number_masses
-from understudy.methods.plan import PlannedTable, announced, natural_noise
+from understudy.methods.plan import PlannedTable, natural_noise, plan_mechanism
 from understudy.models import Model, ProductModel
 from understudy.models.tables import project
 from understudy.schema import Schema
@@ -82,7 +82,7 @@ class Independent(Method):
         """One table per column, each with the same share."""
         schema = schema.with_bins(fine_bins(schema))
         tables = self._tables(schema, budget)
-        return announced(tables, schema, spend, budget, tables.marginals)
+        return plan_mechanism(tables, schema, spend, budget, tables.marginals)
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Fine bins for numbers whose bins are the default ones."""

@@ -65,7 +65,7 @@ from understudy.methods.noisy_marginals import (
     number_masses,
     with_lines,
 )
-from understudy.methods.plan import PlannedTable, announced, natural_noise
+from understudy.methods.plan import PlannedTable, natural_noise, plan_mechanism
 from understudy.methods.privbayes import require_columns
 from understudy.methods.ranks import (
     RankedTables,
@@ -211,7 +211,7 @@ class MarginalMethod(Method):
     ) -> Model | None:
         """The model that sets are drawn from, from what is released."""
         marginals = self._marginals(schema, tables, beside)
-        told = self._told(schema, beside, n_rows, marginals)
+        told = self._derive_tables(schema, beside, n_rows, marginals)
         return self._model(schema, marginals, n_rows, told, ranks_in(beside))
 
     def by_fit(self, schema: Schema, tables: Tables, fits: int) -> list[Tables]:
@@ -238,7 +238,7 @@ class MarginalMethod(Method):
             return model
         assert isinstance(model, MarginalModel)
         marginals = self._marginals(schema, tables, beside)
-        told = self._told(schema, beside, n_rows, marginals)
+        told = self._derive_tables(schema, beside, n_rows, marginals)
         ranks = ranks_in(beside)
         merged = self._columns(schema, marginals, n_rows, ranks)
 
@@ -295,7 +295,7 @@ class MarginalMethod(Method):
         ranks: Ranks | None,
     ) -> Merged:
         """The columns of the model; those with measured ranks in the groups of these."""
-        merged = self._merged(schema, marginals, number_masses(schema, marginals, n_rows))
+        merged = self._merge_columns(schema, marginals, number_masses(schema, marginals, n_rows))
         return merged if ranks is None else ranked_groups(merged, ranks)
 
     def _fine(self, gate: Gate, spend: Fraction) -> tuple[Gate, tuple[str, ...]]:
@@ -334,29 +334,29 @@ class MarginalMethod(Method):
     ) -> MarginalModel:
         """The model of tables that were measured through a gate, and of what else it gave out."""
         beside = measured_beside(gate.measured)
-        lined = self._lined(gate.schema, marginals, beside)
-        told = self._told(gate.schema, beside, n_rows, lined)
+        lined = self._add_lines(gate.schema, marginals, beside)
+        told = self._derive_tables(gate.schema, beside, n_rows, lined)
         return self._model(gate.schema, lined, n_rows, told, ranks_in(beside))
 
     def _marginals(self, schema: Schema, tables: Tables, beside: Beside) -> list[NoisyMarginal]:
         """Tables of a fit, with what number lines say of their columns."""
         fitted = [NoisyMarginal(*one) for one in tables if not divides(schema, one[0])]
-        return self._lined(schema, fitted, beside)
+        return self._add_lines(schema, fitted, beside)
 
-    def _lined(
+    def _add_lines(
         self, schema: Schema, marginals: Sequence[NoisyMarginal], beside: Beside
     ) -> list[NoisyMarginal]:
         """The same, but for fits whose sets are to differ by all their noise."""
         return [*marginals] if self.sets == "split" else with_lines(schema, marginals, beside)
 
-    def _told(
+    def _derive_tables(
         self, schema: Schema, beside: Beside, n_rows: float, marginals: Sequence[NoisyMarginal]
     ) -> list[NoisyMarginal]:
-        """What second moments tell; nothing to fits whose sets are to differ by all their noise."""
+        """Derive tables from second moments; none where sets are to differ by all their noise."""
         held = [one.table.columns for one in marginals]
         return [] if self.sets == "split" else level_tables(beside, schema, n_rows, held)
 
-    def _merged(
+    def _merge_columns(
         self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
     ) -> Merged:
         """The columns of the model, with groups of states: those that tables were measured over."""
@@ -391,7 +391,7 @@ class MarginalMethod(Method):
     ) -> list[PlannedTable]:
         require_columns(schema)
         tables = self._tables(schema, budget, weights)
-        return list(announced(tables, schema, spend, budget, tables.marginals))
+        return list(plan_mechanism(tables, schema, spend, budget, tables.marginals))
 
     def _tables(
         self, schema: Schema, budget: Budget, weights: Sequence[Fraction] | None
@@ -448,5 +448,5 @@ def fit_of(
     ranked = RankedTables.of(merged, exchange, plain, n_rows)
     if ranked is None:
         return plain
-    joined, share = [ranked.joined(table) for table in tables], ranked.share(tables)
+    joined, share = [ranked.join(table) for table in tables], ranked.share(tables)
     return fit(joined, contrasts=ranked.contrasts, share=share, warm=plain)

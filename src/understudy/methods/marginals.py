@@ -67,13 +67,13 @@ from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.aim import AdaptiveMethod, Pace, expected_effort
 from understudy.methods.base import Effort, Facts, Prepared, known_rows
 from understudy.methods.binning import bins_for, fine_bins, records_per_noise
-from understudy.methods.crowded_bins import divided
+from understudy.methods.crowded_bins import divide_bins
 from understudy.methods.marginal_based import measured_beside
 from understudy.methods.merging import Merged, coarse_groups, finer_runs, runs_spend, wide_numbers
 from understudy.methods.noisy_marginals import NoisyMarginal, fine_tables, number_masses
 from understudy.methods.plan import (
     PlannedTable,
-    announced,
+    plan_mechanism,
     planned_rounds,
     size_weights,
     tied_pairs,
@@ -143,12 +143,12 @@ class Marginals(AdaptiveMethod):
         if wide:
             names = [(name,) for name in wide]
             tables = NoisyTables(names, noise=self._noise(budget))
-            one_ways += announced(tables, schema, runs, budget, names, chosen=True)
+            one_ways += plan_mechanism(tables, schema, runs, budget, names, chosen=True)
         tied = tied_pairs(schema, self._cells)
         cost = tied_spend(tied, self._first(schema, spend - bought, budget), spend - bought)
         if tied:
             tables = NoisyTables(tied, noise=self._noise(budget))
-            one_ways += announced(tables, schema, cost, budget, tied, chosen=True)
+            one_ways += plan_mechanism(tables, schema, cost, budget, tied, chosen=True)
         one_ways += planned_ranks(schema, ranks, budget, self.ranks_share)
         return (*one_ways, planned_rounds(schema, spend - bought - cost, budget, self._cells))
 
@@ -164,7 +164,7 @@ class Marginals(AdaptiveMethod):
         return Prepared(partial(self._fit, own, finest), own.schema)
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
-        """Which columns are certain to be merged, and what is known of ranks."""
+        """Name the columns that are certain to be merged, and what is known of ranks."""
         fine = schema.with_bins(fine_bins(schema))
         most = self.bins or MOST_BINS
         wide = [
@@ -206,14 +206,14 @@ class Marginals(AdaptiveMethod):
         known = self._one_ways(gate, bought - runs, size_weights(planned, 2 / 3, wide))
         if again := self._again(gate, rest - cost):
             known += self._one_ways(gate, again, size_weights(schema, 1 / 3))
-        known = self._lined(schema, known, measured_beside(gate.measured))
+        known = self._add_lines(schema, known, measured_beside(gate.measured))
         left = rest - cost - again
         room = self._room(gate, left) if left else math.inf
         most = self._bins(room)
         known, finer = self._with_runs(gate, known, runs, wide, room)
         masses = number_masses(schema, known, known_rows(gate))
         ones = [*fine_tables(known).values()]
-        left -= divided(gate, self._noise(gate.budget), masses, fine_tables(known), left)
+        left -= divide_bins(gate, self._noise(gate.budget), masses, fine_tables(known), left)
         groups = coarse_groups(schema, ones, most, masses, finer, room=room)
         view, merged = gate.group(groups), Merged(schema, groups, masses)
         if tied:
@@ -244,7 +244,7 @@ class Marginals(AdaptiveMethod):
         return ranks, bought, runs_spend(schema, bought, wide), wide
 
     def _again(self, gate: Gate, left: Fraction) -> Fraction:
-        """What buys the one-way tables once more; from public numbers and that of the rows.
+        """Compute what buys the one-way tables once more, from public numbers and that of the rows.
 
         Args:
             gate: with the number of rows, as bought or declared.
@@ -257,11 +257,11 @@ class Marginals(AdaptiveMethod):
         used = min(self._room(gate, left) / pair, 1.0)
         return left * (1 - Fraction(round(1000 * used), 1000)) if used >= FEWEST_CELLS else left
 
-    def _merged(
+    def _merge_columns(
         self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
     ) -> Merged:
         """Columns that are in no table of several have rare states merged as well."""
-        merged = super()._merged(schema, marginals, masses)
+        merged = super()._merge_columns(schema, marginals, masses)
         chosen = {
             name for one in marginals if len(one.table.columns) > 1 for name in one.table.columns
         }

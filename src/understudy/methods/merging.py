@@ -62,7 +62,7 @@ CELLS: Final = 4
 
 
 def has_branches(column: Column) -> bool:
-    """Whether levels have public branches."""
+    """Return whether levels have public branches."""
     return isinstance(column, Categorical) and column.hierarchy is not None
 
 
@@ -124,7 +124,7 @@ class Merged:
             groups.update(marginal.table.groups)
         return cls(schema, groups, masses)
 
-    def measured(self, groups: Groups) -> Schema:
+    def choose_schema(self, groups: Groups) -> Schema:
         """The schema of a table over some groups: the coarse one, or one with finer runs."""
         if not groups:
             return self.schema
@@ -139,8 +139,8 @@ class Merged:
     def _finer(self) -> dict[str, Schema]:
         return {}
 
-    def held(self, name: str) -> NDArray[np.bool_] | None:
-        """Which states of a merged column of numbers hold records; None for another column."""
+    def find_held_states(self, name: str) -> NDArray[np.bool_] | None:
+        """Mark states of a merged column of numbers that hold records; None for another column."""
         if name not in self.groups or name not in self.masses:
             return None
         return self.masses[name] > LEAST_HELD
@@ -178,7 +178,7 @@ def observations(
     observed = []
     for marginal in marginals:
         table, own = marginal.table, marginal.table.groups
-        allowed = merged.measured(own).table(table.columns).allowed_mask()
+        allowed = merged.choose_schema(own).table(table.columns).allowed_mask()
         by_state = len(table.columns) == 1 and not own
         summed_up = _states_summed if by_state else _cells_summed
         counts, variance = summed_up(merged, marginal, allowed)
@@ -193,7 +193,7 @@ def _states_summed(
 ) -> tuple[Floats, Floats]:
     """Counts of the groups of one column and their variances, from a table of its states."""
     (name,) = marginal.table.columns
-    held = merged.held(name)
+    held = merged.find_held_states(name)
     noisy = marginal.by_state(allowed if held is None else allowed & held)
     groups = merged.groups.get(name, range(allowed.size))
     variances = noisy.variances_of(np.array(groups))
@@ -219,7 +219,7 @@ def _into(groups: tuple[int, ...], finer: tuple[int, ...] | None) -> tuple[int, 
 
 
 def _scale(marginal: NoisyMarginal, n_rows: float, n_cells: int) -> float:
-    """What turns counts of records in domain into counts of all records."""
+    """Compute the factor that turns counts of records in domain into counts of all records."""
     inside = float(np.sum(marginal.table.counts))
     if not marginal.strays or inside <= CLEAR * marginal.stddev * math.sqrt(n_cells):
         return 1.0
@@ -364,7 +364,7 @@ def _widths(column: Column) -> Floats | None:
 
 
 def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expansion]:
-    """How groups become states, by place of the column.
+    """Map each place of a column with groups to how its groups become states.
 
     Args:
         merged: the columns.
@@ -379,7 +379,7 @@ def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expans
 
 
 def run_places(merged: Merged, fit: MaxEntropy) -> dict[int, RunPlaces]:
-    """What other columns say of places within runs, by place of the column.
+    """Map each place of a column with runs to what other columns say of places within them.
 
     Args:
         merged: the columns.
@@ -394,7 +394,7 @@ def run_places(merged: Merged, fit: MaxEntropy) -> dict[int, RunPlaces]:
 
 
 def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int, WithinBins]]:
-    """How bins become numbers, by name, with the place of the column.
+    """Map each name to how bins become numbers, with the place of the column.
 
     Args:
         schema: states not merged.
@@ -465,7 +465,7 @@ def finer_runs(
 
 
 def runs_spend(schema: Schema, bought: Fraction, wide: tuple[str, ...]) -> Fraction:
-    """What tables of runs cost: as much as the fine tables of the same columns."""
+    """Compute the cost of tables of runs: as much as the fine tables of the same columns."""
     fine = dict(zip(schema.names, size_weights(schema, 2 / 3, wide), strict=True))
     again = sum((fine[name] for name in wide), Fraction(0))
     return bought * again / (sum(fine.values()) + again)

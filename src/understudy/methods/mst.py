@@ -51,7 +51,7 @@ from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
 from understudy.methods.merging import Merged, rare_groups
 from understudy.methods.noisy_marginals import NoisyMarginal
-from understudy.methods.plan import PlannedTable, planned, planned_choice, small
+from understudy.methods.plan import PlannedTable, plan_table, planned_choice, small
 from understudy.models import Model
 from understudy.schema import Schema
 
@@ -83,7 +83,7 @@ class Mst(MarginalMethod):
         largest = int(min(sizes[-1] * sizes[-2], max(self._cells, sizes[-1])))
         choices = [_planned_pick(schema, share, budget, k) for k, share in enumerate(shares)]
         pairs = [
-            planned(
+            plan_table(
                 schema,
                 (),
                 share,

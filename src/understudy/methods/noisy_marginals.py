@@ -152,7 +152,7 @@ class StateCounts:
 
 
 def _common_edges(one: Numeric, other: Numeric) -> Floats:
-    """Where bins of both columns begin, ascending; shape (edges,)."""
+    """List where bins of both columns begin, ascending; shape (edges,)."""
     own, others = (
         np.array([bin_.low for bin_ in column.intervals if not bin_.spike])
         for column in (one, other)
@@ -175,7 +175,7 @@ def _parts(column: Numeric, edges: Floats) -> Integers:
 
 
 def alone(column: Column) -> Flags:
-    """Which states stand by themselves: spikes and codes of absence; shape (states,)."""
+    """Mark states that stand by themselves: spikes and codes of absence; shape (states,)."""
     found = np.arange(column.size) >= column.n_ordinary
     if isinstance(column, NUMERIC):
         found[: column.n_ordinary] = [interval.spike for interval in column.intervals]
@@ -209,7 +209,7 @@ class NoisyMarginal:
 
     @property
     def strays(self) -> bool:
-        """Whether records out of domain clearly stand out."""
+        """True if records out of domain clearly stand out."""
         return self.table.outside > CLEAR * self.stddev
 
     @classmethod
@@ -325,11 +325,11 @@ def fine_tables(marginals: Sequence[NoisyMarginal]) -> dict[str, NoisyMarginal]:
     for marginal in marginals:
         if len(marginal.table.columns) == 1 and not marginal.table.groups:
             (name,) = marginal.table.columns
-            found[name] = averaged(found[name], marginal) if name in found else marginal
+            found[name] = average_tables(found[name], marginal) if name in found else marginal
     return found
 
 
-def averaged(one: NoisyMarginal, other: NoisyMarginal) -> NoisyMarginal:
+def average_tables(one: NoisyMarginal, other: NoisyMarginal) -> NoisyMarginal:
     """The mean, by inverse variance, of two tables of the same cells with independent noise.
 
     Of Gaussian noise that is as good as a single table for the cost of both; of Laplace noise it is

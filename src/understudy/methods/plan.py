@@ -57,22 +57,22 @@ class Form(StrEnum):
 
     @property
     def counts_cells(self) -> bool:
-        """Whether the cells of one contingency table are counted."""
+        """True if the cells of one contingency table are counted."""
         return self in (Form.DENSE, Form.FILTERED, Form.LAZY)
 
     @property
     def has_noise_mass(self) -> bool:
-        """Whether empty cells keep the noise that they receive, so that its mass matters."""
+        """True if empty cells keep the noise that they receive, so that its mass matters."""
         return self in (Form.DENSE, Form.LAZY, Form.DRAWS)
 
     @property
     def has_noise(self) -> bool:
-        """Whether one number has noise that is known before anything is measured."""
+        """True if one number has noise that is known before anything is measured."""
         return self not in (Form.CHOICE, Form.ROUNDS, Form.SWEEPS, Form.POSTERIOR)
 
     @property
     def has_cells(self) -> bool:
-        """Whether it has numbers that can be counted."""
+        """True if it has numbers that can be counted."""
         return self is not Form.CHOICE
 
 
@@ -120,7 +120,7 @@ def natural_noise(accounting: Accounting) -> NoiseName:
 
 
 def size_weights(schema: Schema, exponent: float, halved: Collection[str] = ()) -> list[Fraction]:
-    """How a budget is divided over the columns: ∝ states to the power of `exponent`.
+    """Weigh the columns for dividing a budget: ∝ states to the power of `exponent`.
 
     Exponent 2/3 minimises the sum over columns of n·σ, the L1 error of flat noise, at a given
     Σ 1/σ². Columns that are measured a second time take half as much.
@@ -131,7 +131,7 @@ def size_weights(schema: Schema, exponent: float, halved: Collection[str] = ()) 
     ]
 
 
-def planned(
+def plan_table(
     schema: Schema,
     columns: tuple[str, ...],
     spend: Fraction,
@@ -228,7 +228,7 @@ def planned_charge(
     )
 
 
-def announced(
+def plan_mechanism(
     mechanism: Mechanism[Any, Any],
     schema: Schema,
     spend: Fraction,
@@ -236,7 +236,7 @@ def announced(
     columns: Sequence[tuple[str, ...]],
     **how: Any,
 ) -> tuple[PlannedTable, ...]:
-    """What a mechanism will have in the ledger; it is the plan.
+    """Plan what a mechanism will have in the ledger.
 
     Args:
         mechanism: that the method will ask for.
@@ -469,7 +469,7 @@ def tied_pairs(schema: Schema, most_cells: float) -> list[tuple[str, ...]]:
 
 
 def tied_spend(tied: Sequence[tuple[str, ...]], first: Fraction, rounds: Fraction) -> Fraction:
-    """What tables of tied pairs cost: a first round each, half of all rounds at most."""
+    """Compute the cost of tables of tied pairs: a first round each, half of all rounds at most."""
     return min(first * len(tied), rounds / 2)
 
 

@@ -78,7 +78,7 @@ from understudy.methods.base import (
     Tables,
     known_rows,
 )
-from understudy.methods.plan import PlannedTable, natural_noise, planned, planned_choice
+from understudy.methods.plan import PlannedTable, natural_noise, plan_table, planned_choice
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
 from understudy.schema import Schema
@@ -94,7 +94,7 @@ LARGEST_TABLE = 2**22
 """Cells of a candidate's table, unless the column alone has more: each is counted to be scored."""
 
 
-def declared(schema: Schema, entries: Sequence[str]) -> tuple[Edge, ...]:
+def read_network(schema: Schema, entries: Sequence[str]) -> tuple[Edge, ...]:
     """A network in words: "age", "job<-age", "income<-age&job".
 
     Args:
@@ -381,13 +381,13 @@ class PrivBayes(PublishedSets):
         """The tables of a declared network, or as many unknown ones as there will be."""
         self._require(schema, budget)
         if self.network:
-            tables = self._tables(schema, declared(schema, self.network))
+            tables = self._tables(schema, read_network(schema, self.network))
             return tuple(
-                planned(schema, names, share, budget, self._noise(budget))
+                plan_table(schema, names, share, budget, self._noise(budget))
                 for names, share in zip(tables, split(spend, [1] * len(tables)), strict=True)
             )
         n_tables = self._n_tables(schema)
-        table = planned(
+        table = plan_table(
             schema,
             (),
             spend / n_tables,
@@ -424,27 +424,27 @@ class PrivBayes(PublishedSets):
         schema = gate.schema
         self._require(schema, gate.budget)
         if self.network:
-            edges = declared(schema, self.network)
+            edges = read_network(schema, self.network)
         else:
             share = self.setup_share(schema)
             left = spend / share - spend if share else gate.remaining
-            edges = self._chosen(gate, spend, left / fits)
-        return Prepared(partial(self._measured, gate, edges), schema)
+            edges = self._choose_network(gate, spend, left / fits)
+        return Prepared(partial(self._measure_network, gate, edges), schema)
 
-    def _measured(
+    def _measure_network(
         self, gate: Gate, edges: tuple[Edge, ...], spend: Fraction, n_rows: int
     ) -> BayesianNetwork:
         """Measure the tables of a network."""
         names = self._tables(gate.schema, edges)
         tables = gate.ask(NoisyTables(names, noise=self._noise(gate.budget)), spend=spend)
-        return self._fitted(gate.schema, edges, [table.value for table in tables])
+        return self._fit_network(gate.schema, edges, [table.value for table in tables])
 
     def network_of(
         self, schema: Schema, tables: tuple[tuple[str, ...], ...]
     ) -> tuple[Edge, ...] | None:
         """As declared, or as its tables stand; of unequal ones, columns alone."""
         if self.network:
-            return declared(schema, self.network)
+            return read_network(schema, self.network)
         if self.anew and len(tables) > self._n_tables(schema):
             return tuple((name, ()) for name in schema.names)
         return edges_of(tables) if tables else None
@@ -455,14 +455,14 @@ class PrivBayes(PublishedSets):
         """The network, as declared or as the released tables tell, with their counts."""
         released = [table for table, _ in tables]
         edges = self.network_of(schema, tuple(dict.fromkeys(table.columns for table in released)))
-        return None if edges is None else self._fitted(schema, edges, released)
+        return None if edges is None else self._fit_network(schema, edges, released)
 
-    def _fitted(
+    def _fit_network(
         self, schema: Schema, edges: tuple[Edge, ...], tables: Sequence[NoisyTable]
     ) -> BayesianNetwork:
         return BayesianNetwork.of_tables(schema, edges, tables, margin=self.mode == "strict")
 
-    def _chosen(self, gate: Gate, spend: Fraction, left: Fraction) -> tuple[Edge, ...]:
+    def _choose_network(self, gate: Gate, spend: Fraction, left: Fraction) -> tuple[Edge, ...]:
         """The network, chosen column by column; `left` is what the tables of one fit may cost."""
         schema = gate.schema
         names, pays = schema.names, self._pays(schema)
@@ -505,21 +505,21 @@ class PrivBayes(PublishedSets):
         most = len(schema.names) - 1
         return min(most, usual_degree(len(schema.names)) if self.degree is None else self.degree)
 
-    def _fixed(self, schema: Schema) -> bool:
-        """Whether every set of parents has `degree` columns, or all that were chosen before."""
+    def _has_fixed_degree(self, schema: Schema) -> bool:
+        """Return whether all sets of parents have `degree` columns, or all chosen before."""
         largest = sorted(schema.sizes, reverse=True)[: self._most_parents(schema) + 1]
         return self.degree is not None and math.prod(largest) <= LARGEST_TABLE
 
     def _n_tables(self, schema: Schema) -> int:
         d = len(schema.names)
-        return d - self._most_parents(schema) if self._fixed(schema) else d
+        return d - self._most_parents(schema) if self._has_fixed_degree(schema) else d
 
     def _rounds(self, schema: Schema) -> list[int | None]:
         """Number of candidates for each column after the first; None where choices decide it."""
         d, k = len(schema.names), self._most_parents(schema)
         if self.network:
             return []
-        if self._fixed(schema):
+        if self._has_fixed_degree(schema):
             return [(d - i) * math.comb(i, min(k, i)) for i in range(1, d)]
         return [1] * (d - 1) if d <= 2 else [None] * (d - 1)
 
@@ -529,7 +529,9 @@ class PrivBayes(PublishedSets):
 
     def _tables(self, schema: Schema, edges: tuple[Edge, ...]) -> tuple[tuple[str, ...], ...]:
         """Columns of each table that is measured; one of them covers each edge."""
-        return joints(edges) if self.network or self._fixed(schema) else own_joints(edges)
+        return (
+            joints(edges) if self.network or self._has_fixed_degree(schema) else own_joints(edges)
+        )
 
     def _noise(self, budget: Budget) -> NoiseName:
         if self.mode == "paper":
@@ -546,7 +548,7 @@ class PrivBayes(PublishedSets):
         if self.network:
             if self.degree is not None:
                 raise MethodError("The option network declares the parents; leave degree out.")
-            declared(schema, self.network)
+            read_network(schema, self.network)
             return
         _SCORES[self.score].require(schema)
         n = most_candidates(len(schema.names), self._most_parents(schema))

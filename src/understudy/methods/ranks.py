@@ -47,7 +47,7 @@ from understudy.methods.noisy_marginals import (
     fine_tables,
     noise_of,
 )
-from understudy.methods.plan import Form, PlannedTable, announced
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism
 from understudy.schema import Schema, is_ordered
 
 FEWEST_COLUMNS: Final = 3
@@ -89,7 +89,7 @@ def ranks_spend(
     share: float | None,
     n_rows: float | None = None,
 ) -> Fraction:
-    """What measuring ranks costs; nothing where it would not help.
+    """Compute the cost of measuring ranks; nothing where it would not help.
 
     As much as brings the noise in a correlation to `NOISE` at `FEW_ROWS` rows, and at others to
     that by the root of their number, as tables of more rows tell more by themselves; and no more
@@ -119,7 +119,7 @@ def ranks_spend(
 def planned_ranks(
     schema: Schema, spend: Fraction, budget: Budget, share: float | None
 ) -> tuple[PlannedTable, ...]:
-    """What measuring ranks will have in the ledger: the noise of any scores, of all columns.
+    """Plan the ledger's entries of ranks: the noise of any scores, of all columns.
 
     Of fewer private rows than `FEW_ROWS` they cost more, of more less (`ranks_spend`).
     """
@@ -127,11 +127,11 @@ def planned_ranks(
         return ()
     asked, columns = RankProducts(_any_scores(schema)), ranked_columns(schema)
     chosen = _costs_by_rows(schema, share)
-    return announced(asked, schema, spend, budget, [columns], form=Form.MOMENTS, chosen=chosen)
+    return plan_mechanism(asked, schema, spend, budget, [columns], form=Form.MOMENTS, chosen=chosen)
 
 
 def ranks_told(schema: Schema, share: float | None) -> tuple[str, ...]:
-    """What a plan says of what ranks cost; nothing where that is certain."""
+    """Describe the cost of ranks in a plan; nothing where that is certain."""
     if not (_costs_by_rows(schema, share) and ranked_columns(schema)):
         return ()
     return (
@@ -141,7 +141,7 @@ def ranks_told(schema: Schema, share: float | None) -> tuple[str, ...]:
 
 
 def _costs_by_rows(schema: Schema, share: float | None) -> bool:
-    """Whether a number of rows that is still to be released decides what ranks cost."""
+    """Return whether a number of rows that is still to be released decides what ranks cost."""
     return schema.rows == "private" and share is None
 
 
@@ -156,7 +156,7 @@ def _any_scores(schema: Schema) -> RankScores:
 
 
 def rank_products(merged: Merged, known: Sequence[NoisyMarginal]) -> RankProducts:
-    """What is asked of the ranks of columns, in groups of their states.
+    """Return what is asked of the ranks of columns, in groups of their states.
 
     Nothing is asked of columns whose values nearly all share a group, as far as noisy tables tell:
     they go together with nothing that could be seen, and each column adds to the noise of all.
@@ -205,7 +205,7 @@ def ranked_groups(merged: Merged, ranks: Ranks) -> Merged:
 def rank_exchange(
     merged: Merged, marginals: Sequence[NoisyMarginal], ranks: Ranks, n_rows: float
 ) -> RankExchange:
-    """How drawn records take in measured ranks.
+    """Return how drawn records take in measured ranks.
 
     Records out of domain have the score 0, and drawn ones are all in domain. So mean products are
     those of records in domain, as if one column's were independent of another's; and of columns
@@ -307,7 +307,7 @@ class RankedTables:
             j: (own / np.linalg.norm(own))[np.newaxis] for j, own in centred.items() if own.any()
         }
 
-    def joined(self, table: Observation) -> Observation:
+    def join(self, table: Observation) -> Observation:
         """A table with what is known of the products of its columns.
 
         Args:
@@ -343,7 +343,7 @@ class RankedTables:
 
     @staticmethod
     def _weights(pair: _Pair, table: Observation) -> tuple[float, float]:
-        """What a step along the products adds to their sum, and what it costs the table."""
+        """Compute what a step along the products adds to their sum, and what it costs the table."""
         reach, own = pair.centred * pair.products, pair.centred**2 / table.variance
         return float(reach.sum()), float(own.sum())
 

@@ -88,7 +88,7 @@ from understudy.errors import MethodError
 from understudy.mechanisms.selection import RandomOrder
 from understudy.mechanisms.tables import MAX_CELLS
 from understudy.methods.base import Facts, Prepared
-from understudy.methods.plan import Form, PlannedTable, announced, planned_choice
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism, planned_choice
 from understudy.models import Model, ProductModel
 from understudy.models.tables import project
 from understudy.papers.hierarchical_tree import Allocation, PlannedLayer, TreeMethod, along
@@ -293,7 +293,7 @@ class UniversalHistogram(TreeMethod):
                 [(name,)] * len(shares),
             )
             whole = sum(shares, Fraction(0))
-            steps += announced(ranges, schema, whole, budget, columns, form=Form.RANGES)
+            steps += plan_mechanism(ranges, schema, whole, budget, columns, form=Form.RANGES)
         return tuple(steps)
 
     def lazy(self, schema: Schema) -> bool:

@@ -70,7 +70,7 @@ from understudy.errors import MethodError, suggestion
 from understudy.mechanisms.sparse_tables import require_tokens_fit
 from understudy.mechanisms.tables import MAX_CELLS, NoisyTables
 from understudy.methods.base import DENSE_CELLS, Names, PaidRecords, Prepared, PublishedSets
-from understudy.methods.plan import Form, PlannedTable, natural_noise, planned
+from understudy.methods.plan import Form, PlannedTable, natural_noise, plan_table
 from understudy.models import Model, TableModel
 from understudy.models.tables import project
 from understudy.papers.hierarchy_mechanisms import (
@@ -455,7 +455,7 @@ class TreeMethod(PublishedSets):
         layers = self.inner(schema)
         shares = split(spend, [1] * (len(layers) + 1))
         distribution = self.noise_name(schema, budget.accounting)
-        noise = partial(planned, mode=self.mode, overspend=self._overspend(schema, len(layers)))
+        noise = partial(plan_table, mode=self.mode, overspend=self._overspend(schema, len(layers)))
         lazy = self.lazy(schema)
         if lazy:
             self._require_lazy(schema, shares[-1], budget, distribution)

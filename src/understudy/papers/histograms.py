@@ -211,7 +211,7 @@ from understudy.mechanisms.urn import Urn
 from understudy.methods.base import Facts, Method, Names, Prepared, UrnMethod
 from understudy.methods.binning import MOST_BINS, bins_with_rules, numeric_columns
 from understudy.methods.histogram import Laplace
-from understudy.methods.plan import Form, PlannedTable, announced, planned_charge
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism, planned_charge
 from understudy.models import Model, ProductModel, TableModel
 from understudy.papers.empirical_distribution import CumulativeDistributions, require_drawable
 from understudy.papers.exact import ExactDeviations, ExactFullTable, ExactQuartileRanges
@@ -283,7 +283,7 @@ class ContingencyTable(Method):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The exact full table."""
         self.require_numbered(schema)
-        return announced(ExactFullTable(), schema, spend, budget, [schema.names])
+        return plan_mechanism(ExactFullTable(), schema, spend, budget, [schema.names])
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact full table."""
@@ -575,8 +575,10 @@ def _planned_deviation(
 ) -> list[PlannedTable]:
     counted, summed = _shares(spend)
     binned, columns = schema.with_bins({name: 1}), [(name,)]
-    (count,) = announced(NoisyTables(columns, noise="geometric"), binned, counted, budget, columns)
-    moments = announced(_moments(name), binned, summed, budget, columns * 2, form=Form.MOMENTS)
+    (count,) = plan_mechanism(
+        NoisyTables(columns, noise="geometric"), binned, counted, budget, columns
+    )
+    moments = plan_mechanism(_moments(name), binned, summed, budget, columns * 2, form=Form.MOMENTS)
     return [count, *moments]
 
 

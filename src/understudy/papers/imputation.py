@@ -73,7 +73,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import SeededRandomness
 from understudy.methods.base import Effort, Facts, Method, PaidRecords, expected_rows
-from understudy.methods.plan import Form, PlannedTable, announced
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism
 from understudy.models import Model, Sample
 from understudy.models.tables import unravel
 from understudy.papers.exact import ExactFullTable
@@ -150,7 +150,7 @@ class PerturbedImputation(ImputingMethod):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all columns, counted by the states drawn for a record."""
         how = {"form": Form.SWEEPS, "records": True}
-        return announced(self._records(1), schema, spend, budget, [schema.names], **how)
+        return plan_mechanism(self._records(1), schema, spend, budget, [schema.names], **how)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the records through the gate."""
@@ -241,7 +241,7 @@ class MultipleImputation(ImputingMethod):
         require_imputable(schema.sizes)
         self.require_numbered(schema)
         columns = [schema.names]
-        return announced(ExactFullTable(), schema, spend, budget, columns, form=Form.SWEEPS)
+        return plan_mechanism(ExactFullTable(), schema, spend, budget, columns, form=Form.SWEEPS)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact full table."""

@@ -109,8 +109,8 @@ from understudy.dp.released import NoisyMoment, NoisyTable
 from understudy.errors import MethodError
 from understudy.mechanisms.sums import Moments, table_columns
 from understudy.mechanisms.tables import BinomialCount, NoisyTables
-from understudy.methods.base import Facts, Method, Names, listed
-from understudy.methods.plan import Form, PlannedTable, announced, planned_charge
+from understudy.methods.base import Facts, Method, Names, split_names
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism, planned_charge
 from understudy.models import Model, ProductModel
 from understudy.models.model import PosteriorPredictive
 from understudy.papers.bayesian_models import (
@@ -156,7 +156,7 @@ class MarginalBootstrap(Method):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """The exact table of each column."""
         tables = _bootstrap_tables(schema)
-        return announced(tables, schema, spend, budget, tables.marginals)
+        return plan_mechanism(tables, schema, spend, budget, tables.marginals)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact table of each column."""
@@ -444,7 +444,7 @@ Weight = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def _three(weights: object) -> object:
-    shares = listed(weights)
+    shares = split_names(weights)
     if not isinstance(shares, list | tuple) or len(shares) != 3:
         raise ValueError("give three numbers, for tables, sums and scatters, as in 1,2,1")
     return shares
@@ -501,7 +501,7 @@ class Modips(BlocksMethod):
             planned
             for layout in layouts
             if layout.counted
-            for planned in announced(
+            for planned in plan_mechanism(
                 NoisyTables([layout.columns], noise="geometric", **noise),
                 binned,
                 each,
@@ -513,7 +513,7 @@ class Modips(BlocksMethod):
             planned
             for layout in layouts
             if layout.model == "bernoulli"
-            for planned in announced(
+            for planned in plan_mechanism(
                 BinomialCount(layout.columns[0], **noise),
                 schema,
                 each,
@@ -526,7 +526,7 @@ class Modips(BlocksMethod):
             planned
             for layout, share in zip(layouts, moments, strict=True)
             if layout.numbers
-            for planned in announced(
+            for planned in plan_mechanism(
                 self._plan_moments(layout),
                 binned,
                 share,
@@ -655,7 +655,7 @@ class MultipleSynthesis(BlocksMethod):
             if layout.numbers
             for step in ExactMoments(layout.numbers, layout.columns).price(terms, spend)
         )
-        return (*announced(tables, binned, spend, budget, tables.marginals), *moments)
+        return (*plan_mechanism(tables, binned, spend, budget, tables.marginals), *moments)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Take the exact statistics of all blocks."""

@@ -146,7 +146,7 @@ from understudy.methods.base import (
     expected_rows,
     known_rows,
 )
-from understudy.methods.plan import Form, PlannedTable, announced, natural_noise, planned
+from understudy.methods.plan import Form, PlannedTable, natural_noise, plan_mechanism, plan_table
 from understudy.methods.privbayes import LARGEST_TABLE, require_columns
 from understudy.models import Model
 from understudy.papers.gibbs_mechanisms import StateShares, n_cells, state_weight, table_names
@@ -242,7 +242,7 @@ class PegsTables(PreparingMethod):
             return (planned_rows(schema, rows, spend, budget, sum(most), chosen=True),)
         query = "counts by a column and its key"
         return tuple(
-            planned(schema, (), share, budget, distribution, n_cells=cells, query=query)
+            plan_table(schema, (), share, budget, distribution, n_cells=cells, query=query)
             for cells in most
         )
 
@@ -481,7 +481,7 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
         most = sum(int(self.key_limit) * size for size in schema.sizes)
         how = {"form": Form.SWEEPS, "chosen": buys, "records": True}
         asked, columns = self.mechanism(sweep, 1, self._unknown), [schema.names]
-        (step,) = announced(asked, schema, spend, budget, columns, **how)
+        (step,) = plan_mechanism(asked, schema, spend, budget, columns, **how)
         return (replace(step, n_cells=most) if buys else step,)
 
     def setup_share(self, schema: Schema) -> Fraction:
@@ -498,7 +498,7 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
             steps += planned_keys(schema, choices, budget)
         if counts:
             tables = _marginals(schema, budget)
-            steps += announced(tables, schema, counts, budget, tables.marginals)
+            steps += plan_mechanism(tables, schema, counts, budget, tables.marginals)
         return steps
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
@@ -728,7 +728,7 @@ class PegsDiverse(GibbsMethod):
         """The exact table of each column."""
         asked = self.mechanism(schema, 1)
         how = {"form": Form.SWEEPS, "records": True}
-        return announced(asked, schema, spend, budget, table_names(asked.sweep), **how)
+        return plan_mechanism(asked, schema, spend, budget, table_names(asked.sweep), **how)
 
     @property
     def turns(self) -> int:

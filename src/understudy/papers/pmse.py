@@ -84,7 +84,7 @@ from understudy.errors import MethodError
 from understudy.features.grids import Drawn
 from understudy.methods.base import Effort, Facts, Method, Names, expected_rows, known_rows
 from understudy.methods.plan import PlannedTable, planned_choice
-from understudy.methods.privbayes import declared
+from understudy.methods.privbayes import read_network
 from understudy.models import Model
 from understudy.papers.column_models import GeneratedModel
 from understudy.papers.generator_scores import (
@@ -274,7 +274,7 @@ def generator(
     """
     names = schema.names
     edges = (
-        declared(schema, network)
+        read_network(schema, network)
         if network
         else tuple((name, names[max(0, k - parents) : k]) for k, name in enumerate(names))
     )

@@ -100,7 +100,7 @@ from understudy.errors import MethodError, suggestion
 from understudy.features.design import Features, list_indicated
 from understudy.features.grids import Drawn
 from understudy.methods.base import Effort, Facts, Names, Prepared, PreparingMethod, expected_rows
-from understudy.methods.plan import Form, PlannedTable, announced
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism
 from understudy.methods.privbayes import edge, require_order
 from understudy.models import Model
 from understudy.papers.categorical_models import LARGEST, StateLogit, StateTable
@@ -565,7 +565,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One draw of parameters."""
         asked = PosteriorDraw(self._mechanism(schema))
-        return announced(asked, schema, spend, budget, [schema.names], form=Form.POSTERIOR)
+        return plan_mechanism(asked, schema, spend, budget, [schema.names], form=Form.POSTERIOR)
 
     def plan_setup(
         self, schema: Schema, spend: Fraction, budget: Budget
@@ -575,7 +575,7 @@ class PseudoPosteriorMechanism(PreparingMethod):
         if not given:
             return ()
         asked = OpenColumns(given)
-        return announced(asked, schema, spend, budget, [given], form=Form.POSTERIOR)
+        return plan_mechanism(asked, schema, spend, budget, [given], form=Form.POSTERIOR)
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Publish these columns, once for all sets.

@@ -47,7 +47,7 @@ from understudy.release.decoding import dtype_of, place_of
 from understudy.release.manifest import Manifest, require_chain
 from understudy.release.measurement import Measurement, pair_codes, product_codes, stored_columns
 from understudy.release.promise_block import RENDERED, promise_lines
-from understudy.release.shape import Fault, Kind, key_of, named
+from understudy.release.shape import Fault, Kind, key_of, quote_entry
 from understudy.schema import NUMERIC, Calendar, Column, Continuous, Domain, Schema
 from understudy.schema.base import Code, number_of, text_of
 
@@ -101,13 +101,15 @@ def require_stored(cells: pl.DataFrame | None, data: Mapping[str, Any], schema: 
     labels, count = stored_columns(data, schema)
     *names, last = cells.columns
     if (names, last) != (list(labels), count):
-        raise Fault(f"the table {named(data['name'])} has other columns than its measurement")
+        raise Fault(f"the table {quote_entry(data['name'])} has other columns than its measurement")
     if any(cells.schema[name] != pl.Enum(states) for name, states in labels.items()):
-        raise Fault(f"the table {named(data['name'])} has other states than its schema")
+        raise Fault(f"the table {quote_entry(data['name'])} has other states than its schema")
     if cells.schema[last] not in (pl.Int64, pl.Float64) or any(cells.null_count().row(0)):
-        raise Fault(f"the table {named(data['name'])} has cells without a number")
+        raise Fault(f"the table {quote_entry(data['name'])} has cells without a number")
     if cells.height != data["cells"]:
-        raise Fault(f"the table {named(data['name'])} has another number of cells than stated")
+        raise Fault(
+            f"the table {quote_entry(data['name'])} has another number of cells than stated"
+        )
 
 
 def require_cells(table: Measurement, schema: Schema) -> None:
@@ -123,32 +125,32 @@ def require_cells(table: Measurement, schema: Schema) -> None:
     if not table.name:
         return
     if not np.isfinite(table.counts).all():
-        raise Fault(f"the table {named(table.name)} has cells without a number")
+        raise Fault(f"the table {quote_entry(table.name)} has cells without a number")
     if table.kind.has_every_cell:
         fits = _is_whole(table, table.domain(schema))
     elif table.kind is Kind.CELLS:
         fits = _reaches_threshold(table, table.domain(schema))
     elif table.kind is Kind.RANGES:
-        fits = _covers_line(table.codes, table.binned(schema).columns[table.columns[0]].size)
+        fits = _covers_line(table.codes, table.bin_schema(schema).columns[table.columns[0]].size)
     elif table.kind in (Kind.LINE, Kind.HEAPS):
         line = LineCells if table.kind is Kind.LINE else HeapCells
         fits = np.array_equal(
-            table.codes, np.arange(line.of(table.binned(schema), *table.columns).size)
+            table.codes, np.arange(line.of(table.bin_schema(schema), *table.columns).size)
         )
     elif table.kind is Kind.RANKS:
-        binned = table.binned(schema)
+        binned = table.bin_schema(schema)
         sized = all(binned.columns[k].size == len(own) for k, own in table.ranks.items())
         fits = sized and np.array_equal(table.codes, pair_codes(len(table.columns)))
     elif table.kind is Kind.PRODUCTS:
         fits = np.array_equal(table.codes, product_codes(table.scores(schema)))
     else:
-        fits = _covers_all(table, table.binned(schema))
+        fits = _covers_all(table, table.bin_schema(schema))
     if not fits:
-        raise Fault(f"the table {named(table.name)} has other cells than its schema")
+        raise Fault(f"the table {quote_entry(table.name)} has other cells than its schema")
     bounded = table.family.is_truncated and table.kind is Kind.TABLE
     if (bounded or table.kind is Kind.DISTRIBUTION) and (table.counts < 0).any():
         raise Fault(
-            f"the table {named(table.name)} has negative counts, which its noise never gives"
+            f"the table {quote_entry(table.name)} has negative counts, which its noise never gives"
         )
 
 
@@ -159,7 +161,7 @@ def _require_totals(totals: Mapping[str, Any] | None, kind: Kind) -> None:
 
 
 def _is_key(text: str, schema: Schema) -> bool:
-    """Whether a text reads "column" or "column<-column & column"."""
+    """Return whether a text reads "column" or "column<-column & column"."""
     return key_of(text, schema.names) is not None
 
 
@@ -233,14 +235,14 @@ def require_rows(table: pl.DataFrame, schema: Schema, n_rows: int, kept: Schema)
         raise Fault("a synthetic table has another number of rows than its manifest")
     for name, column in schema.stated.items():
         if table.schema[name] != dtype_of(column):
-            raise Fault(f"the column {named(name)} has another type than its schema says")
+            raise Fault(f"the column {quote_entry(name)} has another type than its schema says")
         if table.get_column(name).null_count() and not _has_empty(column):
-            raise Fault(f"the column {named(name)} has empty cells")
-    allowed = {name: _allowed(name, column) for name, column in schema.stated.items()}
+            raise Fault(f"the column {quote_entry(name)} has empty cells")
+    allowed = {name: _is_allowed(name, column) for name, column in schema.stated.items()}
     within = table.select(expression.all().alias(name) for name, expression in allowed.items())
     for name in allowed:
         if not within.item(0, name):
-            raise Fault(f"the column {named(name)} has values that its schema does not allow")
+            raise Fault(f"the column {quote_entry(name)} has values that its schema does not allow")
     # A row that is impossible wherever rounding may have moved it from.
     rules = [
         reduce(
@@ -261,8 +263,8 @@ def _has_empty(column: Column) -> bool:
     return "" in (*column.codes, *getattr(column, "levels", ()))
 
 
-def _allowed(name: str, column: Column) -> pl.Expr:
-    """Whether a value is one of the column's; null for an empty cell."""
+def _is_allowed(name: str, column: Column) -> pl.Expr:
+    """Return whether a value is one of the column's; null for an empty cell."""
     dtype, values = dtype_of(column), _column(name)
     if isinstance(column, NUMERIC):
         low, high = column.bounds
@@ -283,7 +285,7 @@ def _allowed(name: str, column: Column) -> pl.Expr:
 
 
 def _surely_in(name: str, column: Column, states: frozenset[int]) -> pl.Expr:
-    """Whether a value has one of the states; a number, wherever in its last digit it lies."""
+    """Return whether a value has one of the states; a number, wherever its last digit lies."""
     values, dtype = _column(name), dtype_of(column)
     if not isinstance(column, NUMERIC):
         return _is_one_of(values, dtype, [(*column.levels, *column.codes)[k] for k in states])
@@ -302,7 +304,7 @@ def _surely_in(name: str, column: Column, states: frozenset[int]) -> pl.Expr:
 
 
 def _is_one_of(values: pl.Expr, dtype: pl.DataType, sought: list[Code]) -> pl.Expr:
-    """Whether a value is one of these levels or codes; the empty one is a null."""
+    """Return whether a value is one of these levels or codes; the empty one is a null."""
     named_ones = [code for code in sought if code != ""]
     if isinstance(dtype, pl.Enum):
         places = {text: k for k, text in enumerate(dtype.categories)}
@@ -423,11 +425,11 @@ def _require_amendments(manifest: Manifest, budget: Budget) -> None:
             raise Fault("an amendment adds nothing to the budget before it")
     for amendment, before in zip(manifest.amendments, stated, strict=True):
         paid = manifest.ledger[: amendment.entries]
-        if _spent(paid, unit) > before.amount:
+        if _sum_costs(paid, unit) > before.amount:
             raise Fault("an amendment states a smaller budget before it than was spent")
 
 
-def _spent(ledger: Sequence[Mapping[str, Any]], unit: str) -> Fraction:
+def _sum_costs(ledger: Sequence[Mapping[str, Any]], unit: str) -> Fraction:
     return sum((Fraction(entry[f"{unit}_exact"] or 0) for entry in ledger), Fraction(0))
 
 
@@ -451,7 +453,7 @@ def _require_guarantee(manifest: Manifest, budget: Budget, schema: Schema) -> No
 
 
 def _kinds(promise: Guarantee, budget: Budget) -> set[str]:
-    """What a promise of some ε can be: conditional, if anything left in or unproved is named."""
+    """List kinds of promise for some ε: conditional, if anything left in or unproved is named."""
     if promise.leaks:
         return {"conditional"}
     paid = {"pure"} if budget.accounting == "pure" else {"approximate", "zcdp"}
@@ -599,7 +601,7 @@ def rendered_by(name: str, text: str) -> str:
 
 
 def is_of_this_version(manifest: Manifest, name: str, text: str) -> bool:
-    """Whether a text can be compared: rendered by this version, with the libraries that are here.
+    """Return whether a text can be compared: by this version and the libraries that are here.
 
     Args:
         manifest: of the release; it names the libraries.
@@ -649,7 +651,7 @@ def _is_rendered(text: str, anew: str) -> bool:
 
 
 def _agree(told: str, computed: str) -> bool:
-    """Whether two numbers are one, but for how it was rounded."""
+    """Return whether two numbers are one, but for how it was rounded."""
     first, second = float(told.replace(",", "")), float(computed.replace(",", ""))
     return abs(first - second) <= 1e-3 * max(abs(first), abs(second))
 
@@ -661,7 +663,7 @@ def _block(name: str, text: str) -> tuple[str, ...]:
     Raises:
         Fault: none, several, one that may be hidden, or a version that is none.
     """
-    found = _fenced(text) if name == "README.md" else _Page.of(name, text).promise
+    found = _read_fence(text) if name == "README.md" else _Page.of(name, text).promise
     if found is None:
         raise Fault(f"{name} does not state its promise once, where it is seen")
     lines = [one for one in found.splitlines() if one.strip()]
@@ -675,8 +677,8 @@ def _same(block: tuple[str, ...], expected: tuple[str, ...]) -> bool:
     return [_plain(one) for one in block[:-1]] == [_plain(one) for one in expected]
 
 
-def _fenced(text: str) -> str | None:
-    """What stands between the fences of the block in Markdown; None where it is not seen once."""
+def _read_fence(text: str) -> str | None:
+    """Read the text between the fences of the block in Markdown; None where it is not seen once."""
     lines = text.splitlines()
     _require_markdown(text)
     starts = [k for k, one in enumerate(lines) if one.startswith(FENCE)]
@@ -794,7 +796,7 @@ class _Page(HTMLParser):
         """Refuse an element or attribute that no page has."""
         given = dict(attrs)
         if tag not in _ELEMENTS or not {*given} <= _ATTRIBUTES or len(given) < len(attrs):
-            raise self.odd(f"the element {named(tag)}, or an attribute of it")
+            raise self.odd(f"the element {quote_entry(tag)}, or an attribute of it")
         fits = (
             _STYLE.fullmatch(given.get("style") or ""),
             _LINK.fullmatch(given.get("href") or ""),
@@ -802,10 +804,10 @@ class _Page(HTMLParser):
             "skip" not in (given.get("class") or "").split() or tag == "a",
         )
         if not all(fits):
-            raise self.odd(f"an attribute of {named(tag)} that no page has")
+            raise self.odd(f"an attribute of {quote_entry(tag)} that no page has")
 
     def odd(self, what: str) -> Fault:
-        """What is said of a page that holds something that may hide what it says."""
+        """Describe a fault of a page that holds something that may hide what it says."""
         return Fault(f"{self._name} holds {what}, which may hide what it says")
 
 

@@ -68,10 +68,10 @@ def require_codebook(text: str, columns: Sequence[Variable]) -> None:
     if "<!" in text:
         raise Fault("its codebook declares things that no codebook of a release does")
     try:
-        told = _told(ET.fromstring(text))  # noqa: S314 - no declarations, so no entities
+        told = _read_variables(ET.fromstring(text))  # noqa: S314 - no declarations, so no entities
     except ET.ParseError:
         raise Fault("its codebook is no XML") from None
-    if told != _expected(columns):
+    if told != _list_variables(columns):
         raise Fault("its codebook describes other columns than its schema")
 
 
@@ -144,8 +144,8 @@ def _plain(text: str) -> str:
     return shown(text).translate(_NO_CHARACTERS)
 
 
-def _told(root: ET.Element) -> Told:
-    """What a codebook says of variables."""
+def _read_variables(root: ET.Element) -> Told:
+    """Read what a codebook says of variables."""
 
     def text(entry: ET.Element, name: str) -> str:
         return entry.findtext(f"{{{_SPACE}}}{name}") or ""
@@ -160,7 +160,7 @@ def _told(root: ET.Element) -> Told:
     return found
 
 
-def _expected(columns: Sequence[Variable]) -> Told:
+def _list_variables(columns: Sequence[Variable]) -> Told:
     found: Told = []
     for variable in columns:
         categories = [

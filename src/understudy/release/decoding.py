@@ -84,7 +84,7 @@ def put_in_order(
     for step in order.steps:
         order.exchange(step, numbers, states)
     for whole in (False, True):
-        wrong = order.broken(numbers)
+        wrong = order.find_broken(numbers)
         if len(wrong):
             own = {name: array[wrong] for name, array in numbers.items()}
             part = {name: array[wrong] for name, array in states.items()}
@@ -123,7 +123,7 @@ class _Order:
         grids = {name: Grid.of(columns[name]) for name in names}
         return cls(steps, names, grids, {name: columns[name].bounds for name in names})
 
-    def broken(self, numbers: Numbers) -> NDArray[np.int64]:
+    def find_broken(self, numbers: Numbers) -> NDArray[np.int64]:
         """Numbers of the records that break an inequality."""
         return np.flatnonzero(np.any([_breaks(step, numbers) for step in self.steps], axis=0))
 
@@ -141,7 +141,7 @@ class _Order:
     def _holds(
         self, name: str, states: Codes | None, values: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Whether values lie in the bins of these states, or in the bounds of their column."""
+        """Return whether values lie in the bins of these states, or in their column's bounds."""
         low, high = self.bounds[name]
         if states is None:
             return np.asarray((values >= low) & (values <= high))
@@ -182,7 +182,7 @@ class _Order:
 
 
 def _breaks(step: Relation, numbers: Mapping[str, NDArray[np.float64]]) -> NDArray[np.bool_]:
-    """Which records break an inequality; an absent number (NaN) breaks none."""
+    """Mark records that break an inequality; an absent number (NaN) breaks none."""
     small, large = (numbers[name] for name in step.columns)
     return np.asarray(small >= large if step.is_strict else small > large)
 
@@ -268,7 +268,7 @@ _STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def has_formulas(table: pl.DataFrame) -> bool:
-    """Whether a column or a value of it would be taken for a formula."""
+    """Return whether a column or a value of it would be taken for a formula."""
     names = any(_acts(name) for name in table.columns)
     return names or any(_acts(text) for column in _texts(table) for text in _distinct(column))
 
@@ -368,7 +368,7 @@ def decode(
     """
     given = values or {}
     if schema.relations or schema.derived:
-        return written(cells_of(states, schema, rng, given), schema)
+        return assemble_table(cells_of(states, schema, rng, given), schema)
     pairs = zip(schema.columns.items(), states, strict=True)  # each by itself, and then let go
     return pl.DataFrame(
         [
@@ -384,7 +384,7 @@ def cells_of(
     rng: np.random.Generator,
     values: Mapping[str, NDArray[np.float64]],
 ) -> dict[str, Cells]:
-    """What `decode` writes, not yet written: all declared columns of some records."""
+    """Compute the cells that `decode` writes: all declared columns of some records."""
     pairs = zip(schema.columns.items(), states, strict=True)
     cells = {name: _cells(col, codes, rng, values.get(name)) for (name, col), codes in pairs}
     if schema.relations:
@@ -394,7 +394,7 @@ def cells_of(
     return cells
 
 
-def written(cells: Mapping[str, Cells], schema: Schema) -> pl.DataFrame:
+def assemble_table(cells: Mapping[str, Cells], schema: Schema) -> pl.DataFrame:
     """Records as a table, from all of their columns."""
     return pl.DataFrame([_series(name, col, cells[name]) for name, col in schema.stated.items()])
 

@@ -53,7 +53,7 @@ class NameRules:
     reserved: frozenset[str]
 
 
-def adapted(names: Iterable[str], rules: NameRules) -> dict[str, str]:
+def adapt_names(names: Iterable[str], rules: NameRules) -> dict[str, str]:
     """A name for each name that the format takes, no two alike in small letters.
 
     Names that it takes as they are stay; in others whatever is no letter, digit or underscore
@@ -61,7 +61,7 @@ def adapted(names: Iterable[str], rules: NameRules) -> dict[str, str]:
 
     Example:
         >>> rules = NameRules(8, frozenset({"all"}))
-        >>> adapted(["age", "net income", "net_inco", "1st", "all"], rules).values()
+        >>> adapt_names(["age", "net income", "net_inco", "1st", "all"], rules).values()
         dict_values(['age', 'net_in_2', 'net_inco', 'v1st', 'vall'])
     """
     names = list(names)
@@ -73,7 +73,7 @@ def adapted(names: Iterable[str], rules: NameRules) -> dict[str, str]:
         while new.casefold() in taken:
             number += 1
             ending = f"_{number}"
-            new = shortened(_fitting(name, rules), rules.longest - len(ending), sign="") + ending
+            new = shorten_text(_fitting(name, rules), rules.longest - len(ending), sign="") + ending
         found[name] = new
         taken.add(new.casefold())
     return {name: found[name] for name in names}
@@ -83,16 +83,18 @@ def _fitting(name: str, rules: NameRules) -> str:
     plain = _FOREIGN.sub("_", name)
     if not plain[:1].isalpha() or plain.casefold() in rules.reserved:
         plain = f"v{plain}"
-    plain = shortened(plain, rules.longest, sign="")
+    plain = shorten_text(plain, rules.longest, sign="")
     return plain.rstrip("_") or plain if plain.endswith("_") else plain
 
 
-def shortened(text: str, longest: int, *, sign: str = _SIGN, in_bytes: bool = True) -> str:
+def shorten_text(text: str, longest: int, *, sign: str = _SIGN, in_bytes: bool = True) -> str:
     """A text of at most so many bytes in UTF-8, or characters, with a sign where it was cut.
 
     Example:
-        >>> shortened("übergroß", 6), shortened("übergroß", 6, in_bytes=False), shortened("ab", 6)
-        ('üb…', 'überg…', 'ab')
+        >>> shorten_text("übergroß", 6), shorten_text("übergroß", 6, in_bytes=False)
+        ('üb…', 'überg…')
+        >>> shorten_text("ab", 6)
+        'ab'
     """
     if len(text.encode() if in_bytes else text) <= longest:
         return text
@@ -157,7 +159,7 @@ class Variable:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether it lies on the number line."""
+        """True if it lies on the number line."""
         return isinstance(self.column, NUMERIC)
 
     @property
@@ -234,7 +236,7 @@ class Numbered:
     @property
     def absent(self) -> dict[float, Category]:
         """Numbers that stand for absence, in the order of the schema."""
-        return self._numbered(self.variable.absent)
+        return self._number_categories(self.variable.absent)
 
     @property
     def labels(self) -> dict[float, str]:
@@ -242,13 +244,13 @@ class Numbered:
 
         Where one level is not its own number, all have labels.
         """
-        levels, absent = self._numbered(self.variable.levels), self.absent
+        levels, absent = self._number_categories(self.variable.levels), self.absent
         recoded = any(text_of(number) != one.text for number, one in levels.items())
         found = {k: one.words for k, one in levels.items() if one.label or recoded}
         more = {k: one.words for k, one in absent.items() if one.label or text_of(k) != one.text}
         return found | more
 
-    def _numbered(self, categories: Iterable[Category]) -> dict[float, Category]:
+    def _number_categories(self, categories: Iterable[Category]) -> dict[float, Category]:
         return {self.numbers[one.text]: one for one in categories if one.text}
 
     def series(self, values: pl.Series) -> pl.Series:
@@ -258,31 +260,35 @@ class Numbered:
             values: of the type that the schema gives it.
         """
         if values.dtype in (pl.Enum, pl.Boolean):
-            return self._coded(values.cast(pl.String))
+            return self._code_texts(values.cast(pl.String))
         column = self.variable.column
         if isinstance(column, Calendar):
             seconds = pl.Series(places_of(values, column) * column.unit_seconds).fill_nan(None)
-            return self._coded(values).fill_null(seconds) if values.dtype == pl.String else seconds
+            return (
+                self._code_texts(values).fill_null(seconds)
+                if values.dtype == pl.String
+                else seconds
+            )
         if values.dtype != pl.String:
-            return values if self.keeps_numbers else self._renumbered(values)
-        return self._coded(values).fill_null(values.cast(pl.Float64, strict=False))
+            return values if self.keeps_numbers else self._renumber(values)
+        return self._code_texts(values).fill_null(values.cast(pl.Float64, strict=False))
 
     @property
     def keeps_numbers(self) -> bool:
-        """Whether each level that is a number stands for itself."""
+        """True if each level that is a number stands for itself."""
         return all(number_of(text) in (None, number) for text, number in self.numbers.items())
 
-    def _renumbered(self, values: pl.Series) -> pl.Series:
+    def _renumber(self, values: pl.Series) -> pl.Series:
         own = [number_of(text) for text in self.numbers]
         return values.cast(pl.Float64).replace_strict(own, list(self.numbers.values()))
 
-    def _coded(self, texts: pl.Series) -> pl.Series:
+    def _code_texts(self, texts: pl.Series) -> pl.Series:
         """Numbers of single values; null for other texts."""
         values, numbers = list(self.numbers), list(self.numbers.values())
         return texts.replace_strict(values, numbers, default=None, return_dtype=pl.Float64)
 
 
-def numbered(variable: Variable, *, by_place: bool = False) -> Numbered:
+def number_levels(variable: Variable, *, by_place: bool = False) -> Numbered:
     """The numbers of a column with levels, or on the number line.
 
     Args:
@@ -304,7 +310,7 @@ def numbered(variable: Variable, *, by_place: bool = False) -> Numbered:
 
 
 def has_numbers(variable: Variable) -> bool:
-    """Whether all levels of a column are numbers, told apart by these: "03" and "3" are texts."""
+    """Return whether all levels are numbers, told apart by these: "03" and "3" are texts."""
     numbers = [(number_of(one.text), one.text) for one in variable.levels if one.text]
     return all(number is not None and text_of(number) == text for number, text in numbers)
 

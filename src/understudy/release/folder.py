@@ -51,7 +51,7 @@ def require_new(path: Path) -> None:
         ReleaseError: the folder is not empty, is a file, has no name of its own, or its parent
             cannot be written.
     """
-    with _told(path):  # a name too long, a folder that may not be looked into
+    with _translate_errors(path):  # a name too long, a folder that may not be looked into
         own = path.name not in ("", "..") and not (path.is_dir() and os.path.ismount(path))
     if not own:
         raise ReleaseError(
@@ -93,7 +93,7 @@ def require_space(path: Path, space: int = LEAST_SPACE) -> None:
 
 
 @contextmanager
-def held(path: Path) -> Iterator[Path]:
+def hold_place(path: Path) -> Iterator[Path]:
     """Hold the place of a release, so that nobody else can begin one there until this ends.
 
     Held again by the same thread, nothing happens.
@@ -115,12 +115,12 @@ def held(path: Path) -> Iterator[Path]:
         return
     made: list[Path] = []
     try:
-        with _told(path):
+        with _translate_errors(path):
             _make_parents(path, made)
             file = _open_lock(path, workshop)
         _HELD.add(key)
         try:
-            with _told(path):
+            with _translate_errors(path):
                 shutil.rmtree(workshop / _WHOLE, ignore_errors=True)  # of a run that was killed
             require_new(path)  # once more, since another run may have ended meanwhile
             require_space(path)
@@ -168,7 +168,7 @@ def release_around(path: Path) -> Path | None:
 
 
 def _is_release(folder: Path) -> bool:
-    """Whether a folder holds the manifest of a release; others call files by that name as well."""
+    """Return whether a folder holds the manifest of a release; others use that name as well."""
     manifest = folder / MANIFEST
     if not manifest.is_file():
         return False
@@ -180,7 +180,7 @@ def _is_release(folder: Path) -> bool:
 
 
 def _is_taken(path: Path) -> bool:
-    with _told(path):
+    with _translate_errors(path):
         return path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir()))
 
 
@@ -256,7 +256,7 @@ def _require_nothing_spent(path: Path, workshop: Path) -> None:
 
 
 def _is_same(file: int, place: Path) -> bool:
-    """Whether an open file still is the one of that name."""
+    """Return whether an open file still is the one of that name."""
     try:
         return os.path.samestat(os.fstat(file), place.stat())
     except FileNotFoundError:
@@ -277,7 +277,7 @@ def _leave(workshop: Path, file: int) -> None:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -364,7 +364,7 @@ def write_signature(folder: Path, key: Path) -> str:
 
 
 def signer_of(folder: Path, public_key: str | None = None) -> str:
-    """Who signed the release in a folder, by a signature that fits.
+    """Return who signed the release in a folder, by a signature that fits.
 
     Args:
         folder: of a release.
@@ -433,17 +433,17 @@ def publish(
         ReleaseError: the folder exists and is not empty, or another run holds its place.
     """
 
-    def filled(folder: Path) -> None:
+    def fill_folder(folder: Path) -> None:
         write(folder, fill, content)
         if key is not None:
             write_signature(folder, key)
 
-    def entered(folder: Path) -> None:
+    def enter_digest(folder: Path) -> None:
         if before_rename is not None:
             before_rename(hashlib.sha256((folder / MANIFEST).read_bytes()).hexdigest())
 
     try:
-        lay_out(path, filled, entered)
+        lay_out(path, fill_folder, enter_digest)
     except UNWRITTEN as error:
         raise UnsavedError(path, _storage.reason(error)) from None
     _sync_name(path)
@@ -479,7 +479,7 @@ def lay_out(
         ReleaseError: the folder exists and is not empty, or another run holds its place.
         Exception: one of `UNWRITTEN`, if it cannot be written.
     """
-    with held(path) as folder:
+    with hold_place(path) as folder:
         try:
             folder.mkdir()
             fill(folder)
@@ -608,7 +608,7 @@ _LARGEST_LEFT: Final = 2**16
 
 
 def _is_left_by_a_manager(place: Path) -> bool:
-    """Whether a file that nobody listed is one that a file manager leaves by itself."""
+    """Return whether a file that nobody listed is one that a file manager leaves by itself."""
     for start, whole, first in _LEFT_BY_MANAGERS:
         if place.name == whole or (start and place.name.startswith(start)):
             with place.open("rb") as file:

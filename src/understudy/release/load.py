@@ -34,7 +34,7 @@ from understudy.release.measurement import Measurement
 from understudy.release.metadata import METADATA, require_metadata
 from understudy.release.noise_check import require_noise
 from understudy.release.sets import PART_ROWS, are_fresh, part_names, part_sizes, read_sets
-from understudy.release.shape import Fault, SetsKind, named, require_shape
+from understudy.release.shape import Fault, SetsKind, quote_entry, require_shape
 from understudy.release.tables import FORMATS, possible_files
 from understudy.schema import NUMERIC, Column, Schema
 from understudy.schema.base import Code, number_of, text_of
@@ -129,7 +129,7 @@ def readmes(
     *,
     parted: bool,
 ) -> tuple[str, ...]:
-    """What this version writes as README of a release: with and without guarded texts in CSV.
+    """Write the README of a release as this version does: with and without guarded texts in CSV.
 
     Args:
         manifest: how it was made.
@@ -176,9 +176,9 @@ def _require_files(
     beside = possible_files(content["sets"], len(parts))
     possible = needed | {*PAGES, *METADATA, *(f"synthetic/{name}" for name in beside)}
     if lacking := sorted(needed - set(files)):
-        raise Fault(f"its manifest does not list {named(lacking[0])}")
+        raise Fault(f"its manifest does not list {quote_entry(lacking[0])}")
     if more := sorted(set(files) - possible):
-        raise Fault(f"its manifest lists {named(more[0])}, which is no part of a release")
+        raise Fault(f"its manifest lists {quote_entry(more[0])}, which is no part of a release")
     return parted
 
 
@@ -212,7 +212,7 @@ def _tables(
 ) -> Sequence[pl.DataFrame]:
     kept = _kept_by_all(schema, measurements)
 
-    def checked(table: pl.DataFrame, n_rows: int, start: int = 0) -> pl.DataFrame:
+    def check_table(table: pl.DataFrame, n_rows: int, start: int = 0) -> pl.DataFrame:
         require_rows(table, schema, n_rows, kept)
         require_relations(table, schema)
         if not are_fresh(table, schema, start):
@@ -224,11 +224,12 @@ def _tables(
         sets = read_sets(places, manifest.n_rows)
         for k in range(len(sets)):
             for i, part in enumerate(sets.parts(k)):
-                checked(part, sets.sizes[i], i * PART_ROWS)
+                check_table(part, sets.sizes[i], i * PART_ROWS)
         return sets
     files = (place.with_name(f"{place.name}.parquet") for place in places)
     return tuple(
-        checked(pl.read_parquet(file, hive_partitioning=False), manifest.n_rows) for file in files
+        check_table(pl.read_parquet(file, hive_partitioning=False), manifest.n_rows)
+        for file in files
     )
 
 
@@ -238,7 +239,7 @@ def _kept_by_all(schema: Schema, measurements: tuple[Measurement, ...]) -> Schem
     rules = schema.forbidden
     for measurement in measurements:
         if measurement.bins or measurement.groups:
-            left = [set(rule.where) for rule in measurement.binned(schema).forbidden]
+            left = [set(rule.where) for rule in measurement.bin_schema(schema).forbidden]
             rules = tuple(rule for rule in rules if set(rule.where) in left)
     return schema.model_copy(update={"forbidden": rules})
 
@@ -261,14 +262,14 @@ def require_relations(table: pl.DataFrame, schema: Schema) -> None:
     }
     for name in schema.derived:
         if not follows(name, schema.stated, cells).all():
-            raise Fault(f"the column {named(name)} does not follow from others by its rule")
+            raise Fault(f"the column {quote_entry(name)} does not follow from others by its rule")
     for one in schema.relations:
         if breaks(one, schema.columns, cells).any():
-            raise Fault(f"the relation {named(one.text)} does not hold in a synthetic table")
+            raise Fault(f"the relation {quote_entry(one.text)} does not hold in a synthetic table")
 
 
 def _cells(series: pl.Series, column: Column) -> Cells:
-    """What values were written for: codes of absence by their number, and numbers as such."""
+    """Recover the cells that values were written for: codes of absence by number, and numbers."""
     if not isinstance(column, NUMERIC):
         return Cells(_states(series, (*column.levels, *column.codes)), np.empty(0))
     codes = _states(series, column.codes)

@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 from understudy.dp.guarantee import Guarantee
 from understudy.release.measurement import Measurement, kept_columns
-from understudy.release.one_way_check import Contradiction, told
+from understudy.release.one_way_check import Contradiction, describe_contradictions
 from understudy.release.shape import Fault, Kind
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.network import Edge, require_network
@@ -95,7 +95,7 @@ def require_named_later(measurements: Sequence[Measurement], behind: Sequence[Me
 def before(
     measurements: Sequence[Measurement], amendments: Sequence[Amendment]
 ) -> tuple[Measurement, ...]:
-    """What was measured before the first amendment; all of it where there is none."""
+    """List what was measured before the first amendment; all of it where there is none."""
     if not amendments:
         return tuple(measurements)
     return tuple(one for one in measurements if one.entry <= amendments[0].entries)
@@ -104,7 +104,7 @@ def before(
 def bought_by(
     measurements: Sequence[Measurement], amendments: Sequence[Amendment], number: int
 ) -> tuple[Measurement, ...]:
-    """What one amendment measured.
+    """List what one amendment measured.
 
     Args:
         measurements: of the release.
@@ -253,7 +253,7 @@ class Manifest:
 
     @property
     def rows_told(self) -> str:
-        """How the number of rows was obtained, and what it says that sets have none."""
+        """Source of the number of rows in words, and a remark if sets have none."""
         if self.n_rows > 0 or not self.inference.rows_stddev:
             return self.rows_obtained
         return (
@@ -263,8 +263,8 @@ class Manifest:
 
     @property
     def contradiction(self) -> str:
-        """What the sets contradict, for people; "" where they contradict nothing."""
-        return told(self.contradictions)
+        """Contradictions between sets and measurements, for people; "" where there are none."""
+        return describe_contradictions(self.contradictions)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""

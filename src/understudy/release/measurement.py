@@ -54,7 +54,7 @@ from understudy.schema.coarsening import in_these_bins
 
 
 def product_axes(scores: Scores, schema: Schema) -> dict[str, tuple[str, ...]]:
-    """What a stored number is summed of: a score, times another, among which records."""
+    """List the factors and the records of each stored sum: a score, times another, among which."""
     each = ("1", *scores.names)
     among = dict.fromkeys(_absence(square) for square in scores.coded)
     labels = (f"{name} = {schema.columns[name].labels[state]}" for name, state in among)
@@ -452,7 +452,7 @@ class Measurement:
 
     @property
     def family(self) -> NoiseFamily:
-        """Which distribution its noise has."""
+        """Distribution of its noise."""
         return NoiseFamily.of(self.distribution)
 
     @property
@@ -464,7 +464,7 @@ class Measurement:
         """The scores whose sums and products these are; of the kind "products" alone."""
         return Scores.of(schema, self.columns, self.of, pure=self.family.is_laplace)
 
-    def binned(self, schema: Schema) -> Schema:
+    def bin_schema(self, schema: Schema) -> Schema:
         """The schema in the bins and groups of this measurement.
 
         Args:
@@ -481,7 +481,7 @@ class Measurement:
         for known, domain in self._last_domain:
             if known is schema:
                 return domain
-        found = self.binned(schema).table(self.columns)
+        found = self.bin_schema(schema).table(self.columns)
         self._last_domain[:] = [(schema, found)]
         return found
 
@@ -511,7 +511,7 @@ class Measurement:
 
         Labels are ordered categories in the order of the states.
         """
-        axes = stored_axes(self.kind, self.columns, self.of, self.family, self.binned(schema))
+        axes = stored_axes(self.kind, self.columns, self.of, self.family, self.bin_schema(schema))
         sizes = [len(states) for states in axes.values()]
         places = np.unravel_index(self.codes, sizes) if axes else ()
         series = [

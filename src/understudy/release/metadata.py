@@ -116,10 +116,10 @@ def require_table_schema(text: str, columns: Sequence[Variable]) -> None:
         Fault: says what does not fit.
     """
     try:
-        told = [_said(field) for field in _storage.parse(text)["fields"]]
+        told = [_select_labels(field) for field in _storage.parse(text)["fields"]]
     except (ValueError, LookupError, TypeError, AttributeError):
         raise Fault("its table schema is malformed") from None
-    if told != [_said(_field(one)) for one in columns]:
+    if told != [_select_labels(_field(one)) for one in columns]:
         raise Fault("its table schema describes other columns than its schema")
 
 
@@ -141,8 +141,8 @@ def require_data_package(text: str, n_sets: int) -> None:
         raise Fault("its data package describes its tables elsewhere than it should")
 
 
-def _said(field: dict[str, Any]) -> dict[str, Any]:
-    """What a field says of values and labels; bounds and types are told by the tables."""
+def _select_labels(field: dict[str, Any]) -> dict[str, Any]:
+    """Select from a field what it says of values and labels; tables tell bounds and types."""
     return {
         name: field.get(name) for name in ("name", "description", "categories", "missingValues")
     }
@@ -163,7 +163,7 @@ def _field(variable: Variable) -> dict[str, Any]:
     if variable.bounds is not None:
         codes = any(one.text for one in variable.absent)  # which lie beyond the bounds
         if not codes and kind != "duration":  # whose size the format does not compare
-            low, high = (_typed(text, field["type"]) for text in variable.bounds)
+            low, high = (_convert_text(text, field["type"]) for text in variable.bounds)
             field["constraints"] = {"minimum": low, "maximum": high}
     elif kind not in ("boolean", "identifier"):
         field["categories"] = [_category(one, field["type"]) for one in levels]
@@ -182,7 +182,7 @@ def _type(levels: list[Category]) -> str:
     return "integer" if all(number == int(number or 0) for number in numbers) else "number"
 
 
-def _typed(text: str, kind: str) -> Any:
+def _convert_text(text: str, kind: str) -> Any:
     if kind not in ("integer", "number"):
         return text
     number = number_of(text)
@@ -191,7 +191,7 @@ def _typed(text: str, kind: str) -> Any:
 
 
 def _category(one: Category, kind: str) -> dict[str, Any]:
-    value = _typed(one.text, kind)
+    value = _convert_text(one.text, kind)
     return {"value": value, "label": one.label} if one.label else {"value": value}
 
 
@@ -337,7 +337,7 @@ def _croissant_field(variable: Variable, number: int, path: str, place: str) -> 
 
 
 def _has_type(variable: Variable) -> bool:
-    """Whether the format has a type for a column: it has none for durations."""
+    """Return whether the format has a type for a column: it has none for durations."""
     column = variable.column
     return isinstance(column, Identifier) or dtype_of(column) != pl.Duration
 

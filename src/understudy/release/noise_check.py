@@ -90,7 +90,7 @@ class StatedStep:
 
     @property
     def is_replaced(self) -> bool:
-        """Whether neighbours differ by a replaced record."""
+        """True if neighbours differ by a replaced record."""
         return self.schema.neighbours == "replace"
 
     @property
@@ -103,7 +103,7 @@ class StatedStep:
         return Fraction(found_in(_STEP, self.noise)[1])
 
     def priced_by(self, mechanism: Any) -> Iterator[Priced]:
-        """What a mechanism announces, if it is what the step says that was asked.
+        """Return what a mechanism announces, if it is what the step says that was asked.
 
         Args:
             mechanism: one of this package's, made from what was measured.
@@ -117,7 +117,7 @@ class StatedStep:
 
 
 def found_in(pattern: re.Pattern[str], text: str) -> re.Match[str]:
-    """Where a pattern stands in a text.
+    """Find where a pattern stands in a text.
 
     Raises:
         ValueError: nowhere.
@@ -283,7 +283,7 @@ def _moment(step: StatedStep) -> Iterator[Priced]:
 
 
 def _is_of_columns(step: StatedStep, size: Fraction) -> bool:
-    """Whether a sensitivity is that of the bounds, or up to 1/128 more for a lattice.
+    """Return whether a sensitivity is that of the bounds, or up to 1/128 more for a lattice.
 
     How many cells can hold the numbers of a scatter is not stated; where it matters, either counts.
     """
@@ -448,7 +448,7 @@ class Told:
 
 
 def is_asked(entry: Mapping[str, Any], data: Mapping[str, Any] | None, schema: Schema) -> bool:
-    """Whether query and number of cells of a step are those of its measurement.
+    """Return whether query and number of cells of a step are those of its measurement.
 
     Args:
         entry: step of the ledger, with a finite price.
@@ -723,7 +723,7 @@ def require_noise(
             step = StatedStep(entry, price, budget, schema, manifest.n_rows, leaks, told)
             if not is_asked(entry, told, schema):
                 raise Fault(f"step {entry['number']} of its ledger asks for other numbers")
-            fits = any(_is_stated(step, one) for one in _priced(step))
+            fits = any(_is_stated(step, one) for one in _price_step(step))
         if not fits:
             raise Fault(f"the noise of step {entry['number']} is not what its price buys")
 
@@ -783,7 +783,7 @@ def _require_rows(manifest: Manifest, budget: Budget, schema: Schema) -> None:
     (entry,) = bought
     price = Fraction(entry[f"{budget.unit_name}_exact"] or 0)
     step = StatedStep(entry, price, budget, schema, manifest.n_rows, "", None)
-    for _, noise, recorded in _priced(step):
+    for _, noise, recorded in _price_step(step):
         assert recorded is not None
         spread = max(rows_stddev, SMALLEST_STDDEV) if rows_stddev else recorded.stddev
         words = bought_rows(budget.unit, price, noise)
@@ -793,7 +793,7 @@ def _require_rows(manifest: Manifest, budget: Budget, schema: Schema) -> None:
 
 
 def _is_stated(step: StatedStep, priced: Priced) -> bool:
-    """Whether ledger and measurement state what a price buys."""
+    """Return whether ledger and measurement state what a price buys."""
     sensitivity, noise, recorded = priced
     if (step.entry["sensitivity"], step.noise) != (sensitivity, noise):
         return False
@@ -804,8 +804,8 @@ def _is_stated(step: StatedStep, priced: Priced) -> bool:
     return same and math.isclose(told["stddev"], recorded.stddev, rel_tol=1e-9)
 
 
-def _priced(step: StatedStep) -> Iterator[Priced]:
-    """What the price of a step can buy."""
+def _price_step(step: StatedStep) -> Iterator[Priced]:
+    """Compute what the price of a step can buy."""
     rule = RULES.get(step.entry["mechanism"])
     if rule is None:
         return

@@ -68,14 +68,14 @@ class Contradiction:
         return {**vars(self)}
 
 
-def told(found: Sequence[Contradiction]) -> str:
-    """What the sets contradict, for people; "" where they contradict nothing.
+def describe_contradictions(found: Sequence[Contradiction]) -> str:
+    """Describe for people what the sets contradict; "" where they contradict nothing.
 
     Args:
         found: all of it.
 
     Example:
-        >>> told([Contradiction("size", 0.19, 0.004)])[:72]
+        >>> describe_contradictions([Contradiction("size", 0.19, 0.004)])[:72]
         'The records contradict what was measured of size: up to 19.0 % of them w'
     """
     if not found:
@@ -140,7 +140,7 @@ class _OneWay:
 
     @property
     def questions(self) -> int:
-        """What is asked of it for each set."""
+        """Number of comparisons for each set."""
         return (1 + self.ordered) * len(self.counts) + 1
 
 
@@ -165,7 +165,7 @@ def contradictions(
             measurements: 0 for sets from one fit, 1 where noise is drawn again for each, the number
             of sets where the budget is split.
     """
-    measured = [_measured(measurements, name, schema) for name in schema.names]
+    measured = [_pool_measured(measurements, name, schema) for name in schema.names]
     asked = len(sets) * sum(one.questions for one in measured if one is not None)
     tail = math.log(4 * max(asked, 1) / ALARM)
     found = []
@@ -173,7 +173,7 @@ def contradictions(
         if one is None or n_rows <= max(one.outside, 0.0):
             continue  # Noise says that there are no records: nothing can be compared with them.
         told = [
-            _told(one, own.counts[column], (n_rows, rows_stddev), 1 + _FIT + own_noise, tail)
+            _compare_set(one, own.counts[column], (n_rows, rows_stddev), 1 + _FIT + own_noise, tail)
             for own in sets
             if own.counts[column].any()
         ]
@@ -193,7 +193,7 @@ def own_noise(sets_kind: str, sets: int) -> float:
     return {"posterior": float(sets > 1), "split": sets * float(sets > 1)}.get(sets_kind, 0.0)
 
 
-def _told(
+def _compare_set(
     one: _OneWay, counts: Integers, rows: tuple[float, float], variances: float, tail: float
 ) -> tuple[float, float] | None:
     """Distance of a set and what is expected of it, if that is more than noise explains.
@@ -232,11 +232,13 @@ def _told(
     return (distance, float(expected)) if beyond else None
 
 
-def _measured(measurements: Sequence[Measurement], name: str, schema: Schema) -> _OneWay | None:
+def _pool_measured(
+    measurements: Sequence[Measurement], name: str, schema: Schema
+) -> _OneWay | None:
     """The best that was measured of a column by itself, or in tables; None where nothing was."""
     tables = [one for one in measurements if _counts(one) and name in one.columns]
     alone = [one for one in tables if len(one.columns) == 1]
-    found = [_summed(one, name, schema) for one in alone or tables]
+    found = [_sum_table(one, name, schema) for one in alone or tables]
     if not found:
         return None
     finest = max(len(one.counts) for one in found)
@@ -254,13 +256,13 @@ def _measured(measurements: Sequence[Measurement], name: str, schema: Schema) ->
 
 
 def _counts(one: Measurement) -> bool:
-    """Whether it is a table with noise that is centred, in the bins of the release."""
+    """Return whether it is a table with noise that is centred, in the bins of the release."""
     family = one.family
     known = family.is_gaussian or (family.is_laplace and not family.is_truncated)
     return one.kind is Kind.TABLE and known and not one.bins and one.stddev > 0
 
 
-def _summed(one: Measurement, name: str, schema: Schema) -> _OneWay:
+def _sum_table(one: Measurement, name: str, schema: Schema) -> _OneWay:
     """A table summed over all columns but one."""
     sizes = one.domain(schema).sizes
     axis = one.columns.index(name)

@@ -96,7 +96,7 @@ def readme(
             kinds={measurement.kind for measurement in measurements},
             facts=manifest.inference,
             distributions=_noises(measurements),
-            covered=_covered(measurements),
+            covered=_has_joint_measurement(measurements),
             most_columns=_MOST_COLUMNS,
             most_measurements=_MOST_MEASUREMENTS,
         )
@@ -157,8 +157,8 @@ def _noises(measurements: tuple[Measurement, ...]) -> list[str]:
     )
 
 
-def _covered(measurements: tuple[Measurement, ...]) -> bool:
-    """Whether some measurement covers two columns together."""
+def _has_joint_measurement(measurements: tuple[Measurement, ...]) -> bool:
+    """Return whether some measurement covers two columns together."""
     return any(
         len(measurement.columns) > 1 and measurement.kind not in (Kind.PRODUCTS, Kind.RANKS)
         for measurement in measurements

@@ -67,13 +67,13 @@ def once(
     name = f"{function.__module__}.{function.__qualname__}"
 
     @wraps(function)
-    def known(release: Release, /, *args: Rest.args, **kwargs: Rest.kwargs) -> Found:
+    def look_up(release: Release, /, *args: Rest.args, **kwargs: Rest.kwargs) -> Found:
         key, kept = (name, *args, *kwargs.items()), release.worked_out
         if key not in kept:
             kept[key] = function(release, *args, **kwargs)
         return cast("Found", kept[key])
 
-    return known
+    return look_up
 
 
 _SHOWN_ROWS = 5
@@ -83,7 +83,7 @@ _REPORT = "For the report: release.save(“folder”), then open folder/report.h
 
 
 def in_notebook(title: str, facts: Mapping[str, str], tables: Sequence[pl.DataFrame]) -> str:
-    """What a release is, and its first rows, as HTML for a notebook; every text escaped.
+    """Show a release and its first rows as HTML for a notebook; every text escaped.
 
     Args:
         title: of the table.
@@ -190,12 +190,12 @@ class Release:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised about the people in the table."""
+        """The guarantee for the people in the table."""
         return self.manifest.guarantee
 
     @cached_property
     def worked_out(self) -> dict[Hashable, Any]:
-        """What was worked out from it and will be asked for again (`once`)."""
+        """Results that will be asked for again (`once`)."""
         return {}
 
     @cached_property
@@ -387,7 +387,9 @@ class Release:
                 pages=lambda _: parts.pages,
                 signed_by=signed_by,
             )
-            compared = _compared(loaded, parts, digest(folder / MANIFEST)) if compare_pages else ()
+            compared = (
+                _compare_texts(loaded, parts, digest(folder / MANIFEST)) if compare_pages else ()
+            )
         except Fault as fault:
             raise ReleaseError(
                 f"The release {str(path)!r} does not fit itself, although its checksums fit: "
@@ -417,7 +419,7 @@ def render_pages_by(maker: PageMaker) -> None:
     _MAKERS[:] = [maker]
 
 
-def _compared(release: Release, parts: Parts, checksum: str) -> tuple[str, ...]:
+def _compare_texts(release: Release, parts: Parts, checksum: str) -> tuple[str, ...]:
     """Names of README and pages that are what this version renders.
 
     Raises:

@@ -96,13 +96,15 @@ class PartedSets(Sequence[pl.DataFrame]):
             files: of its parts, in a folder that exists.
         """
 
-        def written(i: int) -> None:
+        def write_part(i: int) -> None:
             self.part(k, i).write_parquet(files[i])
 
         if self._elsewhere is not None:
             self._elsewhere(partial(self.part, k), files)
         with ThreadPoolExecutor(_AT_ONCE) as workers:
-            for _ in workers.map(written, [i for i, file in enumerate(files) if not file.exists()]):
+            for _ in workers.map(
+                write_part, [i for i, file in enumerate(files) if not file.exists()]
+            ):
                 pass
 
 
@@ -213,7 +215,7 @@ def parts_of(tables: Sequence[pl.DataFrame], k: int) -> Iterator[pl.DataFrame]:
     return tables.parts(k) if isinstance(tables, PartedSets) else iter([tables[k]])
 
 
-def identified(table: pl.DataFrame, schema: Schema, start: int = 0) -> pl.DataFrame:
+def add_identifiers(table: pl.DataFrame, schema: Schema, start: int = 0) -> pl.DataFrame:
     """The table with its identifiers, columns in the order of the schema.
 
     Args:
@@ -232,5 +234,5 @@ def identified(table: pl.DataFrame, schema: Schema, start: int = 0) -> pl.DataFr
 
 
 def are_fresh(table: pl.DataFrame, schema: Schema, start: int = 0) -> bool:
-    """Whether a table, or a part of one, has the identifiers that it was given."""
-    return identified(table, schema, start).equals(table)
+    """Return whether a table, or a part of one, has the identifiers that it was given."""
+    return add_identifiers(table, schema, start).equals(table)

@@ -79,58 +79,58 @@ class Kind(StrEnum):
 
     @property
     def has_every_cell(self) -> bool:
-        """Whether every cell of a table has a number in it."""
+        """True if every cell of a table has a number in it."""
         return self in (Kind.TABLE, Kind.SUMS, Kind.MEANS, Kind.DISTRIBUTION)
 
     @property
     def is_joint(self) -> bool:
-        """Whether it is of all its columns at once, so that records drawn from it relate them."""
+        """True if it is of all its columns at once, so that records drawn from it relate them."""
         return self not in (Kind.CHOICE, Kind.PRODUCTS, Kind.RANKS, Kind.LINE, Kind.HEAPS)
 
     @property
     def has_nodes(self) -> bool:
-        """Whether its numbers belong to nodes of a hierarchy."""
+        """True if its numbers belong to nodes of a hierarchy."""
         return self in (Kind.NODES, Kind.LEAF_SUMS)
 
     @property
     def has_cells(self) -> bool:
-        """Whether it has numbers of cells, nodes or ranges, in a file of their own."""
+        """True if it has numbers of cells, nodes or ranges, in a file of their own."""
         stored = (Kind.CELLS, Kind.RANGES, Kind.PRODUCTS, Kind.RANKS, Kind.LINE, Kind.HEAPS)
         return self.has_every_cell or self.has_nodes or self in stored
 
     @property
     def is_noisy_count(self) -> bool:
-        """Whether its numbers are counts with noise of their own, one by one."""
+        """True if its numbers are counts with noise of their own, one by one."""
         return self in (Kind.TABLE, Kind.NODES, Kind.RANGES, Kind.LINE, Kind.HEAPS)
 
     @property
     def has_total(self) -> bool:
-        """Whether its numbers add up to a noisy number of records."""
+        """True if its numbers add up to a noisy number of records."""
         return self.is_noisy_count or self in (Kind.CELLS, Kind.TOTALS)
 
     @property
     def is_of_numbers(self) -> bool:
-        """Whether numeric columns are summed."""
+        """True if numeric columns are summed."""
         return self in (Kind.SUMS, Kind.MEANS, Kind.SCATTER)
 
     @property
     def is_of_one_column(self) -> bool:
-        """Whether it is of one column, never of several."""
+        """True if it is of one column, never of several."""
         return self in (Kind.SUCCESSES, Kind.RANGES, Kind.LINE, Kind.HEAPS)
 
     @property
     def has_keys(self) -> bool:
-        """Whether it says what each column is drawn given."""
+        """True if it says what each column is drawn given."""
         return self in (Kind.SWEEPS, Kind.POSTERIOR)
 
     @property
     def has_noise(self) -> bool:
-        """Whether it is noise, or a draw from rows and a prior, that protects it."""
+        """True if it is noise, or a draw from rows and a prior, that protects it."""
         return self not in (Kind.CHOICE, Kind.PARAMETERS, Kind.POSTERIOR, Kind.KEPT)
 
     @property
     def has_stddev(self) -> bool:
-        """Whether one number of it has noise of a known standard deviation."""
+        """True if one number of it has noise of a known standard deviation."""
         unknown = (Kind.MEANS, Kind.DRAWS, Kind.SWEEPS, Kind.EXACT)
         return self.has_noise and self not in unknown
 
@@ -347,7 +347,7 @@ def require_shape(content: dict[str, Any]) -> None:
         _Manifest.model_validate(content)
     except ValidationError as error:
         place = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"])
-        raise Fault(f"the entry {named(place)} of its manifest") from None
+        raise Fault(f"the entry {quote_entry(place)} of its manifest") from None
     for entry in content["ledger"]:
         units = [unit for unit in get_args(_Unit) if unit in entry and f"{unit}_exact" in entry]
         if (
@@ -357,6 +357,6 @@ def require_shape(content: dict[str, Any]) -> None:
             raise Fault("the entry 'ledger' of its manifest")
 
 
-def named(text: str) -> str:
+def quote_entry(text: str) -> str:
     """A text of a folder as a sentence may hold it: short, and without what a terminal obeys."""
     return repr(text if len(text) <= 60 else text[:60] + "…")

@@ -27,10 +27,10 @@ from understudy.release.export_values import (
     NameRules,
     Numbered,
     Variable,
-    adapted,
+    adapt_names,
     has_numbers,
-    numbered,
-    shortened,
+    number_levels,
+    shorten_text,
     variables,
 )
 from understudy.schema import NUMERIC, Calendar, Date, Datetime, Identifier, Schema
@@ -71,7 +71,7 @@ class _Variable:
             return values
         found = self.numbers.series(values)
         letters = {number: self.letters[one.text] for number, one in self.numbers.absent.items()}
-        moved = _counted(found, self.variable)
+        moved = _convert_time(found, self.variable)
         if not letters:
             return moved
         mixed = [
@@ -122,17 +122,17 @@ def write_dta(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> No
     import pyreadstat
 
     columns = [
-        _Variable(variable, _numbered(variable), _letters(variable))
+        _Variable(variable, _number_variable(variable), _letters(variable))
         for variable in variables(schema)
     ]
-    names = adapted((one.variable.name for one in columns), _rules(columns))
+    names = adapt_names((one.variable.name for one in columns), _rules(columns))
     by_name = {names[one.variable.name]: one for one in columns}
     # Of Polars: of pandas, pyreadstat takes letters and numbers for texts if letters come first.
     frame = pl.DataFrame([one.series(table).alias(name) for name, one in by_name.items()])
     pyreadstat.write_dta(
         frame,
         file,
-        file_label=shortened(line(title), _LONGEST_TITLE, in_bytes=False),
+        file_label=shorten_text(line(title), _LONGEST_TITLE, in_bytes=False),
         column_labels={name: _label(one.variable, name) for name, one in by_name.items()},
         variable_value_labels={name: one.labels for name, one in by_name.items() if one.labels},
         missing_user_values={
@@ -147,13 +147,13 @@ def write_dta(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> No
 
 
 def _rules(columns: Sequence[_Variable]) -> NameRules:
-    """What names may be: pyreadstat calls a set of labels by its variable and its own number."""
+    """Return the rules for names: pyreadstat names a set of labels by variable and number."""
     n_sets = sum(bool(one.labels) for one in columns)
     number = len(str(n_sets - 1)) if n_sets else 0
     return NameRules(_LONGEST_NAME - number, _RESERVED)
 
 
-def _counted(seconds: pl.Series, variable: Variable) -> pl.Series:
+def _convert_time(seconds: pl.Series, variable: Variable) -> pl.Series:
     """Days and milliseconds of times, as Stata counts them; of durations seconds."""
     kind = variable.column.kind
     if kind == "date":
@@ -167,20 +167,20 @@ def _label(variable: Variable, name: str) -> str | None:
     """Its description; the name as well, where it had to be adapted."""
     parts = [variable.name] * (name != variable.name) + [variable.description]
     whole = line(": ".join(filter(None, parts)))
-    return shortened(whole, _LONGEST_LABEL, in_bytes=False) or None
+    return shorten_text(whole, _LONGEST_LABEL, in_bytes=False) or None
 
 
-def _numbered(variable: Variable) -> Numbered | None:
+def _number_variable(variable: Variable) -> Numbered | None:
     """Levels that are no whole numbers, or too large ones, are counted where they have labels."""
     if isinstance(variable.column, Identifier):
         return None
-    plain = numbered(variable)
+    plain = number_levels(variable)
     labelled = any(one.label for one in variable.levels)
     if variable.is_numeric or not (labelled and has_numbers(variable)):
         return plain
     own = (plain.numbers[one.text] for one in variable.levels if one.text)
     fit = all(number == int(number) and abs(number) <= _LARGEST for number in own)
-    return plain if fit else numbered(variable, by_place=True)
+    return plain if fit else number_levels(variable, by_place=True)
 
 
 def _letters(variable: Variable) -> dict[str, str]:
@@ -245,8 +245,8 @@ class _SavVariable:
                 one.text: one.label for one in self.variable.categories if one.text and one.label
             }
         else:
-            found = {_placed(self.numbers, k): text for k, text in self.numbers.labels.items()}
-        return {k: shortened(text, _LONGEST_VALUE_LABEL) for k, text in found.items()}
+            found = {_shift_code(self.numbers, k): text for k, text in self.numbers.labels.items()}
+        return {k: shorten_text(text, _LONGEST_VALUE_LABEL) for k, text in found.items()}
 
     @property
     def format(self) -> str | None:
@@ -275,7 +275,7 @@ def require_missing_values(schema: Schema) -> None:
         ReleaseError: names the column and what to do.
     """
     for variable in variables(schema):
-        _written(variable)
+        _make_variable(variable)
 
 
 def write_sav(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> None:
@@ -289,14 +289,14 @@ def write_sav(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> No
     """
     import pyreadstat
 
-    columns = [_written(variable) for variable in variables(schema)]
-    names = adapted((one.variable.name for one in columns), _NAMES)
+    columns = [_make_variable(variable) for variable in variables(schema)]
+    names = adapt_names((one.variable.name for one in columns), _NAMES)
     by_name = {names[one.variable.name]: one for one in columns}
     frame = pl.DataFrame([one.series(table).alias(name) for name, one in by_name.items()])
     pyreadstat.write_sav(
         frame,
         file,
-        file_label=shortened(line(title), _SAV_LONGEST_TITLE),
+        file_label=shorten_text(line(title), _SAV_LONGEST_TITLE),
         column_labels={name: _sav_label(one.variable, name) for name, one in by_name.items()},
         row_compress=True,
         variable_value_labels={name: one.labels for name, one in by_name.items() if one.labels},
@@ -311,23 +311,23 @@ def write_sav(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> No
 def _sav_label(variable: Variable, name: str) -> str | None:
     """Its description; the name as well, where it had to be adapted."""
     parts = [variable.name] * (name != variable.name) + [variable.description]
-    return shortened(line(": ".join(filter(None, parts))), _SAV_LONGEST_LABEL) or None
+    return shorten_text(line(": ".join(filter(None, parts))), _SAV_LONGEST_LABEL) or None
 
 
-def _written(variable: Variable) -> _SavVariable:
+def _make_variable(variable: Variable) -> _SavVariable:
     if isinstance(variable.column, Identifier):
         return _SavVariable(variable, None, [])
     if _stays_text(variable):
         texts = [one.text for one in variable.absent if one.text]
         if len(texts) <= _SINGLE:
             return _SavVariable(variable, None, texts)
-    numbers = numbered(variable)
-    codes = [_placed(numbers, number) for number in numbers.absent]
+    numbers = number_levels(variable)
+    codes = [_shift_code(numbers, number) for number in numbers.absent]
     return _SavVariable(variable, numbers, _missing(codes, variable, numbers))
 
 
 def _stays_text(variable: Variable) -> bool:
-    """Whether levels are texts that have labels of their own, and are short."""
+    """Return whether levels are texts that have labels of their own, and are short."""
     column = variable.column
     if isinstance(column, Identifier) or dtype_of(column) != pl.Enum or column.kind == "boolean":
         return False
@@ -337,12 +337,12 @@ def _stays_text(variable: Variable) -> bool:
     return short and any(one.label for one in variable.levels)
 
 
-def _placed(numbers: Numbered, number: float) -> float:
+def _shift_code(numbers: Numbered, number: float) -> float:
     return number + _start(numbers.variable)
 
 
 def _start(variable: Variable) -> float:
-    """What SPSS adds to numbers: it counts the seconds of days and moments from its own day."""
+    """Return what SPSS adds to numbers: it counts seconds of days and moments from its own day."""
     return _SAV_EPOCH if isinstance(variable.column, Date | Datetime) else 0.0
 
 
@@ -363,10 +363,10 @@ def _missing(codes: Sequence[float], variable: Variable, numbers: Numbered) -> l
 
 
 def _holds_value(low: float, high: float, variable: Variable, numbers: Numbered) -> bool:
-    """Whether a value of the column may lie in a range."""
+    """Return whether a value of the column may lie in a range."""
     column = variable.column
     if isinstance(column, NUMERIC):
         unit = column.unit_seconds if isinstance(column, Calendar) else 1
-        first, last = (_placed(numbers, bound * unit) for bound in column.bounds)
+        first, last = (_shift_code(numbers, bound * unit) for bound in column.bounds)
         return first <= high and low <= last
     return any(low <= numbers.numbers[one.text] <= high for one in variable.levels if one.text)

@@ -42,25 +42,25 @@ def write_csv(parts: Iterable[pl.DataFrame], file: Path, *, guarded: bool) -> No
 
 
 def has_labels(schema: Schema) -> bool:
-    """Whether a value of a column has a label."""
+    """Return whether a value of a column has a label."""
     return any(column.value_labels for column in schema.stated.values())
 
 
-def labelled(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
+def label_values(table: pl.DataFrame, schema: Schema) -> pl.DataFrame:
     """The table with labels in the place of the values that have one.
 
     A label that two values of a column share stands with the value behind it.
     """
     table = with_iso_times(table)
     changed = [
-        _labelled(table.get_column(one.name).alias(""), one).alias(one.name)
+        _label_column(table.get_column(one.name).alias(""), one).alias(one.name)
         for one in variables(schema)
         if any(category.label for category in one.categories)
     ]
     return table.with_columns(changed)
 
 
-def _labelled(values: pl.Series, variable: Variable) -> pl.Series:
+def _label_column(values: pl.Series, variable: Variable) -> pl.Series:
     words = [one.words for one in variable.categories]
     told = {
         one.text: one.label if words.count(one.label) == 1 else f"{one.label} ({one.text})"
@@ -174,18 +174,18 @@ def _write_csv(
     """One table, however long, in one file; and with labels in another, if there are any."""
     write_csv(parts_of(tables, k), place.with_suffix(".csv"), guarded=guarded)
     if has_labels(schema):
-        told = (labelled(part, schema) for part in parts_of(tables, k))
+        told = (label_values(part, schema) for part in parts_of(tables, k))
         write_csv(told, place.with_name(f"{place.name}-labels.csv"), guarded=guarded)
 
 
 def _runs(part: pl.DataFrame, schema: Schema) -> bool:
-    """Whether a spreadsheet would run a value of a table, or a label of it."""
-    told = has_labels(schema) and has_formulas(labelled(part, schema))
+    """Return whether a spreadsheet would run a value of a table, or a label of it."""
+    told = has_labels(schema) and has_formulas(label_values(part, schema))
     return told or has_formulas(part)
 
 
 def _part_endings(n_parts: int) -> list[str]:
-    """What the files of SPSS and Stata are called behind the name of their set."""
+    """List the endings of files of SPSS and Stata behind the name of their set."""
     names = part_names(n_parts) if n_parts > 1 else []
     return [f"-{Path(name).stem}" for name in names] or [""]
 

@@ -84,7 +84,7 @@ def false_positive_rate(family: NoiseFamily) -> float:
 
 
 def allowed_cells(measurement: Measurement, schema: Schema) -> NDArray[np.bool_]:
-    """Which cells of a table carry noise: all but structural zeros. Shape of the table."""
+    """Mark the cells of a table that carry noise: all but structural zeros. Shape of the table."""
     return measurement.domain(schema).allowed_mask()
 
 
@@ -115,7 +115,7 @@ class Marginal:
     family: NoiseFamily
     n_tables: int
 
-    def grouped(self, groups: Sequence[Sequence[int]]) -> Marginal:
+    def group(self, groups: Sequence[Sequence[int]]) -> Marginal:
         """Sums over groups of states, whose noises are independent."""
 
         def add(values: NDArray[Any]) -> NDArray[Any]:
@@ -159,7 +159,7 @@ def marginal(name: str, measurements: Sequence[Measurement], schema: Schema) -> 
         None if no measured table with every cell contains the column.
     """
     marginals = [
-        _summed(name, table, schema)
+        _sum_measurement(name, table, schema)
         for table in measurements
         if table.kind is Kind.TABLE
         and name in table.columns
@@ -168,10 +168,10 @@ def marginal(name: str, measurements: Sequence[Measurement], schema: Schema) -> 
     if not marginals:
         return None
     exact = [table for table in marginals if not table.variance.any()]
-    return exact[0] if exact else _pooled(marginals)
+    return exact[0] if exact else _pool_marginals(marginals)
 
 
-def _summed(name: str, measurement: Measurement, schema: Schema) -> Marginal:
+def _sum_measurement(name: str, measurement: Measurement, schema: Schema) -> Marginal:
     mask = allowed_cells(measurement, schema)
     axis = measurement.columns.index(name)
     others = tuple(k for k in range(mask.ndim) if k != axis)
@@ -180,7 +180,7 @@ def _summed(name: str, measurement: Measurement, schema: Schema) -> Marginal:
     return Marginal(counts, n_cells * measurement.stddev**2, n_cells, measurement.family, 1)
 
 
-def _pooled(marginals: Sequence[Marginal]) -> Marginal:
+def _pool_marginals(marginals: Sequence[Marginal]) -> Marginal:
     if len(marginals) == 1:
         return marginals[0]
     variance = np.stack([table.variance for table in marginals])
@@ -262,7 +262,7 @@ def measurement_row(measurement: Measurement, schema: Schema) -> MeasurementRow:
 
 
 def _what(measurement: Measurement) -> str:
-    """What was measured: the table, or what was summed over its cells."""
+    """Describe what was measured: the table, or what was summed over its cells."""
     if measurement.kind in (Kind.SUMS, Kind.MEANS):
         word = "sum" if measurement.kind is Kind.SUMS else "mean"
         by = [name for name in measurement.columns if name not in measurement.bins]
@@ -325,7 +325,7 @@ class Reliability:
 
 
 def reliability(release: Release) -> Reliability:
-    """How large a count must be to say something."""
+    """Describe how large a count must be to say something."""
     tables = [table for table in release.measurements if table.kind is Kind.TABLE]
     total = noisy_total(tables, release.schema)
     counts = (
@@ -353,7 +353,7 @@ def _sentences(release: Release, noisy: Sequence[Measurement], total: float | No
         if table.kind in (Kind.TOTALS, Kind.LEAF_SUMS) and table.totals:
             sentences.append(_noise_mass(table, release.manifest.n_rows))
         if table.kind is Kind.CELLS:
-            sentences.append(_filtered(table, release))
+            sentences.append(_describe_filter(table, release))
     urns = [urn for urn in release.measurements if urn.kind is Kind.DRAWS]
     sentences += [_from_prior(urn, release) for urn in urns[:1]]
     drawn = [
@@ -451,18 +451,18 @@ def _noise_mass(measurement: Measurement, n_rows: int) -> str:
         noise = 1 - n_rows / mass
         within = " below a node of the hierarchy" * (measurement.kind is Kind.LEAF_SUMS)
         sentence += (
-            f" As there are about {n_rows:,} records, roughly {_floored(noise)} % of what the "
+            f" As there are about {n_rows:,} records, roughly {_format_share(noise)} % of what the "
             f"synthetic rows were drawn from{within} is noise."
         )
     return sentence
 
 
-def _floored(share: float) -> str:
+def _format_share(share: float) -> str:
     """A percentage that is not rounded up to 100."""
     return f"{math.floor(1000 * share) / 10:.1f}"
 
 
-def _filtered(measurement: Measurement, release: Release) -> str:
+def _describe_filter(measurement: Measurement, release: Release) -> str:
     schema = release.schema
     threshold = measurement.threshold or 0
     sentence = (

@@ -28,7 +28,7 @@ from markupsafe import Markup
 
 from understudy.inference.amended import AmendedAnswer, Told, amended_answers
 from understudy.inference.noisy_tables import MOST_CELLS, covers
-from understudy.inference.refusals import quoted
+from understudy.inference.refusals import quote_text
 from understudy.models.bayesian_network import find_kept_columns
 from understudy.release import Measurement, Release
 from understudy.release.manifest import Amendment
@@ -36,7 +36,7 @@ from understudy.release.shape import Kind
 from understudy.report import text as words
 from understudy.report.sections import without_rule
 from understudy.report.svg import LARGE, LETTER, SMALL, Box, Chart, Colour
-from understudy.report.text import figure, relative, shortened, times
+from understudy.report.text import figure, relative, shorten_label, times
 from understudy.schema import NUMERIC
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Answers:
         network = self._release.manifest.inference.network
         groups = find_kept_columns(network) if network else ()
         indirect = {frozenset(pair) for group in groups for pair in combinations(group, 2)}
-        behind = self._covered(self._release.behind_sets)
+        behind = self._find_pairs(self._release.behind_sets)
         return frozenset((behind | indirect) - self.counted - self.moments)
 
     @cached_property
@@ -123,7 +123,7 @@ class Answers:
         return tuple(dict.fromkeys(lines))
 
     def _beyond(self) -> Iterator[str]:
-        """How many records lie beyond which bounds, if answers are refused for it, in sentences."""
+        """Describe how many records lie beyond which bounds, if answers are refused for it."""
         from understudy.inference.refusals import MOST_BEYOND, beyond_line
 
         for name in self.lined:
@@ -153,16 +153,16 @@ class Answers:
     @cached_property
     def _measured(self) -> frozenset[Pair]:
         """Pairs that some measurement covers; which columns were chosen measures nothing."""
-        return self._covered(self._release.measurements)
+        return self._find_pairs(self._release.measurements)
 
     @staticmethod
-    def _covered(measured: Sequence[Measurement]) -> frozenset[Pair]:
+    def _find_pairs(measured: Sequence[Measurement]) -> frozenset[Pair]:
         tables = {table.columns for table in measured if table.kind.is_joint}
         return frozenset(frozenset(pair) for table in tables for pair in combinations(table, 2))
 
     @cached_property
     def _drawn(self) -> bool:
-        """Whether all sets were drawn from known urns."""
+        """True if all sets were drawn from known urns."""
         measured = self._release.measurements
         if not any(table.kind is Kind.DRAWS for table in measured):
             return False
@@ -171,7 +171,7 @@ class Answers:
         return are_drawn(measured, self.names, self._release.manifest, self._release.schema)
 
     def _counts(self, columns: tuple[str, ...]) -> bool:
-        """Whether the noise-aware rule answers for some columns."""
+        """Return whether the noise-aware rule answers for some columns."""
         if self._drawn:
             return True
         n_cells = math.prod(self._release.schema.columns[name].size for name in columns)
@@ -179,7 +179,7 @@ class Answers:
         return n_cells <= MOST_CELLS and any(covers(table, columns) for table in measured)
 
     def lines(self) -> Iterator[Line]:
-        """What can be asked, the surest first."""
+        """List what can be asked, the surest first."""
         yield from self._single_lines()
         if len(self.names) > 1:
             yield from self._pair_lines()
@@ -189,7 +189,7 @@ class Answers:
 
     @cached_property
     def asked(self) -> dict[str, Answered]:
-        """What came of asking each kind of question, by its words."""
+        """Result of asking each kind of question, by its words."""
         from understudy.inference.answered_questions import answered_kinds
 
         return {one.kind.question: one for one in answered_kinds(self._release)}
@@ -204,7 +204,7 @@ class Answers:
                 possible = self.names if asked.kind.kind == "proportion" else numeric
                 known = {name for (name,) in asked.kind.found.widths}
                 ordered = tuple(name for name in possible if name in known)
-                said = words.named(ordered, possible)
+                said = words.name_columns(ordered, possible)
                 said += "".join(self._beyond()) * (asked.kind.kind == "quantile")
                 yield Line(question, said, self._example(asked), asked.kind.width)
 
@@ -235,7 +235,7 @@ class Answers:
                 yield self._line(asked, "columns")
 
     def _line(self, asked: Answered, what: str) -> Line:
-        said = words.pairs(asked, what) + words.lost(asked.kind.found)
+        said = words.pairs(asked, what) + words.describe_lost(asked.kind.found)
         return Line(asked.kind.question, said, self._example(asked), asked.kind.width)
 
     def _example(self, asked: Answered) -> str:
@@ -356,7 +356,7 @@ def _answers(amendment: Amendment, told: list[AmendedAnswer]) -> Iterator[PaidAn
             rows = [_row(name, *parts) for name in one.names]
             yield PaidAnswer(
                 question=f"{one.kind} of {one.formula}",
-                command=f"understudy analyze release {one.kind} {quoted(one.formula)}",
+                command=f"understudy analyze release {one.kind} {quote_text(one.formula)}",
                 rows=tuple(rows[:_MOST_ROWS]),
                 refused=one.pooled.refused,
                 more=max(0, len(rows) - _MOST_ROWS),
@@ -393,7 +393,7 @@ def pair_map(answers: Answers) -> Markup:
     names = answers.names
     n = len(names)
     side = 18.0 if n <= 20 else 13.0
-    letters = max(len(shortened(name, _LABEL)) for name in names)
+    letters = max(len(shorten_label(name, _LABEL)) for name in names)
     chart = Chart(n * side + 4, max(n * side + 8 + LETTER * letters, _LEAST_WIDTH))
     panel = chart.canvas()
     panel.segments([(0, k * side, k * side, k * side) for k in range(1, n)], Colour.RULE, 0.7)
@@ -402,7 +402,7 @@ def pair_map(answers: Answers) -> Markup:
         panel.fill(list(_marks(answers, kind, side)), colour)
     size = LARGE if side > SMALL + 4 else SMALL
     for i, name in enumerate(names):
-        panel.text(i * side + 4, (i + 0.5) * side, shortened(name, _LABEL), size=size)
+        panel.text(i * side + 4, (i + 0.5) * side, shorten_label(name, _LABEL), size=size)
     return chart.svg(_spoken(answers))
 
 

@@ -51,7 +51,7 @@ class Entry:
 
     @property
     def heaps(self) -> str:
-        """How people round its numbers, as declared, in words; "" if nothing is declared."""
+        """Declared rounding of its numbers by people, in words; "" if nothing is declared."""
         column = self.variable.column
         told = [
             f"steps of {heap.every} from {heap.at}" if isinstance(heap, HeapAt) else str(heap)
@@ -73,12 +73,12 @@ class Entry:
 
     @property
     def more(self) -> int:
-        """How many values are not shown."""
+        """Number of values that are not shown."""
         return len(self.variable.categories) - len(self.listed) - len(self.told)
 
 
 def codebook_page(release: Release) -> str:
-    """What every column is.
+    """Render the page of what every column is.
 
     Args:
         release: the release; only its schema and its manifest are looked at.
@@ -88,11 +88,11 @@ def codebook_page(release: Release) -> str:
     """
     page = templates.template("codebook.html.jinja")
     entries = [Entry(k, one) for k, one in enumerate(variables(release.schema), start=1)]
-    links = templates.rendered(_macro("link"), entries, _LINKS)
+    links = templates.render_items(_macro("link"), entries, _LINKS)
     context = {**_context(release), "n_columns": len(entries), "links": links}
     frame = page.render(**context, entries=("", 0))
     room = MAX_BYTES - templates.size(frame) - _SPARE
-    return page.render(**context, entries=templates.rendered(_macro("entry"), entries, room))
+    return page.render(**context, entries=templates.render_items(_macro("entry"), entries, room))
 
 
 def _context(release: Release) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from understudy.release.decoding import places_of
 from understudy.release.shape import Kind
 from understudy.report.accuracy import Marginal, half_width_95, marginal
 from understudy.report.svg import LETTER, WIDTH, Box, Chart, Colour, Panel, percent_scale
-from understudy.report.text import number, percent, shortened
+from understudy.report.text import number, percent, shorten_label
 from understudy.schema import NUMERIC, Calendar, Column, Continuous, Schema
 from understudy.schema.base import Code, text_of
 from understudy.schema.derived import rule_text
@@ -52,7 +52,7 @@ class Bar:
 
 
 def state_counts(values: pl.Series, column: Column) -> NDArray[np.int64]:
-    """How many released values are in each state; shape (column.size,).
+    """Count the released values in each state; shape (column.size,).
 
     Values that fit no state are not counted (a release has none).
     """
@@ -119,7 +119,7 @@ def bars(
             levels elsewhere.
     """
     groups = _groups(column, shares, noisy, at_most)
-    measured = noisy.grouped(groups).shares() if noisy else None
+    measured = noisy.group(groups).shares() if noisy else None
     drawn = []
     for k, group in enumerate(groups):
         share = None if shares is None else float(shares[list(group)].sum())
@@ -178,7 +178,7 @@ def _bar(
     column: Column, group: list[int], share: float | None, noise: tuple[float | None, float]
 ) -> Bar:
     absent = group[0] >= column.n_ordinary
-    first, last = _labelled(column, group[0]), _labelled(column, group[-1])
+    first, last = _label_state(column, group[0]), _label_state(column, group[-1])
     measured, half = noise
     if isinstance(column, NUMERIC) and not absent:
         low, high = column.intervals[group[0]], column.intervals[group[-1]]
@@ -190,7 +190,7 @@ def _bar(
     return Bar(label, share, measured, half, absent=absent, pooled=len(group) > 1)
 
 
-def _labelled(column: Column, state: int) -> str:
+def _label_state(column: Column, state: int) -> str:
     """Text of a state, with what it stands for behind it, if that is said."""
     text = column.labels[state]
     empty = state >= column.n_ordinary and column.codes[state - column.n_ordinary] == ""
@@ -206,7 +206,7 @@ def _number(value: float, column: Column) -> str:
 
 
 def ordered_as_line(column: Column) -> bool:
-    """Whether the states of a column lie on a number line with enough of them for a histogram."""
+    """Return whether states lie on a number line, with enough of them for a histogram."""
     return isinstance(column, NUMERIC) and column.n_ordinary > 1
 
 
@@ -235,7 +235,7 @@ def chart(bars: Sequence[Bar], *, label: str, line: bool) -> Markup:
         place = (_LEFT, 8.0, WIDTH - 10.0, 8.0 + _PLOT)
         _draw_line(drawn.panel(place, (0, len(upright)), (0, highest)), upright, highest)
     if rows:
-        gutter = max(_LEFT, 14 + LETTER * max(len(shortened(bar.label)) for bar in rows))
+        gutter = max(_LEFT, 14 + LETTER * max(len(shorten_label(bar.label)) for bar in rows))
         place = (gutter, top + 3.0, WIDTH - _RIGHT, top + depth - 3.0)
         _draw_rows(drawn.panel(place, (0, highest), (len(rows) + gap, 0)), rows, gap, highest)
     return drawn.svg(label)
@@ -281,7 +281,7 @@ def _draw_rows(panel: Panel, rows: Sequence[Bar], gap: float, highest: float) ->
     panel.segments(across, Colour.INK, 1.4)
     for bar, y in zip(rows, places, strict=True):
         colour = Colour.MUTED if bar.absent or bar.pooled else Colour.INK
-        panel.beside(-7, y, shortened(bar.label), colour)
+        panel.beside(-7, y, shorten_label(bar.label), colour)
         shown = bar.share if bar.share is not None else bar.measured
         panel.beside(panel.width + _RIGHT, y, percent(shown), Colour.MUTED)
 
@@ -437,7 +437,7 @@ def _notes(release: Release, name: str, noisy: Marginal | None, drawn: Sequence[
 
 
 def _branch_note(release: Release, name: str) -> str:
-    """How finely levels with public branches were crossed with other columns."""
+    """Describe how finely levels with public branches were crossed with other columns."""
     column = release.schema.stated[name]
     crossed = (one.groups[name] for one in release.measurements if name in one.groups)
     groups = next(crossed, None)

@@ -61,16 +61,16 @@ def _cards(release: Release, room: int) -> tuple[columns.Detail, templates.Cut]:
     """The section on columns in the finest detail that fits; the coarsest one may be cut."""
     *finer, coarsest = columns.fitting_details(release.schema, room)
     for detail in finer:
-        cards = _drawn(release, detail, room)
+        cards = _draw_cards(release, detail, room)
         if not cards[1]:
             return detail, cards
-    return coarsest, _drawn(release, coarsest, room)
+    return coarsest, _draw_cards(release, coarsest, room)
 
 
-def _drawn(release: Release, detail: columns.Detail, room: int) -> templates.Cut:
+def _draw_cards(release: Release, detail: columns.Detail, room: int) -> templates.Cut:
     names = tuple(release.schema.stated)
     cards = (columns.card(release, k, name, detail) for k, name in enumerate(names, start=1))
-    return templates.fitted(
+    return templates.fit_pieces(
         (_macro("card")(card, detail) for card in cards), room, total=len(names)
     )
 
@@ -82,7 +82,7 @@ def _charted_rows(charted: Release) -> int | None:
 
 
 def _context(release: Release, charted: Release) -> dict[str, Any]:
-    """What the page says of a release; charts are of the first part of sets in parts."""
+    """Collect what the page says of a release; charts are of the first part of sets in parts."""
     manifest, schema, guarantee = release.manifest, release.schema, release.guarantee
     ledger = sections.ledger(manifest)
     measured = [accuracy.measurement_row(table, schema) for table in release.measurements]
@@ -136,7 +136,7 @@ def _pair_map(answers: Answers) -> Markup | None:
 
 def _rows(macro: str, items: Sequence[Any]) -> templates.Cut:
     """Rows of a table, as many as its room holds, and how many were left out."""
-    return templates.rendered(_macro(macro), items, _ROOM[macro])
+    return templates.render_items(_macro(macro), items, _ROOM[macro])
 
 
 def _macro(name: str) -> Callable[..., Markup]:

@@ -31,7 +31,7 @@ from understudy.inference.amended import POOLED_RIGHT
 from understudy.inference.analysis import Analysis
 from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.inference.question import MODELS
-from understudy.inference.refusals import quoted
+from understudy.inference.refusals import quote_text
 from understudy.release import Release
 from understudy.release.promise_block import promise_block
 from understudy.report import text as templates
@@ -73,8 +73,8 @@ class DeclaredResult:
 
     @property
     def command(self) -> str:
-        """What asks it again."""
-        return f"understudy analyze release {self.kind} {quoted(self.formula)}"
+        """Command that asks it again."""
+        return f"understudy analyze release {self.kind} {quote_text(self.formula)}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -83,7 +83,7 @@ class DeclaredResult:
         return {**asked, **found, "planned_for": self.planned_for, "planned": self._beside()}
 
     def _beside(self) -> list[dict[str, Any]]:
-        """What was planned of each estimate, and what came of it."""
+        """List what was planned of each estimate, and what came of it."""
         half, beside = self.half_widths, []
         for one in self.planned:
             told, realised = one.to_json(), half.get(one.name, math.nan)
@@ -103,7 +103,7 @@ class DeclaredResult:
 
     @property
     def plans(self) -> dict[str, Expected]:
-        """What was expected, by the names of estimates; none where no answer was."""
+        """Expected widths by the names of estimates; none where there was no answer."""
         return {one.name: one for one in self.planned if not one.refused}
 
     @property
@@ -233,7 +233,7 @@ def forest_rows(analysis: Analysis) -> list[ForestRow]:
 
 def forest_plot(analysis: Analysis) -> Markup:
     """The picture for a page, which has the colours."""
-    chart, label = _drawn(analysis, heading=False)
+    chart, label = _draw_chart(analysis, heading=False)
     return chart.svg(label)
 
 
@@ -245,7 +245,7 @@ def plot(analysis: Analysis) -> str:
     Args:
         analysis: what `understudy.analyze` gave.
     """
-    chart, label = _drawn(analysis, heading=True)
+    chart, label = _draw_chart(analysis, heading=True)
     style = templates.template("figure.css").render()
     return chart.file(label, f"{style}svg {{ font-family: {_FONT}; }}\n")
 
@@ -278,7 +278,7 @@ def _within(ends: Ends, cut: Ends) -> Ends:
     return low, high
 
 
-def _drawn(analysis: Analysis, *, heading: bool) -> tuple[Chart, str]:
+def _draw_chart(analysis: Analysis, *, heading: bool) -> tuple[Chart, str]:
     """The chart and what it shows in words."""
     rows = forest_rows(analysis)
     names = [textwrap.wrap(row.name, _LETTERS, max_lines=_LINES, placeholder="…") for row in rows]
@@ -309,7 +309,7 @@ def _drawn(analysis: Analysis, *, heading: bool) -> tuple[Chart, str]:
 
 
 def _heading(analysis: Analysis, letters: int) -> list[str]:
-    """What was asked, and whether the intervals hold."""
+    """Write the heading: what was asked, and whether the intervals hold."""
     stamp = "" if analysis.valid else "NOT VALID: "
     asked = textwrap.wrap(f"{stamp}{analysis.kind} of {analysis.formula}", letters)
     return [*asked, f"Estimates with {100 * analysis.level:g} % intervals"]
@@ -361,15 +361,15 @@ def _interval(panel: Panel, row: ForestRow, y: float, scale: Ends) -> None:
         return
     point = (scale[1] - scale[0]) / _PLOT
 
-    def clamped(ends: Ends) -> Ends:
+    def clamp(ends: Ends) -> Ends:
         low, high = (min(max(end, scale[0]), scale[1]) for end in ends)
         return low, high
 
-    a, b = clamped(row.interval)
+    a, b = clamp(row.interval)
     panel.segments([(a, y, b, y)], Colour.INK, 1.4)
     for ends, height in ((row.with_noise, _NOISE), (row.sampling, _SAMPLING)):
         if not any(map(math.isnan, ends)):
-            left, right = clamped(ends)
+            left, right = clamp(ends)
             panel.fill([(left, y + height / 2, right, y - height / 2)], Colour.BAR, title=row.name)
     if row.interval[0] < scale[0]:
         panel.line([(a + 6 * point, y - 5), (a, y), (a + 6 * point, y + 5)], Colour.INK, 1.6)
@@ -380,7 +380,7 @@ def _interval(panel: Panel, row: ForestRow, y: float, scale: Ends) -> None:
 
 
 def _legend(page: Panel, rows: Sequence[ForestRow], x: float, y: float) -> None:
-    """What the heights mean, as far as they occur."""
+    """Explain what the heights mean, as far as they occur."""
     known = not all(math.isnan(row.sampling[0]) for row in rows)
     binned = any(row.binned for row in rows)
     entries = [(_SAMPLING, "sampling alone")] * known

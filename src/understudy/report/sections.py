@@ -64,7 +64,7 @@ def ledger(manifest: Manifest) -> Ledger:
     )
     stated = manifest.budget.get("amount", manifest.budget.get(unit, ""))
     amount = exact(stated) if stated else None
-    spent = [_spent(entry) for entry in entries]
+    spent = [_read_cost(entry) for entry in entries]
     rows = tuple(
         _ledger_row(entry, cost, amount) for entry, cost in zip(entries, spent, strict=True)
     )
@@ -73,12 +73,12 @@ def ledger(manifest: Manifest) -> Ledger:
     kept_in_gdp = prices is not None and unit == UNITS["gdp"]
     total = stage_costs(manifest)[-1] if kept_in_gdp else prices
     shown = "∞" if total is None else decimal_up(total)
-    words = _compared(total, amount) + _EARLY * manifest.ended_early
+    words = _compare_costs(total, amount) + _EARLY * manifest.ended_early
     words += _DEARER * (total != prices)
     return Ledger(rows, SIGNS.get(unit, unit), shown, stated, words)
 
 
-def _spent(entry: dict[str, Any]) -> Fraction | None:
+def _read_cost(entry: dict[str, Any]) -> Fraction | None:
     for unit in SIGNS:
         if entry.get(f"{unit}_exact") is not None:
             return Fraction(entry[f"{unit}_exact"])
@@ -100,7 +100,7 @@ def _ledger_row(entry: dict[str, Any], cost: Fraction | None, amount: Fraction |
     )
 
 
-def _compared(total: Fraction | None, amount: Fraction | None) -> str:
+def _compare_costs(total: Fraction | None, amount: Fraction | None) -> str:
     if total is None:
         return "At least one step has an infinite cost: it released exact values, or has no bound."
     if amount is None:
@@ -128,7 +128,7 @@ class Relations:
 
 
 def relations(release: Release) -> Relations:
-    """Which associations the rows can carry, as far as the measurements tell."""
+    """Describe the associations that the rows can carry, as far as the measurements tell."""
     n = len(release.schema.names)
     n_pairs = n * (n - 1) // 2
     drawn = [table for table in release.measurements if table.kind is Kind.SWEEPS]
@@ -170,7 +170,7 @@ def relations(release: Release) -> Relations:
 
 
 def _modelled_words(kept: tuple[str, ...]) -> str:
-    """What a model that was fitted to the exact rows keeps, and what is kept without it."""
+    """Describe what a model fitted to the exact rows keeps, and what is kept without it."""
     whole = f" {', '.join(kept)}: kept as they stand, with all that goes together in them."
     return (
         "Associations are those that the model can express between a column and those that it was "
@@ -223,7 +223,7 @@ def _rank_words(release: Release) -> str:
 
 
 def without_rule(release: Release) -> str:
-    """Why no rule combines the sets, whatever their number; "" if one may."""
+    """Explain why no rule combines the sets, whatever their number; "" if one may."""
     if any(table.kind is Kind.PARAMETERS for table in release.measurements):
         return (
             "The rows were drawn from a generator whose parameters were chosen, at random and by "
@@ -247,7 +247,7 @@ def without_rule(release: Release) -> str:
 
 
 def sets_words(release: Release) -> str:
-    """How the sets were made, and what this means for combining their results."""
+    """Describe how the sets were made, and what this means for combining their results."""
     manifest = release.manifest
     if reason := without_rule(release):
         return reason

@@ -70,7 +70,7 @@ class Colour(StrEnum):
         """Style of a filled shape."""
         return f"fill:var({self})"
 
-    def stroked(self, width: float) -> str:
+    def stroke_style(self, width: float) -> str:
         """Style of a stroke of some points."""
         return f"fill:none;stroke:var({self});stroke-width:{width:g}"
 
@@ -164,19 +164,19 @@ class Panel:
         """A filled polygon; `title` is shown while the pointer rests on it."""
         placed = [self._place(x, y) for x, y in corners]
         if all(map(_finite, placed)):
-            self._path([f"{joined(placed)}z"], colour.filled, title)
+            self._path([f"{join_points(placed)}z"], colour.filled, title)
 
     def segments(self, segments: Iterable[Box], colour: Colour, width: float) -> None:
         """Straight strokes."""
         ends = [(self._place(a, b), self._place(c, d)) for a, b, c, d in segments]
-        strokes = [joined(two) for two in ends if all(map(_finite, two))]
-        self._path(strokes, colour.stroked(width))
+        strokes = [join_points(two) for two in ends if all(map(_finite, two))]
+        self._path(strokes, colour.stroke_style(width))
 
     def line(self, points: Sequence[Point], colour: Colour, width: float) -> None:
         """A line through points; it is broken where a point has no place."""
         placed = [self._place(x, y) for x, y in points]
-        runs = [joined(list(run)) for known, run in groupby(placed, _finite) if known]
-        self._path(runs, colour.stroked(width))
+        runs = [join_points(list(run)) for known, run in groupby(placed, _finite) if known]
+        self._path(runs, colour.stroke_style(width))
 
     def text(
         self,
@@ -263,7 +263,7 @@ def nice_ticks(low: float, high: float, most: int) -> list[float]:
     return [round(k * step, digits) for k in range(first, last + 1)]
 
 
-def joined(points: Sequence[Point]) -> str:
+def join_points(points: Sequence[Point]) -> str:
     """The outline of a line through points."""
     return "M" + "L".join(f"{short(x)} {short(y)}" for x, y in points)
 

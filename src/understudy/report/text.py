@@ -137,11 +137,11 @@ def noise_words(distribution: str) -> str:
     return _DISTRIBUTIONS.get(distribution, distribution.replace("_", " "))
 
 
-def shortened(label: str, length: int = _LABEL) -> str:
+def shorten_label(label: str, length: int = _LABEL) -> str:
     """A label that fits its place.
 
     Example:
-        >>> shortened("as good as new", 8)
+        >>> shorten_label("as good as new", 8)
         'as good…'
     """
     return label if len(label) <= length else label[: length - 1].rstrip() + "…"
@@ -185,12 +185,12 @@ def macro(name: str, file: str) -> Callable[..., Markup]:
     return function
 
 
-def rendered(render: Callable[..., Markup], items: Sequence[Any], room: int) -> Cut:
+def render_items(render: Callable[..., Markup], items: Sequence[Any], room: int) -> Cut:
     """Items rendered one by one, as many as the room holds."""
-    return fitted((render(item) for item in items), room, total=len(items))
+    return fit_pieces((render(item) for item in items), room, total=len(items))
 
 
-def fitted(pieces: Iterable[Markup], room: int, *, total: int) -> Cut:
+def fit_pieces(pieces: Iterable[Markup], room: int, *, total: int) -> Cut:
     """Pieces up to a number of bytes; what does not fit is not even drawn."""
     kept: list[Markup] = []
     used = 0
@@ -243,7 +243,7 @@ def badge(guarantee: Guarantee) -> str:
 
 
 def is_not_private(guarantee: Guarantee) -> bool:
-    """Whether no promise holds."""
+    """Return whether no promise holds."""
     return guarantee.kind == "none" or guarantee.epsilon is None
 
 
@@ -301,7 +301,7 @@ def rounded_up(value: Fraction | float, digits: int = 4) -> str:
 
 
 def meaning(guarantee: Guarantee) -> tuple[tuple[str, str], ...]:
-    """What the promise means for a person in the table: headings, each with a paragraph."""
+    """Explain the promise to a person in the table: headings, each with a paragraph."""
     if guarantee.kind == "asymptotic":
         return (
             ("No promise for this table", _ASYMPTOTIC + _NO_EPSILON[guarantee.epsilon is None]),
@@ -426,7 +426,7 @@ def many(n: int, total: int, single: str, several: str) -> str:
     return f"Error bars for {which}."
 
 
-def named(known: Sequence[str], of: Sequence[str]) -> str:
+def name_columns(known: Sequence[str], of: Sequence[str]) -> str:
     """For how many columns there are error bars, and for which, or which not if these are few.
 
     Args:
@@ -438,13 +438,13 @@ def named(known: Sequence[str], of: Sequence[str]) -> str:
     if not known or not others:
         return words
     if len(others) <= min(len(known), _MOST_NAMES):
-        return f"{words} Not: {', '.join(map(shortened, others))}."
+        return f"{words} Not: {', '.join(map(shorten_label, others))}."
     more = f" and {len(known) - _MOST_NAMES:,} more" * (len(known) > _MOST_NAMES)
-    return f"{words} These: {', '.join(map(shortened, known[:_MOST_NAMES]))}{more}."
+    return f"{words} These: {', '.join(map(shorten_label, known[:_MOST_NAMES]))}{more}."
 
 
 def pairs(asked: Answered, what: str) -> str:
-    """How many pairs of something have error bars, of those that were asked about.
+    """Say how many pairs of something have error bars, of those that were asked about.
 
     Args:
         asked: what came of it.
@@ -463,7 +463,7 @@ def pairs(asked: Answered, what: str) -> str:
     )
 
 
-def lost(found: Answerable) -> str:
-    """How many are lost in the noise."""
+def describe_lost(found: Answerable) -> str:
+    """Say how many are lost in the noise."""
     n = len(found.lost)
     return f" {n:,} {'pair' if n == 1 else 'pairs'} would be lost in the noise." if n else ""

@@ -74,7 +74,7 @@ from understudy.release.consistency import stated_budget
 from understudy.release.folder import MANIFEST, digest
 from understudy.release.manifest import Amendment, name_of
 from understudy.schema import NUMERIC, Column, Schema
-from understudy.workflow.describe import stated
+from understudy.workflow.describe import state_budget
 from understudy.workflow.gates import (
     Progress,
     open_gate,
@@ -107,7 +107,7 @@ class Purchase:
 def purchases(
     analyses: Sequence[DeclaredAnalysis], schema: Schema, budget: Budget
 ) -> tuple[Purchase, ...]:
-    """What is bought for some analyses; each has an equal part of the whole.
+    """List the purchases for some analyses; each has an equal part of the whole.
 
     Args:
         analyses: of a question.
@@ -127,7 +127,7 @@ def purchases(
     halves = [one for one in lined if one not in alone]
     if lined:
         share = each * (len(alone) + Fraction(len(halves), 2))
-        found += _counted(on_lines(lined, schema), schema, noise, share)
+        found += _buy_counts(on_lines(lined, schema), schema, noise, share)
     weight = each * (len(numbers) - Fraction(len(halves), 2))
     groups = by_absences(numbers, schema)
     for coded, columns in groups.items():
@@ -136,7 +136,7 @@ def purchases(
 
 
 def _small_table(analysis: DeclaredAnalysis, schema: Schema) -> bool:
-    """Whether it asks about levels or traits, of a table that can be counted cell by cell."""
+    """Return whether it asks about levels or traits of a table that can be counted by cells."""
     columns = analysis.estimand(schema).columns
     levels = not any(isinstance(schema.columns[name], NUMERIC) for name in columns)
     counted = analysis.kind in TWO_WAY or (levels and analysis.kind in _OF_LEVELS)
@@ -144,13 +144,13 @@ def _small_table(analysis: DeclaredAnalysis, schema: Schema) -> bool:
 
 
 def _by_counts_alone(analysis: DeclaredAnalysis, schema: Schema) -> bool:
-    """Whether counts of the values of one column have the whole answer, and moments have none."""
+    """Return whether counts of one column have the whole answer, and moments have none."""
     if len(analysis.estimand(schema).columns) > 1:
         return False
     return analysis.kind in _BY_COUNTS or analysis.formula.strip() not in schema.names
 
 
-def _counted(
+def _buy_counts(
     columns: tuple[str, ...], schema: Schema, noise: NoiseName, share: Fraction
 ) -> Iterator[Purchase]:
     """Counts of numbers: on number lines, or in the bins of the release where no line is finer."""
@@ -164,7 +164,7 @@ def _counted(
 
 
 def _has_line(column: Column, name: str, schema: Schema) -> bool:
-    """Whether the cells of a number line divide the bins that a release has of a column."""
+    """Return whether the cells of a number line divide the bins that a release has of a column."""
     assert isinstance(column, NUMERIC)
     fine = schema.part([name]).with_bins({name: line_bins(column)}).columns[name]
     assert isinstance(fine, NUMERIC)
@@ -203,7 +203,7 @@ class Parent:
             )
         return cls(release, digest(place / MANIFEST), stated_budget(release.manifest.budget))
 
-    def extended(self, epsilon: Number) -> Budget:
+    def extend_budget(self, epsilon: Number) -> Budget:
         """The stated budget of the release and a question together.
 
         Args:
@@ -214,8 +214,8 @@ class Parent:
             self.budget.epsilon + added.epsilon, self.budget.delta, self.budget.approximate
         )
 
-    def left(self, budget: Budget) -> Fraction:
-        """What a budget that extends the stated one allows after what was paid.
+    def compute_remainder(self, budget: Budget) -> Fraction:
+        """Compute what a budget that extends the stated one leaves after what was paid.
 
         Args:
             budget: of the release and a question together.
@@ -224,7 +224,7 @@ class Parent:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """What was paid for it."""
+        """Ledger entries of what was paid for it."""
         kept_in = self.budget.accounting
         return tuple(Entry.from_json(entry, kept_in) for entry in self.release.manifest.ledger)
 
@@ -276,9 +276,9 @@ def answer(
     if insecure_noise_seed is not None:
         require_whole("insecure_noise_seed", insecure_noise_seed, MethodError, least=0)
     require_function("progress", progress, MethodError)
-    asked, parent = _asked(question), Parent.of(release)
-    schema, budget = parent.release.schema, parent.extended(epsilon)
-    bought = [purchase for purchase, _ in _priced(asked, parent, budget)]
+    asked, parent = _read_question(question), Parent.of(release)
+    schema, budget = parent.release.schema, parent.extend_budget(epsilon)
+    bought = [purchase for purchase, _ in _price_question(asked, parent, budget)]
     seed = insecure_noise_seed
     source = randomness_of(seed)
     place = None if checkpoint is None else path_of("checkpoint", checkpoint, CheckpointError)
@@ -301,20 +301,22 @@ def answer(
     }
     with (
         open_journal(place, identity, 0) as (journal, _),
-        spending(outlay, "question", identity, journal, left=parent.left(budget)) as spent,
+        spending(
+            outlay, "question", identity, journal, left=parent.compute_remainder(budget)
+        ) as spent,
     ):
         gate = open_gate(rows, budget, source, journal, earlier=parent.entries)
         gate.listen(spent.note)
         with telling_what_was_spent(gate):
-            amended = _amended(asked, parent, gate, bought, budget, secure=source.secure)
+            amended = _amend_release(asked, parent, gate, bought, budget, secure=source.secure)
             spent.settle(gate.guarantee(), amended.manifest.to_json())
     if place is not None and not keep_checkpoint:
         remove_checkpoint(place)
     return replace(amended, entered=spent.entered)
 
 
-def rehearsed(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
-    """What an answer would look like if a synthetic set were the confidential table.
+def rehearse(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
+    """Return the answer as if a synthetic set were the confidential table.
 
     The noise has its true scale and is drawn from a fixed seed; nothing is spent.
 
@@ -323,28 +325,28 @@ def rehearsed(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
         parent: that it would amend.
         epsilon: what it would add.
     """
-    budget = parent.extended(epsilon)
-    bought = [purchase for purchase, _ in _priced(asked, parent, budget)]
+    budget = parent.extend_budget(epsilon)
+    bought = [purchase for purchase, _ in _price_question(asked, parent, budget)]
     schema = parent.release.schema
     rows = engines.Table(parent.release.tables[0][list(schema.names)], schema)
     source: Randomness = SeededRandomness(0)
     gate = open_gate(rows, budget, source, earlier=parent.entries)
-    return _amended(asked, parent, gate, bought, budget, secure=source.secure)
+    return _amend_release(asked, parent, gate, bought, budget, secure=source.secure)
 
 
 def steps_of(asked: QuestionFile, parent: Parent, epsilon: Number) -> tuple[Charge[Any], ...]:
-    """What an answer will add to the ledger.
+    """List what an answer will add to the ledger.
 
     Args:
         asked: the question.
         parent: that it amends.
         epsilon: what it adds.
     """
-    priced = _priced(asked, parent, parent.extended(epsilon))
+    priced = _price_question(asked, parent, parent.extend_budget(epsilon))
     return tuple(charge for _, charges in priced for charge in charges)
 
 
-def _asked(question: object) -> QuestionFile:
+def _read_question(question: object) -> QuestionFile:
     asked = question_file(question)
     if asked.claims:
         raise MethodError("Claims are judged by a verdict and do not amend a release.")
@@ -352,14 +354,14 @@ def _asked(question: object) -> QuestionFile:
 
 
 def _spend(parent: Parent, budget: Budget) -> Fraction:
-    """What a question may spend, in the unit of the ledger."""
+    """Compute what a question may spend, in the unit of the ledger."""
     return budget.amount - parent.budget.amount
 
 
-def _priced(
+def _price_question(
     asked: QuestionFile, parent: Parent, budget: Budget
 ) -> tuple[tuple[Purchase, tuple[Charge[Any], ...]], ...]:
-    """What is bought and for what, by public facts, so that nothing is refused half-way."""
+    """Price all purchases by public facts, so that nothing is refused half-way."""
     schema = parent.release.schema
     asked.require_asked(schema)
     terms, whole = terms_of(schema, budget), _spend(parent, budget)
@@ -369,7 +371,7 @@ def _priced(
     )
 
 
-def _amended(
+def _amend_release(
     asked: QuestionFile,
     parent: Parent,
     gate: Gate,
@@ -399,7 +401,7 @@ def _amended(
         manifest=replace(
             manifest,
             guarantee=_promise(old.guarantee, gate.guarantee()),
-            budget=stated(budget),
+            budget=state_budget(budget),
             ledger=tuple(entry.to_json() for entry in gate.ledger),
             secure=manifest.secure and secure,
             amendments=(*manifest.amendments, amendment),
@@ -415,7 +417,7 @@ def _new(gate: Gate, amendments: Sequence[Amendment], schema: Schema) -> Iterato
 
 
 def _promise(first: Guarantee, later: Guarantee) -> Guarantee:
-    """What holds of a release and an answer together: the later promise, with all that was said."""
+    """Return the guarantee of a release and an answer together, with all that was said."""
     if later.epsilon is None:
         return later
     conditional = "conditional" in (first.kind, later.kind)
@@ -454,7 +456,7 @@ class ExpectedGain:
 
     @property
     def reached(self) -> bool:
-        """Whether the pooled interval is as narrow as it is wanted."""
+        """True if the pooled interval is as narrow as it is wanted."""
         return math.isnan(self.wanted) or self.pooled <= self.wanted
 
     def to_json(self) -> dict[str, Any]:
@@ -506,7 +508,7 @@ class AnswerPlan:
 def plan_answer(
     question: object, release: str | Path, *, epsilon: Number | None = None
 ) -> AnswerPlan:
-    """What an answer would cost and bring. No confidential rows are read.
+    """Plan what an answer would cost and bring. No confidential rows are read.
 
     Args:
         question: the path of a question file, or its content.
@@ -522,7 +524,7 @@ def plan_answer(
     """
     asked, parent = question_file(question), Parent.of(release)
     if epsilon is not None:
-        return _planned(asked, parent, epsilon)
+        return _plan_epsilon(asked, parent, epsilon)
     if all(map(math.isnan, asked.half_widths)):
         raise InferenceError(
             "Say what the answer may cost (epsilon), or which half_width the question wants."
@@ -533,7 +535,7 @@ def plan_answer(
 def _cheapest(asked: QuestionFile, parent: Parent) -> AnswerPlan:
     """By bisection; widths shrink as ε grows."""
     low, high = math.log(_SMALLEST), math.log(_LARGEST)
-    best = _planned(asked, parent, _rounded(_LARGEST))
+    best = _plan_epsilon(asked, parent, _round_up(_LARGEST))
     if lacking := [gain for gain in best.gains if not gain.reached]:
         first = lacking[0]
         raise MethodError(
@@ -542,7 +544,7 @@ def _cheapest(asked: QuestionFile, parent: Parent) -> AnswerPlan:
         )
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        plan = _planned(asked, parent, _rounded(math.exp(middle)))
+        plan = _plan_epsilon(asked, parent, _round_up(math.exp(middle)))
         if all(gain.reached for gain in plan.gains):
             best, high = plan, middle
         else:
@@ -550,14 +552,14 @@ def _cheapest(asked: QuestionFile, parent: Parent) -> AnswerPlan:
     return best
 
 
-def _rounded(epsilon: float) -> Decimal:
+def _round_up(epsilon: float) -> Decimal:
     """Two significant digits, upwards."""
     return Context(prec=2, rounding=ROUND_CEILING).create_decimal_from_float(epsilon)
 
 
-def _planned(asked: QuestionFile, parent: Parent, epsilon: Number) -> AnswerPlan:
+def _plan_epsilon(asked: QuestionFile, parent: Parent, epsilon: Number) -> AnswerPlan:
     steps = steps_of(asked, parent, epsilon)
-    amended = rehearsed(asked, parent, epsilon)
+    amended = rehearse(asked, parent, epsilon)
     told = amended_answers(amended)[-len(asked.analyses) :]
     gains: list[ExpectedGain] = []
     for one, wanted, term in zip(told, asked.half_widths, asked.terms, strict=True):
@@ -573,7 +575,7 @@ def _planned(asked: QuestionFile, parent: Parent, epsilon: Number) -> AnswerPlan
         schema=parent.release.schema,
         epsilon=epsilon,
         before=parent.budget,
-        after=parent.extended(epsilon),
+        after=parent.extend_budget(epsilon),
         steps=steps,
         gains=tuple(gains),
         refused=tuple(

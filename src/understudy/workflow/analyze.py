@@ -265,13 +265,13 @@ class World:
         return self.population[rng.integers(self.population.height, size=self.n_rows)]
 
     def truths(self) -> list[Outcome | None]:
-        """What the population answers to each question."""
+        """Answer each question by the population."""
         tables = [self.population]
         return [_answer(question, tables, self.schema) for question in self.questions]
 
 
 def request_again(release: Release) -> Request:
-    """What was asked of the method, as far as the release tells.
+    """Repeat the request to the method, as far as the release tells it.
 
     Raises:
         UnderstudyError: it was made by a method that this version does not have, or in another way.
@@ -340,7 +340,7 @@ def bootstrap(
 
 
 def replicate(world: World, number: int) -> list[Outcome | None]:
-    """What one replicate answers to each question; None where it cannot be estimated."""
+    """Answer each question by one replicate; None where it cannot be estimated."""
     sequence = np.random.SeedSequence(world.seed, spawn_key=(1, number))
     rng = np.random.default_rng(sequence)
     request = world.request

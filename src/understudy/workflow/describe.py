@@ -36,7 +36,7 @@ def manifest_of(
     seed: int | None,
     secure: bool,
 ) -> Manifest:
-    """How a release was made.
+    """Describe in a manifest how a release was made.
 
     Args:
         request: what was asked.
@@ -60,7 +60,7 @@ def manifest_of(
         # What was paid in the end: less than was planned, after a lost charge.
         rows_obtained=replace(request, rows_spend=bought or request.rows_spend).rows_words,
         guarantee=gate.guarantee(),
-        budget=stated(request.budget),
+        budget=state_budget(request.budget),
         ledger=tuple(entry.to_json() for entry in gate.ledger),
         secure=secure,
         sampling_seed=seed,
@@ -78,7 +78,7 @@ def manifest_of(
     )
 
 
-def stated(budget: Budget) -> dict[str, str]:
+def state_budget(budget: Budget) -> dict[str, str]:
     """A budget as a manifest states it."""
     return {
         "epsilon": _decimal(budget.epsilon),
@@ -96,7 +96,7 @@ def _part(request: Request, spent: Fraction) -> str | None:
 def inference_facts(
     method: Method, schema: Schema, measurements: Sequence[Measurement], rows_stddev: float = 0.0
 ) -> InferenceFacts:
-    """What inference needs of the method, for the manifest.
+    """Collect what inference needs of the method, for the manifest.
 
     Args:
         method: as the release was asked for.
@@ -127,7 +127,7 @@ def _software() -> Mapping[str, str]:
 
 
 def measurements_of(gate: Gate, schema: Schema) -> tuple[Measurement, ...]:
-    """What was released of the rows, in the order in which it was paid for.
+    """List what was released of the rows, in the order in which it was paid for.
 
     Args:
         gate: that everything was paid through.

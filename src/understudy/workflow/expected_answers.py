@@ -74,7 +74,7 @@ def expected_answers(
     lines: list[Expected] = []
     for analysis in analyses:
         matrix = _matrix_for(analysis, sources, schema, (float(rows.height), rows_stddev))
-        lines += _expected(analysis, matrix, schema, rows)
+        lines += _expect_answer(analysis, matrix, schema, rows)
     return tuple(lines)
 
 
@@ -123,7 +123,7 @@ def _sources(
     *,
     pure: bool,
 ) -> list[MomentSource]:
-    """What would be measured of the columns of some analyses."""
+    """List what would be measured of the columns of some analyses."""
     used = columns_of(analyses, schema)
     return [
         assumed_moments(schema, rows, asked, used, stddev, pure=pure)
@@ -295,7 +295,7 @@ def with_skewed_numbers(
     return rows.with_columns(**changed)
 
 
-def _expected(
+def _expect_answer(
     analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
 ) -> list[Expected]:
     try:

@@ -136,7 +136,7 @@ def ending_rounds(
 
 
 def _ours() -> bool:
-    """Whether Ctrl-C comes here and means what it usually does."""
+    """Return whether Ctrl-C comes here and means what it usually does."""
     return (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -266,7 +266,7 @@ def summed_rows(
 
 
 def part_files(rows: Table | SparkRows) -> PartFiles | None:
-    """What writes long sets beside the rows: the tasks of Spark, if these hold them.
+    """Return what writes long sets beside the rows: the tasks of Spark, if these hold them.
 
     Args:
         rows: as `summed_rows` gives them.

@@ -128,7 +128,7 @@ class Outlay:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What of it belongs to a request, so that its checkpoint is of this ledger alone."""
+        """Part of it that identifies a request, so that its checkpoint is of this ledger alone."""
         if self.account is None:
             return {}
         return {"ledger": self.account.ledger.id, "population": self.account.population}
@@ -161,7 +161,7 @@ def outlay_of(
     options: Mapping[str, Any] = MappingProxyType({}),
     checkpoint: Path | None = None,
 ) -> Outlay:
-    """What a run may cost; refused here, before rows are read, if its population cannot bear it.
+    """Settle what a run may cost; refuse before rows are read what the population cannot bear.
 
     Args:
         schema: of the table.
@@ -242,7 +242,7 @@ class Spending:
             return
         if self.noted == self.known.charges:
             # Older versions noted the sum of prices.
-            noted = {*map(self.reservation.kept, (self.cost.total, self.cost.prices))}
+            noted = {*map(self.reservation.round_spent, (self.cost.total, self.cost.prices))}
             if self.known.spent not in noted:
                 raise _rolled_back()
 
@@ -305,7 +305,7 @@ def spending(
     if account is None:
         yield Spending()
         return
-    reservation, known = _continued(account, journal) or (None, _NEW)
+    reservation, known = _resume_reservation(account, journal) or (None, _NEW)
     if reservation is None:
         reservation = account.ledger.reserve(
             account.population, outlay.cost, what, request=_digest(request), by=account.by
@@ -330,7 +330,9 @@ def _void(reservation: Reservation, by: str, error: BaseException) -> None:
         error.add_note(f"Reservation {reservation.number} could not be closed and counts whole.")
 
 
-def _continued(account: Account, journal: Journal | None) -> tuple[Reservation, Standing] | None:
+def _resume_reservation(
+    account: Account, journal: Journal | None
+) -> tuple[Reservation, Standing] | None:
     """The reservation of a checkpoint that has the charges of the ledger, and how it stands."""
     number = None if journal is None else journal.notes.get(_OWN)
     if journal is None or number is None:

@@ -81,7 +81,7 @@ class Places:
         sizes = np.bincount(bins, minlength=n_bins + 1)
         order = np.argsort(self.bins, kind="stable").astype(np.int32)
         firsts = np.searchsorted(self.bins[order], np.arange(n_bins + 1))
-        ends = upper_ends(self._tilted(sizes[:-1].astype(np.float64))[order], firsts)
+        ends = upper_ends(self._tilt_weights(sizes[:-1].astype(np.float64))[order], firsts)
         counts = records_by_cell(ends, firsts, sizes[:-1], rng.random(n_bins))
         none = np.full(sizes[-1], -1, dtype=np.int32)
         cells = dealt(bins, sizes, np.append(np.repeat(order, counts), none), rng)
@@ -91,7 +91,7 @@ class Places:
             return numbers
         return self.heaps.move(np.where(cells < 0, self.fine.size, cells), numbers, rng)
 
-    def settled(self, states: NDArray[np.integer[Any]]) -> Places:
+    def settle(self, states: NDArray[np.integer[Any]]) -> Places:
         """The same for records of which only a whole table has the measured mean.
 
         Args:
@@ -99,33 +99,33 @@ class Places:
         """
         n_bins = int(self.bins.max()) + 1
         sizes = np.bincount(states[states < n_bins], minlength=n_bins).astype(np.float64)
-        weights = self._tilted(sizes)
-        heaps = self.heaps and self.heaps.settle(self._expected(weights, sizes))
+        weights = self._tilt_weights(sizes)
+        heaps = self.heaps and self.heaps.settle(self._expect_records(weights, sizes))
         return replace(self, weights=weights, mean=None, heaps=heaps)
 
-    def _expected(self, weights: Floats, sizes: Floats) -> Floats:
+    def _expect_records(self, weights: Floats, sizes: Floats) -> Floats:
         """Expected records of each state, of so many in each bin."""
         total = np.bincount(self.bins, weights, len(sizes))
         return np.asarray(weights * (sizes / np.where(total > 0, total, 1.0))[self.bins])
 
-    def _tilted(self, sizes: Floats) -> Floats:
+    def _tilt_weights(self, sizes: Floats) -> Floats:
         """Weights with which the mean of so many records in each bin is near the measured one."""
         if self.mean is None or not sizes.any():
             return self.weights
         middles = np.array([(one.low + one.high) / 2 for one in self.fine.intervals])
         if self.heaps is not None:
-            middles = self.heaps.middles(self._expected(self.weights, sizes))
+            middles = self.heaps.middles(self._expect_records(self.weights, sizes))
         low, high = (np.full(len(sizes), end) for end in (np.inf, -np.inf))
         np.minimum.at(low, self.bins, [one.low for one in self.fine.intervals])
         np.maximum.at(high, self.bins, [one.high for one in self.fine.intervals])
         width = np.where(high > low, high - low, 1.0)[self.bins]
         place = (middles - low[self.bins]) / width
 
-        def tilted(slope: float) -> Floats:
+        def tilt(slope: float) -> Floats:
             return np.asarray(self.weights * np.exp(slope * (place - 0.5)))
 
         def mean(slope: float) -> float:
-            own = tilted(slope)
+            own = tilt(slope)
             total = np.bincount(self.bins, own, len(sizes))
             inner = np.bincount(self.bins, own * middles, len(sizes))
             known = (total > 0) & (sizes > 0)
@@ -138,8 +138,8 @@ class Places:
             return self.weights
         ends = mean(-_STEEPEST), mean(_STEEPEST)
         if not ends[0] < target < ends[1]:
-            return tilted(-_STEEPEST if target <= ends[0] else _STEEPEST)
-        return tilted(optimize.brentq(lambda s: mean(s) - target, -_STEEPEST, _STEEPEST))
+            return tilt(-_STEEPEST if target <= ends[0] else _STEEPEST)
+        return tilt(optimize.brentq(lambda s: mean(s) - target, -_STEEPEST, _STEEPEST))
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ class HeapedPlaces:
         numbers[rows] = drawn_numbers(self.column, states[rows], rng)
         return self.heaps.move(states, numbers, rng)
 
-    def settled(self, states: NDArray[np.integer[Any]]) -> HeapedPlaces:
+    def settle(self, states: NDArray[np.integer[Any]]) -> HeapedPlaces:
         """The same for some records of a whole table.
 
         Args:
@@ -227,13 +227,13 @@ class DividedPlaces:
         part = np.maximum(np.searchsorted(lows, numbers, side="right") - 1, 0)
         return np.where(points[part], lows[part], numbers)
 
-    def settled(self, states: NDArray[np.integer[Any]]) -> DividedPlaces:
+    def settle(self, states: NDArray[np.integer[Any]]) -> DividedPlaces:
         """The same for some records of a whole table.
 
         Args:
             states: of the records of such a table, shape (n,).
         """
-        return replace(self, others=self.others and self.others.settled(states))
+        return replace(self, others=self.others and self.others.settle(states))
 
 
 Placing = Places | HeapedPlaces | DividedPlaces
@@ -245,7 +245,7 @@ def places_of(
     rows: tuple[float, float],
     method: Method,
 ) -> dict[str, Placing]:
-    """How numbers are placed, for the columns that have a number line or heaps.
+    """Return how numbers are placed, for the columns that have a number line or heaps.
 
     Args:
         measurements: of the release.
@@ -259,7 +259,7 @@ def places_of(
             continue
         if (own := _placing(measurements, schema, name, rows, method)) is not None:
             found[name] = own
-        divided = _divided(measurements, schema, name)
+        divided = _divide_bins(measurements, schema, name)
         if divided is not None and name not in kept_columns(measurements):
             found[name] = DividedPlaces(*divided, own)
     return found
@@ -272,11 +272,11 @@ def _placing(
     rows: tuple[float, float],
     method: Method,
 ) -> Places | HeapedPlaces | None:
-    """How numbers are placed by a number line or heaps; None if a column has neither."""
+    """Return how a number line or heaps place numbers; None if a column has neither."""
     column = schema.columns[name]
     assert isinstance(column, NUMERIC)
     line, heaps = line_of(measurements, name), _heaps_of(measurements, name)
-    fine = None if line is None else line.binned(schema).columns[name]
+    fine = None if line is None else line.bin_schema(schema).columns[name]
     modelled = name in method.modelled(schema)
     if line is None or modelled or not (isinstance(fine, NUMERIC) and is_finer(fine, column)):
         if heaps is None:
@@ -290,7 +290,7 @@ def _placing(
     return Places(fine, bins, weights, mean, own)
 
 
-def _divided(
+def _divide_bins(
     measurements: Sequence[Measurement], schema: Schema, name: str
 ) -> tuple[Places, NDArray[np.bool_]] | None:
     """Parts of crowded bins of a column, and which bins these are; None if it has none."""
@@ -302,7 +302,7 @@ def _divided(
     if not finer or whole is None:
         return None
     assert isinstance(column, NUMERIC)
-    tables = [(m, m.binned(schema).columns[name]) for m in finer]
+    tables = [(m, m.bin_schema(schema).columns[name]) for m in finer]
     starts = {one.low for _, table in tables for one in _bins_of(table)}  # type: ignore[arg-type]
     starts |= {one.low for one in _bins_of(column)}
     declared = declared_bins(column, sorted(starts))
@@ -356,7 +356,7 @@ def _heaps_of(measurements: Sequence[Measurement], name: str) -> Measurement | N
     return next(own, None)
 
 
-def placed(
+def place_numbers(
     places: Mapping[str, Placing], schema: Schema, drawn: Sample, rng: np.random.Generator
 ) -> dict[str, NDArray[np.float64]]:
     """Numbers of drawn records: those that are placed, and the others that the method drew.
@@ -379,7 +379,7 @@ def placed(
 
 
 def _lengths(fine: Numeric) -> Floats:
-    """How much of the line each state covers: even weights within a bin; shape (ordinary,)."""
+    """Compute each state's length on the line: even weights within a bin; shape (ordinary,)."""
     spans = [max(one.high - one.low, 0.0) or 1.0 for one in fine.intervals]
     return np.array(spans, dtype=np.float64)
 

@@ -105,7 +105,7 @@ def plan(
     assume_rows: int | None = None,
     like: Release | None = None,
 ) -> Plan:
-    """What a release would measure and cost, and how exact it would be. No data are read.
+    """Plan what a release would measure, cost and answer, and how exactly. No data are read.
 
     Args:
         schema: a reviewed schema, or the path of its file.
@@ -186,7 +186,7 @@ def plan(
 
 
 def _wide_bounds(schema: Schema) -> tuple[str, ...]:
-    """What a plan says of bounds that are far wider than what is typical."""
+    """Remark on bounds that are far wider than what is typical."""
     found = []
     for name, column in schema.columns.items():
         typical = getattr(column, "typical", None)
@@ -210,7 +210,7 @@ _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 100), Fraction(20)
 
 
 def _epsilon_remarks(epsilon: Fraction) -> tuple[str, ...]:
-    """What an ε means that hardly protects, or leaves hardly anything to see."""
+    """Remark on an ε that hardly protects, or leaves hardly anything to see."""
     if epsilon > _MOST_EPSILON:
         return (
             f"ε = {float(epsilon):,.6g} hardly protects anybody: one record may change a "
@@ -229,7 +229,7 @@ def _epsilon_remarks(epsilon: Fraction) -> tuple[str, ...]:
 def _with_private_rows(
     request: Request, tables: Sequence[PlannedTable], asked: Mapping[str, Any]
 ) -> tuple[str, ...]:
-    """What the noise would be if the number of rows were private, where it is public.
+    """Compute the noise as if the number of rows, which is public, were private.
 
     Args:
         request: what is asked for.
@@ -264,7 +264,7 @@ def _with_private_rows(
 def expected_of(
     request: Request, assume_rows: int | None, like: Release | None
 ) -> ExpectedAnswers | None:
-    """How exact answers to declared analyses will be; None where nothing is bought for any.
+    """Predict how exact answers to declared analyses will be; None where nothing is bought.
 
     Args:
         request: what is asked for.
@@ -283,7 +283,7 @@ def expected_of(
         return None
     from understudy.workflow.expected_answers import expected_answers  # loads statistics
 
-    stated = _stated(request, assume_rows)
+    stated = _state_assumptions(request, assume_rows)
     drawn = None if like is None else like.tables[0]
     answers = expected_answers(request.analyses, schema, like=drawn, **stated)
     title = "" if like is None else like.schema.title or "an earlier release"
@@ -291,13 +291,15 @@ def expected_of(
 
 
 def _ranges(request: Request, assume_rows: int | None) -> tuple[ExpectedRange, ...]:
-    """What is expected whatever the spread of numbers that nobody declared."""
+    """Predict ranges of widths, whatever the spread of numbers that nobody declared."""
     from understudy.workflow.expected_answers import expected_ranges  # loads statistics
 
-    return expected_ranges(request.analyses, request.schema, **_stated(request, assume_rows))
+    return expected_ranges(
+        request.analyses, request.schema, **_state_assumptions(request, assume_rows)
+    )
 
 
-def _stated(request: Request, assume_rows: int | None) -> dict[str, Any]:
+def _state_assumptions(request: Request, assume_rows: int | None) -> dict[str, Any]:
     """Noise of the moments that answer declared analyses, and how many records are assumed."""
     deviations = [step.stddev for step in request.answer_steps()]
     bought = (moments for moments, _ in request.answers)

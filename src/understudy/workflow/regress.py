@@ -264,7 +264,7 @@ def regress(
         raise MethodError("Sufficient statistics are not repaired; leave repair out.")
     release = synthesize(
         data,
-        **declared(schema, formula, epsilon=epsilon, delta=delta, kind=kind),
+        **declare_regression(schema, formula, epsilon=epsilon, delta=delta, kind=kind),
         seed=seed,
         insecure_noise_seed=insecure_noise_seed,
         checkpoint=checkpoint,
@@ -280,7 +280,7 @@ def regress(
     return RegressionRelease.of(release, level)
 
 
-def declared(
+def declare_regression(
     schema: Schema | str | Path,
     formula: str,
     *,

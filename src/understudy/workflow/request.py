@@ -46,7 +46,7 @@ from understudy.methods.aim import AdaptiveMethod
 from understudy.methods.auto import choose, configure
 from understudy.methods.base import Method
 from understudy.methods.binning import fine_bins
-from understudy.methods.plan import Form, PlannedTable, announced
+from understudy.methods.plan import Form, PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS
 from understudy.release.noise_check import PUBLIC_ROWS, bought_rows
 from understudy.schema import NUMERIC, Schema
@@ -157,7 +157,7 @@ def heaps_part(schema: Schema) -> Fraction:
 
 
 def line_weights(schema: Schema, columns: tuple[str, ...]) -> tuple[int, ...]:
-    """How the cost of some lines is divided among them."""
+    """Weigh how the cost of some lines is divided among them."""
     return tuple(
         _PLAIN_WEIGHT if is_plain(schema.columns[name]) else _FINE_WEIGHT for name in columns
     )
@@ -379,7 +379,7 @@ class Request:
     usual_answers: bool = False
 
     def tables(self) -> tuple[PlannedTable, ...]:
-        """What one fit measures; and buys before, where each fit does."""
+        """List what one fit measures, and what it buys before where each fit does."""
         if not self.method.anew:
             return self.method.plan(self.schema, self.fit_spend, self.budget)
         bought = self.fit_spend * self.method.setup_share(self.schema)
@@ -413,7 +413,7 @@ class Request:
 
     @property
     def draws_records(self) -> bool:
-        """Whether drawing records is the mechanism, so that no seed may fix which are drawn."""
+        """True if drawing records is the mechanism, so that no seed may fix which are drawn."""
         return any(step.records for step in self.tables())
 
     @property
@@ -437,7 +437,7 @@ class Request:
         return 1 + bool(self.lines) + bool(self.heaps) + len(self.answers) + wider * self.fits
 
     def setup(self) -> tuple[PlannedTable, ...]:
-        """What is measured once, before the fits."""
+        """List what is measured once, before the fits."""
         steps = self._line_steps() + self.heap_steps() + self.answer_steps()
         if self.method.anew:
             return steps
@@ -449,32 +449,34 @@ class Request:
         if lines is None:
             return ()
         columns = [(name,) for name in lines.columns]
-        return announced(lines, self.schema, self.lines_spend, self.budget, columns, form=Form.LINE)
+        return plan_mechanism(
+            lines, self.schema, self.lines_spend, self.budget, columns, form=Form.LINE
+        )
 
     def heap_steps(self) -> tuple[PlannedTable, ...]:
         """Counts of how numbers are rounded, one step for each column."""
         if self.heaps is None:
             return ()
         columns, about = [(n,) for n in self.heaps.columns], (self.schema, self.heaps_spend)
-        return announced(self.heaps, *about, self.budget, columns, form=Form.HEAPS)
+        return plan_mechanism(self.heaps, *about, self.budget, columns, form=Form.HEAPS)
 
     def answer_steps(self) -> tuple[PlannedTable, ...]:
-        """What is measured for the sake of answers, in the order of `answers`."""
+        """List what is measured for the sake of answers, in the order of `answers`."""
         steps: tuple[PlannedTable, ...] = ()
         for asked, spend in self.answers:
             about = self.schema, spend, self.budget
-            steps += announced(asked, *about, [asked.columns], form=Form.MOMENTS)
+            steps += plan_mechanism(asked, *about, [asked.columns], form=Form.MOMENTS)
         return steps
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What else there is to know, in sentences."""
+        """Further remarks, in sentences."""
         said = self.method.remarks(self.schema) + self._said_of_bins
         return said + self.method.cautions(self.schema, self.fit_spend, self.budget)
 
     @property
     def _said_of_bins(self) -> tuple[str, ...]:
-        """Which numbers lie evenly in wide bins, and what mends that."""
+        """Sentences on numbers that lie evenly in wide bins, and what mends that."""
         modelled = self.method.modelled(self.schema)
         names = [name for name in fine_bins(self.schema) if name not in modelled]
         if self.method.fine_numbers or not names:
@@ -499,14 +501,14 @@ class Request:
 
     @property
     def setup_spend(self) -> Fraction:
-        """What may be spent once, before the fits."""
+        """Amount that may be spent once, before the fits."""
         if self.method.anew:
             return Fraction(0)
         return self._method_spend * self.method.setup_share(self.schema)
 
     @property
     def fit_spend(self) -> Fraction:
-        """What one fit may spend."""
+        """Amount that one fit may spend."""
         return (self._method_spend - self.setup_spend) / self.fits
 
     @property
@@ -517,7 +519,7 @@ class Request:
 
     @property
     def identity(self) -> dict[str, str]:
-        """What makes this request the same as another, in public terms."""
+        """Public facts that make this request the same as another."""
         text = self.schema.strip_fingerprints().dumps()
         return {
             "schema": hashlib.sha256(text.encode("utf-8")).hexdigest(),
@@ -540,7 +542,7 @@ class Request:
 
     @property
     def rows_words(self) -> str:
-        """How the number of rows is obtained."""
+        """Source of the number of rows, in words."""
         distribution = self._rows_distribution
         if distribution is None:
             return PUBLIC_ROWS
@@ -590,7 +592,7 @@ def request_of(
     automatic = method == "auto"
     name, reason = choose(schema, stated.epsilon, stated.delta) if automatic else (method, "")
     declared, named = declared_analyses(analyses, schema), priority_columns(priority, schema)
-    configured = _configured(name, options or {}, named)
+    configured = _configure_method(name, options or {}, named)
     budget = budget_of(epsilon, delta, configured, schema)
     rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
     parts = AnswerShares.of(
@@ -615,7 +617,7 @@ def request_of(
     )
 
 
-def _configured(name: str, options: Mapping[str, Any], priority: tuple[str, ...]) -> Method:
+def _configure_method(name: str, options: Mapping[str, Any], priority: tuple[str, ...]) -> Method:
     """The method; priority columns are its own, too, where it chooses what to measure."""
     method = configure(name, options)
     if priority and isinstance(method, AdaptiveMethod) and "priority" not in options:
@@ -672,7 +674,7 @@ def _part_of_heaps(request: Request, n_rows: int) -> Fraction:
 
 
 def remarks(request: Request) -> tuple[str, ...]:
-    """What a plan says of it, where the number of rows is yet to be bought."""
+    """Write the sentences of a plan, where the number of rows is yet to be bought."""
     if request.schema.rows == "public":
         return ()
     least, heaps = least_rows(request), request.heap_steps()

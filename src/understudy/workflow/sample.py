@@ -51,15 +51,15 @@ from understudy.methods.plan import Form
 from understudy.models import Model
 from understudy.models.model import impossible
 from understudy.release import Release
-from understudy.release.decoding import FrameKind, cells_of, require_frame, to_frame, written
+from understudy.release.decoding import FrameKind, assemble_table, cells_of, require_frame, to_frame
 from understudy.release.release import given_release
-from understudy.release.sets import PART_ROWS, identified
+from understudy.release.sets import PART_ROWS, add_identifiers
 from understudy.schema import NUMERIC, Column, Ordinal, Schema, is_ordered
 from understudy.schema.base import Code, same_value, text_of
 from understudy.schema.derived import Cells
 from understudy.schema.expressions import Expression, faults_of, times_as_places, values_of
 from understudy.workflow.analyze import model_of, rebuildable, request_again
-from understudy.workflow.numbers import Placing, placed, places_of
+from understudy.workflow.numbers import Placing, place_numbers, places_of
 from understudy.workflow.request import Request
 
 Span = tuple[float, float]
@@ -127,12 +127,12 @@ class Condition:
 
     @property
     def text(self) -> str:
-        """What it is about, in a sentence."""
+        """The condition in a sentence."""
         named = [f"“{one.text}”" for one in self.expressions]
         return " and ".join(named) or f"the condition on {', '.join(self.demands)}"
 
     def holds(self, cells: Mapping[str, Cells]) -> Flags:
-        """Which records fit.
+        """Mark records that fit.
 
         Args:
             cells: all declared columns, of n records each.
@@ -169,14 +169,14 @@ class Condition:
         return found
 
     def _single(self) -> Iterator[tuple[str, Demand]]:
-        """What is asked of a column by itself."""
+        """Collect the demands on single columns."""
         yield from self.demands.items()
         for one in self.expressions:
             for part in _parts(one.tree):
                 said = Expression(one.text, part)
                 if isinstance(part, ast.Compare) and len(said.names) == 1:
                     (name,) = said.names
-                    yield name, _compared(name, self.schema.stated[name], part)
+                    yield name, _read_comparison(name, self.schema.stated[name], part)
 
 
 def _require_known(names: list[Any], schema: Schema) -> None:
@@ -204,7 +204,7 @@ def _expression(text: object, schema: Schema) -> Expression:
 
 
 def _parts(tree: ast.expr) -> Iterator[ast.expr]:
-    """What is joined by & at the top."""
+    """List the parts that & joins at the top."""
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.BitAnd):
         yield from _parts(tree.left)
         yield from _parts(tree.right)
@@ -212,7 +212,7 @@ def _parts(tree: ast.expr) -> Iterator[ast.expr]:
         yield tree
 
 
-def _compared(name: str, column: Column, part: ast.Compare) -> Demand:
+def _read_comparison(name: str, column: Column, part: ast.Compare) -> Demand:
     """A comparison that names one column."""
     said = Expression(name, part)
 
@@ -248,7 +248,7 @@ _SPANS: Final[dict[type[ast.cmpop], Callable[[float], Span]]] = {
 
 
 def _demand(name: str, column: Column, wanted: object) -> Demand:
-    """What is wanted of one column."""
+    """Read the demand on one column."""
     if isinstance(wanted, tuple):
         return _between(name, column, wanted)
     several = isinstance(wanted, Iterable) and not isinstance(wanted, str | bytes | Mapping)
@@ -375,12 +375,12 @@ class ReleasedModel:
         places = places_of(release.behind_sets, schema, rows, method)
         whole = model.sample(min(max(manifest.n_rows, LEAST), _TRIED), np.random.default_rng(0))
         at = {name: j for j, name in enumerate(schema.names)}
-        settled = {name: own.settled(whole.states[at[name]]) for name, own in places.items()}
+        settled = {name: own.settle(whole.states[at[name]]) for name, own in places.items()}
         return cls(release, model, settled)
 
     @property
     def note(self) -> str:
-        """What goes with records that are drawn, in two sentences."""
+        """Note that goes with drawn records, in two sentences."""
         promise = self.release.guarantee.brief
         seeded = "NOT private (seeded noise), " * (not self.release.manifest.secure)
         return (
@@ -394,7 +394,7 @@ class ReleasedModel:
     ) -> Any:
         """Records as a data frame; arguments and errors are those of `sample`."""
         parts = [*self.parts(n, where, seed)]
-        return self._noted(pl.concat(parts), kind or self.release.frame)
+        return self._attach_note(pl.concat(parts), kind or self.release.frame)
 
     def parts(
         self, n: int, where: object = None, seed: int | None = None
@@ -404,11 +404,11 @@ class ReleasedModel:
         if seed is not None:
             require_whole("seed", seed, MethodError, least=0)
         condition = Condition.of(where, self.release.schema)
-        model = self._given(condition)
+        model = self._condition_model(condition)
         rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
-        return self._drawn(n, condition, model, rng)
+        return self._draw_batches(n, condition, model, rng)
 
-    def _given(self, condition: Condition) -> Model:
+    def _condition_model(self, condition: Condition) -> Model:
         """The model, told what it can be told of a condition.
 
         Raises:
@@ -430,7 +430,7 @@ class ReleasedModel:
             )
         return model
 
-    def _drawn(
+    def _draw_batches(
         self, n: int, condition: Condition, model: Model, rng: np.random.Generator
     ) -> Iterator[pl.DataFrame]:
         """Batches until there are enough."""
@@ -441,7 +441,9 @@ class ReleasedModel:
             cells = self._batch(size, condition, model, rng)
             fitting = np.flatnonzero(condition.holds(cells))
             tried, found = tried + size, found + len(fitting)
-            yield identified(written(_taken(cells, fitting[:left]), schema), schema, n - left)
+            yield add_identifiers(
+                assemble_table(_take_rows(cells, fitting[:left]), schema), schema, n - left
+            )
             left -= min(left, len(fitting))
             if not left:
                 return
@@ -457,7 +459,7 @@ class ReleasedModel:
         """Records in random order, but for those whose states do not fit."""
         schema = self.release.schema
         drawn = model.sample(size, rng)
-        values = placed(self.places, schema, drawn, rng)
+        values = place_numbers(self.places, schema, drawn, rng)
         fit = np.ones(size, dtype=np.bool_)
         fit[impossible(schema.domain, drawn.states)] = False
         for j, mask in condition.evidence.items():
@@ -466,7 +468,7 @@ class ReleasedModel:
         kept = {name: numbers[rows] for name, numbers in values.items()}
         return cells_of([column[rows] for column in drawn.states], schema, rng, kept)
 
-    def _noted(self, table: pl.DataFrame, kind: FrameKind) -> Any:
+    def _attach_note(self, table: pl.DataFrame, kind: FrameKind) -> Any:
         """A data frame that says what it is, where its kind has a place for that."""
         frame = to_frame(table, self.release.schema, kind)
         if kind == "pandas":
@@ -477,7 +479,7 @@ class ReleasedModel:
 
 
 def why_not(request: Request) -> str:
-    """Why no more records can be drawn from a release; "" if they can. From public facts alone.
+    """Explain from public facts why no more records can be drawn; "" if they can.
 
     Args:
         request: what the release is, or would be, made by.
@@ -549,7 +551,7 @@ def _refusal(method: str, why: str) -> str:
     )
 
 
-def _taken(cells: Mapping[str, Cells], rows: NDArray[np.int64]) -> dict[str, Cells]:
+def _take_rows(cells: Mapping[str, Cells], rows: NDArray[np.int64]) -> dict[str, Cells]:
     return {
         name: Cells(one.states[rows], one.numbers[rows] if len(one.numbers) else one.numbers)
         for name, one in cells.items()

@@ -73,7 +73,7 @@ from understudy.models.model import draw_parameters, drawn_in_parts
 from understudy.release import Measurement, Release
 from understudy.release.decoding import FrameKind, decode, require_frame
 from understudy.release.one_way_check import Contradiction, DrawnOneWays, contradictions, own_noise
-from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, identified, part_sizes
+from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, add_identifiers, part_sizes
 from understudy.release.tables import formats_of, require_formats
 from understudy.schema import Schema
 from understudy.workflow.describe import inference_facts, manifest_of, measurements_of
@@ -87,7 +87,7 @@ from understudy.workflow.gates import (
     telling_what_was_spent,
 )
 from understudy.workflow.governance import Outlay, outlay_of, spending
-from understudy.workflow.numbers import Placing, placed, places_of
+from understudy.workflow.numbers import Placing, place_numbers, places_of
 from understudy.workflow.pages import pages
 from understudy.workflow.plan import expected_of
 from understudy.workflow.request import (
@@ -130,7 +130,7 @@ def require_possible(request: Request, seed: int | None, *, allow_nonprivate: bo
 def expected_in(
     request: Request, assume_rows: int | None, like: Release | None, *, secure: bool
 ) -> ExpectedAnswers | None:
-    """What the manifest says was expected; never by records without a guarantee, if it has one.
+    """Compute the manifest's expected answers; never by records without a guarantee, if it has one.
 
     Args:
         request: with the declared analyses.
@@ -225,7 +225,7 @@ class Decoder:
             order: numbers of the records, shape (n,).
             start: how many records of the same set come before.
         """
-        numbers = placed(self.places, self.schema, drawn, rng)
+        numbers = place_numbers(self.places, self.schema, drawn, rng)
         values = decode(drawn.states, self.schema, rng, numbers)
         # As Polars takes places, and column by column: there is no second copy of all.
         own = pl.Series(order.astype(np.uint32))
@@ -236,7 +236,7 @@ class Decoder:
                 for name in values.columns
             ]
         )
-        return identified(mixed, self.schema, start)
+        return add_identifiers(mixed, self.schema, start)
 
 
 @dataclass(frozen=True)
@@ -278,7 +278,7 @@ class DrawnParts:
         rng, secret = chance
         own = [draw_parameters(model, rng) for model in models]
         whole = {
-            k: _chosen(model.sample(n_rows, rng), secret.permutation(n_rows))
+            k: _select_records(model.sample(n_rows, rng), secret.permutation(n_rows))
             for k, model in enumerate(own)
             if not drawn_in_parts(model)
         }
@@ -290,7 +290,7 @@ class DrawnParts:
         rng = np.random.default_rng([*self.drawing, k, i])
         start, size = sum(self.sizes[:i]), self.sizes[i]
         drawn = (
-            _chosen(self.whole[k], slice(start, start + size))
+            _select_records(self.whole[k], slice(start, start + size))
             if k in self.whole
             else self.models[k].sample(size, rng)
         )
@@ -298,7 +298,7 @@ class DrawnParts:
         return self.decoder.values(drawn, rng, order, start)
 
     def one_ways(self) -> tuple[DrawnOneWays, ...]:
-        """How often each state stands in each set, in `COUNTED` records of a model if it has one.
+        """Count each state in each set, in `COUNTED` records of a model if it has one.
 
         Sets from one model are counted once.
         """
@@ -315,7 +315,7 @@ class DrawnParts:
         return tuple(found[k] for k in range(len(self.models)))
 
 
-def _chosen(drawn: Sample, rows: NDArray[np.int64] | slice) -> Sample:
+def _select_records(drawn: Sample, rows: NDArray[np.int64] | slice) -> Sample:
     """Some records, in an order."""
     values = {name: numbers[rows] for name, numbers in drawn.values.items()}
     return Sample([column[rows] for column in drawn.states], values)
@@ -355,7 +355,7 @@ def draw_sets(
 
 
 def fitted_models(request: Request, prepared: Prepared, gate: Gate, n_rows: int) -> list[Model]:
-    """What each set is drawn from; with the last of them everything is paid.
+    """Fit the model of each set; with the last of them everything is paid.
 
     Args:
         request: what was asked for.
@@ -421,7 +421,7 @@ def drawn_tables(
     return tuple(tables), tuple(DrawnOneWays.of(drawn.states, decoder.schema) for drawn in samples)
 
 
-def measured(
+def measure_and_draw(
     request: Request,
     gate: Gate,
     drawing: Drawing,
@@ -448,7 +448,7 @@ def measured(
     """
     n_rows, request = bought_once(request, gate)
     prepared = prepared_by(request, gate)
-    models = _fitted(request, prepared, gate, n_rows, tell)
+    models = _fit_models(request, prepared, gate, n_rows, tell)
     measurements = measurements_of(gate, prepared.schema)
     rows = float(n_rows.value), n_rows.noise.stddev
     places = places_of(measurements, prepared.schema, rows, request.method)
@@ -486,10 +486,10 @@ def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:
     return n_rows, request
 
 
-def _fitted(
+def _fit_models(
     request: Request, prepared: Prepared, gate: Gate, n_rows: Released[int], tell: Progress
 ) -> list[Model]:
-    """What each set is drawn from, while it is told how much of the budget is spent."""
+    """Fit the model of each set, and tell how much of the budget is spent."""
     _tell_spending(gate, tell)
     gate.listen(lambda _entry: _tell_spending(gate, tell))
     models = fitted_models(request, prepared, gate, n_rows.value)
@@ -498,7 +498,7 @@ def _fitted(
 
 
 def _tell_spending(gate: Gate, tell: Progress, *, done: bool = False) -> None:
-    """How much of the budget is spent; a method that is done may leave some of it."""
+    """Tell how much of the budget is spent; a method that is done may leave some of it."""
     percent = int(100 * gate.share_spent)
     stage = f"Measuring with noise, {percent} % of {gate.budget.unit} spent"
     tell(stage, 100 if done else percent, 100)
@@ -587,14 +587,16 @@ def _made_up(request: Request, expected: ExpectedAnswers | None, frame: FrameKin
     schema, source = request.schema, SeededRandomness(_SEED)
     gate = open_gate(_rows(schema), request.budget, source)
     drawing = np.random.default_rng(_SEED), source, None
-    n_rows, schema, measurements, tables, _ = measured(request, gate, drawing, lambda *_: None)
+    n_rows, schema, measurements, tables, _ = measure_and_draw(
+        request, gate, drawing, lambda *_: None
+    )
     facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
     manifest = manifest_of(request, gate, n_rows, facts, expected, seed=_SEED, secure=False)
     return Release(tables, schema, manifest, measurements, frame, pages=pages)
 
 
 def _is_same(release: Release, loaded: Release) -> bool:
-    """Whether all that pages are rendered from came back as it was, so that they would be too."""
+    """Return whether all that pages are rendered from came back as it was."""
     return (
         (release.schema, release.manifest) == (loaded.schema, loaded.manifest)
         and len(release.measurements) == len(loaded.measurements)
@@ -788,7 +790,7 @@ def synthesize(
         gate.listen(spent.note)
         telling.enter_context(telling_what_was_spent(gate))
         drawing = np.random.default_rng(entropy), randomness, part_files(rows)
-        n_rows, schema, measurements, tables, found = measured(request, gate, drawing, tell)
+        n_rows, schema, measurements, tables, found = measure_and_draw(request, gate, drawing, tell)
         _tell_steward(confide, diagnoses)
         facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
         manifest = manifest_of(
@@ -855,7 +857,7 @@ def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]
 
 
 def _entropy(seed: int | None, insecure_noise_seed: int | None) -> int:
-    """What the sampling is seeded with."""
+    """Return what the sampling is seeded with."""
     if seed is None and insecure_noise_seed is not None:
         seed = insecure_noise_seed
     return secrets.randbits(128) if seed is None else seed

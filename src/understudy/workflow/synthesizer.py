@@ -75,7 +75,7 @@ class Synthesizer:
         return f"Synthesizer({self.method}, ε = {self.epsilon}, δ = {self.delta}: {state})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """What it was made with, by name.
+        """Return what it was made with, by name.
 
         Args:
             deep: has no effect, since nothing in it has parameters of its own.

@@ -69,7 +69,7 @@ def verdict(
     spill: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Whether the rows bear out a claim, under differential privacy.
+    """Return whether the rows bear out a claim, under differential privacy.
 
     Args:
         data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
@@ -102,7 +102,7 @@ def verdict(
     """
     require_function("progress", progress, MethodError)
     tell = progress or (lambda _stage, _done, _total: None)
-    ready = _prepared(schema, claim, epsilon, delta, assume_rows)
+    ready = _prepare(schema, claim, epsilon, delta, assume_rows)
     seed = insecure_noise_seed
     if seed is not None:
         require_whole("insecure_noise_seed", seed, MethodError, least=0)
@@ -116,12 +116,12 @@ def verdict(
         gate.listen(spent.note)
         with telling_what_was_spent(gate):
             votes = gate.ask(ready.asked, spend=ready.budget.amount).value
-            found = _found(ready, votes, gate)
+            found = _judge_votes(ready, votes, gate)
             spent.settle(found.guarantee, found.to_json())
     return found
 
 
-def _found(ready: _Prepared, votes: int, gate: Gate) -> Verdict:
+def _judge_votes(ready: _Prepared, votes: int, gate: Gate) -> Verdict:
     k, noise = ready.asked.subsets, ready.noise
     return Verdict(
         verdict=cast(Side, side_of(votes, k, noise)),
@@ -141,7 +141,7 @@ def plan_verdict(
     delta: Number = 0,
     assume_rows: int | None = None,
 ) -> VerdictPlan:
-    """How many subsets would vote on a claim, and how sure the verdict would be. No data are read.
+    """Plan how many subsets vote on a claim, and how sure the verdict is. No data are read.
 
     Args:
         schema: a reviewed schema, or the path of its file.
@@ -156,7 +156,7 @@ def plan_verdict(
         InferenceError: a claim that cannot be read, or cannot be made of these columns.
         MethodError: options that do not fit, or too few records.
     """
-    return _prepared(schema, claim, epsilon, delta, assume_rows).plan
+    return _prepare(schema, claim, epsilon, delta, assume_rows).plan
 
 
 def plan_verdicts(
@@ -180,7 +180,7 @@ def plan_verdicts(
     )
 
 
-def _prepared(
+def _prepare(
     schema: Schema | str | Path,
     claim: str,
     epsilon: Number,
@@ -203,7 +203,7 @@ def _prepared(
 
 
 def _records(schema: Schema, assumed: int | None) -> int:
-    """How many records there are, as far as that is public."""
+    """Return how many records there are, as far as that is public."""
     if assumed is not None:
         require_whole("assume_rows", assumed, MethodError, least=1)
     if schema.n_rows is not None:

@@ -15,10 +15,10 @@ from understudy.evaluate.audit import audit
 from understudy.evaluate.audit_lines import (
     LINES,
     lines_about,
+    list_unaudited,
     matrix,
     observations_of,
-    observed,
-    unaudited,
+    observe_release,
 )
 
 WORST = [line for line in LINES if line.worst]
@@ -26,7 +26,7 @@ DEFAULT = list({line.method: line for line in LINES if line.probe is None}.value
 
 
 def test_every_method_with_a_guarantee_has_a_line():
-    assert unaudited() == ()
+    assert list_unaudited() == ()
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_an_audit_sees_what_the_public_door_gives_out(line):
         insecure_noise_seed=5,
         frame="polars",
     )
-    shown = observed(
+    shown = observe_release(
         SimpleNamespace(value=release.manifest.n_rows),
         release.measurements,
         release.tables,

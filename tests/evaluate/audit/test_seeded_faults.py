@@ -19,7 +19,7 @@ from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError
 from understudy.evaluate import audit_lines
 from understudy.evaluate.audit import audit
-from understudy.evaluate.audit_bounds import distinguished
+from understudy.evaluate.audit_bounds import distinguish
 from understudy.evaluate.audit_lines import LINES, Line, matrix, observations_of, stated_by
 from understudy.mechanisms import selection, selection_scores, sparse_tables
 from understudy.mechanisms import tables as tables_module
@@ -278,7 +278,7 @@ def test_a_column_that_one_row_gives_another_type_is_caught(monkeypatch):
     found = [observations_of(trial, rows, range(400)) for rows in tables]
     names, _ = matrix([*found[0], *found[1]])
     sides = [matrix(one, names)[1] for one in found]
-    shown = distinguished(*sides, names, stated_by(trial, tables[0]))
+    shown = distinguish(*sides, names, stated_by(trial, tables[0]))
     assert shown.certain > 2
 
 

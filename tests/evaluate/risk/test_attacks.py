@@ -6,20 +6,20 @@ import math
 import numpy as np
 import pytest
 
-from understudy.evaluate.attack_setup import Outcome, chances, numbered, occurrences
+from understudy.evaluate.attack_setup import Outcome, chances, number_rows, occurrences
 from understudy.evaluate.attacks import (
     called_members,
+    combine_matches,
+    compute_unmatched_share,
     copies,
-    identified,
     infer_level,
     infer_number,
     largest,
     match,
     nearest,
     probability_of_truth,
-    shuffled,
+    shuffle_columns,
     uniqueness,
-    unmatched,
 )
 
 SEEDS = range(8)
@@ -43,14 +43,14 @@ def test_rows_have_one_number_if_and_only_if_they_are_equal(states):
     rng = np.random.default_rng(1)
     pool = rng.integers(0, states, (5, 4))
     tables = [pool[rng.integers(0, 5, n)] for n in (7, 1, 0, 9)]
-    numbers, rows = np.concatenate(numbered(*tables)), np.concatenate(tables)
+    numbers, rows = np.concatenate(number_rows(*tables)), np.concatenate(tables)
     for i, j in itertools.combinations(range(len(rows)), 2):
         assert (numbers[i] == numbers[j]) == (rows[i] == rows[j]).all()
     assert numbers.max() == len(np.unique(rows, axis=0)) - 1
 
 
 def test_rows_without_columns_are_all_equal():
-    one, other = numbered(np.zeros((3, 0), dtype=int), np.zeros((2, 0), dtype=int))
+    one, other = number_rows(np.zeros((3, 0), dtype=int), np.zeros((2, 0), dtype=int))
     assert occurrences(one, other).tolist() == [2, 2, 2]
 
 
@@ -91,7 +91,7 @@ def test_matches(seed):
     targets, rows = tables(seed)
     sets = [rows, tables(seed + 100)[1]]
     found = [match(targets[:, :2], targets[:, 2:], one[:, :2], one[:, 2:]) for one in sets]
-    whole = identified(found)
+    whole = combine_matches(found)
     wrong, other = [], []
     for i, target in enumerate(targets):
         risk, true, false, picked, unlike = [], [], [], [], []
@@ -127,7 +127,7 @@ def test_unique_rows(seed):
 
 def test_shuffled_rows_keep_their_marginals_alone():
     rows = np.repeat(np.arange(50), 2).reshape(50, 2)
-    mixed = shuffled(rows, np.random.default_rng(0))
+    mixed = shuffle_columns(rows, np.random.default_rng(0))
     assert (np.sort(mixed, axis=0) == rows).all()
     assert (mixed[:, 0] != mixed[:, 1]).any()
 
@@ -195,4 +195,4 @@ def test_outcomes_are_means_over_sets_target_by_target():
     mean = Outcome.over_sets([one, other])
     assert mean.found.tolist() == [0.5, 1.0]
     assert mean.guessed.tolist() == [0.5, 0.0]
-    assert unmatched(mean) == 0.25
+    assert compute_unmatched_share(mean) == 0.25

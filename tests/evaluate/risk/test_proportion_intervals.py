@@ -15,7 +15,7 @@ from understudy.evaluate.attack_setup import (
     Figure,
     area_under_curve,
     difference,
-    judged,
+    judge_figure,
     level_of,
     mean_error,
     share,
@@ -95,7 +95,9 @@ def test_members_like_the_control_are_called_raised_once_in_forty(name):
     """The stated rate is 2.5 %; for skewed laws of few hits up to 4 % is accepted."""
     rng, distribution = np.random.default_rng(3), DISTRIBUTIONS[name]
     levels = [
-        judged("a", "m", share(distribution(rng, N)), share(distribution(rng, 2 * N)), None).level
+        judge_figure(
+            "a", "m", share(distribution(rng, N)), share(distribution(rng, 2 * N)), None
+        ).level
         for _ in range(REPETITIONS)
     ]
     alarms = np.mean([one in {"raised", "high"} for one in levels])
@@ -107,7 +109,7 @@ def test_members_like_the_control_are_called_raised_once_in_forty(name):
 def test_errors_like_those_of_the_control_are_called_raised_once_in_forty():
     rng = np.random.default_rng(4)
     levels = [
-        judged(
+        judge_figure(
             "a",
             "m",
             mean_error(rng.exponential(size=N)),
@@ -130,9 +132,9 @@ def test_distances_like_those_of_the_control_are_called_raised_once_in_forty(rou
         if rounded:
             near, far = np.floor(near / 2), np.floor(far / 2)
         fixed = Figure(0.5, (0.5, 0.5), N)
-        area.append(judged("a", "m", area_under_curve(-near, -far), fixed, 0.5).level)
+        area.append(judge_figure("a", "m", area_under_curve(-near, -far), fixed, 0.5).level)
         found = share(called_members(near, far)), share(called_members(far, far))
-        rate.append(judged("a", "m", *found, 0.01).level)
+        rate.append(judge_figure("a", "m", *found, 0.01).level)
     for levels in (area, rate):
         assert np.mean([one in {"raised", "high"} for one in levels]) <= 0.03 + noise(0.03)
         assert levels.count("near the control") > 0.95 * REPETITIONS
@@ -170,9 +172,11 @@ def test_levels():
 
 def test_advantages_are_positive_where_members_are_worse_off():
     many = 10_000
-    high = judged("a", "rate", Figure(0.7, (0.69, 0.71), many), Figure(0.4, (0.39, 0.41), many), 0)
+    high = judge_figure(
+        "a", "rate", Figure(0.7, (0.69, 0.71), many), Figure(0.4, (0.39, 0.41), many), 0
+    )
     assert (high.advantage, high.relative) == (pytest.approx(0.3), pytest.approx(0.5))
-    low = judged(
+    low = judge_figure(
         "a",
         "error",
         Figure(1.0, (0.9, 1.1), many),
@@ -190,20 +194,20 @@ def test_advantages_are_positive_where_members_are_worse_off():
 
 def test_attacks_that_lose_to_guessing_are_called_weak():
     sure = Figure(0.5, (0.49, 0.51), 1000)
-    assert "loses to guessing" in judged("a", "m", sure, None, 0.5).warning
-    assert "loses to guessing" in judged("a", "m", sure, None, 0.4, perfect=0.0).warning
-    assert not judged("a", "m", sure, None, 0.4).warning
+    assert "loses to guessing" in judge_figure("a", "m", sure, None, 0.5).warning
+    assert "loses to guessing" in judge_figure("a", "m", sure, None, 0.4, perfect=0.0).warning
+    assert not judge_figure("a", "m", sure, None, 0.4).warning
     # Where the control is the guess by design, chance alone is no loss.
     base = Figure(0.5, (0.5, 0.5), 1000)
-    assert not judged("a", "m", Figure(0.499, (0.48, 0.52), 1000), base, 0.5).warning
-    assert "loses" in judged("a", "m", Figure(0.4, (0.38, 0.42), 1000), base, 0.5).warning
+    assert not judge_figure("a", "m", Figure(0.499, (0.48, 0.52), 1000), base, 0.5).warning
+    assert "loses" in judge_figure("a", "m", Figure(0.4, (0.38, 0.42), 1000), base, 0.5).warning
 
 
 def test_few_targets_are_named():
     few = Figure(0.5, (0.3, 0.7), 20)
-    assert "members 20, control 20" in judged("a", "m", few, few, None).warning
-    assert "Too few targets" in judged("a", "m", None, few, None).warning
-    assert judged("a", "m", few, few, None, comparable=False).advantage is None
+    assert "members 20, control 20" in judge_figure("a", "m", few, few, None).warning
+    assert "Too few targets" in judge_figure("a", "m", None, few, None).warning
+    assert judge_figure("a", "m", few, few, None, comparable=False).advantage is None
 
 
 def test_mean_errors_have_students_interval():

@@ -10,7 +10,7 @@ import pytest
 
 from understudy.evaluate.tradeoff import LEAK, PUBLIC, Interval
 from understudy.evaluate.tradeoff_axes import budget_axis, linear_axis, loss_axis
-from understudy.evaluate.tradeoff_page import Drawing, colour_of, outline, page, placed
+from understudy.evaluate.tradeoff_page import Drawing, colour_of, outline, page, place_labels
 
 
 def test_a_page_of_confidential_rows_is_stamped_and_warns(made):
@@ -119,7 +119,7 @@ def test_equal_ratios_are_equally_long_on_a_logarithmic_axis():
 
 def test_labels_of_near_points_do_not_lie_on_each_other():
     points = [(100.0, 100.0), (103.0, 101.0), (300.0, 50.0)]
-    found = list(placed(points, ["0.1", "1", "10"], []))
+    found = list(place_labels(points, ["0.1", "1", "10"], []))
     assert found[2] == (308.0, 41.0, "left")
     assert [one[2] for one in found[:2]] == ["right", "left"]
 

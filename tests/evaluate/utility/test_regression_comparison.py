@@ -23,10 +23,10 @@ from understudy.evaluate.robust_regression import (
     EXACT,
     SEPARATED,
     UNFITTED,
-    diagnosed,
+    diagnose_fit,
+    find_undetermined,
     fit,
     independent,
-    undetermined,
 )
 from understudy.inference.records import Records
 from understudy.release.decoding import decode
@@ -184,10 +184,10 @@ def test_every_term_of_a_collinear_combination_is_undetermined():
     """A fit leaves out the last one only; what is left is "a given b" in no other table."""
     x, mean, _ = data()
     wide = np.column_stack([x, x[:, 1] + x[:, 2], np.zeros(400), np.full(400, 3.0)])
-    assert undetermined(wide).tolist() == [True] * 6
+    assert find_undetermined(wide).tolist() == [True] * 6
     wide = np.column_stack([x, x[:, 1] + x[:, 2], np.zeros(400)])
-    assert undetermined(wide).tolist() == [False, True, True, True, True]
-    found = diagnosed(fit(mean + x[:, 1] ** 2, wide, binary=False), mean, wide, binary=False)
+    assert find_undetermined(wide).tolist() == [False, True, True, True, True]
+    found = diagnose_fit(fit(mean + x[:, 1] ** 2, wide, binary=False), mean, wide, binary=False)
     assert found.reasons[1:] == (COLLINEAR,) * 4
 
 
@@ -196,13 +196,13 @@ def test_coefficients_without_error_are_exact():
     x, _, rng = data()
     x = x[:, [0, 2]]
     y = np.where(x[:, 1] == 1, rng.normal(size=400), 0.0)
-    found = diagnosed(fit(y, x, binary=False), y, x, binary=False)
+    found = diagnose_fit(fit(y, x, binary=False), y, x, binary=False)
     assert found.stderr[0] < 1e-7
     assert found.reasons == (EXACT, "")
-    both = diagnosed(fit(3 * x[:, 1], x, binary=False), 3 * x[:, 1], x, binary=False)
+    both = diagnose_fit(fit(3 * x[:, 1], x, binary=False), 3 * x[:, 1], x, binary=False)
     assert both.reasons == (EXACT, EXACT)
     nothing = np.ones(400)
-    assert diagnosed(fit(nothing, x, binary=False), nothing, x, binary=False).reasons == (
+    assert diagnose_fit(fit(nothing, x, binary=False), nothing, x, binary=False).reasons == (
         UNFITTED,
         UNFITTED,
     )
@@ -222,14 +222,14 @@ def test_separated_coefficients_are_named_and_no_others(combined):
         y = np.where(a == 3, 1.0, rng.random(3_000) < 0.3).astype(float)
         x = np.column_stack([np.ones(3_000), a == 3, b, c]).astype(float)
         expected = ("", SEPARATED, "", "")
-    found = diagnosed(fit(y, x, binary=True), y, x, binary=True)
+    found = diagnose_fit(fit(y, x, binary=True), y, x, binary=True)
     assert found.reasons == expected
 
 
 def test_a_clean_logistic_regression_determines_everything():
     x, mean, rng = data()
     y = (rng.random(400) < 1 / (1 + np.exp(-mean))).astype(float)
-    assert diagnosed(fit(y, x, binary=True), y, x, binary=True).reasons == ("", "", "")
+    assert diagnose_fit(fit(y, x, binary=True), y, x, binary=True).reasons == ("", "", "")
 
 
 def test_a_fresh_sample_has_the_expected_scores(records):
@@ -292,7 +292,7 @@ def fitted(seed, near=False):
     if near:
         x[:, 2] = x[:, 1] + 1e-4 * rng.normal(size=2_000)
     y = x.sum(axis=1) + rng.normal(size=2_000)
-    found = diagnosed(fit(y, x, binary=False), y, x, binary=False)
+    found = diagnose_fit(fit(y, x, binary=False), y, x, binary=False)
     return replace(found, estimate=found.estimate + near * 1e7 * np.eye(31)[1])
 
 

@@ -16,8 +16,8 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.inference import formulas, regression_models
-from understudy.inference.bin_bias import Known, bounded, end_scores, places_of, reach
-from understudy.inference.bootstrap import Replicates, bootstrapped
+from understudy.inference.bin_bias import Known, add_bin_bias, end_scores, places_of, reach
+from understudy.inference.bootstrap import Replicates, summarise_replicates
 from understudy.inference.combining import Pooled
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import estimate_counts
@@ -333,7 +333,7 @@ def pooled(estimate, variance, bias=0.0, df=np.inf):
 
 
 def test_the_bound_is_the_larger_distance_and_the_error_the_largest():
-    one = bounded(pooled([1.0, 2.0], 4), pooled([0.5, 1.9], 9, df=5.0), pooled([1.2, 4.0], 1))
+    one = add_bin_bias(pooled([1.0, 2.0], 4), pooled([0.5, 1.9], 9, df=5.0), pooled([1.2, 4.0], 1))
     np.testing.assert_allclose(one.bias, [0.5, 2.0])
     np.testing.assert_allclose(one.stderr, 3)
     assert one.df.tolist() == [5, 5]
@@ -385,8 +385,8 @@ def test_intervals_of_a_bootstrap_are_widened_too(interval):
     some = Replicates(rng.normal(1, 1, (199, 1)), np.full((199, 1), 0.8), np.ones(1), np.ones(1))
     for estimate in np.linspace(-5, 5, 41):
         arguments = (("q",), np.array([estimate]), some)
-        plain = bootstrapped(*arguments, interval=interval, sets=1)
-        wide = bootstrapped(*arguments, interval=interval, sets=1, bias=np.array([0.5]))
+        plain = summarise_replicates(*arguments, interval=interval, sets=1)
+        wide = summarise_replicates(*arguments, interval=interval, sets=1, bias=np.array([0.5]))
         np.testing.assert_allclose(wide.interval()[0], plain.interval()[0] - 0.5)
         np.testing.assert_allclose(wide.interval()[1], plain.interval()[1] + 0.5)
         low, high = wide.interval()

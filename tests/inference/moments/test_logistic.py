@@ -10,7 +10,7 @@ import understudy as us
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference import formulas, glm
-from understudy.inference.glm import calibrated, score_model
+from understudy.inference.glm import calibrate_records, score_model
 from understudy.inference.linear import affine_weights
 from understudy.inference.question import parse
 from understudy.inference.regression_models import designs, fit
@@ -297,7 +297,7 @@ def test_calibrated_records_have_the_measured_moments(rows, moments_of, as_recor
     matrix = moments_of(SCHEMA, rows, NOISE, rng)
     records = as_records(SCHEMA, shuffled(rows, rng))
     weights, laid = asked("logit", "votes ~ age + rare + job", matrix, [records])
-    got = calibrated(matrix, weights[1:], weights[0], laid.pairs)
+    got = calibrate_records(matrix, weights[1:], weights[0], laid.pairs)
     x = laid.pairs[0][1]
     np.testing.assert_allclose(
         (x.T * got.weights) @ x, matrix.form(weights[1:], weights[1:]), rtol=1e-8, atol=1e-6

@@ -11,7 +11,7 @@ from scipy import stats
 from understudy.data import Table
 from understudy.features.scores import Scores
 from understudy.inference.measured_moments import moments_of
-from understudy.inference.second_moments import MomentSource, averaged, joined_matrix
+from understudy.inference.second_moments import MomentSource, average_numbers, joined_matrix
 from understudy.mechanisms.second_moments import ONE, stack_sums
 from understudy.release import Measurement
 from understudy.release.shape import Kind
@@ -166,7 +166,7 @@ def test_the_same_number_among_other_records(given, wanted):
     for seed in (3, 4):
         frame = people(np.random.default_rng(seed), 60)
         truth = source(frame, CODED, CODED.names, wanted).numbers
-        numbers, variances = averaged(scores, [source(frame, CODED, CODED.names, given)])
+        numbers, variances = average_numbers(scores, [source(frame, CODED, CODED.names, given)])
         known = np.isfinite(variances)
         assert np.allclose(numbers[known], truth[known], atol=0.01)
         differing = set(given) ^ set(wanted)

@@ -118,7 +118,7 @@ def test_sums_are_those_of_generalised_least_squares():
     release = counted(rows, rng)[:2]
     matrix = moments(rows, rng)
     table, line = release
-    fine = line.binned(SCHEMA).columns["age"]
+    fine = line.bin_schema(SCHEMA).columns["age"]
     middle = np.array([cell.low for cell in fine.intervals]) / 20 - 1
     place = matrix.basis.source[0, matrix.scores.places("age")[0] + 1]
     square = matrix.basis.squares[matrix.place["age", None]]

@@ -72,7 +72,7 @@ def measured(name, rng, numbers, line_noise=LINE_NOISE, table_noise=TABLE_NOISE)
     schema = schema_of(name)
     line = counted(numbers, schema, rng, Kind.LINE, line_noise, bins=line_bins(schema.columns["x"]))
     table = counted(numbers, schema, rng, Kind.TABLE, table_noise)
-    fine = line.binned(schema)
+    fine = line.bin_schema(schema)
     return line_table(line, [table], schema), fine
 
 
@@ -83,7 +83,7 @@ def test_counts_of_a_bin_are_the_average_of_both(name):
     schema, numbers = schema_of(name), people(name, rng, N)
     line = counted(numbers, schema, rng, Kind.LINE, 20.0, bins=line_bins(schema.columns["x"]))
     table = counted(numbers, schema, rng, Kind.TABLE, 14.0)
-    fine = line.binned(schema).columns["x"]
+    fine = line.bin_schema(schema).columns["x"]
     cells = LineCells(fine)
     folded = line.counts[:-2].astype(float)
     variances = np.full(fine.size, 20.0**2)

@@ -95,13 +95,13 @@ def test_a_budget_of_a_part_is_spent_to_that_part(method):
 @pytest.mark.parametrize(("delta", "epsilon"), [("0", "0.1"), ("0.000001", "2")])
 def test_noise_is_halved_only_when_the_model_moved_no_more_than_noise(monkeypatch, delta, epsilon):
     """Each round's own figures are kept, and what the next one costs is foretold from them."""
-    kept, moved = [], aim._moved
+    kept, moved = [], aim._count_changed_records
 
     def watch(*arguments):
         kept.append(moved(*arguments))
         return kept[-1]
 
-    monkeypatch.setattr(aim, "_moved", watch)
+    monkeypatch.setattr(aim, "_count_changed_records", watch)
     gate = gate_of(20_000, epsilon, delta)
     Aim().fit(gate, gate.budget.amount, 10)
     done = rounds_of(gate)

@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.methods.binning import fine_bins
-from understudy.methods.crowded_bins import MOST, Crowd, crowded
+from understudy.methods.crowded_bins import MOST, Crowd, find_crowded_bins
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 
@@ -30,7 +30,7 @@ def masses(column, values):
 def test_a_heap_on_one_value_crowds_its_bin_alone():
     rng = np.random.default_rng(1)
     values = np.append(rng.gamma(2, 50, 9_000), np.full(1_000, 99.99))
-    (found,) = crowded(fine(AMOUNT), masses(fine(AMOUNT), values), 5.0)
+    (found,) = find_crowded_bins(fine(AMOUNT), masses(fine(AMOUNT), values), 5.0)
     assert found.low <= 99.99 < found.high
     assert found.excess == pytest.approx(1_000, rel=0.3)
 
@@ -49,19 +49,19 @@ def test_what_is_merely_dense_crowds_no_bin(drawn):
     """Fixed seeds. A bin would need twice the density of two bins further: never by chance."""
     values = np.round(drawn(np.random.default_rng(2)), 2)
     values = values[values < 5_000]
-    assert crowded(fine(AMOUNT), masses(fine(AMOUNT), values), 20.0) == []
+    assert find_crowded_bins(fine(AMOUNT), masses(fine(AMOUNT), values), 20.0) == []
 
 
 def test_values_that_stand_alone_are_not_divided():
     column = fine(AMOUNT)
     heap = masses(column, np.append(np.zeros(900), np.full(100, 5_000.0)))
-    assert crowded(column, heap, 1.0) == []
+    assert find_crowded_bins(column, heap, 1.0) == []
 
 
 def test_the_fullest_bins_are_divided_and_no_more_than_a_few():
     column = fine(AMOUNT)
     values = np.repeat(np.arange(100, 5_000, 250) + 0.5, np.arange(20) + 100)
-    found = crowded(column, masses(column, values), 1.0)
+    found = find_crowded_bins(column, masses(column, values), 1.0)
     assert len(found) == MOST
     assert [one.excess for one in found] == sorted((one.excess for one in found), reverse=True)
     assert isinstance(found[0], Crowd)

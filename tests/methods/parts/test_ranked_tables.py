@@ -44,7 +44,7 @@ def test_a_table_and_a_measured_product_are_put_together_by_precision(stddev):
     exchange = exchange_of(["q0", "q1"], [0.6], stddev, SCORES)
     n, table = 1_000.0, Observation((0, 1), counts, variance)
     tables = ranked(TWO, exchange, n)
-    found = tables.joined(table)
+    found = tables.join(table)
     for axis in (0, 1):
         np.testing.assert_allclose(found.counts.sum(axis), counts.sum(axis))
     a, b = (np.array(SCORES[name]) / 64 for name in ("q0", "q1"))
@@ -75,14 +75,14 @@ def test_each_two_columns_of_a_table_of_three_take_in_theirs():
     exchange = exchange_of(["q0", "q1", "q2"], [0.7, np.nan, -0.4], 1e-9, scores)
     counts = rng.uniform(0, 20, (5, 5, 5))
     observed = Observation((2, 0, 1), counts, 9.0)
-    found = ranked(schema, exchange, 1_000.0).joined(observed).counts
+    found = ranked(schema, exchange, 1_000.0).join(observed).counts
     each = {name: np.array(own) / 64 for name, own in scores.items()}
     last = np.einsum("kij,k,j->", found, each["q2"], each["q1"])
     assert last == pytest.approx(-400)
     before, after = (np.einsum("kij,k,i->ki", one, *2 * [np.ones(5)]) for one in (counts, found))
     assert after.sum() == pytest.approx(before.sum())
     alone = replace(exchange, sums=np.full(3, np.nan))
-    np.testing.assert_array_equal(ranked(schema, alone, 1_000.0).joined(observed).counts, counts)
+    np.testing.assert_array_equal(ranked(schema, alone, 1_000.0).join(observed).counts, counts)
 
 
 def test_cells_that_cannot_be_stay_empty():
@@ -96,7 +96,7 @@ def test_cells_that_cannot_be_stay_empty():
     counts = np.full((5, 5), 20.0)
     counts[:2, 4] = 0
     exchange = exchange_of(["q0", "q1"], [0.9], 0.001, SCORES)
-    found = ranked(schema, exchange, 460.0).joined(Observation((0, 1), counts, 4.0))
+    found = ranked(schema, exchange, 460.0).join(Observation((0, 1), counts, 4.0))
     assert (found.counts[:2, 4] == 0).all()
     assert not np.allclose(found.counts, counts)
 
@@ -195,7 +195,7 @@ def test_a_fit_takes_off_little_of_a_strong_relation_at_much_noise():
     tables, rng = ranked(schema, exchange, 3_000.0), np.random.default_rng(9)
     kept = {FIRM: [], 1.0: []}
     for _ in range(20):
-        joined = tables.joined(Observation((0, 1), true + rng.normal(0, 25, true.shape), 625.0))
+        joined = tables.join(Observation((0, 1), true + rng.normal(0, 25, true.shape), 625.0))
         for firm, found in kept.items():
             share = tables.share([joined]) * firm / FIRM
             fit = fit_max_entropy(

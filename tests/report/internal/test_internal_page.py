@@ -12,8 +12,8 @@ from understudy.evaluate.report_charts import curves, standard_error, verdict, w
 from understudy.evaluate.report_page import MAX_BYTES, STAMP, internal_page
 from understudy.evaluate.report_tables import (
     agreement,
-    arranged,
-    chosen,
+    arrange_columns,
+    choose_columns,
     end_of_scale,
     gap_words,
     heat,
@@ -344,14 +344,14 @@ def test_triangle_puts_bad_blocks_together_and_misses_no_bad_pair():
     names = [f"v{k}" for k in range(12)]
     block = {"v1", "v5", "v9"}
     pairs = {pair: 0.5 if set(pair) <= block else 0.01 for pair in itertools.combinations(names, 2)}
-    order, distances = arranged(names, pairs)
+    order, distances = arrange_columns(names, pairs)
     places = sorted(order.index(name) for name in block)
     assert places == list(range(places[0], places[0] + 3))
     assert places[-1] < 6  # the worse half first
     np.testing.assert_allclose(distances, distances.T)
     i, j = order.index("v1"), order.index("v9")
     assert distances[i, j] == 0.5
-    assert set(chosen(pairs, 3)) == block
+    assert set(choose_columns(pairs, 3)) == block
     assert worst_first(pairs)[0] == ("v1", "v5")
     assert end_of_scale(distances) == 0.5
     assert end_of_scale(distances * 0.01) == 0.1  # small distances stay pale

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from understudy.evaluate.attack_setup import Figure, Risks, judged
+from understudy.evaluate.attack_setup import Figure, Risks, judge_figure
 from understudy.evaluate.report_page import (
     MAX_BYTES,
     STAMP,
@@ -18,7 +18,7 @@ from understudy.evaluate.report_page import (
 )
 from understudy.evaluate.scores import Evaluation
 
-EXPOSED = judged(
+EXPOSED = judge_figure(
     "re-identification",
     "expected risk",
     Figure(0.8, (0.78, 0.82), 2000),
@@ -26,7 +26,7 @@ EXPOSED = judged(
     0.001,
     note="picked at random",
 )
-SAFE = judged(
+SAFE = judge_figure(
     "inference of income",
     "mean absolute error",
     Figure(410.0, (400.0, 420.0), 2000),
@@ -34,7 +34,7 @@ SAFE = judged(
     390.0,
     perfect=0.0,
 )
-UNDEFINED = judged("re-identification", "false match rate", None, None, None, perfect=0.0)
+UNDEFINED = judge_figure("re-identification", "false match rate", None, None, None, perfect=0.0)
 RISKS = Risks(
     title="A small survey",
     method="laplace",
@@ -90,7 +90,7 @@ def test_without_a_control(check):
     alone = replace(
         RISKS,
         n_control=0,
-        risks=(judged("a", "m", Figure(0.5, (0.4, 0.6), 200), None, 0.2),),
+        risks=(judge_figure("a", "m", Figure(0.5, (0.4, 0.6), 200), None, 0.2),),
         warnings=(),
     )
     found = check(risk_page(alone), MAX_BYTES)

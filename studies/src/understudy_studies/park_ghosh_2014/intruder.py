@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.evaluate.attacks import infer_level, infer_number, unmatched
+from understudy.evaluate.attacks import compute_unmatched_share, infer_level, infer_number
 from understudy_studies.framework.study import Row
 from understudy_studies.park_ghosh_2014.patient_case import Case, find
 from understudy_studies.park_ghosh_2014.table_distances import Measure
@@ -108,7 +108,7 @@ def _guesses(case: Case, targets: States, synthetic: States, suffix: str) -> Row
         found[f"{NUMBER.name}{GUESS}"] = float(number.guessed.mean())
         found[f"{LEVEL.name}{MATCHED}"] = 1 - _mean_where(level.found, level.matched)
         found[f"{NUMBER.name}{MATCHED}"] = _mean_where(number.found, number.matched)
-        found[UNMATCHED.name] = unmatched(level)
+        found[UNMATCHED.name] = compute_unmatched_share(level)
     return found
 
 

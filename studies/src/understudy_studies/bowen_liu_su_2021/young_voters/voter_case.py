@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 import polars as pl
 
-from understudy.evaluate.comparison import Rows, coded
+from understudy.evaluate.comparison import Rows, code_table
 from understudy.evaluate.robust_regression import Fit
 from understudy.schema import Schema
 from understudy_studies.bowen_liu_su_2021.young_voters import population, standin
@@ -52,7 +52,7 @@ class Case:
     @cached_property
     def coded(self) -> Rows:
         """The rows as state numbers, one array for each column."""
-        return coded(self.without_zeros, self.rows())
+        return code_table(self.without_zeros, self.rows())
 
     @cached_property
     def original_fit(self) -> Fit:

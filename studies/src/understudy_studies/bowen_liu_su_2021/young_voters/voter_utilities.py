@@ -13,7 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.evaluate.associations import LI, agreement, class_table
-from understudy.evaluate.comparison import Comparison, Rows, coded
+from understudy.evaluate.comparison import Comparison, Rows, code_table
 from understudy.schema import Column, Schema
 from understudy_studies.bowen_liu_su_2021.young_voters.voter_case import Case
 from understudy_studies.framework.study import Row
@@ -118,7 +118,7 @@ def _numbered(frame: pl.DataFrame, name: str, column: Column) -> NDArray[np.unsi
     labelled = isinstance(kind, pl.Enum) and kind.categories.to_list() == list(column.labels)
     if labelled and not values.null_count():
         return values.to_physical().to_numpy().astype(np.min_scalar_type(column.size))
-    return coded(Schema(columns={name: column}), frame)[0]
+    return code_table(Schema(columns={name: column}), frame)[0]
 
 
 def _median(values: NDArray[np.float64]) -> float | None:
