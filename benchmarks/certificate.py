@@ -137,12 +137,12 @@ def page() -> str:
 
 
 def _audited(line: Line, result: dict[str, Any] | None) -> str:
-    name = f"{line}{' (worst case)' * line.worst}"
+    name = f"{line}{' (worst case)' if line.worst else ''}"
     if result is None:
         return f"| {name} | | | | | not run | no evidence | |"
     unit = {"mu": "μ", "epsilon": "ε"}[result["unit"]]
-    stated = f"{unit} = {result['stated']:.3g}" + f", δ = {result['delta']:g}" * bool(
-        result["delta"]
+    stated = f"{unit} = {result['stated']:.3g}" + (
+        f", δ = {result['delta']:g}" if result["delta"] else ""
     )
     share = f"{result['shown'] / result['stated']:.2f}"
     alarm = "**ALARM**" if result["alarm"] else "no"
@@ -171,7 +171,7 @@ def _claim(
     lines = [f"### {words[0].upper()}{words[1:]}\n"]
     asked = [kind for kind in load_mechanisms(WITH_EPSILON) if _place(kind.__module__) in proofs]
     lines += [f"- `{kind.__name__}`: {(kind.__doc__ or '').splitlines()[0]}" for kind in asked]
-    lines += [""] * bool(asked) + [f"Proof: {files}.\n", f"Test: {checked}."]
+    lines += ([""] if asked else []) + [f"Proof: {files}.\n", f"Test: {checked}."]
     mine = [name for name, its in through.items() if its & {*proofs}]
     lines.append(f"\nAudit: {_evidence(mine, found)}")
     return "\n".join(lines) + "\n"
@@ -194,7 +194,7 @@ def _evidence(mine: list[str], found: dict[str, dict[str, Any]]) -> str:
     best = max(done, key=lambda result: float(result["shown"] / result["stated"]))
     seen, reach = best["shown"] / best["stated"], best["reach"] / best["stated"]
     days = max(result["day"] for result in done)
-    left = f" ({len(mine) - len(done)} more were not run)" * (len(done) < len(mine))
+    left = f" ({len(mine) - len(done)} more were not run)" if len(done) < len(mine) else ""
     return (
         f"{said} {len(done)} lines{left}. The closest saw {seen:.2f} of the promise, where its "
         f"reach was {reach:.2f}; last on {days}."

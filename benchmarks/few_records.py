@@ -72,7 +72,7 @@ def main() -> None:
             runs = [scores(table, epsilon, method, options) for _ in range(asked.runs)]
             one, two, three = np.mean(runs, axis=0)
             error = np.std(runs, axis=0)[1] / np.sqrt(asked.runs)
-            way = f"{method}{', triples' * bool(options)}"
+            way = f"{method}{', triples' if options else ''}"
             print(f"{case:32} {way:28} {one:7.4f} {two:7.4f} {error:7.4f} {three:7.4f}", flush=True)
 
 

@@ -52,7 +52,7 @@ def is_low(covers: np.ndarray, repetition: np.ndarray) -> bool:
 def by_kind(table: pl.DataFrame, cell: Cell) -> Table:
     """One line for each kind of question."""
     shown = Table(
-        *("question", "answered", "coverage", "rows cover", "width", "ms"), title=_title(cell)
+        "question", "answered", "coverage", "rows cover", "width", "ms", title=_title(cell)
     )
     own = _of_cell(table, cell)
     for kind in [*ASKED_AS, None]:
@@ -84,7 +84,7 @@ def _numbers(part: pl.DataFrame) -> tuple[str, ...]:
 def by_cell(table: pl.DataFrame, cells: Sequence[Cell]) -> Table:
     """One line for each cell: all questions, and its kinds with low coverage."""
     shown = Table(
-        *("cell", "answered", "coverage", "rows cover", "width", "ms", "low"), title="All cells"
+        "cell", "answered", "coverage", "rows cover", "width", "ms", "low", title="All cells"
     )
     for cell in cells:
         own = _of_cell(table, cell)
@@ -116,7 +116,14 @@ def faults(table: pl.DataFrame, top: int) -> Table:
     p = stats.binom.cdf(each["held"].to_numpy(), each["tried"].to_numpy(), LEAST)
     each = each.with_columns(p=pl.Series(p)).filter(pl.col("p") < ALARM / max(each.height, 1))
     shown = Table(
-        *("cell", "question", "quantity", "coverage", "rows", "bias / width", "width", "p"),
+        "cell",
+        "question",
+        "quantity",
+        "coverage",
+        "rows",
+        "bias / width",
+        "width",
+        "p",
         title=f"{each.height} quantities fall short",
     )
     for one in each.sort("p").head(top).iter_rows(named=True):

@@ -98,7 +98,7 @@ def main() -> int:
     table, same = made(options.rows), True
     with tempfile.TemporaryDirectory() as folder:
         for form in FORMS:
-            path = Path(folder) / f"{form[:3]}.csv{'.gz' * (form == 'packed')}"
+            path = Path(folder) / f"{form[:3]}.csv{'.gz' if form == 'packed' else ''}"
             write(table.head(10), form, path)
             list(here(path, form))
             write(table, form, path)
@@ -110,7 +110,7 @@ def main() -> int:
                 same &= pl.concat(here(path, form)).equals(pl.concat(polars(path, form)))
             megabytes = path.stat().st_size / 1e6
             shown.add_row(
-                *(form, f"{megabytes:.0f}", f"{seconds:.2f}", cells[0], f"{peak:.0f}", cells[1])
+                form, f"{megabytes:.0f}", f"{seconds:.2f}", cells[0], f"{peak:.0f}", cells[1]
             )
     Console().print(shown)
     return 0 if same else 1

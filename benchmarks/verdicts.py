@@ -134,7 +134,7 @@ def with_verdicts(text: str, found: Pages) -> str:
         if not chosen:
             raise SystemExit(f"No point of {name} has these words: {match[2]}")
         comment = match[0][: match.start("old") - match.start()]
-        return f"{comment} {in_words(chosen)} " + "· " * bool(match["next"])
+        return f"{comment} {in_words(chosen)} " + ("· " if match["next"] else "")
 
     return FILTER.sub(verdicts, text)
 

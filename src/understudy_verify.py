@@ -516,7 +516,7 @@ def _span(seconds: int) -> str:
     rest = abs(seconds)
     parts = rest // 86400, rest // 3600 % 24, rest // 60 % 60, rest % 60
     text = re.sub(r"(?<!\d)0[DHMS]", "", "P{}DT{}H{}M{}S".format(*parts))
-    return "-" * (seconds < 0) + text.rstrip("T") if seconds else "PT0S"
+    return ("-" if seconds < 0 else "") + text.rstrip("T") if seconds else "PT0S"
 
 
 def count_allowed(sizes: dict[str, int], boxes: list[dict[str, set[int]]]) -> int:
@@ -772,7 +772,7 @@ class Release:
             public.verify(bytes.fromhex(signed["signature"]), text)
         except InvalidSignature:
             raise Fault("broken", "the signature is of another manifest") from None
-        return f"signed by {signed['public_key']}" + ", as named" * (key is not None)
+        return f"signed by {signed['public_key']}" + (", as named" if key is not None else "")
 
     def _schema(self) -> str:
         d = tomllib.loads((self.folder / "schema.toml").read_text(encoding="utf-8"))
@@ -1068,15 +1068,17 @@ class Release:
         require(fits and told[:2] == [size, rho] and near, "it is not that of its budget")
         many, word = delta != "0", "Zero-concentrated" if kind == "zcdp" else kind.capitalize()
         one = ("added or removed", "replaced by another (the number of records is public)")
-        words = f"{word} differential privacy with{' nominal' * bool(leaks)} ε = {size}"
-        words += f"{f', δ = {delta}' * many}: {'were it not for what is left in, ' * bool(leaks)}"
+        words = f"{word} differential privacy with{' nominal' if leaks else ''} ε = {size}"
+        words += (
+            f"{f', δ = {delta}' * many}: {'were it not for what is left in, ' if leaks else ''}"
+        )
         words += "whatever is computed from this release, its probability changes by a factor of at"
         words += f" most e^ε{' (up to δ)' * many} if one record is {one[self.public]}."
         mus = f" This follows from Gaussian differential privacy with μ = {mu}: telling the two "
         mus += "apart is at least as hard as telling one draw of N(0, 1) from one of N(μ, 1)."
         words += mus * bool(mu and not leaks)
-        words += f" It holds under these conditions: {' '.join(if_any)}" * bool(if_any)
-        words += f" Left in, unpaid: {' '.join(leaks)}" * bool(leaks)
+        words += f" It holds under these conditions: {' '.join(if_any)}" if if_any else ""
+        words += f" Left in, unpaid: {' '.join(leaks)}" if leaks else ""
         require(p["statement"] == words, "its sentence says something else than its numbers")
         return f"{kind}, ε = {size}, δ = {delta}, {own}"
 
@@ -1144,7 +1146,7 @@ class Release:
             "successes": f"successes of {plain}",
             "products": re.escape(
                 f"sums and products of scores of {', '.join(one['columns'])}"
-                + f", of records with a value of {', '.join(one['of'])}" * bool(one["of"])
+                + (f", of records with a value of {', '.join(one['of'])}" if one["of"] else "")
             ),
             "ranks": re.escape(f"sums of products of ranks of {', '.join(one['columns'])}"),
             "choice": rf"one of {NUMBER} candidates {score}|(two groups of columns|(a column that "

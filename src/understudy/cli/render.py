@@ -72,7 +72,7 @@ def describe_plan(plan: Plan) -> None:
     rows = _alike(plan.tables)
     shown = [_planned_row(row, times, " (once)") for row, times in _alike(plan.setup)]
     shown += [_planned_row(row, times) for row, times in rows[:MOST_ROWS]]
-    out.print(_planned_table(shown, f" (of {plan.fits})" * (plan.fits > 1)))
+    out.print(_planned_table(shown, (f" (of {plan.fits})" if plan.fits > 1 else "")))
     if len(rows) > MOST_ROWS:
         out.print(f"… and {len(rows) - MOST_ROWS} more tables (all with --json).")
     if any(row[-1] != "–" for row in shown):
@@ -122,7 +122,7 @@ def _expected_table(plan: Plan) -> Table:
         other = ranges.get((row.analysis, row.name))
         known = other is not None and math.isfinite(other.least)
         ends = _ends(other.least, other.largest) if other and known else "–"
-        more = (ends, _percent(chances.get(row.analysis, 0.0))) * bool(ranges)
+        more = (ends, _percent(chances.get(row.analysis, 0.0))) if ranges else ()
         table.add_row(escape(row.analysis), *map(escape, (*shown, *more)))
     return table
 
@@ -174,7 +174,7 @@ def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ..
     return (
         escape(f"{times} × {measured}" if times > 1 else measured),
         form,
-        "up to " * row.chosen + cells if row.form.has_cells else "–",
+        ("up to " if row.chosen else "") + cells if row.form.has_cells else "–",
         f"{times} × {float(row.share):.2%}" if times > 1 else f"{float(row.share):.2%}",
         f"{row.stddev:,.4g}" if row.form.has_noise else "–",
         f"± {1.96 * row.stddev:,.4g}" if row.form.has_noise else "–",

@@ -236,9 +236,9 @@ def show_audit(verdicts: Sequence[Verdict]) -> None:
     for verdict in verdicts:
         unit = "μ" if verdict.stated.unit == "mu" else "ε"
         table.add_row(
-            escape(str(verdict.line)) + " (worst case)" * verdict.line.worst,
+            escape(str(verdict.line)) + (" (worst case)" if verdict.line.worst else ""),
             f"{unit} {verdict.stated.value:.3g}",
-            f"{verdict.shown.bound:.3g}" + " ALARM" * verdict.alarm,
+            f"{verdict.shown.bound:.3g}" + (" ALARM" if verdict.alarm else ""),
             f"{verdict.reach:.3g}",
             f"2 × {verdict.shown.n:,}",
         )

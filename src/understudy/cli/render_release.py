@@ -88,7 +88,7 @@ def show_diagnostic(internal: Internal[Diagnostic]) -> None:
 def _describe_misfits(columns: Iterable[tuple[str, str]], *, no_rows: bool) -> str:
     """Describe what hardly fits, column by column."""
     said = [f"column {name!r}: {words}" for name, words in columns]
-    said += ["the data have no rows"] * no_rows
+    said += ["the data have no rows"] if no_rows else []
     return (
         f"{'; '.join(said)}. `understudy schema check` says why. Making the release again because "
         "of this is not covered by ε."
@@ -159,8 +159,8 @@ def show_check(lines: list[str], *, ok: bool, counts: bool, examples: bool) -> N
         out.print(escape(line), soft_wrap=True)
     if lines and not (counts and examples):
         more = [
-            *["--counts how many rows"] * (not counts),
-            *["--examples which values"] * (not examples),
+            *(["--counts how many rows"] if not counts else []),
+            *(["--examples which values"] if not examples else []),
         ]
         out.print(f"Add {' and '.join(more)}; both are CONFIDENTIAL.", soft_wrap=True)
     if ok:
@@ -216,7 +216,7 @@ def show_results(results: Sequence[DeclaredResult], page: Path | None) -> None:
     if not results:
         out.print("No analyses were declared when this release was made.")
     for result in results:
-        asked = f", asked for by {result.asked_by}" * bool(result.asked_by)
+        asked = f", asked for by {result.asked_by}" if result.asked_by else ""
         out.print(f"\n[bold]{escape(result.question + asked)}[/bold]", soft_wrap=True)
         if result.answer is None:
             out.print(escape(result.refused), soft_wrap=True)
@@ -270,8 +270,11 @@ def release(loaded: Release) -> None:
         unit = next(name for name in SIGNS if name in entry)
         cost = f"{SIGNS[unit]} = {entry[unit] or '∞'}"
         ledger.add_row(
-            *(str(entry["number"]), escape(entry["mechanism"]), escape(entry["query"])),
-            *(cost, escape(entry["noise"])),
+            str(entry["number"]),
+            escape(entry["mechanism"]),
+            escape(entry["query"]),
+            cost,
+            escape(entry["noise"]),
         )
     out.print(ledger)
     if len(manifest.ledger) > MOST_ROWS:
@@ -295,11 +298,11 @@ def answers_table(loaded: Release) -> Table:
         part = "" if asked.is_complete else f" that were asked about, of {line.possible:,}"
         of = line.possible if asked.is_complete else asked.asked
         many = f"{n:,} of {of:,} {line.what}{part}" if n else "–"
-        lost = f", {len(line.found.lost):,} lost in the noise" * bool(line.found.lost)
-        refused = f", {len(asked.refused):,} refused" * bool(asked.refused)
+        lost = f", {len(line.found.lost):,} lost in the noise" if line.found.lost else ""
+        refused = f", {len(asked.refused):,} refused" if asked.refused else ""
         names = [f"{one.kind} {one.formula}" for one in list(asked.answered.values())[:_MOST_NAMED]]
-        more = " …" * (n > _MOST_NAMED)
-        shown = f"{many}{lost}{refused}" + f"\n{escape(', '.join(names) + more)}" * bool(names)
+        more = " …" if n > _MOST_NAMED else ""
+        shown = f"{many}{lost}{refused}" + (f"\n{escape(', '.join(names) + more)}" if names else "")
         table.add_row(escape(line.question), shown, escape((line.width if n else "") or "–"))
     return table
 

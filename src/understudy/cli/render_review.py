@@ -160,7 +160,7 @@ def show_end(review: Review) -> None:
     schema = review.schema
     drafted = sum(bool(part.left_as_drafted) for _, part in schema.vouched)
     n = review.decisions
-    out.print(f"\n{n} decision{'s' * (n != 1)}, {drafted} left as drafted.", soft_wrap=True)
+    out.print(f"\n{n} decision{'s' if n != 1 else ''}, {drafted} left as drafted.", soft_wrap=True)
     if unreviewed := _list_unreviewed(schema):
         out.print(
             f"Not reviewed: {escape(', '.join(unreviewed[:5]))}"
@@ -177,6 +177,6 @@ def show_end(review: Review) -> None:
 
 def _list_unreviewed(schema: Schema) -> list[str]:
     parts = [name for name, part in schema.declared.items() if not part.reviewed]
-    parts += ["[file]"] * bool(schema.file.drafted and not schema.file.reviewed)
+    parts += ["[file]"] if schema.file.drafted and not schema.file.reviewed else []
     parts += [f"“{rule.text}”" for rule in schema.forbidden if not rule.reviewed]
     return parts + [f"“{one.text}”" for one in schema.relations if not one.reviewed]

@@ -589,7 +589,7 @@ class Delimited:
         n, n_columns = len(cells), len(self.columns)
         if not line:
             return "is blank"
-        return f"has {n} cell{'s' * (n > 1)} where the header has {n_columns}"
+        return f"has {n} cell{'s' if n > 1 else ''} where the header has {n_columns}"
 
     def pieces(self) -> Iterator[bytes]:
         """The file's bytes, whole lines at a time, the header first. CONFIDENTIAL.
@@ -698,7 +698,7 @@ def _meant(header: str, form: FileFormat, separator: str) -> str:
     for mark in SEPARATORS:
         cells = cells_of(header, mark, form)
         if mark not in (separator, form.quote) and isinstance(cells, list):
-            return f" (separator = {mark!r})" * (len(cells) > 1)
+            return f" (separator = {mark!r})" if len(cells) > 1 else ""
     return ""
 
 

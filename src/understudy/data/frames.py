@@ -144,7 +144,7 @@ def _span(micros: int) -> str:
     """A duration as its seconds."""
     seconds, part = divmod(abs(micros), 10**6)
     digits = f".{part:06d}" if part else ""
-    return f"{'-' * (micros < 0)}PT{seconds}{digits}S"
+    return f"{'-' if micros < 0 else ''}PT{seconds}{digits}S"
 
 
 def _bytes(value: bytes) -> str:

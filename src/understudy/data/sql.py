@@ -437,7 +437,7 @@ class _Form:
         if not _NUMBER.fullmatch(text):
             raise _OtherError("a number that is written in a way of its own")
         kind: Kind = "whole numbers" if _WHOLE.fullmatch(text) else "numbers"
-        return Constant(kind, "-" * negative + text)
+        return Constant(kind, ("-" if negative else "") + text)
 
     def _bare(self, one: exp.Expression) -> exp.Expression:
         while isinstance(one, self._exp.Paren):

@@ -76,7 +76,7 @@ class Guarantee:
         """One line."""
         parts = [self.brief, self.neighbours, f"{len(self.public_inputs)} public inputs"]
         for what, sentences in (("conditions", self.conditions), ("leaks", self.leaks)):
-            parts += [f"{len(sentences)} {what}"] * bool(sentences)
+            parts += [f"{len(sentences)} {what}"] if sentences else []
         return f"Guarantee({', '.join(parts)})"
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ class Guarantee:
         if self.kind == "none" or self.epsilon is None:
             return "asymptotic, NOT private" if self.kind == "asymptotic" else "NOT private"
         delta = f", δ = {decimal_up(self.delta)}" if self.delta else ""
-        nominal = "nominal " * self.is_nominal
+        nominal = "nominal " if self.is_nominal else ""
         return f"{self.kind}, {nominal}ε = {decimal_up(self.epsilon)}{delta}"
 
     @property
@@ -107,10 +107,12 @@ class Guarantee:
         size = f"ε = {decimal_up(self.epsilon)}"
         if self.delta:
             size += f", δ = {decimal_up(self.delta)}"
-        rest = f" It holds under these conditions: {' '.join(self.conditions)}" * bool(
-            self.conditions
+        rest = (
+            f" It holds under these conditions: {' '.join(self.conditions)}"
+            if self.conditions
+            else ""
         )
-        leaks = f" Left in, unpaid: {' '.join(self.leaks)}" * bool(self.leaks)
+        leaks = f" Left in, unpaid: {' '.join(self.leaks)}" if self.leaks else ""
         gaussian = (
             f" This follows from Gaussian differential privacy with μ = {decimal_up(self.mu)}: "
             "telling the two apart is at least as hard as telling one draw of N(0, 1) from one of "
@@ -118,20 +120,20 @@ class Guarantee:
             if self.mu is not None and not self.is_nominal
             else ""
         )
-        nominal = " nominal" * self.is_nominal
-        but = "were it not for what is left in, " * self.is_nominal
+        nominal = " nominal" if self.is_nominal else ""
+        but = "were it not for what is left in, " if self.is_nominal else ""
         return (
             f"{_KIND_WORDS[self.kind]} differential privacy with{nominal} {size}: {but}whatever is "
             f"computed from this release, its probability changes by a factor of at most e^ε"
-            f"{' (up to δ)' * bool(self.delta)} if {_NEIGHBOUR_WORDS[self.neighbours]}."
+            f"{' (up to δ)' if self.delta else ''} if {_NEIGHBOUR_WORDS[self.neighbours]}."
             f"{gaussian}{rest}{leaks}"
         )
 
     @property
     def _asymptotic_statement(self) -> str:
         """Statement for the case that nothing holds at the number of rows that there is."""
-        rest = f" {' '.join(self.conditions)}" * bool(self.conditions)
-        leaks = f" Left in, unpaid: {' '.join(self.leaks)}" * bool(self.leaks)
+        rest = f" {' '.join(self.conditions)}" if self.conditions else ""
+        leaks = f" Left in, unpaid: {' '.join(self.leaks)}" if self.leaks else ""
         return (
             "This release is NOT differentially private at its number of rows: no ε holds for it. "
             f"{PSEUDO_POSTERIOR_CLAIM} if {_NEIGHBOUR_WORDS[self.neighbours]}.{rest}{leaks}"
@@ -222,7 +224,7 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
         inputs.append(PublicInput(f"upper limit of rows, {schema.row_limit}", "declared"))
     for name, column in schema.stated.items():
         what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
-        by = f", computed by the rule {rule_text(column)}" * (column.derived is not None)
+        by = f", computed by the rule {rule_text(column)}" if column.derived is not None else ""
         inputs.append(PublicInput(f"{what} of {name}{by}", column.sources, _doubts(column)))
     if schema.file.told:
         what = f"how a text file is written: {schema.file.told}"
@@ -238,7 +240,7 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
 
 def _doubts(part: Reviewed) -> str:
     left = part.left_as_drafted
-    doubts = [NO_SOURCE] * part.is_unsourced
+    doubts = [NO_SOURCE] if part.is_unsourced else []
     return "; ".join([*doubts, *([f"{', '.join(left)} {UNCHANGED}"] if left else [])])
 
 

@@ -264,9 +264,9 @@ def unpaid_leak(
     """The unpaid leak of noise on counts; arguments are those of `count_noise`."""
     if mode == "strict":
         return ()
-    halved = (HALVED,) * (neighbours == "replace")
-    dearer = (overspent(overspend),) * (overspend > 1)
-    return (FLOATING, *halved, *dearer, *((UNCALIBRATED,) * (bounds == "truncate")))
+    halved = (HALVED,) if neighbours == "replace" else ()
+    dearer = (overspent(overspend),) if overspend > 1 else ()
+    return (FLOATING, *halved, *dearer, *((UNCALIBRATED,) if bounds == "truncate" else ()))
 
 
 def overspent(overspend: Fraction) -> str:

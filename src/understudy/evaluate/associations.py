@@ -318,7 +318,9 @@ def _classes(comparison: Comparison, rule: str) -> tuple[Counts, Counts]:
 
 def _score_decisions(table: Counts, single: Counts, k: int) -> Score:
     joined = f"pooled by the rule {RULE}" if len(single) >= FEWEST_POOLED else "by median"
-    together = f"; all sets, p-values {joined}: {agreement(table, k):.3f}" * (len(single) > 1)
+    together = (
+        f"; all sets, p-values {joined}: {agreement(table, k):.3f}" if len(single) > 1 else ""
+    )
     return Score.over_sets(
         DEFINITIONS["χ² decisions agreeing"],
         [agreement(decisions, k) for decisions in single],

@@ -519,7 +519,11 @@ def fit_max_entropy(
     covered, kept, left = enforceable(sizes, tables, forbidden, most_cells, firm)
     layout = TreeLayout(JunctionTree.of(sizes, covered), tables)
     dual = _Dual(
-        *(layout, known, find_excluded(layout, kept), max(total, 0.0), regularisation),
+        layout,
+        known,
+        find_excluded(layout, kept),
+        max(total, 0.0),
+        regularisation,
         effects=(contrasts or {}, share),
     )
     start = _start(known, max(total, 0.0), {} if warm is None else warm.potentials)

@@ -251,9 +251,7 @@ def _valid(
     if np.isnan(pooled.estimate).all():
         raise InferenceError(" ".join(pooled.notes))
     said = (*pooled.notes, *notes)
-    return Analysis(
-        *(estimand.kind, estimand.formula, pooled, True, reason, said, (dropped,), level)
-    )
+    return Analysis(estimand.kind, estimand.formula, pooled, True, reason, said, (dropped,), level)
 
 
 def _doubt(answer: SetAnswer, facts: Facts) -> str:

@@ -245,7 +245,14 @@ def _pool_parts(
     df = np.full(len(names), np.inf)
     denominator, mixed, squared = inverted
     return Inverted(
-        *(names, estimate, covariance, df, share, RULE, sets, notes),
+        names,
+        estimate,
+        covariance,
+        df,
+        share,
+        RULE,
+        sets,
+        notes,
         denominator=denominator,
         mixed=mixed,
         squared=squared,

@@ -65,7 +65,7 @@ def rule_notes(formula: str, schema: Schema) -> tuple[str, ...]:
     said = []
     for name in derived_in(formula, schema):
         column = schema.derived[name]
-        before = ", before rounding and clipping" * isinstance(column, NUMERIC)
+        before = ", before rounding and clipping" if isinstance(column, NUMERIC) else ""
         said.append(
             f"{name} was not measured: it is computed by the rule {rule_text(column)}, and the "
             f"answer is about that rule{before}."

@@ -179,8 +179,10 @@ class Advice:
                 "larger lines_share, is expected to count them closely enough"
             )
         if self.kind == "domain":
-            broken = f", and has no rule that records break ({', '.join(self.rules)})," * bool(
-                self.rules
+            broken = (
+                f", and has no rule that records break ({', '.join(self.rules)}),"
+                if self.rules
+                else ""
             )
             return (
                 "a release whose schema declares what stands there in "

@@ -780,7 +780,11 @@ def refuse_lost(what: str, firmness: float, needed: float = FIRM) -> LostInNoise
         'coarser levels, fewer columns, or about 2.0 times the ε or the number of records would do.'
     """
     factor = needed / firmness if firmness > 0 else float("inf")
-    more = f", or about {factor:.1f} times the ε or the number of records" * (factor <= _FURTHEST)
+    more = (
+        f", or about {factor:.1f} times the ε or the number of records"
+        if factor <= _FURTHEST
+        else ""
+    )
     error = LostInNoiseError(
         f"{what} (about {max(firmness, 0.0):.1f} standard deviations of noise above 0; "
         f"{needed:g} are needed): coarser levels, fewer columns{more} would do."

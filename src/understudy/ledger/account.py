@@ -663,7 +663,9 @@ class Account:
         """Sum what was counted so far."""
         return Totals(
             self.population,
-            *(self._spent.amounts, self._reserved.amounts, self._internal.amounts),
+            self._spent.amounts,
+            self._reserved.amounts,
+            self._internal.amounts,
             tuple(self._open),
             self.wave,
         )

@@ -285,7 +285,7 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
             raise MethodError("The columns have no scores: each of them has a single state.")
         own = Sensitivity.of(terms.schema, scores)
         noise = product_noise(own, spend, terms.accounting)
-        known = f", of records with a value of {', '.join(self.complete)}" * bool(self.complete)
+        known = f", of records with a value of {', '.join(self.complete)}" if self.complete else ""
         charge = Charge(
             spent=spend,
             mechanism=self.name,

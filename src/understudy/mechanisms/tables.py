@@ -487,7 +487,7 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], NoiseDistribution]):
         """The unpaid leak of the noise; its sensitivity is right in paper mode too."""
         if self.mode == "strict":
             return ()
-        truncated = (perturbation.UNCALIBRATED,) * (self.bounds == "truncate")
+        truncated = (perturbation.UNCALIBRATED,) if self.bounds == "truncate" else ()
         return (perturbation.FLOATING, *truncated)
 
 

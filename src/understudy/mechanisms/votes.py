@@ -438,7 +438,7 @@ class Votes(Mechanism[Released[int], VoteNoise]):
         """The claim in the ledger."""
         terms = [words_of(term) for term in self.design]
         beside = {"correlation": " and ", "ols": " on ", "logit": " on "}.get(self.kind, "")
-        last = ": the last term" * (self.kind in ("ols", "logit"))
+        last = ": the last term" if self.kind in ("ols", "logit") else ""
         side = ">" if self.above else "<"
         about = f"{self.kind} of {words_of(self.outcome)}{beside}{', '.join(terms)}{last}"
         return f"{about} {side} {self.border:.12g}"

@@ -147,7 +147,7 @@ def _type_words(hint: Any) -> str:
         return _type_words(parts[0]) + _bounds(parts[1:])
     if origin in (Union, UnionType):
         words = [_type_words(part) for part in parts if part is not NoneType]
-        return "; or ".join(words + ["none"] * (NoneType in parts))
+        return "; or ".join(words + (["none"] if NoneType in parts else []))
     if origin is Literal:
         return ", ".join(map(str, parts))
     return _collection_words(origin, parts) if parts else _PLAIN[hint]

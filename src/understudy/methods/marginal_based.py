@@ -270,7 +270,11 @@ class MarginalMethod(Method):
         firm = known is not None or self.sets == "split"
         exchange = None if ranks is None else rank_exchange(merged, marginals, ranks, n_rows)
         fit = fit_of(
-            *(merged, marginals, n_rows, more, exchange),
+            merged,
+            marginals,
+            n_rows,
+            more,
+            exchange,
             warm=warm,
             firm=firm,
             model_cells=self._cells,

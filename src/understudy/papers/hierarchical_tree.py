@@ -589,7 +589,7 @@ class TreeMethod(PublishedSets):
             self._require_published(budget)
         if not self.lazy(schema):
             if schema.domain.n_cells > MAX_CELLS:
-                other = "consistency=gls_inner, or " * (self.mode == "strict")
+                other = "consistency=gls_inner, or " if self.mode == "strict" else ""
                 raise MethodError(
                     f"The full table has {schema.domain.n_cells:.3g} cells, too many to write out "
                     f"(at most {MAX_CELLS:,}); take {other}coarser bins."

@@ -814,7 +814,7 @@ class GroupSplit(Mechanism[Released[Splits], Choosing]):
         group, read = groups[chosen], self.apart and self.mode == "paper"
         if read and scores[chosen] < 0:
             group = tuple(j for j in range(n_columns) if j not in group)
-        return _publish_splits([group], rows.view, leaks=(ORDER_READ,) * read)
+        return _publish_splits([group], rows.view, leaks=((ORDER_READ,) if read else ()))
 
     def _candidates(self, n_columns: int) -> list[Split]:
         if self.groups is not None:

@@ -392,7 +392,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
 def _query(posterior: PseudoPosterior) -> str:
     """Describe what is asked of a posterior, in the words of the ledger."""
     column_model, form = posterior.column_model, posterior.weighting.form
-    given = f" given {', '.join(column_model.given)}" * bool(column_model.given)
+    given = f" given {', '.join(column_model.given)}" if column_model.given else ""
     how = "without weights" if form == "unweighted" else f"under {form} weights"
     names = ", ".join(column_model.columns)
     return f"parameters of {names}{given}: one of {posterior.draws:,} draws {how}"

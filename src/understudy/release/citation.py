@@ -27,4 +27,4 @@ def _promise(manifest: Manifest) -> str:
     if guarantee.epsilon is None or not manifest.secure:
         return "not private"
     stated = guarantee.to_json()
-    return f"ε = {stated['epsilon']}" + f", δ = {stated['delta']}" * bool(guarantee.delta)
+    return f"ε = {stated['epsilon']}" + (f", δ = {stated['delta']}" if guarantee.delta else "")

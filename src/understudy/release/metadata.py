@@ -354,7 +354,7 @@ def _words(variable: Variable) -> str:
     """Description, and what its values stand for."""
     labelled = [one for one in variable.categories if one.label or one.absence]
     told = [f"{one.text or '(empty)'} = {one.label or one.absence}" for one in labelled]
-    more = ["…"] * (len(told) > _MOST_LABELS)
+    more = ["…"] if len(told) > _MOST_LABELS else []
     parts = [variable.description, "; ".join([*told[:_MOST_LABELS], *more])]
     return ". ".join(part for part in parts if part)
 

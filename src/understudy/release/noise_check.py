@@ -259,7 +259,7 @@ def _moment(step: StatedStep) -> Iterator[Priced]:
         scale = float(size / step.price)
         inside = TruncatedLaplace(scale, *map(float, ends.groups())) if ends else None
         floating = inside or ContinuousLaplace(scale)
-        divided = "; scale divided by the private n_k of a cell" * ("/n_k" in said)
+        divided = "; scale divided by the private n_k of a cell" if "/n_k" in said else ""
         if step.leaks:
             text = perturbation.words(floating) + divided
             yield said, text, perturbation.describe_noise(floating)
@@ -505,7 +505,9 @@ def _moment_query(told: Told) -> Asked:
     optional = {name for name in others if _has_one_bin(told.binned.columns[name])}
     word, link = _MOMENTS[told.kind]
     query, of = str(told.entry["query"]), f"{word} of {' and '.join(summed)}"
-    rest = "".join(f"({re.escape(f'{name} × ')}){'?' * (name in optional)}" for name in others)
+    rest = "".join(
+        f"({re.escape(f'{name} × ')}){'?' if name in optional else ''}" for name in others
+    )
     by = query.removeprefix(of + link) + " × " if query.startswith(of + link) else ""
     query = re.escape(query if re.fullmatch(rest, by) and (by or query == of) else of + link)
     if told.kind is Kind.SCATTER:

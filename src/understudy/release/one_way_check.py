@@ -82,7 +82,7 @@ def describe_contradictions(found: Sequence[Contradiction]) -> str:
         return ""
     worst = max(found, key=lambda one: one.distance)
     names = [one.column for one in sorted(found, key=lambda one: -one.distance)]
-    more = f" and {len(names) - _NAMED} more columns" * (len(names) > _NAMED)
+    more = f" and {len(names) - _NAMED} more columns" if len(names) > _NAMED else ""
     return (
         f"The records contradict what was measured of {', '.join(names[:_NAMED])}{more}: up to "
         f"{worst.distance:.1%} of them would need another value, where noise explains about "

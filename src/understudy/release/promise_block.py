@@ -37,8 +37,8 @@ def promise_lines(manifest: Manifest) -> tuple[str, ...]:
     size = "This release is NOT private"
     if promise["epsilon"] is not None and manifest.secure:
         delta = promise["delta"]
-        size = f"ε = {promise['epsilon']}" + f", δ = {delta}" * (delta != "0")
-    tables = f"{manifest.sets} synthetic table{'s' * (manifest.sets > 1)}"
+        size = f"ε = {promise['epsilon']}" + (f", δ = {delta}" if delta != "0" else "")
+    tables = f"{manifest.sets} synthetic table{'s' if manifest.sets > 1 else ''}"
     made = f"{tables} of {manifest.n_rows:,} rows, made by the method “{manifest.method}”"
     texts = (" ".join(line(text).split()) for text in (promise["statement"], size, made))
     return tuple(text.replace("<", "‹").replace(">", "›") for text in texts)

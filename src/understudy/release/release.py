@@ -102,10 +102,10 @@ def _first_rows(tables: Sequence[pl.DataFrame]) -> Markup:
     """The first rows of the first set, without the columns beyond the first few."""
     table = tables[0]
     names = table.columns[:_SHOWN_COLUMNS]
-    more = ["…"] * (len(table.columns) > _SHOWN_COLUMNS)
+    more = ["…"] if len(table.columns) > _SHOWN_COLUMNS else []
     rows = table[list(names)].head(_SHOWN_ROWS).rows()
     lines = [_line("td", [*map(_short, row), *more]) for row in rows]
-    caption = f"First {len(rows)} synthetic rows" + " of the first set" * (len(tables) > 1)
+    caption = f"First {len(rows)} synthetic rows" + (" of the first set" if len(tables) > 1 else "")
     return Markup("<table><caption>{}</caption>{}{}</table>").format(
         caption, _line("th", [*names, *more]), Markup("").join(lines)
     )
@@ -165,13 +165,15 @@ class Release:
 
     def __repr__(self) -> str:
         """One line."""
-        seeded = "NOT private (seeded noise), " * (not self.manifest.secure)
+        seeded = "NOT private (seeded noise), " if not self.manifest.secure else ""
         promise = f"{seeded}{self.guarantee.brief}"
         return f"Release({self.manifest.method}, {promise}, {self.size_words})"
 
     def _repr_html_(self) -> str:
         title = self.schema.title or "Synthetic data release"
-        seeded = "NOT private: its noise was drawn from a seed. " * (not self.manifest.secure)
+        seeded = (
+            "NOT private: its noise was drawn from a seed. " if not self.manifest.secure else ""
+        )
         facts = {
             "Method": self.manifest.method,
             "Guarantee": seeded + self.guarantee.statement,
@@ -251,7 +253,9 @@ class Release:
         if key is not None:
             require_key(key)
         publish(
-            *(place, lambda folder: self._fill(folder, formats), self._content),
+            place,
+            lambda folder: self._fill(folder, formats),
+            self._content,
             before_rename=self.entered,
             key=key,
         )

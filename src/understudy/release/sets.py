@@ -200,7 +200,7 @@ def part_names(n_parts: int) -> list[str]:
 def part_sizes(n_rows: int) -> tuple[int, ...]:
     """Records of each part of a table."""
     whole, rest = divmod(n_rows, PART_ROWS)
-    return (PART_ROWS,) * whole + (rest,) * bool(rest)
+    return (PART_ROWS,) * whole + ((rest,) if rest else ())
 
 
 def first_parts(tables: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, ...]:

@@ -165,7 +165,7 @@ def _convert_time(seconds: pl.Series, variable: Variable) -> pl.Series:
 
 def _label(variable: Variable, name: str) -> str | None:
     """Its description; the name as well, where it had to be adapted."""
-    parts = [variable.name] * (name != variable.name) + [variable.description]
+    parts = ([variable.name] if name != variable.name else []) + [variable.description]
     whole = line(": ".join(filter(None, parts)))
     return shorten_text(whole, _LONGEST_LABEL, in_bytes=False) or None
 
@@ -310,7 +310,7 @@ def write_sav(table: pl.DataFrame, schema: Schema, file: Path, title: str) -> No
 
 def _sav_label(variable: Variable, name: str) -> str | None:
     """Its description; the name as well, where it had to be adapted."""
-    parts = [variable.name] * (name != variable.name) + [variable.description]
+    parts = ([variable.name] if name != variable.name else []) + [variable.description]
     return shorten_text(line(": ".join(filter(None, parts))), _SAV_LONGEST_LABEL) or None
 
 

@@ -266,7 +266,7 @@ def _what(measurement: Measurement) -> str:
     if measurement.kind in (Kind.SUMS, Kind.MEANS):
         word = "sum" if measurement.kind is Kind.SUMS else "mean"
         by = [name for name in measurement.columns if name not in measurement.bins]
-        return f"{word} of {measurement.of[0]}" + f" by {times(by)}" * bool(by)
+        return f"{word} of {measurement.of[0]}" + (f" by {times(by)}" if by else "")
     if measurement.kind is Kind.SUCCESSES:
         return f"successes of {measurement.columns[0]}"
     if measurement.kind is Kind.SCATTER:
@@ -277,7 +277,7 @@ def _what(measurement: Measurement) -> str:
 def _kind_words(measurement: Measurement) -> str:
     if measurement.kind is Kind.CELLS:
         return f"cells of at least {measurement.threshold or 0:,.6g}"
-    merged = ", states merged" * bool(measurement.groups)
+    merged = ", states merged" if measurement.groups else ""
     return _KIND_WORDS[measurement.kind] + merged
 
 
@@ -359,9 +359,11 @@ def _sentences(release: Release, noisy: Sequence[Measurement], total: float | No
     drawn = [
         measurement for measurement in release.measurements if measurement.kind is Kind.PARAMETERS
     ]
-    sentences += [_from_parameters(drawn)] * bool(drawn)
-    sentences += [_FROM_POSTERIOR] * any(
-        measurement.kind is Kind.POSTERIOR for measurement in release.measurements
+    sentences += [_from_parameters(drawn)] if drawn else []
+    sentences += (
+        [_FROM_POSTERIOR]
+        if any(measurement.kind is Kind.POSTERIOR for measurement in release.measurements)
+        else []
     )
     sentences += [
         _from_gibbs(measurement)
@@ -449,7 +451,7 @@ def _noise_mass(measurement: Measurement, n_rows: int) -> str:
     )
     if mass > n_rows:
         noise = 1 - n_rows / mass
-        within = " below a node of the hierarchy" * (measurement.kind is Kind.LEAF_SUMS)
+        within = " below a node of the hierarchy" if measurement.kind is Kind.LEAF_SUMS else ""
         sentence += (
             f" As there are about {n_rows:,} records, roughly {_format_share(noise)} % of what the "
             f"synthetic rows were drawn from{within} is noise."

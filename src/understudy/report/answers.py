@@ -224,7 +224,7 @@ class Answers:
             yield self._line(means, "a number and a group")
         if self.triples:
             shown = times(self._first(self.triples))
-            more = f" and {len(self.triples) - 1:,} more" * (len(self.triples) > 1)
+            more = f" and {len(self.triples) - 1:,} more" if len(self.triples) > 1 else ""
             yield Line("Three columns", f"Error bars from noisy counts for {shown}{more}.")
 
     def _model_lines(self) -> Iterator[Line]:
@@ -425,7 +425,7 @@ def _spoken(answers: Answers) -> str:
     """The map in words; the list of measured tables below it names the pairs."""
     by_moments, kept = len(answers.moments), len(answers.kept)
     lost = answers.n_pairs - len(answers.counted) - by_moments - kept
-    also = f"{by_moments:,} by second moments, " * bool(by_moments)
+    also = f"{by_moments:,} by second moments, " if by_moments else ""
     return (
         f"Map of the {answers.n_pairs:,} pairs of columns: {len(answers.counted):,} counted "
         f"together, {also}{kept:,} kept in the sets, {lost:,} not measured together."

@@ -46,7 +46,7 @@ class Entry:
             parts.append(text if isinstance(column, Calendar) else text.replace("-", "−"))
         if column.kind == "continuous" and self.variable.decimals is not None:
             n = self.variable.decimals
-            parts.append(f"{n} decimal{'s' * (n != 1)}")
+            parts.append(f"{n} decimal{'s' if n != 1 else ''}")
         return ", ".join(parts)
 
     @property

@@ -396,6 +396,6 @@ def _legend(page: Panel, rows: Sequence[ForestRow], x: float, y: float) -> None:
 def _spoken(analysis: Analysis, rows: Sequence[ForestRow]) -> str:
     """The picture in words; its table has the rest."""
     first = "; ".join(f"{row.name}: {row.words}" for row in rows[:5])
-    more = f" and {len(rows) - 5:,} more" * (len(rows) > 5)
+    more = f" and {len(rows) - 5:,} more" if len(rows) > 5 else ""
     title = f"{analysis.kind} of {analysis.formula}"
     return f"Estimates and {100 * analysis.level:g} % intervals, {title}. {first}{more}."

@@ -439,7 +439,7 @@ def name_columns(known: Sequence[str], of: Sequence[str]) -> str:
         return words
     if len(others) <= min(len(known), _MOST_NAMES):
         return f"{words} Not: {', '.join(map(shorten_label, others))}."
-    more = f" and {len(known) - _MOST_NAMES:,} more" * (len(known) > _MOST_NAMES)
+    more = f" and {len(known) - _MOST_NAMES:,} more" if len(known) > _MOST_NAMES else ""
     return f"{words} These: {', '.join(map(shorten_label, known[:_MOST_NAMES]))}{more}."
 
 
@@ -453,8 +453,8 @@ def pairs(asked: Answered, what: str) -> str:
     n, refused = len(asked.answered), len(asked.refused)
     if asked.is_complete:
         said = f"Error bars for {n:,} {'pair' if n == 1 else 'pairs'} of {what}."
-        return said + f" {refused:,} more {'is' if refused == 1 else 'are'} refused." * bool(
-            refused
+        return said + (
+            f" {refused:,} more {'is' if refused == 1 else 'are'} refused." if refused else ""
         )
     possible = len(asked.kind.found.widths) + refused
     return (

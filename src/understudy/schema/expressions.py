@@ -443,7 +443,7 @@ def _span(node: ast.expr, columns: Mapping[str, Column]) -> Span:
         inner = _span(node.args[0], columns)
         assert isinstance(node.func, ast.Name)
         ends = [float(FUNCTIONS[node.func.id](end)) for end in (inner.low, inner.high)]
-        turns = [0.0] * (inner.low < 0 < inner.high)  # of abs; floor passes it as well
+        turns = [0.0] if inner.low < 0 < inner.high else []  # of abs; floor passes it as well
         return Span(min(*ends, *turns), max(ends), inner.lacks)
     if isinstance(node, ast.Compare):
         return Span(0.0, 1.0, _lacks_in_comparison(node, columns))

@@ -141,7 +141,7 @@ class Schema(BaseModel):
 
     def __repr__(self) -> str:
         """One line without levels and bounds: those of a draft were read from the rows."""
-        columns = f"{len(self.declared):,} column{'s' * (len(self.declared) != 1)}"
+        columns = f"{len(self.declared):,} column{'s' if len(self.declared) != 1 else ''}"
         return f"Schema({self.title!r}, {columns}, rows {self.rows})"
 
     __str__ = __repr__

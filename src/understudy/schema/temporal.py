@@ -115,7 +115,7 @@ def span_text(seconds: int) -> str:
     time = f"{written['H']}{written['M']}{written['S']}"
     if not seconds:
         return "PT0S"
-    return f"{'-' * (seconds < 0)}P{written['D']}{'T' * bool(time)}{time}"
+    return f"{'-' if seconds < 0 else ''}P{written['D']}{'T' if time else ''}{time}"
 
 
 EPOCH: Final = datetime.date(1970, 1, 1).toordinal()

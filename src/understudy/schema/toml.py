@@ -234,7 +234,11 @@ def _no_toml(reason: str, text: str) -> str:
     if place == "end of document":
         lines = text.splitlines() or [""]
         place = f"line {len(lines)}, column {len(lines[-1]) + 1}"
-    hint = "; text stands in quotes, and true and false in lower case" * (what == "Invalid value")
+    hint = (
+        "; text stands in quotes, and true and false in lower case"
+        if what == "Invalid value"
+        else ""
+    )
     return full_stop(f"The schema is not valid TOML at {place}: {what}{hint}")
 
 

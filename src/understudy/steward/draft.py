@@ -147,7 +147,7 @@ def draft_schema(data: object, *, title: str = "", codebook: Codebook | None = N
         try:
             if name in book.asked:
                 words = tuple(code for code in profile.codes if code)
-                codes = missing.get(name, ("",) * (name in empty) + words)
+                codes = missing.get(name, (("",) if name in empty else ()) + words)
                 told = replace(profile, codes=codes)
                 columns[name] = complete_column(book.asked[name], told, profiler)
                 sourced[name] = columns[name]

@@ -291,7 +291,7 @@ def answer(
     require_late_needs(source, [*declared, *(one.kind for one in asked.analyses)])
     tell = progress or (lambda _stage, _done, _total: None)
     rows = summed_rows(
-        *(data, schema, tell, spill), passes=1 + len(bought), trusted_cluster=trusted_cluster
+        data, schema, tell, spill, passes=1 + len(bought), trusted_cluster=trusted_cluster
     )
     identity = {
         **{"question": asked.digest, "release": parent.checksum, "seed": str(seed)},

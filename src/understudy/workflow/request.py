@@ -272,7 +272,9 @@ class AnswerShares:
             own = first = PRIORITY_ALONE
         lines = _lines(stated.lines, own, schema, declared, automatic=automatic)
         layer = usual_layer_share(
-            *(schema, budget, own + lines),
+            schema,
+            budget,
+            own + lines,
             automatic=automatic,
             groups=by_absences(declared, schema),
         )
@@ -596,7 +598,9 @@ def request_of(
     budget = budget_of(epsilon, delta, configured, schema)
     rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
     parts = AnswerShares.of(
-        *(StatedShares(answers_share, layer_share, lines_share), schema, budget),
+        StatedShares(answers_share, layer_share, lines_share),
+        schema,
+        budget,
         declared=declared,
         priority=named,
         automatic=automatic,
@@ -604,7 +608,12 @@ def request_of(
     heaps_spend = (budget.amount - rows_spend) * heaps_part(schema)
     rest = budget.amount - rows_spend - heaps_spend
     return Request(
-        *(schema, budget, configured, name, reason, sets),
+        schema,
+        budget,
+        configured,
+        name,
+        reason,
+        sets,
         rows_spend=rows_spend,
         answers_spend=rest * parts.moments,
         analyses=declared,
@@ -688,4 +697,4 @@ def remarks(request: Request) -> tuple[str, ...]:
         f"If the number of rows comes out above {many:,}, counts of heaps cost less than shown, "
         "and the records get the rest."
     )
-    return (moments,) * bool(least) + (closely,) * bool(heaps)
+    return ((moments,) if least else ()) + ((closely,) if heaps else ())

@@ -382,7 +382,7 @@ class ReleasedModel:
     def note(self) -> str:
         """Note that goes with drawn records, in two sentences."""
         promise = self.release.guarantee.brief
-        seeded = "NOT private (seeded noise), " * (not self.release.manifest.secure)
+        seeded = "NOT private (seeded noise), " if not self.release.manifest.secure else ""
         return (
             f"Synthetic records drawn from the model of a release ({self.release.manifest.method}; "
             f"{seeded}{promise}). They are the same information as the release, and make no "

@@ -782,7 +782,10 @@ def synthesize(
         ExitStack() as telling,
     ):
         gate = open_gate(
-            *(rows, request.budget, randomness, journal),
+            rows,
+            request.budget,
+            randomness,
+            journal,
             allow_nonprivate=allow_nonprivate,
             stop=stop,
             confide=diagnoses.append,
@@ -794,7 +797,11 @@ def synthesize(
         _tell_steward(confide, diagnoses)
         facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
         manifest = manifest_of(
-            *(request, gate, n_rows, facts, expected),
+            request,
+            gate,
+            n_rows,
+            facts,
+            expected,
             contradictions=found,
             seed=seed,
             secure=secure,
@@ -823,7 +830,10 @@ def _rows_for(
     trusted_cluster: bool,
 ) -> Table | SparkRows:
     return summed_rows(
-        *(data, request.schema, tell, spill),
+        data,
+        request.schema,
+        tell,
+        spill,
         records_for=request.records_for,
         passes=request.least_passes,
         trusted_cluster=trusted_cluster,

@@ -160,7 +160,8 @@ def _draw(axes: Axes, curves: Curves, panel: Panel, shown: Sequence[Line]) -> No
         else:
             spans(axes, curves.budgets, *_monte_carlo(curves, panel, line.method), line.colour)
         axes.plot(
-            *(curves.budgets, middle),
+            curves.budgets,
+            middle,
             color=line.colour,
             linestyle=line.dash,
             linewidth=1.3,

@@ -64,7 +64,7 @@ class View:
         if self.model.components != COMPONENTS:
             count = "one regression" if self.model.components == 1 else "{} regressions"
             scale += ", " + count.format(self.model.components)
-        return scale + ", powers of components" * (self.model.power == "labels")
+        return scale + (", powers of components" if self.model.power == "labels" else "")
 
     def number(self, name: str, mechanism: str, setting: Setting = MAIN) -> float:
         """A mean over the repetitions."""

@@ -73,7 +73,7 @@ def _about_power(results: Results) -> str:
 
 def _ratio(view: View) -> str:
     mean, error = mean_and_error_of(view.each("bound", SCALAR) / view.each("bound", VECTOR))
-    return f"{mean:.2f}" + f" ± {error:.2f}" * bool(np.isfinite(error)) + " to 1"
+    return f"{mean:.2f}" + (f" ± {error:.2f}" if np.isfinite(error) else "") + " to 1"
 
 
 def _about_scale(results: Results) -> str:

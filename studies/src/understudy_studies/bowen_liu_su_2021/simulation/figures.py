@@ -157,7 +157,8 @@ def _all_ways(results: Results) -> Figure:
             for way, look in LOOKS.items():
                 values = _in_one(results, value, point, way)
                 axes.plot(
-                    *(_places(results), values),
+                    _places(results),
+                    values,
                     color=look.colour,
                     linestyle=look.dash,
                     linewidth=1.3,
