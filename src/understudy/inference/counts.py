@@ -51,7 +51,7 @@ for ratios with slopes s_k = ∂R/∂n̂_k,
     Var R̂ = κ·(Σ q_k·s_k² − (Σ q_k·s_k)²) + σ²·(Σ q_k·s_k)²,   κ = N²·f/(ñ·m),
 
 where σ² is the variance of the noise in n, if n was bought: it stands in N, and ∂n̂_k/∂n = q_k. The
-first sum is what independent noise of variance κ·q_k in cell k would give, so `noise_aware.ratios`
+first sum is what independent noise of variance κ·q_k in cell k would give, so `ratios`
 computes it. With shares in place of q_k the first bracket is expected to be smaller by the factor
 1 − f/(ñ·m), which is put right. Sampling variance is added, as for noisy counts.
 

@@ -1,6 +1,6 @@
 """How much noise sums and scatters get, from public facts alone, and why that is enough.
 
-Shares of ε, lattices, truncation and the published form: see the head of `moments.py`.
+Shares of ε, lattices, truncation and the published form: see below.
 
 Example:
     >>> from understudy.schema import Schema
@@ -21,7 +21,7 @@ Example:
 The scale of the mean is 10/4 = 2.5, that of the variance with divisor n − 1 is 37.5/3 = 12.5.
 
 **What one record can change**, of a sum by cell or of a scatter pooled within cells. In
-the notation of `scatter.py` each z is a whole number between −R/2 and R/2, a statistic is one too.
+the notation of `pooled_scatter` each z is a whole number between −R/2 and R/2, a statistic is one too.
 
 **Sum of a column by cell.** A record adds z to one cell, |z| ≤ R/2. Added or removed, it changes
 the vector by at most **R/2** in the L1 norm. Replaced, it changes two cells by at most R/2 each, or
@@ -56,11 +56,11 @@ budgets).
 **Noisy sums of bounded numbers by cell, and noisy scatters pooled within cells.**
 
 The sufficient statistics of normal models, in a form whose sensitivity is finite, public and proven
-for both relations of neighbours (`moment_noise.py`). Bowen & Liu (2020, §3.2), after Liu
+for both relations of neighbours (proved above). Bowen & Liu (2020, §3.2), after Liu
 (2016), add noise to cell means and covariances instead, with sensitivities that rest on private
 counts.
 
-Which distribution in which units is worked out in `moment_noise.py`:
+Which distribution in which units `moment_noises` works out:
 
 * **Split.** Each statistic gets a share of ε, equal or by weights, and discrete Laplace noise of
   scale Δ/share on a public lattice; shares add up.
@@ -127,7 +127,7 @@ class Moment:
 
     Attributes:
         statistic: "sum" or "scatter"; "mean" is a sum over the number of records of its cell, as
-            published, whose noise rests on a private count (`moments.py`).
+            published, whose noise rests on a private count.
         of: the column summed, or the two of a scatter (equal ones for a variance).
         by: columns of the table of cells.
         summed: all the columns that are summed in one request.

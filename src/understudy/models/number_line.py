@@ -66,7 +66,7 @@ A better one-way table from a noisy one: post-processing of released values alon
 A column of hundreds of states, bought with a small share of the budget, has more noise than
 records in most of them. What is known beside the noisy counts: they are not negative, their sum
 is known well, and states next to each other are often alike. `denoise` uses all three
-(`share_tree.py`).
+(`tree_shares`).
 
 When not: as data of a least-squares fit, or of an estimate that is to be unbiased. It pulls counts
 towards smoothness, which lowers the total error and biases single counts.

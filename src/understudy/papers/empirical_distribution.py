@@ -22,7 +22,7 @@ distribution also is ε-bounded-range, hence ε²/8-zCDP (Cesar & Rogers 2021, l
 **Exact draw, nothing subtracted.** Let w(t) = exp(-εt/2) for t ≤ T, and w(T + 1) = 0. Summed by
 parts, w(min(D, T)) = Σ over t ≥ min(D, T) of (w(t) - w(t + 1)). So the distribution is a mixture:
 draw t with weight N(t)·(w(t) - w(t + 1)), where N(t) counts the paths within band t
-(`distribution_bands.py`) and N(T) all of them, then a uniform path within band t.
+(below) and N(T) all of them, then a uniform path within band t.
 
 **Blocks of levels.** N(t) grows like tᴳ, so neighbouring levels are put into blocks t₀ ≤ t ≤ t₁ of
 relative width 2/G: draw a block with weight N(t₁)·(w(t₀) - w(t₁ + 1)), a level t within it with
@@ -43,8 +43,7 @@ sums of independent noise in G cells grow like √G.
 
 **Counting and drawing cumulative distributions that keep within a band around a given one.**
 
-Which bands are counted, from public facts alone (`empirical_distribution.py`: the cap, blocks of
-levels), stands here too.
+Which bands are counted, from public facts alone (the cap, blocks of levels), stands here too.
 
 A *path* is a vector of cumulative counts 0 ≤ Y₁ ≤ … ≤ Y_d ≤ n of whole numbers. It keeps within
 band t of a path N if |Y_k - N_k| ≤ t for all k. The number of paths in a band, and a path that is

@@ -6,7 +6,7 @@ publishes of it is that exact statistics of these columns were used, and not the
 **Standard deviations**, for bins as the papers choose them, are an unpaid leak.
 Bins by Scott's rule follow the standard deviation of the rows, and the number of bins is published.
 No noise hides it and nothing is paid for it, so no ε holds for it. The strict ways to choose bins
-are a public number, a public deviation, and one bought by `moments.py`.
+are a public number, a public deviation, and one bought by `Moments`.
 
 **Exact interquartile ranges, for bins as published. **Not** differentially private.**
 

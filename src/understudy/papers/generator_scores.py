@@ -404,7 +404,7 @@ class Censoring:
     * `interval`: clip(ℓ, high - W, high) - high. `high` must lie where ℓ is: with
       high = W/2 = ε/2, as published, the log density of a normal with σ = 1, below -0.9, is always
       cut at the lower end, and the posterior is the prior. For normals and their mixtures with
-      σ ≥ σ_min it is `normal_ceiling(σ_min)`;
+      σ ≥ σ_min it is -log(σ_min √(2π));
     * `own-peak`: max(ℓ - max ℓ, -W), max over the candidates. It needs no `high`, does not depend
       on the unit of y, and spends no width between a record's own peak and a common ceiling;
     * `own-weight`: w·ℓ - W/2, w = min(1, (W/2)/max|ℓ|), which no interval cuts: the record that

@@ -23,7 +23,7 @@ Every column model has
   the number;
 * `log_shares(points, given, states)`: log probabilities of k states at G points, shape (k, G),
   given one combination of the parents' states; a function of θ and of these states alone, to the
-  last bit. Numeric parents stand at the middle of their bins (`state_shares`).
+  last bit. Numeric parents stand at the middle of their bins.
 
 The list is closed: a mechanism asks column models about rows, so it knows them by name.
 

@@ -168,9 +168,9 @@ Sources: Wasserman & Zhou (2010), §4; Bowen & Liu (2020), §3.1.2, eq. 7.
 Spreads that are bought or read are taken to lie between 1/50 of the width of the bounds and the
 largest there can be (half of the width for a deviation, all of it for an interquartile range), so
 that the largest possible table is known beforehand; that is the one that a plan shows. Edges that
-rules need are kept (`bin_edges.py`).
+rules need are kept.
 
-The rules, with their sources: `bin_rules.py`. Source: Bowen & Liu (2020), §3.1.2 and §4.2.
+The rules, with their sources, are below. Source: Bowen & Liu (2020), §3.1.2 and §4.2.
 
 **How many bins of equal width a histogram takes: the three rules that Bowen & Liu compare.**
 
@@ -182,7 +182,7 @@ The exponent is 1/3 for one numeric column (p = 1). For p > 1 it is Scott's, by 
 error of a histogram of p numbers falls fastest; the rule of Freedman & Diaconis is given for p = 1
 only, and has the same exponent here. Sturges' rule has none: K bins for each column.
 
-σ and Q are of the rows, hence private: see `histogram_bins.py` for what takes their place.
+σ and Q are of the rows, hence private: see above for what takes their place.
 
 Sources: Sturges (1926), "The choice of a class interval"; Scott (1979, 2015, §3.2 and §3.4);
 Freedman & Diaconis (1981); Bowen & Liu (2020), §4.2.

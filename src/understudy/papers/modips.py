@@ -9,7 +9,7 @@
 Each set has noise and parameters of its own, so that differences between sets show both and the
 rule for partially synthetic data holds (T = ū + b/m).
 
-* **Models**, one for each block of columns (`blocks.py`): Bernoulli, multinomial, normal,
+* **Models**, one for each block of columns (`BlocksMethod`): Bernoulli, multinomial, normal,
   multivariate normal, or categorical cells with a normal distribution of common covariance in each
   (`understudy.models`). A wide table has several blocks, **independent of each other**: whatever
   goes together across blocks is lost. `plan` lists the columns of each.

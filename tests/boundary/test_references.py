@@ -1,0 +1,72 @@
+"""What a text of the source names in back-quotes is there: files, modules, functions."""
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+PLACES = (ROOT, SOURCE, SOURCE / "understudy", ROOT / "tests", ROOT / "studies")
+QUOTED = re.compile(r"`([A-Za-z_][\w./]*)(?:\([^`]*\))?`")
+FOREIGN = {"json_serialize_plan", "SINGLE_TABLE_V1"}
+"""Names of other programs."""
+
+
+@cache
+def trees():
+    """Path → syntax tree, of every file of the source."""
+    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+@cache
+def known_names():
+    """Every name in the source, and every short text: a key, an option, a column of a file."""
+    found = {path.stem for path in trees()} | {path.parent.name for path in trees()} | FOREIGN
+    for tree in trees().values():
+        for node in ast.walk(tree):
+            for kind in ("name", "id", "attr", "arg", "asname"):
+                if isinstance(name := getattr(node, kind, None), str):
+                    found |= set(name.split("."))
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found |= {node.value} if len(node.value) < 60 else set()
+    return found
+
+
+def lacking(text):
+    """What a text names that is not there; a single word may be any word."""
+    for name in QUOTED.findall(text):
+        if "/" in name or name.endswith(".py"):
+            if name.endswith(".py") and not any((place / name).exists() for place in PLACES):
+                yield name
+        elif ("_" in name or name.startswith("understudy.")) and not is_known(name.rstrip(".")):
+            yield name
+
+
+def is_known(name):
+    """Whether each part of a name is one; after a module's name, one of its own."""
+    parts, place = name.split("."), SOURCE
+    while parts and (place / parts[0]).is_dir():
+        place /= parts.pop(0)
+    if place != SOURCE and parts:
+        file = place / f"{parts.pop(0)}.py"
+        if not file.exists():  # a public name
+            return place == SOURCE / "understudy" and set(parts) <= known_names()
+        own = {getattr(node, "name", "") for node in trees()[file].body}
+        own |= {node.id for node in ast.walk(trees()[file]) if isinstance(node, ast.Name)}
+        return not parts or (parts[0] in own and set(parts) <= known_names())
+    return set(parts) <= known_names()
+
+
+@pytest.mark.parametrize("path", sorted(trees()), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_what_is_named_is_there(path):
+    assert not list(lacking(path.read_text("utf-8")))
+
+
+@pytest.mark.parametrize(
+    "text", ["see `understudy.models.given`", "by `tree_sampling`", "in `dp/nowhere.py`"]
+)
+def test_what_is_not_there_is_noticed(text):
+    assert list(lacking(text))
