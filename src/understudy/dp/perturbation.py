@@ -1,8 +1,8 @@
 """Noise of every kind that is added to a statistic: strict, truncated, or as the papers draw it.
 
 The strict distributions for counts and their proof are in `dp/calibration.py`, truncation and its
-proof in `dp/truncated_laplace.py`. The unpaid leak of paper mode is said by `unpaid_leak`, which the
-gate stamps on the guarantee.
+proof in `dp/truncated_laplace.py`. The unpaid leak of paper mode is said by `unpaid_leak`, which
+the gate stamps on the guarantee.
 """
 
 from __future__ import annotations

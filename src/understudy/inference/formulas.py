@@ -280,7 +280,7 @@ def laid_out(formula: str, layout: Any, frame: pd.DataFrame) -> pd.DataFrame:
 def _names(formula: str) -> Iterator[str]:
     """Every name in a formula, columns and functions alike.
 
-    Not what formulaic says that it requires: that leaves out columns which are called like a function.
+    Not what formulaic says that it requires: that leaves out columns called like a function.
     """
     for factor in _factors(formula):
         if factor.eval_method.value == "lookup":

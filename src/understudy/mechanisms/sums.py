@@ -21,7 +21,8 @@ Example:
 The scale of the mean is 10/4 = 2.5, that of the variance with divisor n − 1 is 37.5/3 = 12.5.
 
 **What one record can change**, of a sum by cell or of a scatter pooled within cells. In
-the notation of `pooled_scatter` each z is a whole number between −R/2 and R/2, a statistic is one too.
+the notation of `pooled_scatter` each z is a whole number between −R/2 and R/2, and so is a
+statistic.
 
 **Sum of a column by cell.** A record adds z to one cell, |z| ≤ R/2. Added or removed, it changes
 the vector by at most **R/2** in the L1 norm. Replaced, it changes two cells by at most R/2 each, or
