@@ -1,7 +1,8 @@
 """A linear regression as a question to the gate: what is asked, with which noise, and the answer.
 
 The statistics and their sensitivity, and the noise of both mechanisms, follow below. Only records
-count that have a number in each of the columns. Coefficients follow from the noisy statistics alone (`understudy.inference.private_regression`).
+count that have a number in each of the columns. Coefficients follow from the noisy statistics
+alone (`understudy.inference.private_regression`).
 
 Example:
     >>> noise = plan(NormalEquations(1, counted=False), "replace", "functional", Fraction(1))
@@ -76,9 +77,9 @@ then V uniform among the (2R + 1)^m points of {−R, …, R}^m. For R:
    again if not.
 
 Geometric numbers, acceptance and the point are drawn with whole numbers only
-(`understudy.dp.sampling`). The acceptance rate is about exp(−m/(2·scale)), so the scale is kept at m lattice steps or more; at
-budgets above a hundred thousand that is more noise than was paid for, of a scale below 2⁻¹⁷ of a
-record.
+(`understudy.dp.sampling`). The acceptance rate is about exp(−m/(2·scale)), so the scale is
+kept at m lattice steps or more; at budgets above a hundred thousand that is more noise than was
+paid for, of a scale below 2⁻¹⁷ of a record.
 
 **When.** Each number has the standard deviation Δ∞·√((m + 1)(m + 2)/3)/ε, against √2·M/ε of
 `understudy.mechanisms.regression`: 0.53 times as much for d = 1 where a
@@ -99,8 +100,8 @@ post-processing.
 **Guarantee.** Let t and t' be the statistics of two neighbouring tables in whole numbers,
 ‖t − t'‖₁ ≤ Δ = M·2³⁰ (M and its proof: there). Rounded to a public lattice g times as coarse, they
 differ by at most Δ_g = m + ⌊(Δ − m)/g⌋ in all (`understudy.mechanisms.sums`). Discrete Laplace
-noise of scale Δ_g/ε in each of the m numbers has P(noise = v) ∝ exp(−ε‖v‖₁/Δ_g), so any outcome is at most
-e^ε times as likely with t as with t': **pure ε**, for add/remove and for replace. The draw is exact
+noise of scale Δ_g/ε in each of the m numbers has P(noise = v) ∝ exp(−ε‖v‖₁/Δ_g), so any outcome is
+at most e^ε times as likely with t as with t': **pure ε**, for add/remove and for replace. The draw is exact
 (`understudy.dp.distributions`).
 
 **The published bound.** The paper counts each of the (d + 1)² products of a record once, in two
