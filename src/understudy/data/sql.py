@@ -141,11 +141,6 @@ class Query:
         return f"The query of the database {name!r} on a server"
 
 
-def is_address(text: str) -> bool:
-    """Return whether a text is the address of a database."""
-    return "://" in text and text.partition("://")[0] in SCHEMES
-
-
 Part = TypeVar("Part")
 
 PLAIN: Final[Mapping[str, frozenset[str]]] = {

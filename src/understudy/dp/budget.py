@@ -175,22 +175,6 @@ def sequential(amounts: Iterable[Fraction]) -> Fraction:
     return sum(amounts, Fraction(0))
 
 
-def parallel(
-    amounts: Sequence[Fraction], *, neighbours: Neighbours, accounting: Accounting
-) -> Fraction:
-    """Cost of mechanisms on disjoint parts of the rows, each calibrated for add/remove.
-
-    Adding or removing a record touches one part: the largest cost. Replacing one is a removal and
-    an addition. Both may hit the same part (or parts i and j, at no higher cost), so the largest
-    cost doubles in ε, and grows by 2² in ρ (group privacy of zCDP, Bun & Steinke 2016,
-    Proposition 1.9) and in μ²/2 (of GDP, Dong, Roth & Su 2022, Theorem 2.14).
-    """
-    largest = max(amounts, default=Fraction(0))
-    if neighbours == "add_remove":
-        return largest
-    return largest * (2 if accounting == "pure" else 4)
-
-
 def delta_of(rho: float, epsilon: float) -> float:
     """Smallest δ such that ρ-zCDP implies (ε, δ)-DP by the tight conversion.
 

@@ -336,11 +336,6 @@ class ContinuousLaplace:
         magnitude *= -self.scale
         return np.copysign(magnitude, centred, out=magnitude)
 
-    def log_pdf(self, x: ArrayLike) -> Floats:
-        """Return the log density at ``x``, elementwise."""
-        distance = np.abs(np.asarray(x, dtype=np.float64))
-        return np.asarray(-math.log(2 * self.scale) - distance / self.scale)
-
     def cdf(self, x: ArrayLike) -> Floats:
         """Return P(X ≤ x), elementwise."""
         at = np.asarray(x, dtype=np.float64)

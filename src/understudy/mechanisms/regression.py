@@ -101,8 +101,8 @@ post-processing.
 ‖t − t'‖₁ ≤ Δ = M·2³⁰ (M and its proof: there). Rounded to a public lattice g times as coarse, they
 differ by at most Δ_g = m + ⌊(Δ − m)/g⌋ in all (`understudy.mechanisms.sums`). Discrete Laplace
 noise of scale Δ_g/ε in each of the m numbers has P(noise = v) ∝ exp(−ε‖v‖₁/Δ_g), so any outcome is
-at most e^ε times as likely with t as with t': **pure ε**, for add/remove and for replace. The draw is exact
-(`understudy.dp.distributions`).
+at most e^ε times as likely with t as with t': **pure ε**, for add/remove and for replace. The draw
+is exact (`understudy.dp.distributions`).
 
 **The published bound.** The paper counts each of the (d + 1)² products of a record once, in two
 triangles, and doubles that for a replaced record: Δ = 2(d + 1)², 8 for a single predictor. Ours is

@@ -9,7 +9,6 @@ from understudy.data.sql import (
     Declared,
     Query,
     doubts_of,
-    is_address,
     state_premises,
     taken_apart,
 )
@@ -175,7 +174,6 @@ def test_an_address_of_another_kind_is_refused_without_its_password(uri):
     with pytest.raises(DataError, match=r"must begin with sqlite://|must be a text") as told:
         us.Query(uri, "SELECT a FROM t")
     assert "secret" not in str(told.value)
-    assert not is_address(uri)
 
 
 def test_a_query_shows_no_password():

@@ -13,7 +13,6 @@ from understudy.dp.budget import (
     decimal_up,
     delta_of,
     epsilon_of,
-    parallel,
     pure_within,
     rho_within,
     sequential,
@@ -65,9 +64,6 @@ def test_weights_must_make_sense():
 def test_composition():
     amounts = [Fraction(1, 3), Fraction(1, 6)]
     assert sequential(amounts) == Fraction(1, 2)
-    assert parallel(amounts, neighbours="add_remove", accounting="pure") == Fraction(1, 3)
-    assert parallel(amounts, neighbours="replace", accounting="pure") == Fraction(2, 3)
-    assert parallel(amounts, neighbours="replace", accounting="zcdp") == Fraction(4, 3)
 
 
 def test_parallel_composition_doubles_under_replace():

@@ -18,7 +18,6 @@ from understudy.dp.budget import (
     gdp_epsilon_of,
     gdp_within,
     mu_of,
-    parallel,
     pure_within,
     rho_within,
 )
@@ -96,9 +95,7 @@ def test_the_classic_library_agrees():
         assert ours < epsilon_of(1 / (2 * F(str(sigma)) ** 2), F(1, 10**6))
 
 
-def test_composition_in_parallel_and_mu():
-    assert parallel([F(1), F(2)], neighbours="add_remove", accounting="gdp") == 2
-    assert parallel([F(1), F(2)], neighbours="replace", accounting="gdp") == 8
+def test_mu_of_an_amount():
     assert 1 <= mu_of(F(1, 2)) <= 1 + F(1, 10**11)
     assert mu_of(F(1, 3)) ** 2 >= F(2, 3)
 

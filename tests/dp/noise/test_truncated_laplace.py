@@ -174,7 +174,6 @@ def test_continuous_laplace_noise_is_what_it_says():
         wrongly = ContinuousLaplace(3.0 * wrong).sample(100_000, SeededRandomness(4))
         assert stats.kstest(wrongly, distribution.cdf).pvalue < LEVEL
     x = np.array([-4.0, 0.0, 1.5])
-    assert distribution.log_pdf(x) == pytest.approx(stats.laplace(scale=3).logpdf(x))
     assert distribution.cdf(x) == pytest.approx(stats.laplace(scale=3).cdf(x))
     assert distribution.stddev == pytest.approx(stats.laplace(scale=3).std())
 
