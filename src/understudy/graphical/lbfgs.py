@@ -10,8 +10,8 @@ alone; a second failure ends it.
 The pairs of steps are kept in single precision: they shape the direction, whose slope is checked,
 and never enter the solution.
 
-SciPy's L-BFGS-B has no preconditioner to renew. With variables rescaled once it asks 2 to 6 times as
-often for the function and takes twice the time and more (`python benchmarks/lbfgs.py`).
+SciPy's L-BFGS-B has no preconditioner to renew. With variables rescaled once it asks 2 to 6 times
+as often for the function and takes twice the time and more (`python benchmarks/lbfgs.py`).
 """
 
 from __future__ import annotations
