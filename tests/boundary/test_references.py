@@ -60,9 +60,16 @@ def is_known(name):
     return set(parts) <= known_names()
 
 
-@pytest.mark.parametrize("path", sorted(trees()), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_what_is_named_is_there(path):
-    assert not list(lacking(path.read_text("utf-8")))
+def dotted(path):
+    """The name of a module."""
+    return ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+
+
+@pytest.mark.parametrize("path", sorted(trees()), ids=dotted)
+def test_what_is_named_is_there_and_elsewhere(path):
+    text = path.read_text("utf-8")
+    assert not list(lacking(text))
+    assert f"`{dotted(path)}`" not in text, "a module that sends its reader to itself"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Delimited text files: their header, and their records as a lazy table of text.
 
 The header is public, and what is wrong with it is an error. What is wrong with a record is never
-one (`understudy.data.csv`). A file is read in blocks, so that one larger than
+one. A file is read in blocks, so that one larger than
 memory can be counted, and no line is held in memory that is longer than the public `LINE_BYTES`.
 
 **Text files as whole lines, some megabytes at a time, whatever they are compressed by.**

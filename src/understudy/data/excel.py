@@ -11,8 +11,7 @@ has more cells than its header.
 
 A sheet has at most about a million rows, and is held in memory. The library makes room for a whole
 rectangle, as wide as the farthest cell. So a cell far away in a sheet of XML is moved beside the
-last name, before the library sees it: else it alone could be more than memory holds
-(`understudy.data.excel`).
+last name, before the library sees it: else it alone could be more than memory holds.
 
 **Cells far beside the columns of a sheet of .xlsx or .xlsm, moved beside the last of them.**
 

@@ -1,7 +1,7 @@
 """Exact marginal counts of a coded table, streamed batch by batch.
 
 A table is coded into one unsigned integer array per column. :class:`MarginalCounter` counts the
-few covering tables of :mod:`understudy.data.marginals` with one compiled kernel and reads each
+few covering tables (below) with one compiled kernel and reads each
 requested marginal off them by summing and transposing. Counts are exact and confidential.
 
 Rows are copied, a few at a time, into one small staging array whose columns have one type: the
@@ -274,7 +274,7 @@ class MarginalCounter:
 
     Raises:
         ValueError: If a size, a marginal or the cap is not admissible, or a marginal has more than
-            2^31 cells (count the occupied cells instead, :mod:`understudy.data.marginals`).
+            2^31 cells (count the occupied cells instead).
     """
 
     def __init__(

@@ -3,8 +3,7 @@
 A spill is one file. It has no name from the start or loses it at once, so that it is gone when its
 process ends, in whatever way; on Windows, where an open file keeps its name, the system removes it
 then, and what a loss of power left there is removed by the next spill. What is written is encrypted
-(AES in Galois/counter mode, NIST SP 800-38D) under a fresh key that is in memory alone
-(`understudy.data.spill`).
+(AES in Galois/counter mode, NIST SP 800-38D) under a fresh key that is in memory alone.
 
 **What the file's size tells.** Rows lie in chunks of as many rows each, the last one filled up with
 zeros. A chunk has 262,144 rows, or the largest power of two of which 16 MiB hold all columns: a

@@ -27,8 +27,7 @@ cannot be listed what does so. What is listed is the one form that does not:
 with AND, OR, NOT, IN, BETWEEN and IS NULL. Each comparison is of values of one type: numbers with
 numbers, days with days, texts with texts (as equal or not, since an order of texts is a rule of its
 own). The query's text says whether it has this form (`taken_apart`); the database's own catalogue
-and, in DuckDB, its bound plan say of which types the columns are and what they are computed from
-(`understudy.data.sql`).
+and, in DuckDB, its bound plan say of which types the columns are and what they are computed from.
 
 Everything else makes the guarantee conditional, by name of what makes it so; a part that is not
 known is such a part. A join is one whatever it joins by, since nobody declares which tables are

@@ -23,8 +23,7 @@ declares, and is taken by its own clock where none is declared. Units are cut do
 What one number means depends on that number and on the column's declaration alone.
 
 * Within the bounds it is a spike, or lies in a bin, and is never a code.
-* Else it is the named state whose number it means, if there is one
-  (`understudy.data.values`).
+* Else it is the named state whose number it means, if there is one.
 * Else it is clipped to the bounds, if the column has bins and the number is finite, and lies in the
   first or last of them, or is the spike there.
 

@@ -22,7 +22,7 @@ Example:
 Which numbers ``statistic + noise`` can come out depends on the statistic when both are rounded real
 numbers, so this distribution gives rows away in its last digits (Mironov 2012, "On Significance of
 the Least Significant Bits for Differential Privacy"). A mechanism that draws from it says so in the
-guarantee; the strict distributions are those of `understudy.dp.distributions`.
+guarantee; the strict distributions are those above.
 """
 
 from __future__ import annotations

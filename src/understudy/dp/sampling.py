@@ -72,7 +72,7 @@ is rounded down in the lower bound and up in the upper. P(0) = (1-p)ᵐ by squar
 P(j)·(m-j)/(j+1)·p/(1-p). The table ends where 1 - F is below the last bit that can be seen.
 
 Sources: Devroye (1986), "Non-Uniform Random Variate Generation", §II.2 and §X.4; the lazy
-comparison as in `understudy.dp.sampling`.
+comparison as above.
 
 **Binomial, Poisson and negative binomial numbers of any size, from secure uniform numbers.**
 

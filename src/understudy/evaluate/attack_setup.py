@@ -260,8 +260,8 @@ class Risk:
         perfect: the figure of an attack that always succeeds: 1, or 0 where low is dangerous.
         n: targets among the members.
         n_control: targets of the control.
-        level: what follows from the interval of the advantage, by the rule of
-            `understudy.evaluate.attack_setup`.
+        level: what follows from the interval of the advantage, by the rule
+            above.
         warning: "" or why the figure says little.
         note: "" or what to know when reading it.
     """

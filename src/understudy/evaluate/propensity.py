@@ -1,7 +1,5 @@
 """Can a model tell synthetic rows from original ones? Scores by three models.
 
-What is measured, and against which null, stands in `understudy.evaluate.propensity`.
-
 The same scores are computed within groups of records, too: a good average can hide a group that
 fares badly.
 

@@ -2,15 +2,15 @@
 
 Records with a missing value in one of the columns are left out. Intervals of a set are those that
 an analyst would compute who took it for real: they do not count synthesis and privacy noise
-(`understudy.analyze` does). How they are compared stands in
-`understudy.evaluate.regression`.
+(`understudy.analyze` does). How they are compared stands
+below.
 
 **How coefficients and their intervals survive synthesis.**
 
 A coefficient that a table does not determine (as `robust_regression` says) has no interval. Where
 that is so in the original there is nothing to compare, and it is left out. Where it is so in a set
 alone, the set has lost it: its overlap counts 0, and widths and shifts leave it out. Both are
-counted in the notes, and `understudy.evaluate.regression` says which and why.
+counted in the notes, with the reason for each.
 
 A term that is *nearly* determined by others has an estimate, with a standard error as large as its
 freedom is small; in its own units it can be off by any amount. So no summary adds up sizes: widths

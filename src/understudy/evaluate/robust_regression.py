@@ -62,7 +62,7 @@ class Fit:
         covariance: of the estimates, shape (p, p), NaN where `estimate` is; of a logistic
             regression only.
         reasons: why each coefficient is not determined, "" where it is; empty where that was not
-            asked (`understudy.evaluate.robust_regression`).
+            asked.
     """
 
     estimate: Floats

@@ -42,7 +42,7 @@ Source: McCullagh & Nelder (1989), Generalized Linear Models, chapter 2.
 **Intervals of coefficients of logistic and Poisson models, by inverting tests of the score.**
 
 At a value b of coefficient j, let the others solve their own equations of the score U
-(`understudy.inference.glm`), β(b), and H be the information there. With a = e_j − H_jo
+(above), β(b), and H be the information there. With a = e_j − H_jo
 H_oo⁻¹ on the others o, the efficient score
 
     S(b) = a'U(β(b)),    V(b) = a'(noise + sampling + misfit)a at β(b),

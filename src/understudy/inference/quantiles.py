@@ -33,7 +33,7 @@ Cornish & Fisher (1938), Revue de l'Institut International de Statistique 5, 307
 
 **Quantiles from the released noisy counts themselves, by inverting tests.**
 
-How: `understudy.inference.quantiles`; of which counts: `inference.counts`.
+Of which counts: `inference.counts`.
 """
 
 from __future__ import annotations

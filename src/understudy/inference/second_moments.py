@@ -8,7 +8,7 @@ square, and the product of two indicators of one column is 0 for every record; t
 its own bins is not measured, and never asked for.
 
 What was released are sums of the scores of `understudy.features.scores`, in which indicators
-of levels are affine (`understudy.inference.second_moments`). What is estimated is a smooth
+of levels are affine (below). What is estimated is a smooth
 function of the matrix; its variance by noise is the sum over the released numbers of (derivative)²
 times their variance (`MomentMatrix.noise_covariance`).
 

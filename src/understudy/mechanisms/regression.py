@@ -56,7 +56,7 @@ statistics and is one of the records that the proof covers.
 
 Awan & Slavković (2018), "Structure and Sensitivity in Differential Privacy: Comparing K-Norm
 Mechanisms", after Hardt & Talwar (2010): noise of density ∝ exp(−ε‖v‖∞/Δ∞) on the m sums and
-products of `understudy.mechanisms.regression`. In ℓ∞ one record changes them by
+products of `NormalEquations`. In ℓ∞ one record changes them by
 1 (added or removed) or 2 (replaced), however many predictors there are.
 
 **Guarantee.** The statistics are whole numbers, rounded to a public lattice that is g = 2^k times
@@ -82,7 +82,7 @@ kept at m lattice steps or more; at budgets above a hundred thousand that is mor
 paid for, of a scale below 2⁻¹⁷ of a record.
 
 **When.** Each number has the standard deviation Δ∞·√((m + 1)(m + 2)/3)/ε, against √2·M/ε of
-`understudy.mechanisms.regression`: 0.53 times as much for d = 1 where a
+`functional_noise`: 0.53 times as much for d = 1 where a
 record is added or removed, 0.89 times where one is replaced and n is public, and less the more
 predictors there are (0.41 and 0.82 in the limit). For d = 1, a replaced record and n counted it is
 1.06 times as much. So it is the better one where records are added or removed. Where they are
@@ -94,7 +94,7 @@ often.
 Zhang, Zhang, Xiao, Yang & Winslett (2012), "Functional Mechanism: Regression Analysis under
 Differential Privacy", perturb the objective rather than its minimum: a polynomial of degree 2 in
 the regression's coefficients, whose own coefficients are the sums and products of
-`understudy.mechanisms.regression`. Whatever minimises the noisy polynomial is
+`NormalEquations`. Whatever minimises the noisy polynomial is
 post-processing.
 
 **Guarantee.** Let t and t' be the statistics of two neighbouring tables in whole numbers,
@@ -114,8 +114,8 @@ predictors. It is here (`functional-published`) because published comparisons re
 **Against the paper.** Each product of two predictors gets one noise, not one in each of two
 triangles, and the intercept is part of the model.
 
-**When.** It is the better known comparator. Where records are added or removed, the mechanism of
-`understudy.mechanisms.regression` has about half the noise at the same ε; where they are
+**When.** It is the better known comparator. Where records are added or removed, the K-norm
+mechanism has about half the noise at the same ε; where they are
 replaced, the two are much alike.
 """
 

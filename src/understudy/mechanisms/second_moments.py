@@ -4,7 +4,7 @@ Each record has a short vector of scores for each of some columns. What is relea
 weighted; those of the products of scores of two columns; and centred squares of numbers
 (`understudy.features.scores.Scores`). One such matrix serves every linear model of the
 columns, their correlations, tables of two, and the means of one by another. What one record can
-change is derived in `understudy.mechanisms.second_moments`.
+change is derived below.
 
 **Whole numbers.** Scores are whole multiples of 2⁻¹⁵, so the sums are whole in units of 2⁻³⁰
 (`understudy.data.sums`; q is a multiple of ½). Rounded to a public lattice g times as

@@ -92,8 +92,8 @@ add/remove forms are new.
 
 **How strongly the rows and columns of one contingency table go together, in records.**
 
-Three statistics and what is needed of their sensitivity; proofs in
-`understudy.mechanisms.selection_scores`. Each is computed in whole numbers, so that its
+Three statistics and what is needed of their sensitivity; proofs
+are above. Each is computed in whole numbers, so that its
 value does not depend on the order of the sums.
 
 Source: Zhang, Cormode, Procopiuc, Srivastava & Xiao (2017), PrivBayes, ACM TODS 42(4), §4 and §5.

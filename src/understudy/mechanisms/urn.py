@@ -44,8 +44,8 @@ Only the records may leave. The probabilities p_k, the drawn Dirichlet vector an
 would reveal n_k, and several sets are several draws, each at its own cost.
 
 **Exactness.** A larger α satisfies the theorem too, so `prior_weight` rounds α *up*, to a multiple
-of 2⁻ᵏ; k follows from ñ and ε. With such an α each draw is one exactly uniform integer
-(`understudy.mechanisms.urn`), and the guarantee holds without any rounding
+of 2⁻ᵏ; k follows from ñ and ε. With such an α each draw is one exactly uniform integer,
+and the guarantee holds without any rounding
 error.
 
 Sources:

@@ -1,7 +1,7 @@
 """A variable as a codebook describes it, whatever the format: the form that every reader fills in.
 
-Nothing here is decided yet. What a column becomes of it is decided in one place
-(`understudy.metadata.variables`), so that the same facts give the same column,
+Nothing here is decided yet. What a column becomes of it is decided in one place,
+so that the same facts give the same column,
 whether they stand in DDI, in a label set or in a spreadsheet.
 
 **What a column becomes of what a codebook says about it; nothing is made up.**

@@ -38,7 +38,7 @@ Maximal Distributional Similarity", §3 and theorem 4.1.
 **Parameters of a public generator, chosen by how well they suit the rows.**
 
 Either one of a public list, by the exponential mechanism, or where a Metropolis walk stands in the
-end (`understudy.papers.generator_scores`, which says what the promise then rests on). Only the
+end (what the promise then rests on is said below). Only the
 chosen parameters leave; how often a walk moved depends on the rows, and is for the steward alone.
 
 **Scores** tell how well each of some public points suits the rows; larger is better. Every one has
@@ -115,7 +115,7 @@ where σ is largest.
 censoring does not help (`tests/mechanisms/choices/test_censored_likelihood.py`: width 1,
 one record added, a log ratio of 5.50). Nothing here takes weights; a `Censoring` names a function
 of the own record, from a closed list. A walk over θ in place of a list reaches this distribution
-only in the limit, and its guarantee is conditional (`understudy.papers.generator_scores`).
+only in the limit, and its guarantee is conditional.
 
 **Rounding.** A contribution is rounded to a whole number of W·2⁻³⁰, and sums are whole numbers: no
 order of summation, no chunk and no other record has a part in what a record contributes. That asks

@@ -97,7 +97,7 @@ corrections above.
 
 **BIC of one column within a node, another score by which STEPS may divide a node.**
 
-**Score.** With the notation of `understudy.papers.hierarchy_mechanisms`, of the same model,
+**Score.** With the notation above, of the same model,
 
     BIC = −2 log L + K log max(n, 1),
 

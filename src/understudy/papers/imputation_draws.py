@@ -39,7 +39,7 @@ numbers that are drawn with. Where α is too large for 62 bits, the step is unif
 nothing.
 
 **No fit can fail.** Rows out of domain are left out. No rows, rows of one state, a descent without
-end, a number that is not finite: `understudy.papers.imputation_draws` has an answer
+end, a number that is not finite: there is an answer
 to each, and the proof covers it. What scikit-learn would warn of depends on the rows, so nobody
 hears of it.
 
@@ -49,7 +49,7 @@ cost, exact draws and the cost in zCDP: ours.
 
 **Regressions of each column on all others, fitted to rows: what an imputation draws from.**
 
-No ε rests on any of this: `understudy.papers.imputation_draws` perturbs
+No ε rests on any of this: the mechanism perturbs
 whatever probabilities come out of it.
 
 **Elastic-net multinomial logistic regression of a column on indicators of other columns.**
@@ -66,8 +66,8 @@ The solver is SAGA (Defazio, Bach & Lacoste-Julien 2014), whose step is that of 
 at most: weights are scaled to a largest one of 1, as heavier rows would throw it off. It begins at
 the shares of the states, because its intercepts move slowly where indicators are sparse.
 
-What a fit finds is exact statistics: CONFIDENTIAL. No guarantee rests on it
-(`understudy.papers.imputation_draws`). Whatever the rows are, a fit comes to an
+What a fit finds is exact statistics: CONFIDENTIAL. No guarantee rests on it.
+Whatever the rows are, a fit comes to an
 end and says nothing, if its caller silences warnings: visits of rows are counted, absent states get
 no coefficients, and where the solver gives up, the plain shares of the states take its place.
 """

@@ -51,7 +51,7 @@ Sources:
 
 **Perturbed Gibbs sampling in blocks with reset (PeGS.rs): a block pays for each table once.**
 
-**Distribution.** As in `understudy.papers.perturbed_gibbs`, but records come in
+**Distribution.** As above, but records come in
 blocks of B. A block starts at a seed, uniform over the allowed cells, with the tables as they are;
 each of its records starts from the one before. Whenever a row has been drawn from, it is *reset*:
 for the rest of the block all its counts are 0, so that draws from it are uniform over the open
@@ -154,12 +154,12 @@ and Proposition 2.1. Lazy noise: ours.
 
 **The visited rows of one noisy table: noise when a row is first asked for, kept from then on.**
 
-`understudy.papers.perturbed_gibbs` proves that this is the distribution of the whole
+It is proved above that this is the distribution of the whole
 table.
 
 **Sweeps whose rows are made ℓ-diverse. **Not** differentially private.**
 
-**Distribution.** As in `understudy.papers.perturbed_gibbs`, but each row of a
+**Distribution.** As above, but each row of a
 sensitive column gets a weight α of its own: the smallest at which the entropy of its draws reaches
 log ℓ,
 

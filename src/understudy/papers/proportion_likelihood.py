@@ -34,7 +34,7 @@ Example:
 **The posterior of a proportion, exactly: a mixture of Beta distributions, and how one is built.**
 
 With a flat prior on π and n₁ ~ Bin(n, π), the weight of Beta(n₁ + 1, n - n₁ + 1) is what the
-release says about n₁; `understudy.papers.proportion_likelihood` has those weights
+release says about n₁; the functions below have those weights
 for each mechanism.
 """
 

@@ -7,8 +7,6 @@ ledger goes on where that of the release ended (`answer`), so that the amended r
 has been paid in all. Its new measurements estimate what the old ones estimate, with noise of their
 own: whoever analyses the amended release has the mean of all of them by precision.
 
-What is bought: `understudy.workflow.amend`.
-
 **Budget.** ε is what the question adds to the ε of the release, at the same δ. In ρ or μ²/2 it may
 spend the difference of the two stated budgets, which is all that the longer ledger allows.
 

@@ -1,7 +1,7 @@
 """What a run may cost, and the ledger of the population that it is charged to.
 
 A schema that names its population (`[ledger] population = "…"`) is governed: no run touches its
-rows without a reservation in that population's ledger (`understudy.workflow.governance`).
+rows without a reservation in that population's ledger.
 
 What has no finite cost is refused before anything is spent: seeded noise, methods without a
 guarantee, published forms that leave statistics unpaid, and schemas with entries that were read off

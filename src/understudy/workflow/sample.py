@@ -521,7 +521,7 @@ def sample(
         n: how many, 0 or more.
         where: what they must be: an expression, "(age >= 30) & (sex == 'f')", a list of such, or
             columns with a value, a list of values or a range of two each,
-            {"sex": "f", "age": (30, 40)} (`understudy.workflow.sample`). Records are
+            {"sex": "f", "age": (30, 40)}. Records are
             those of the model given the condition.
         seed: fixes the records; another one each time if None.
         frame: kind of data frame; by default that of the release.
