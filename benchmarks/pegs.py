@@ -40,8 +40,8 @@ from understudy.data import Table as Rows
 from understudy.dp.randomness import SecureRandomness
 from understudy.evaluate.comparison import Comparison
 from understudy.methods.auto import configure
+from understudy.workflow.budget_shares import budget_of
 from understudy.workflow.gates import open_gate
-from understudy.workflow.request import budget_of
 from utility import Bench, Book
 from utility_cases import ACS, ADULT, Case
 

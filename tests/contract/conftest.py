@@ -35,8 +35,8 @@ from understudy.methods.auto import configure
 from understudy.methods.plan import PlannedTable
 from understudy.methods.registry import METHODS
 from understudy.workflow.analyze import rebuildable
+from understudy.workflow.budget_shares import budget_of
 from understudy.workflow.gates import open_gate
-from understudy.workflow.request import budget_of
 
 OPTIONS: dict[str, list[dict[str, Any]]] = {
     "independent": [{}, {"noise": "geometric"}, {"noise": "laplace"}],

@@ -22,7 +22,7 @@ from understudy.papers.pegs_tables import (
     own_tables,
 )
 from understudy.schema import GibbsSweep
-from understudy.workflow.request import budget_of
+from understudy.workflow.budget_shares import budget_of
 
 SIZES = {"a": 3, "b": 3, "c": 2, "d": 4, "e": 3}
 PUBLIC = 'rows = "public"\nn_rows = {n}\n'

@@ -5,7 +5,7 @@ import pytest
 
 import understudy as us
 from understudy.release.shape import Kind
-from understudy.workflow.request import MOST_ANSWER_SCORES, scored_columns
+from understudy.workflow.budget_shares import MOST_ANSWER_SCORES, scored_columns
 
 
 def table(*sizes):

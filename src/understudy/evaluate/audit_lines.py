@@ -48,8 +48,9 @@ from understudy.methods.registry import METHODS
 from understudy.papers.perturbed_gibbs import LazyRows
 from understudy.release import Measurement
 from understudy.schema import GibbsSweep, Schema
+from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE, budget_of
 from understudy.workflow.gates import coded_rows, open_gate
-from understudy.workflow.request import DEFAULT_ROWS_SHARE, Request, budget_of, request_of
+from understudy.workflow.request import Request, request_of
 from understudy.workflow.synthesize import Drawing, measure_and_draw
 
 SETS = 2

@@ -59,9 +59,10 @@ from understudy.methods.registry import METHODS
 from understudy.release import Release
 from understudy.schema import Schema
 from understudy.schema.schema import LedgerBinding, given_schema
+from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.gates import NOTICE
 from understudy.workflow.governance import enter_use
-from understudy.workflow.request import DEFAULT_ROWS_SHARE, request_of
+from understudy.workflow.request import request_of
 from understudy.workflow.synthesize import synthesize
 
 

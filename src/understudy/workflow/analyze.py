@@ -51,8 +51,9 @@ from understudy.release.decoding import decode
 from understudy.release.release import given_release
 from understudy.release.shape import Kind
 from understudy.schema import Schema
+from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.gates import Progress, open_gate
-from understudy.workflow.request import DEFAULT_ROWS_SHARE, Request, request_of
+from understudy.workflow.request import Request, request_of
 from understudy.workflow.synthesize import bought_once, draw_sets, prepared_by
 
 if TYPE_CHECKING:

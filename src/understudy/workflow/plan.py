@@ -16,12 +16,8 @@ from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
 from understudy.methods.plan import PlannedTable
 from understudy.schema import Continuous, Integer, Schema
-from understudy.workflow.request import (
-    DEFAULT_ROWS_SHARE,
-    Request,
-    adjust_for_row_count,
-    request_of,
-)
+from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
+from understudy.workflow.request import Request, adjust_for_row_count, request_of
 from understudy.workflow.request import remarks as settled_remarks
 
 if TYPE_CHECKING:

@@ -42,6 +42,7 @@ from understudy.inference.private_regression import (
 from understudy.mechanisms.regression import MECHANISMS, Regression, RegressionMechanism
 from understudy.schema import Schema
 from understudy.schema.schema import given_schema
+from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.gates import (
     Progress,
     open_gate,
@@ -50,7 +51,7 @@ from understudy.workflow.gates import (
     telling_what_was_spent,
 )
 from understudy.workflow.governance import outlay_of, spending
-from understudy.workflow.request import DEFAULT_ROWS_SHARE, request_of
+from understudy.workflow.request import request_of
 from understudy.workflow.synthesize import synthesize
 
 

@@ -8,10 +8,6 @@ rows are released that it is a large part of any product of two scores, question
 are refused, or have intervals that tell next to nothing. Whoever states the part, a priority or
 analyses gets what was asked for. **Heaps** are counted as closely as is worth it, for less of many
 rows. What is left buys records. Plans say both.
-
-**How a budget is kept, and which parts of it buy the number of rows and what answers need.**
-
-**What is left after the number of rows, divided among what buys answers; the rest buys records.**
 """
 
 from __future__ import annotations
@@ -19,27 +15,23 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from understudy._validation import require_list, require_mapping, require_text, require_whole
-from understudy.dp.budget import Budget, Number, exact
+from understudy._validation import require_mapping, require_text, require_whole
+from understudy.dp.budget import Budget, Number
 from understudy.dp.calibration import (
-    NoiseName,
     calibrate,
     describe,
-    gaussian_variance,
-    l2_sensitivity_squared,
 )
 from understudy.dp.distributions import DiscreteNoise
-from understudy.errors import BudgetError, MethodError, suggestion
-from understudy.features.grids import heaped_columns, is_plain
-from understudy.features.scores import n_scores
-from understudy.inference.declared import DeclaredAnalysis, by_absences, declared_analyses, on_lines
+from understudy.errors import MethodError
+from understudy.features.grids import heaped_columns
+from understudy.inference.declared import DeclaredAnalysis, by_absences, declared_analyses
 from understudy.mechanisms.second_moments import ScoreMoments
 from understudy.mechanisms.tables import HeapCounts, NumberLines
 from understudy.methods.aim import AdaptiveMethod
@@ -49,296 +41,20 @@ from understudy.methods.binning import fine_bins
 from understudy.methods.plan import Form, PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS
 from understudy.release.noise_check import PUBLIC_ROWS, bought_rows
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import Schema
 from understudy.schema.schema import given_schema
-
-DEFAULT_ROWS_SHARE = Fraction(1, 20)
-DEFAULT_ANSWERS_SHARE = Fraction(1, 4)
-"""Of what is left for an automatic release with δ above 0; without δ the moments are dear."""
-DECLARED_SHARE = Fraction(1, 2)
-"""Of what is left where analyses are declared."""
-DEFAULT_LAYER_SHARE = Fraction(1, 10)
-"""Of what is left, for moments of all columns beside those of declared analyses."""
-PRIORITY_PART = Fraction(1, 4)
-"""Of what buys second moments, where columns have priority: for theirs alone."""
-MOST_ANSWER_SCORES = 400
-DEFAULT_LINES_SHARE = Fraction(1, 10)
-"""Of what is left after the number of rows, for number lines; never more than moments leave."""
-_HEAPS_PART, _MOST_HEAPS_PART = Fraction(1, 50), Fraction(1, 10)
-"""Of what is left after the number of rows, for the heaps of a column, and of all."""
-_FINE_WEIGHT, _PLAIN_WEIGHT = 4, 1
-"""Of lines that are finer than their bins, and of those that only tell what lies beyond them."""
-
-
-def rows_noise(budget: Budget) -> NoiseName:
-    """The noise of the number of rows."""
-    return "geometric" if budget.accounting == "pure" else "gaussian"
-
-
-def budget_of(epsilon: Number, delta: Number, method: Method, schema: Schema) -> Budget:
-    """The budget of a release, in the unit that suits the method.
-
-    Discrete Gaussian noise with a stddev near 1 or below costs much more in GDP than in zCDP, so a
-    large budget is kept in zCDP nevertheless: where a table that has one column's share of it would
-    get more noise by GDP.
-
-    Raises:
-        BudgetError: not a budget.
-    """
-    tight, plain = (
-        Budget.of(epsilon, delta, accounting) for accounting in (method.accounting, "zcdp")
-    )
-    if tight.accounting != "gdp":
-        return tight
-    squared = l2_sensitivity_squared(schema.neighbours)
-    by_gdp, by_zcdp = (
-        gaussian_variance(
-            budget.amount / len(schema.names), accounting=budget.accounting, squared=squared
-        )
-        for budget in (tight, plain)
-    )
-    return tight if by_gdp <= by_zcdp else plain
-
-
-def usual_share(schema: Schema, budget: Budget, *, automatic: bool, declared: bool) -> Fraction:
-    """Part of what is left after the number of rows that buys second moments, if none is stated."""
-    if declared:
-        return DECLARED_SHARE
-    wanted = automatic and budget.accounting != "pure" and len(schema.names) > 1
-    return DEFAULT_ANSWERS_SHARE if wanted and scored_columns(schema) else Fraction(0)
-
-
-def usual_layer_share(
-    schema: Schema,
-    budget: Budget,
-    taken: Fraction,
-    *,
-    automatic: bool,
-    groups: Mapping[tuple[str, ...], tuple[str, ...]],
-) -> Fraction:
-    """Part of what is left that buys moments of all columns beside declared ones, if not stated.
-
-    Args:
-        schema: public.
-        budget: the stated one.
-        taken: part that is taken for other answers.
-        automatic: whether the method is chosen automatically.
-        groups: columns of declared analyses, as `by_absences` has them.
-    """
-    every = scored_columns(schema)
-    wanted = bool(groups) and automatic and budget.accounting != "pure" and bool(every)
-    if not wanted or groups.get(()) == every:  # declared analyses have all columns already
-        return Fraction(0)
-    return min(DEFAULT_LAYER_SHARE, (1 - taken) / 2)
-
-
-def usual_lines_share(answers: Fraction, *, automatic: bool, declared: bool) -> Fraction:
-    """Part of what is left after the number of rows that buys number lines, if none is stated.
-
-    Also without δ: nothing else tells how many numbers lie beyond the bounds.
-
-    Args:
-        answers: part that buys second moments.
-        automatic: whether the method is chosen automatically.
-        declared: whether a declared analysis asks for numbers on their line.
-    """
-    wanted = declared or automatic
-    return min(DEFAULT_LINES_SHARE, (1 - answers) / 2) if wanted else Fraction(0)
-
-
-def lined_columns(schema: Schema) -> tuple[str, ...]:
-    """Columns that have a number line: all numeric ones."""
-    return tuple(name for name, column in schema.columns.items() if isinstance(column, NUMERIC))
-
-
-def heaps_part(schema: Schema) -> Fraction:
-    """Part of what is left after the number of rows that counts how numbers are rounded."""
-    return min(_HEAPS_PART * len(heaped_columns(schema)), _MOST_HEAPS_PART)
-
-
-def line_weights(schema: Schema, columns: tuple[str, ...]) -> tuple[int, ...]:
-    """Weigh how the cost of some lines is divided among them."""
-    return tuple(
-        _PLAIN_WEIGHT if is_plain(schema.columns[name]) else _FINE_WEIGHT for name in columns
-    )
-
-
-def rows_part(stated: Number) -> Fraction:
-    """The part that buys the number of rows, as stated.
-
-    Raises:
-        BudgetError: not between 0 and 1.
-    """
-    share = exact(stated, "rows_share")
-    if not 0 < share < 1:
-        raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
-    return share
-
-
-def stated_share(stated: Number, name: str = "answers_share") -> Fraction:
-    """The part that somebody states.
-
-    Args:
-        stated: the part.
-        name: of the argument.
-
-    Raises:
-        BudgetError: not below 1, or negative.
-    """
-    share = exact(stated, name)
-    if not 0 <= share < 1:
-        raise BudgetError(f"{name} must lie between 0 and 1; 0 buys no answers.")
-    return share
-
-
-def scored_columns(schema: Schema) -> tuple[str, ...]:
-    """Columns whose second moments are bought: all, but those of the most levels if too many.
-
-    None where those that are left have a single state each: there is nothing to measure.
-    """
-    sizes = {name: n_scores(column) for name, column in schema.columns.items()}
-    left = sum(sizes.values())
-    dropped = set()
-    for name in sorted(sizes, key=lambda name: -sizes[name]):
-        if left <= MOST_ANSWER_SCORES:
-            break
-        dropped.add(name)
-        left -= sizes[name]
-    return tuple(name for name in schema.names if name not in dropped) if left else ()
-
-
-@dataclass(frozen=True)
-class StatedShares:
-    """Shares as somebody states them; None for the usual one.
-
-    Attributes:
-        answers: for second moments.
-        layer: for those of all columns, beside those of declared analyses.
-        lines: for number lines.
-    """
-
-    answers: Number | None = None
-    layer: Number | None = None
-    lines: Number | None = None
-
-
-@dataclass(frozen=True)
-class AnswerShares:
-    """Parts of what is left after the number of rows.
-
-    Attributes:
-        moments: buys second moments: those of declared analyses, else those of all columns.
-        priority: buys those of priority columns alone.
-        layer: buys those of all columns, beside those of declared analyses.
-        lines: buys number lines.
-    """
-
-    moments: Fraction
-    priority: Fraction
-    layer: Fraction
-    lines: Fraction
-
-    @classmethod
-    def of(
-        cls,
-        stated: StatedShares,
-        schema: Schema,
-        budget: Budget,
-        *,
-        declared: tuple[DeclaredAnalysis, ...],
-        priority: tuple[str, ...],
-        automatic: bool,
-    ) -> AnswerShares:
-        """The parts, from public facts.
-
-        Args:
-            stated: what somebody wants them to be.
-            schema: public.
-            budget: the stated one.
-            declared: analyses.
-            priority: columns.
-            automatic: whether the method is chosen automatically.
-
-        Raises:
-            BudgetError: no parts, or more than there is.
-            MethodError: priority columns, and nothing for them.
-        """
-        usual = usual_share(schema, budget, automatic=automatic, declared=bool(declared))
-        own = usual if stated.answers is None else stated_share(stated.answers)
-        first = own * PRIORITY_PART if priority else Fraction(0)
-        if priority and not own:
-            if stated.answers is not None:
-                raise MethodError("A part of answers_share buys what has priority, and it is 0.")
-            own = first = PRIORITY_ALONE
-        lines = _lines(stated.lines, own, schema, declared, automatic=automatic)
-        layer = usual_layer_share(
-            schema,
-            budget,
-            own + lines,
-            automatic=automatic,
-            groups=by_absences(declared, schema),
-        )
-        if stated.layer is not None:
-            layer = stated_share(stated.layer, "layer_share")
-            if layer and not declared:
-                raise BudgetError(
-                    "layer_share is beside declared analyses; without any, answers_share buys the "
-                    "moments of all columns."
-                )
-        if own + lines + layer >= 1:
-            raise BudgetError(
-                "lines_share, layer_share and answers_share must leave something for the records."
-            )
-        return cls(own - first, first, layer, lines)
-
-
-PRIORITY_ALONE = Fraction(1, 4)
-"""Where nothing else buys second moments, as without δ, where those of all columns are dear."""
-
-
-def priority_columns(given: object, schema: Schema) -> tuple[str, ...]:
-    """Columns that have priority, in the order of the schema.
-
-    Args:
-        given: names; None for none.
-        schema: public.
-
-    Raises:
-        MethodError: not names of columns.
-    """
-    if given is None:
-        return ()
-    require_list("priority", given, MethodError, '["income", "age"]')
-    assert isinstance(given, Iterable)
-    names = tuple(given)
-    for name in names:
-        if name not in schema.names:
-            raise MethodError(
-                f"There is no column {name!r} to have priority"
-                f"{suggestion(str(name), schema.names)}."
-            )
-    return tuple(name for name in schema.names if name in names)
-
-
-def lines_of(schema: Schema, analyses: tuple[DeclaredAnalysis, ...]) -> tuple[str, ...]:
-    """Columns that have a number line: those that declared analyses ask for, else all numeric."""
-    return on_lines(analyses, schema) if analyses else lined_columns(schema)
-
-
-def _lines(
-    stated: Number | None,
-    answers: Fraction,
-    schema: Schema,
-    declared: tuple[DeclaredAnalysis, ...],
-    *,
-    automatic: bool,
-) -> Fraction:
-    """The part that buys number lines."""
-    if not lines_of(schema, declared):
-        return Fraction(0)
-    if stated is None:
-        return usual_lines_share(answers, automatic=automatic, declared=bool(declared))
-    return stated_share(stated, "lines_share")
+from understudy.workflow.budget_shares import (
+    AnswerShares,
+    StatedShares,
+    budget_of,
+    heaps_part,
+    line_weights,
+    lines_of,
+    priority_columns,
+    rows_noise,
+    rows_part,
+    scored_columns,
+)
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,7 @@ from understudy.release.one_way_check import Contradiction, DrawnOneWays, contra
 from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, add_identifiers, part_sizes
 from understudy.release.tables import formats_of, require_formats
 from understudy.schema import Schema
+from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.describe import inference_facts, manifest_of, measurements_of
 from understudy.workflow.gates import (
     Progress,
@@ -90,12 +91,7 @@ from understudy.workflow.governance import Outlay, outlay_of, spending
 from understudy.workflow.numbers import Placing, place_numbers, places_of
 from understudy.workflow.pages import pages
 from understudy.workflow.plan import expected_of
-from understudy.workflow.request import (
-    DEFAULT_ROWS_SHARE,
-    Request,
-    adjust_for_row_count,
-    request_of,
-)
+from understudy.workflow.request import Request, adjust_for_row_count, request_of
 
 if TYPE_CHECKING:
     from understudy.spark.rows import SparkRows

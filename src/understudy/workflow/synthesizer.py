@@ -12,7 +12,8 @@ from understudy.errors import MethodError, suggestion
 from understudy.release import Release
 from understudy.release.decoding import FrameKind
 from understudy.schema import Schema
-from understudy.workflow.request import DEFAULT_ROWS_SHARE, request_of
+from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
+from understudy.workflow.request import request_of
 from understudy.workflow.sample import ReleasedModel, require_more
 from understudy.workflow.synthesize import synthesize
 

@@ -18,8 +18,8 @@ from understudy.mechanisms.tables import NoisyTables, RowCount
 from understudy.methods.auto import configure
 from understudy.report.public_page import public_page
 from understudy.schema import Schema
+from understudy.workflow.budget_shares import budget_of
 from understudy.workflow.gates import open_gate
-from understudy.workflow.request import budget_of
 
 F = Fraction
 SCHEMA = Schema.loads("""

@@ -16,8 +16,8 @@ from understudy.papers.gibbs_mechanisms import HashedRows, state_weight
 from understudy.papers.imputation_draws import imputed_records
 from understudy.papers.perturbed_gibbs import block_records, diverse_records, gibbs_records
 from understudy.schema import GibbsSweep
-from understudy.workflow import request as request_module
 from understudy.workflow.analyze import replica_gate
+from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.request import request_of
 from understudy.workflow.synthesize import draw_sets
 from understudy_studies.framework.random_streams import Streams
@@ -125,7 +125,7 @@ def _released(table: patient_case.Case, line: Line, epsilon: float, streams: Str
         delta=0,
         sets=1,
         options=dict(line.options) | order,
-        rows_share=request_module.DEFAULT_ROWS_SHARE,
+        rows_share=DEFAULT_ROWS_SHARE,
     )
     seed = int(streams.generator("noise").integers(2**63))
     gate = replica_gate(frame(table.name), table.schema, request.budget, seed)
