@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src"
-PLACES = (ROOT, SOURCE, SOURCE / "understudy", ROOT / "tests", ROOT / "studies")
+PLACES = (ROOT, SOURCE, SOURCE / "understudy", ROOT / "tests", ROOT / "studies" / "src")
 QUOTED = re.compile(r"`([A-Za-z_][\w./]*)(?:\([^`]*\))?`")
 FOREIGN = {"json_serialize_plan", "SINGLE_TABLE_V1"}
 """Names of other programs."""
@@ -77,3 +77,27 @@ def test_what_is_named_is_there_and_elsewhere(path):
 )
 def test_what_is_not_there_is_noticed(text):
     assert list(lacking(text))
+
+
+def places_in_contributing():
+    """Each row of the table of CONTRIBUTING that says where something is: files and names."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    table = text.partition("| Where is … |")[2].partition("\n\n")[0]
+    return [row.split("|")[2] for row in table.splitlines()[2:]]
+
+
+def test_the_table_of_places_is_right():
+    rows = places_in_contributing()
+    assert len(rows) > 10
+    for row in rows:
+        for part in row.split(";"):
+            file, *names = re.findall(r"`([^`]+)`", part)
+            if file.endswith(".py"):
+                body = trees()[SOURCE / "understudy" / file].body
+                assert {getattr(node, "name", "") for node in body} >= set(names), part
+
+
+def test_files_that_contributing_names_are_there():
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for name in re.findall(r"`([\w/]+\.(?:py|md|json|toml|svg)|[\w/]+/)`", text):
+        assert any((place / name).exists() for place in PLACES), name

@@ -254,12 +254,17 @@ def test_a_journal_is_made_with_its_first_record_and_gives_back_what_was_written
 def test_a_torn_last_line_counts_as_not_written(tmp_path, cut):
     one = opened(tmp_path)
     one.append({"x": 1})
-    kept, anchored = (tmp_path / JOURNAL_FILE).read_bytes(), (tmp_path / journals.FILE).read_bytes()
+    kept, anchored = (
+        (tmp_path / JOURNAL_FILE).read_bytes(),
+        (tmp_path / journals.ANCHOR_FILE).read_bytes(),
+    )
     one.append({"y": "a text that is long enough to be torn somewhere"})
     one.close()
     torn = (tmp_path / JOURNAL_FILE).read_bytes()[: len(kept) + cut]
     (tmp_path / JOURNAL_FILE).write_bytes(torn)
-    (tmp_path / journals.FILE).write_bytes(anchored)  # which is written behind the journal's line
+    (tmp_path / journals.ANCHOR_FILE).write_bytes(
+        anchored
+    )  # which is written behind the journal's line
     two = opened(tmp_path)
     assert two.records == ({"run": 1, "x": 1},)
     two.append({"z": 1})
@@ -273,8 +278,8 @@ def test_a_torn_first_line_is_no_journal_yet(tmp_path, cut):
     one.append({"x": 1})
     one.close()
     (tmp_path / JOURNAL_FILE).write_bytes((tmp_path / JOURNAL_FILE).read_bytes()[:cut])
-    begun, *_ = (tmp_path / journals.FILE).read_bytes().splitlines(keepends=True)
-    (tmp_path / journals.FILE).write_bytes(begun)
+    begun, *_ = (tmp_path / journals.ANCHOR_FILE).read_bytes().splitlines(keepends=True)
+    (tmp_path / journals.ANCHOR_FILE).write_bytes(begun)
     two = Journal(tmp_path, REQUEST | {"method": "another"}, seed=9)
     assert (two.records, two.seed, two.run) == ((), 9, 1)
     two.append({"y": 1})
@@ -309,7 +314,7 @@ def test_a_journal_that_lost_lines_is_found_out_and_says_what_was_spent(tmp_path
 
 def test_a_journal_without_its_anchor_is_damaged_and_says_what_was_spent(tmp_path):
     whole(tmp_path)
-    (tmp_path / journals.FILE).unlink()
+    (tmp_path / journals.ANCHOR_FILE).unlink()
     with pytest.raises(CheckpointError, match="damaged"):
         opened(tmp_path)
     assert replay.spent_of(tmp_path) == "ε = 1 of 1"
@@ -754,7 +759,7 @@ def opened_again(folder):
     """As if the process of the first journal had ended."""
     copy = folder / "later"
     copy.mkdir()
-    for name in (JOURNAL_FILE, journals.FILE):
+    for name in (JOURNAL_FILE, journals.ANCHOR_FILE):
         (copy / name).write_bytes((folder / name).read_bytes())
     return opened(copy)
 

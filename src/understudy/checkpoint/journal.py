@@ -1,4 +1,6 @@
-"""How far a journal had come: so that one that was emptied or shortened is found out.
+"""The journal of one run: what was charged and what came of it, on disk before it is used.
+
+**How far a journal had come: so that one that was emptied or shortened is found out.**
 
 Beside the journal stands a file with a line for each time that it was written: how many lines it
 had then, their chain, and what they say was spent. Its line reaches the disk after the journal's
@@ -17,7 +19,7 @@ A text file of one line per record, each behind its checksum. `append` returns w
 reached the disk. A last line without its end was being written when the run was killed; it counts
 as not written, which is safe, since nothing is computed before `append` has returned. Any other
 damage is an error: a charge that was paid could be missing. So is a journal that has fewer lines
-than its anchor says (`anchor`).
+than its anchor says (`Anchor`).
 
 The first line says which request the journal belongs to, in public terms, the entropy of the
 sampling, and what else its maker notes. Nothing is said about the rows.
@@ -116,7 +118,7 @@ def _sum(text: bytes) -> bytes:
     return hashlib.sha256(text).hexdigest()[:_SUM].encode("ascii")
 
 
-FILE: Final = "anchor.jsonl"
+ANCHOR_FILE: Final = "anchor.jsonl"
 _THROUGH: Final = getattr(os, "O_DSYNC", 0)
 """Has each write reach the disk before it returns; elsewhere that is asked for by itself."""
 
@@ -147,7 +149,7 @@ class Anchor:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / FILE
+        self._path = folder / ANCHOR_FILE
         self._file: int | None = None
 
     def last(self) -> Mark | None:

@@ -1,4 +1,4 @@
-"""What an interrupted run left: whether there is a checkpoint, what it spent, and its removal.
+"""How a killed run finds what it has paid for: listed, continued from, or removed.
 
 **A journal behind `ask`: answers are on disk before they are used, so a killed run can go on.**
 
@@ -47,10 +47,11 @@ from pathlib import Path
 from typing import Any
 
 from understudy import _storage
-from understudy.checkpoint import journal as anchors
 from understudy.checkpoint.journal import (
+    ANCHOR_FILE,
     FORMAT,
     JOURNAL_FILE,
+    NOTHING,
     Anchor,
     Journal,
     Record,
@@ -100,7 +101,7 @@ def spent_of(folder: Path) -> str:
         raise damage_error(path) from None
     head, *records = journal_records(lines, path) or [{}]
     if not head or (mark is not None and mark.lines > len(lines)):
-        return anchors.NOTHING.spent if mark is None else mark.spent
+        return NOTHING.spent if mark is None else mark.spent
     spending = Spending(head["request"])
     spending.add(records)
     return str(spending)
@@ -140,7 +141,7 @@ def read(folder: Path) -> tuple[Record, tuple[Record, ...], str]:
 
 def remove(folder: Path) -> None:
     """Remove a checkpoint whose release was made; no harm if there is none."""
-    for name in (JOURNAL_FILE, anchors.FILE):
+    for name in (JOURNAL_FILE, ANCHOR_FILE):
         (folder / name).unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # there is none, or somebody keeps other files in it
         folder.rmdir()

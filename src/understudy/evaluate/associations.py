@@ -65,7 +65,7 @@ from understudy.evaluate.comparison import (
     Counts,
     OrderedColumn,
     Scale,
-    is_ordered,
+    has_order,
 )
 from understudy.evaluate.marginals import pairs
 from understudy.evaluate.scores import DEFINITIONS, CorrelationKept, RelationKept, Score
@@ -209,7 +209,7 @@ def association_scores(comparison: Comparison) -> tuple[Score, ...]:
     """Mean absolute difference of Cramér's V, over pairs of columns one of which has no order."""
     rows: list[tuple[str, list[float]]] = []
     for (i, j), original, sets in comparison.tables(pairs(comparison)):
-        if not (is_ordered(comparison.columns[i]) and is_ordered(comparison.columns[j])):
+        if not (has_order(comparison.columns[i]) and has_order(comparison.columns[j])):
             names = f"{comparison.schema.names[i]}, {comparison.schema.names[j]}"
             rows.append((names, _differences(cramers_v, original, sets)))
     note = "bias-corrected, pairs with an unordered column"

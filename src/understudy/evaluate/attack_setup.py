@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import optimize, stats
 
 from understudy._arrays import Floats, Integers
-from understudy.evaluate.comparison import Comparison, Rows, is_ordered
+from understudy.evaluate.comparison import Comparison, Rows, has_order
 from understudy.schema import NUMERIC, Column
 
 States = NDArray[np.integer[Any]]
@@ -224,7 +224,7 @@ def places_of(column: Column) -> Floats:
         low, high = column.bounds  # type: ignore[union-attr]  # numeric columns have them
         middle = numbers[: column.n_ordinary]
         places[: column.n_ordinary] = (middle - low) / (high - low) if high > low else 0.0
-    elif is_ordered(column):
+    elif has_order(column):
         places[: column.n_ordinary] = np.linspace(0, 1, column.n_ordinary)
     return places
 

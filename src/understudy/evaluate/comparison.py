@@ -328,14 +328,14 @@ class OrderedColumn:
         return np.append(self.levels, np.nan)[places]
 
 
-def is_ordered(column: Column) -> bool:
+def has_order(column: Column) -> bool:
     """Return whether the ordinary states of a column have an order."""
     return not isinstance(column, Categorical)
 
 
 def ordered_names(schema: Schema) -> tuple[str, ...]:
     """Columns with an order: numbers, dates, ordinal levels, truth values."""
-    return tuple(name for name, column in schema.columns.items() if is_ordered(column))
+    return tuple(name for name, column in schema.columns.items() if has_order(column))
 
 
 def ordered_columns(original: Records, sets: Sequence[Records]) -> tuple[OrderedColumn, ...]:

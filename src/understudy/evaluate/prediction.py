@@ -25,7 +25,7 @@ from scipy.stats import rankdata
 
 from understudy._arrays import Codes, Floats
 from understudy._parallel import each
-from understudy.evaluate.comparison import Comparison, Rows, is_ordered
+from understudy.evaluate.comparison import Comparison, Rows, has_order
 from understudy.evaluate.scores import DEFINITIONS, Score
 from understudy.schema import NUMERIC, Column
 
@@ -200,7 +200,7 @@ class _Task:
 
     def _options(self, used: list[int]) -> dict[str, object]:
         others = [self.columns[j] for j in used]
-        named = [not is_ordered(c) and c.size < _MOST_CATEGORIES for c in others]
+        named = [not has_order(c) and c.size < _MOST_CATEGORIES for c in others]
         return {
             "max_iter": _ROUNDS,
             "early_stopping": False,
@@ -218,7 +218,7 @@ class _Task:
         features = np.empty((len(rows[self.target]), len(used)))
         for k, j in enumerate(used):
             column = self.columns[j]
-            known = rows[j] < column.n_ordinary if is_ordered(column) else True
+            known = rows[j] < column.n_ordinary if has_order(column) else True
             features[:, k] = np.where(known, rows[j], np.nan)
         return features
 

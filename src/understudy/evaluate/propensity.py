@@ -61,7 +61,7 @@ from understudy._arrays import Floats
 from understudy._parallel import each
 from understudy.data.coding import StateCodes
 from understudy.errors import InferenceError, MethodError
-from understudy.evaluate.comparison import Comparison, Rows, is_ordered
+from understudy.evaluate.comparison import Comparison, Rows, has_order
 from understudy.evaluate.marginals import Distances, marginal_distances
 from understudy.evaluate.robust_regression import Logistic
 from understudy.evaluate.scores import DEFINITIONS, Definition, Score, Subgroup
@@ -95,7 +95,7 @@ def group_states(counts: NDArray[np.int64], column: Column, most: int) -> Groups
     Returns:
         Shape of `counts`; numbers 0, 1, 2, …
     """
-    n_ordinary = column.n_ordinary if is_ordered(column) else 0
+    n_ordinary = column.n_ordinary if has_order(column) else 0
     ordered = _join_neighbours(counts[:n_ordinary], most)
     others = _keep_frequent(counts[n_ordinary:], most)
     raw = np.concatenate([ordered, others + (ordered.max() + 1 if n_ordinary else 0)])

@@ -1,4 +1,6 @@
-"""Linear models from noisy second moments, with errors that count sampling and noise.
+"""Estimates from noisy second moments: means, shares, correlations and linear models.
+
+Errors count sampling and noise; intervals of ratios are Fieller's (`Inverted`).
 
 With the design X, outcome y and second moments M of all scores, coefficients solve X'X b = X'y,
 where X'X = W M Wᵀ and X'y = W M w for the weights W, w of the terms (`affine_weights`). To first

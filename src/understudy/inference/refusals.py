@@ -1,4 +1,8 @@
-"""What would answer a question that a release refuses: advice that can be followed, and was.
+"""When numbers beyond bounds or records out of domain refuse an answer, and what would help.
+
+The other grounds of a refusal are in `inference.rules` and `inference.second_moments`.
+
+**What would answer a question that a release refuses: advice that can be followed, and was.**
 
 A refusal says why, and then one thing that helps, or that nothing here does. Each piece of advice
 is data (`Advice`), so that a test follows it: `tests/contract/test_advice.py` asks questions over a

@@ -1,4 +1,7 @@
-"""Which rule gives valid error bars, from what is public about a release.
+"""Which rule gives valid error bars, or refuses, from what is public about a release.
+
+The other grounds of a refusal: numbers beyond bounds and records out of domain
+(`inference.refusals`), and estimates that are lost in noise (`inference.second_moments`).
 
 The choice is one table, `RULES`, read from the top; the first rule that applies is taken. A rule
 with `valid=False` refuses, in a sentence that says why; what would work, `advice` says. A kind of

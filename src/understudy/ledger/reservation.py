@@ -79,7 +79,7 @@ class Reservation:
 
     @property
     def state(self) -> State:
-        """True if it is open, committed or void."""
+        """State of the reservation: open, committed or void."""
         return self.standing.state
 
     @property

@@ -1,4 +1,6 @@
-"""How much noise sums and scatters get, from public facts alone, and why that is enough.
+"""Noisy sums of numbers by cell, and scatters within cells: their sensitivity and noise.
+
+**How much noise they get, from public facts alone, and why that is enough.**
 
 Shares of ε, lattices, truncation and the published form: see below.
 

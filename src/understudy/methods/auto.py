@@ -1,4 +1,6 @@
-"""Options of a method: validated as they are given, and described as people read them.
+"""Which method `auto` stands for, and the options of every method.
+
+**Options of a method: validated as they are given, and described as people read them.**
 
 Every description comes from the method's own dataclass: types from its annotations, meanings from
 the `Attributes:` of its docstring or of the class that it has the option from.

@@ -1,4 +1,4 @@
-"""Whether the noise that a folder states is what its prices buy.
+"""Each step of a ledger is priced again as a folder is loaded, and its noise compared.
 
 A ledger says of each step what it cost, by how much one record can change the answer, and which
 noise it got; a measurement says once more which noise its numbers have. All of this can be written

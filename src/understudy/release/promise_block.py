@@ -1,5 +1,7 @@
 """The promise of a release as README and pages say it word for word, in one block for checkers.
 
+The sentence itself is `Guarantee.statement` (`dp/guarantee.py`).
+
 In `README.md` it is the one fenced block that begins with ```` ```promise ````, in a page the one
 element `<blockquote id="promise">`, with a paragraph for each line. It says what the manifest says,
 and which version of this software rendered the text that it stands in (`docs/release-format.md`,

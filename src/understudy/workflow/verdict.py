@@ -69,7 +69,7 @@ def verdict(
     spill: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Verdict:
-    """Return whether the rows bear out a claim, under differential privacy.
+    """Ask whether the rows bear out a claim, under differential privacy.
 
     Args:
         data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder).
