@@ -148,11 +148,11 @@ claim: a sum of numbers R wide changes by at most R/2, by R if a record is repla
 by
     no more than is stated from the schema, cells and lattice included
     proof: mechanisms/sums.py
-    test: mechanisms/sums/test_moments.py
+    test: mechanisms/sums/test_sums.py
 claim: sums of scores and of products of two change in L2 and L1 by no more than is stated from
     the schema alone
     proof: mechanisms/second_moments.py data/sums.py
-    test: mechanisms/sums/test_score_moments.py data/test_score_products.py
+    test: mechanisms/sums/test_second_moments.py data/test_score_products.py
 claim: sums of products of rank scores change in L2 by no more than the length of a record allows,
     which is cut
     proof: mechanisms/second_moments.py features/scores.py data/sums.py

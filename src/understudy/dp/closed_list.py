@@ -1,9 +1,9 @@
 """The mechanisms of this package: the closed list that every gate has.
 
 A new mechanism is listed here; its proof is in its own file. The list holds names, so that a gate
-loads no mechanism that nobody asks for. A class is listed if it is the very one that stood in a module of
-the list, under its name there, when a gate first looked. What a class says of itself is never
-asked.
+loads no mechanism that nobody asks for. A class is listed if it is the very one that stood in a
+module of the list, under its name there, when a gate first looked. What a class says of itself is
+never asked.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ Sources: Sheffet (2017), "Differentially Private Ordinary Least Squares", and Wa
 "Revisiting differentially private linear regression", perturb XᵀX once for every model; contrasts
 are the residual bases of Xiao et al. (2023), "An Optimal and Scalable Matrix Mechanism for Noisy
 Marginals under Convex Loss Functions"; the sensitivities are ours.
-`tests/mechanisms/sums/test_score_moments.py` enumerates the neighbours.
+`tests/mechanisms/sums/test_second_moments.py` enumerates the neighbours.
 
 **How much one record can change sums of scores, and sums of products of two.**
 
@@ -61,7 +61,7 @@ in (1) with ½ in place of ¼; of replaced ones twice that.
 one of the sums: q² more. If two that count are exchanged it stays, and (2) holds; if one counts and
 the other does not, that is an addition.
 
-The sensitivities are ours; `tests/mechanisms/sums/test_score_moments.py` enumerates the
+The sensitivities are ours; `tests/mechanisms/sums/test_second_moments.py` enumerates the
 neighbours.
 
 **Noisy sums of the products of rank scores, of every pair of some ordered columns.**

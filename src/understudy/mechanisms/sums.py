@@ -54,7 +54,7 @@ moves the rounded number by at most ⌈|c|/g⌉; if d numbers change by Δ ≥ d
 at most d + ⌊(Δ − d)/g⌋. g is so small that this costs below one millionth of noise (1/128 at tiny
 budgets).
 
-`tests/mechanisms/sums/test_moments.py` enumerates the neighbours.
+`tests/mechanisms/sums/test_sums.py` enumerates the neighbours.
 
 **Noisy sums of bounded numbers by cell, and noisy scatters pooled within cells.**
 
