@@ -14,7 +14,7 @@ from understudy.dp.budget import Budget, Number, decimal_up
 from understudy.errors import BudgetError, MethodError
 from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
-from understudy.methods.plan import PlannedTable
+from understudy.methods.plan import Form, PlannedTable
 from understudy.schema import Continuous, Integer, Schema
 from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.request import Request, adjust_for_row_count, request_of
@@ -167,6 +167,7 @@ def plan(
         fits=request.fits,
         remarks=(
             *_epsilon_remarks(request.budget.epsilon),
+            *_without_pairs(request, (*setup, *tables)),
             *request.remarks,
             *settled_remarks(request),
             *_with_private_rows(request, tables, asked),
@@ -199,6 +200,37 @@ def _wide_bounds(schema: Schema) -> tuple[str, ...]:
         "with the bounds, so narrower ones, where numbers beyond them are few, give narrower "
         "intervals.",
     )
+
+
+def _without_pairs(request: Request, planned: Sequence[PlannedTable]) -> tuple[str, ...]:
+    """Remark that nothing measured tells of two columns together, and which δ would buy it."""
+    if request.budget.delta or request.sets > 1 or len(request.schema.columns) < 2:
+        return ()
+    if any(len(one.columns) > 1 and one.form is not Form.ROUNDS for one in planned):
+        return ()
+    schema = request.schema
+    rows = schema.n_rows if schema.rows == "public" else schema.row_limit
+    public = "a public number of rows" if rows is None else f"{rows:,}, the public number of rows"
+    usual = "" if rows is None else f", as δ = {public_delta(rows)}"
+    return (
+        "Without δ no question about two columns is sure of an answer: what would tell of them is "
+        f"too dear. Any δ above 0 buys it{usual}; take at most 1 in 100 times {public}.",
+    )
+
+
+def public_delta(rows: int) -> str:
+    """Return the largest δ of one digit that is at most 1/(100 n), for n rows.
+
+    Each of n records may be published as it is with chance δ, so that at δ = 1/n one would be
+    expected to be. The number must be public, as a limit of rows is.
+
+    Example:
+        >>> public_delta(20_000), public_delta(6_366)
+        ('5e-7', '1e-6')
+    """
+    exponent = len(str(100 * rows - 1))
+    digit = 10**exponent // (100 * rows)
+    return f"{digit}e-{exponent}" if digit < 10 else f"1e-{exponent - 1}"
 
 
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 100), Fraction(20)

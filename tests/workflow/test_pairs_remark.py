@@ -1,0 +1,63 @@
+"""What a plan says where nothing that it buys tells of two columns together."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import understudy as us
+from understudy.workflow.plan import public_delta
+
+LEVELS = ", ".join(f'"{k}"' for k in range(20))
+COLUMN = """
+[columns.{}]
+kind = "ordinal"
+levels = [{}]
+reviewed = true
+source = "law"
+"""
+
+
+def schema(columns="abc", rows='rows = "private"\nrow_limit = 20000'):
+    return us.Schema.loads(rows + "".join(COLUMN.format(name, LEVELS) for name in columns))
+
+
+def said(*args, **more):
+    told = us.plan(schema(*args), **{"epsilon": 1, **more}).remarks
+    return [one for one in told if one.startswith("Without δ")]
+
+
+def test_without_delta_a_plan_says_that_pairs_are_not_answered_and_what_buys_them():
+    (sentence,) = said()
+    assert "as δ = 5e-7" in sentence
+    assert "20,000, the public number of rows" in sentence
+    (sentence,) = said("abc", 'rows = "public"\nn_rows = 6366')
+    assert "as δ = 1e-6" in sentence
+    (sentence,) = said("abc", 'rows = "private"')
+    assert "a public number of rows" in sentence
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"delta": "1e-6"},
+        {"analyses": ["table a + b"]},
+        {"method": "laplace", "options": {"form": "lazy"}},
+        {"answers_share": "0.5"},
+    ],
+    ids=str,
+)
+def test_nothing_is_said_where_something_tells_of_two_columns(asked):
+    assert not said(**asked)
+
+
+def test_nothing_is_said_of_one_column_or_of_a_small_table():
+    assert not said("a")
+    assert not said("ab", method="laplace")
+
+
+@given(st.integers(1, 10**12))
+def test_the_delta_is_at_most_one_in_a_hundred_rows_and_not_far_below(rows):
+    share = Fraction(public_delta(rows)) * 100 * rows
+    assert Fraction(1, 2) <= share <= 1
