@@ -27,7 +27,7 @@ from understudy import dp
 from understudy.dp.closed_list import WITH_EPSILON, load_mechanisms
 from understudy.dp.gate import Gate
 from understudy.evaluate.audit import results
-from understudy.evaluate.audit_lines import LINES, Line, observations_of
+from understudy.evaluate.audit_lines import LINES, AuditCase, observations_of
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, AUDITS, CHECKS = DOCS / "certificate.md", DOCS / "audits.jsonl", DOCS / "checks.jsonl"
@@ -88,7 +88,7 @@ def claims() -> Iterator[tuple[str, str, list[str], list[str]]]:
         section = heads[-1] if heads else section
 
 
-def asked_by(line: Line) -> set[str]:
+def asked_by(line: AuditCase) -> set[str]:
     """Files of the mechanisms that one release of a line asks for."""
     asked, ask = set[str](), Gate.ask
 
@@ -136,7 +136,7 @@ def page() -> str:
     return "\n".join(parts)
 
 
-def _audited(line: Line, result: dict[str, Any] | None) -> str:
+def _audited(line: AuditCase, result: dict[str, Any] | None) -> str:
     name = f"{line}{' (worst case)' if line.worst else ''}"
     if result is None:
         return f"| {name} | | | | | not run | no evidence | |"

@@ -23,7 +23,7 @@ from understudy.evaluate.marginals import group_scores, marginal_distances, numb
 from understudy.evaluate.prediction import prediction_scores
 from understudy.evaluate.propensity import quick_scores
 from understudy.evaluate.regression import records_of
-from understudy.evaluate.scores import DEFINITIONS, Better, Score
+from understudy.evaluate.scores import DEFINITIONS, Better, Metric
 from understudy.inference.records import Records
 from understudy.schema import Schema
 
@@ -140,5 +140,5 @@ def _records(schema: Schema, names: Sequence[str], frame: pl.DataFrame) -> Recor
     return records_of(schema, names, readings)
 
 
-def _keyed(scores: Sequence[Score]) -> list[tuple[str, Score]]:
+def _keyed(scores: Sequence[Metric]) -> list[tuple[str, Metric]]:
     return [(KEYS[one.definition.name], one) for one in scores if one.definition is not None]

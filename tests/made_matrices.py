@@ -7,7 +7,7 @@ import polars as pl
 
 from schemas import column
 from understudy.data import Table
-from understudy.features.scores import Scores
+from understudy.features.scores import FeatureMap
 from understudy.inference.measured_moments import moments_of
 from understudy.inference.records import Records
 from understudy.inference.second_moments import MomentMatrix, MomentSource
@@ -25,7 +25,7 @@ SCHEMA = Schema.loads(
     + column("region", "categorical", levels=["a", "b", "c"])
     + column("wage", "integer", lower=0, upper=100, missing=[-1])
 )
-SCORES = Scores.of(SCHEMA, SCHEMA.names)
+SCORES = FeatureMap.of(SCHEMA, SCHEMA.names)
 
 
 def people(rng, n):
@@ -92,7 +92,7 @@ def matrix_of(
 
     Products without noise, `exact_products` of the same, are worked out unless they are given.
     """
-    scores = Scores.of(schema, columns or schema.names, complete, pure=pure)
+    scores = FeatureMap.of(schema, columns or schema.names, complete, pure=pure)
     values = exact_products(frame, schema, scores) if exact is None else exact
     if rng is not None:
         values = values + stddev * rng.normal(size=len(values))

@@ -26,7 +26,7 @@ from understudy.features.design import Computed, LevelValues
 from understudy.features.scores import RankScores
 from understudy.graphical.junction_tree import TreeLimit
 from understudy.mechanisms.regression import Regression
-from understudy.mechanisms.second_moments import RankProducts, ScoreMoments
+from understudy.mechanisms.second_moments import RankProducts, SecondMoments
 from understudy.mechanisms.selection import Candidate, CandidateColumns, RandomOrder
 from understudy.mechanisms.selection_scores import (
     CellCount,
@@ -272,7 +272,7 @@ def mechanisms(schema):
         "Regression": Regression(response="c", predictors=("d",), mechanism="functional"),
         "ResetBlocks": ResetBlocks(sweep=sweep, n_rows=2, block=2),
         "RowCount": RowCount(),
-        "ScoreMoments": ScoreMoments(("a", "d")),
+        "SecondMoments": SecondMoments(("a", "d")),
         "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
         "Urn": Urn(columns=("a", "b"), reinforced=True, n_rows=3),
         "Votes": Votes(

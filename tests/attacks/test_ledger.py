@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from understudy.data import Table
-from understudy.dp.accountant import Ledger
+from understudy.dp.accountant import PrivacyAccountant
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
@@ -80,7 +80,7 @@ def test_threads_between_check_and_entry_spend_a_budget_once():
     A guard is asked between the check and the entry; this one waits, so that all threads are past
     the check before the first entry stands, if the two are not one step.
     """
-    ledger = Ledger(Budget.of(1))
+    ledger = PrivacyAccountant(Budget.of(1))
     ledger.guard(lambda: time.sleep(0.01))
     at_once(lambda _: ledger.charge(Fraction(1), "noisy count", "all", **WORDS))
     assert spent(ledger.entries) == 1
@@ -90,7 +90,7 @@ def test_threads_between_check_and_entry_spend_a_budget_once():
 def test_a_thousand_ledgers_under_hasty_threads(hasty):
     """Claim attacked: the same without help, as many small requests as there are threads."""
     for _ in range(1000):
-        ledger = Ledger(Budget.of(1))
+        ledger = PrivacyAccountant(Budget.of(1))
         at_once(lambda _, led=ledger: led.charge(Fraction(2, 5), "count", "a", **WORDS), n=4)
         assert [entry.number for entry in ledger.entries] == [1, 2]
         assert spent(ledger.entries) == Fraction(4, 5)
@@ -98,7 +98,7 @@ def test_a_thousand_ledgers_under_hasty_threads(hasty):
 
 def test_listeners_hear_of_entries_in_their_order(hasty):
     """Claim attacked: each charge reaches the journal before the next, under its own number."""
-    ledger, heard = Ledger(Budget.of(100)), []
+    ledger, heard = PrivacyAccountant(Budget.of(100)), []
     ledger.listen(lambda entry: (time.sleep(0), heard.append(entry.number)))
     at_once(lambda _: [ledger.charge(Fraction(1, 10), "count", "a", **WORDS) for _ in range(50)])
     assert heard == list(range(1, 50 * THREADS + 1))

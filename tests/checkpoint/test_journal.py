@@ -31,7 +31,7 @@ from understudy.dp.mechanism import Charge, Mechanism, answer
 from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.dp.released import LOST, NO_NOISE, Choice, Noise, NoisyTable, Released
 from understudy.errors import CheckpointError, InsufficientBudgetError
-from understudy.mechanisms.second_moments import ScoreMoments
+from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.selection import Candidate, CandidateColumns, RandomOrder
 from understudy.mechanisms.selection_scores import CellCount
 from understudy.mechanisms.tables import NoisyTables, NumberLines, RowCount
@@ -144,7 +144,7 @@ def ask(door):
         spend=Fraction(1, 5),
     )
     every += door.ask(NumberLines(("n",)), spend=Fraction(1, 20))
-    every.append(door.ask(ScoreMoments(("a", "n")), spend=Fraction(1, 20)))
+    every.append(door.ask(SecondMoments(("a", "n")), spend=Fraction(1, 20)))
     every.append(door.ask(Candidate(range(3), CellCount((0,))), spend=Fraction(1, 10)))
     pairs = [("a", "b"), ("a", "n"), ("b", "n")]
     every.append(door.ask(CandidateColumns(pairs, CellCount((0,))), spend=Fraction(1, 10)))

@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.dp.released import Noise, NoisyProducts, NoisyTable
-from understudy.features.scores import Scores
+from understudy.features.scores import FeatureMap
 from understudy.methods.auto import configure
 from understudy.methods.registry import METHODS
 from understudy.release.shape import Kind
@@ -88,7 +88,7 @@ def test_second_moments_that_a_fit_took_are_taken_again(method, fitted, tmp_path
 
 def test_posterior_sets_have_moments_drawn_again():
     """What moments without noise say is in each set; noisy ones are as noisy in what sets say."""
-    moments = NoisyProducts(("a", "b"), np.zeros(Scores.of(LEVELS, ("a", "b")).size))
+    moments = NoisyProducts(("a", "b"), np.zeros(FeatureMap.of(LEVELS, ("a", "b")).size))
     exact, usual, wide = (Noise("discrete_gaussian", str(sd**2), sd) for sd in (0.01, 1.0, 8.0))
     tables = [(NoisyTable((name,), np.full(3, 30.0), 0.0), usual) for name in "abc"]
     tables.append((NoisyTable(("a", "b"), np.full((3, 3), 10.0), 0.0), wide))

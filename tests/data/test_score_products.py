@@ -10,7 +10,7 @@ from understudy.data import Table
 from understudy.data import sums as kernels
 from understudy.data.sums import HALF
 from understudy.features.grids import LineCells
-from understudy.features.scores import BINS, UNIT, Scores, contrasts
+from understudy.features.scores import BINS, UNIT, FeatureMap, contrasts
 from understudy.inference.records import Records
 from understudy.inference.second_moments import score_values
 from understudy.schema import Schema
@@ -80,7 +80,7 @@ def slow(frame):
 def test_sums_are_those_of_a_loop(monkeypatch, batch):
     monkeypatch.setattr(kernels, "BATCH", batch)
     frame = rows(300, 1)
-    scores = Scores.of(SCHEMA, SCHEMA.names)
+    scores = FeatureMap.of(SCHEMA, SCHEMA.names)
     exact = Table(frame, SCHEMA).score_products(scores).expose()
     z, present = slow(frame)
     first, second = scores.pairs
@@ -148,7 +148,7 @@ ODD = {
 }
 
 
-SCORED = Scores.of(SCHEMA, SCHEMA.names)
+SCORED = FeatureMap.of(SCHEMA, SCHEMA.names)
 LINED = {name: LineCells.of(SCHEMA, name) for name in ("x", "day", "same")}
 
 
@@ -191,7 +191,7 @@ def test_scores_of_records_are_those_of_the_rows():
     """What a plan assumes of records is what would be measured of them."""
     known = pl.col("x").is_in([-3, 0, 4, 7]) & pl.col("day").dt.year().eq(2020)
     frame = rows(400, 3).filter(known & pl.col("level").is_in(["low", "mid", "high"]))
-    scores = Scores.of(SCHEMA, ("x", "day", "level"))
+    scores = FeatureMap.of(SCHEMA, ("x", "day", "level"))
     exact = Table(frame, SCHEMA).score_products(scores).expose()
     z = score_values(scores, SCHEMA, Records.of(frame, SCHEMA, scores.columns))
     first, second = scores.pairs

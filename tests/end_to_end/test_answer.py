@@ -176,12 +176,12 @@ def test_what_is_bought_follows_from_the_question():
         return [type(purchase.mechanism).__name__ for purchase in found]
 
     assert bought(CROSSED) == ["NoisyTables"]
-    assert bought(MODEL) == ["ScoreMoments"]
-    assert bought(MEAN) == ["NumberLines", "ScoreMoments"]
+    assert bought(MODEL) == ["SecondMoments"]
+    assert bought(MEAN) == ["NumberLines", "SecondMoments"]
     assert bought({"kind": "quantile", "formula": "income"}) == ["NumberLines"]
     assert bought({"kind": "mean", "formula": "log(income + 1)"}) == ["NumberLines"]
     assert bought({"kind": "odds-ratio", "formula": "city + {age >= 40}"}) == ["NoisyTables"]
-    assert bought(CROSSED, MODEL, MEAN) == ["NoisyTables", "NumberLines", "ScoreMoments"]
+    assert bought(CROSSED, MODEL, MEAN) == ["NoisyTables", "NumberLines", "SecondMoments"]
 
 
 def test_what_a_release_has_in_finer_bins_than_a_line_is_counted_in_these():

@@ -13,7 +13,7 @@ import pytest
 import understudy as us
 from understudy import cli
 from understudy.cli import console
-from understudy.dp.accountant import Ledger
+from understudy.dp.accountant import PrivacyAccountant
 from understudy.errors import MethodError
 from understudy.methods.independent import Independent
 from understudy.release.folder import hold_place
@@ -33,7 +33,7 @@ def ask(small, tmp_path, monkeypatch):
 @pytest.fixture
 def at_charge(monkeypatch):
     """`at_charge(k, act)`: act when the k-th step is charged, before it is computed."""
-    append, left, what = Ledger._append, [-1], []
+    append, left, what = PrivacyAccountant._append, [-1], []
 
     def appended(self, entry):
         append(self, entry)
@@ -41,7 +41,7 @@ def at_charge(monkeypatch):
         if left[0] == 0:
             what[-1]()
 
-    monkeypatch.setattr(Ledger, "_append", appended)
+    monkeypatch.setattr(PrivacyAccountant, "_append", appended)
 
     def plan(k, act):
         left[0] = k

@@ -10,7 +10,7 @@ import pytest
 import understudy as us
 from understudy import _validation
 from understudy.demo import demo_data
-from understudy.dp.accountant import Ledger
+from understudy.dp.accountant import PrivacyAccountant
 from understudy.errors import MethodError
 from understudy.evaluate.tradeoff import Design
 from understudy.inference import regression_models
@@ -64,7 +64,7 @@ def test_a_declared_model_is_refused_before_anything_is_paid(without, small, mon
         raise AssertionError("it paid")
 
     us.synthesize(small.rows, small.schema, epsilon=1)  # rehearsed once: what follows asks the rows
-    monkeypatch.setattr(Ledger, "_append", pays)
+    monkeypatch.setattr(PrivacyAccountant, "_append", pays)
     without("statsmodels")
     with refused("models"):
         us.synthesize(small.rows, small.schema, epsilon=1, analyses=["ols age ~ city"])

@@ -534,7 +534,7 @@ def test_a_process_killed_after_second_moments_goes_on_to_the_same_release(
         (place / "release.checkpoint" / journals.JOURNAL_FILE).read_text("utf-8").splitlines()
     )
     assert '"kind":"answer"' in last
-    assert '"mechanism":"ScoreMoments"' in last
+    assert '"mechanism":"SecondMoments"' in last
     assert understudy(*ask, "--resume", "--quiet").code == 0
     assert content(us.Release.load("release")) == undisturbed
     assert not (place / "release.checkpoint").exists()

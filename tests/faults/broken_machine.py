@@ -19,7 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from understudy import cli
-from understudy.dp.accountant import Ledger
+from understudy.dp.accountant import PrivacyAccountant
 from understudy.dp.gate import Gate
 from understudy.inference import refusals
 from understudy.ledger.store import LedgerDatabase
@@ -174,13 +174,13 @@ def run(folder, command, said, *, kill=None, power=False, delay=0, ledger="", mo
         machine.watch(name)
     # A release of made-up records spends nothing: what comes to the disk before it has no say.
     synthesize.rehearse = lambda *_given, **_more: None
-    append = Ledger._append
+    append = PrivacyAccountant._append
 
     def appended(self, entry):
         append(self, entry)
         machine.charged += 1  # from here on its noise may be drawn
 
-    Ledger._append = appended
+    PrivacyAccountant._append = appended
     sys.argv = ["understudy", *command]
     code = 1
     try:

@@ -13,7 +13,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import Noise, NoisyTable
 from understudy.methods.auto import configure
-from understudy.methods.merging import Merged, observations
+from understudy.methods.merging import CompressedDomain, observations
 from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.release.shape import Kind
 from understudy.workflow.analyze import model_of
@@ -175,11 +175,11 @@ def test_scaling_by_hand():
     )
     noise = Noise("laplace", "1", 1.0)
     table = NoisyTable(("x",), np.array([60.0, 30.0]), outside=10.0)
-    (one,) = observations(Merged(schema, {}), [NoisyMarginal(table, noise)], 100)
+    (one,) = observations(CompressedDomain(schema, {}), [NoisyMarginal(table, noise)], 100)
     np.testing.assert_allclose(one.counts, [600 / 9, 300 / 9])
     np.testing.assert_allclose(one.variance, (10 / 9) ** 2)
     few = NoisyTable(("x",), np.array([60.0, 30.0]), outside=3.0)
-    (one,) = observations(Merged(schema, {}), [NoisyMarginal(few, noise)], 100)
+    (one,) = observations(CompressedDomain(schema, {}), [NoisyMarginal(few, noise)], 100)
     np.testing.assert_allclose(one.counts, [60, 30])
 
 
@@ -189,7 +189,7 @@ def test_a_fine_table_is_summed_over_groups():
         + REVIEWED
     )
     table = NoisyTable(("x",), np.array([1.0, 2.0, 4.0]), outside=0.0)
-    merged = Merged(schema, {"x": (0, 1, 0)})
+    merged = CompressedDomain(schema, {"x": (0, 1, 0)})
     (one,) = observations(merged, [NoisyMarginal(table, Noise("laplace", "1", 3.0))], 7)
     assert one.counts.tolist() == [5, 2]
     assert one.variance.tolist() == [18, 9]
@@ -200,7 +200,7 @@ def test_runs_are_groups_of_values_in_their_order():
     schema = us.Schema.loads(WORK.format(n=9))
     size = schema.columns["pay"].size
     groups = (3, *([1] * 20), *([0] * (size - 22)), 2)
-    assert Merged(schema, {"pay": groups}).runs("pay") == [1, 0]
+    assert CompressedDomain(schema, {"pay": groups}).runs("pay") == [1, 0]
 
 
 def test_a_larger_budget_has_finer_runs():

@@ -10,7 +10,7 @@ from scipy import stats
 import understudy as us
 from understudy.dp.released import Noise, NoisyTable
 from understudy.inference.combining import mi_variance, pool
-from understudy.inference.rules import MOST_SHARE, choose, facts_of, outweighs
+from understudy.inference.rules import MOST_SHARE, facts_of, outweighs, select_rule
 from understudy.methods.noisy_marginals import NoisyMarginal, fresh
 from understudy.models.model import PosteriorPredictive
 
@@ -139,7 +139,7 @@ def test_coverage_where_sets_share_noise_and_have_as_much_again(draw, low, high)
 
 def test_analyze_takes_the_rule():
     made = release(epsilon=5)
-    assert choose(facts_of(made, "ols", ["sex", "kids"])).name == "mi"
+    assert select_rule(facts_of(made, "ols", ["sex", "kids"])).name == "mi"
     found = us.analyze(made, "ols", "kids ~ sex")
     assert found.pooled.rule == "mi"
     assert "Rubin 1987" in found.reason
@@ -161,7 +161,7 @@ def test_misplaced_records_count_for_more_where_noise_is_drawn_anew():
         (0.0099, False, "partial"),
         (0.0101, False, "none"),
     ):
-        assert choose(replace(facts, distortion=share, redrawn=redrawn)).name == name
+        assert select_rule(replace(facts, distortion=share, redrawn=redrawn)).name == name
 
 
 def test_parameters_are_drawn_for_each_sample():

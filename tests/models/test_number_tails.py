@@ -8,7 +8,12 @@ from scipy import stats
 
 from understudy.methods.binning import fine_bins
 from understudy.models import number_line
-from understudy.models.number_line import estimated_records, held_states, open_states, with_tails
+from understudy.models.number_line import (
+    estimate_support,
+    estimated_records,
+    open_states,
+    with_tails,
+)
 from understudy.schema import Integer, Schema
 
 EDGES = np.concatenate(([0.0], np.geomspace(1, 1e6, 60)))
@@ -138,7 +143,7 @@ def test_a_tail_on_heaps_keeps_its_records():
     rng, stddev, found = np.random.default_rng(1), np.full(25, 22.0), []
     for _ in range(60):
         noisy = exact + rng.normal(size=25) * stddev
-        held = held_states(column, noisy, stddev, exact.sum())
+        held = estimate_support(column, noisy, stddev, exact.sum())
         found.append(estimated_records(column, noisy, stddev, exact.sum(), held))
     means = np.mean(found, axis=0)
     assert means[9:].sum() == pytest.approx(exact[9:].sum(), rel=1 / 8)
@@ -183,7 +188,7 @@ def test_a_heap_of_top_codes_keeps_its_noisy_count():
     for _ in range(200):
         noisy = exact + rng.normal(0, 31, column.size)
         stddev = np.full(column.size, 31.0)
-        held = held_states(column, noisy, stddev, exact.sum())
+        held = estimate_support(column, noisy, stddev, exact.sum())
         masses = estimated_records(column, noisy, stddev, exact.sum(), held)
         assert masses.sum() == pytest.approx(exact.sum())
         estimates.append(masses[-1])

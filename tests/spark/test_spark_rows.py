@@ -18,7 +18,7 @@ from understudy.data.base import TableCounts
 from understudy.data.passes import CodingPass
 from understudy.errors import DataError, MethodError
 from understudy.features.grids import LineCells
-from understudy.features.scores import Scores
+from understudy.features.scores import FeatureMap
 from understudy.spark import rows as rows_module
 from understudy.spark.jobs import Limits, pack, run_pass, unpack
 from understudy.spark.rows import SparkRows
@@ -139,7 +139,7 @@ def test_every_pass_sums_what_the_in_process_engine_does(spark, folder, shape, m
     there = SparkRows(frame, SCHEMA)
     assert there.premises.unproved == ()
     assert not there.has_records
-    scores = Scores.of(SCHEMA, ("a", "b`. c", "real"))
+    scores = FeatureMap.of(SCHEMA, ("a", "b`. c", "real"))
     lines = {name: LineCells.of(SCHEMA, name) for name in ("real", "money", "moment")}
     monkeypatch.setattr(base, "WIDE_CELLS", 400)  # the last one by its cells
     asked = [(0, 1), (3, 0), (4,), (2, 5, 6), (0, 1, 2, 3)]

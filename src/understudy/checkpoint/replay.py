@@ -65,8 +65,8 @@ from understudy.checkpoint.journal import (
     pack,
     unpack,
 )
-from understudy.dp.accountant import Entry, Ledger
-from understudy.dp.confidential import View
+from understudy.dp.accountant import Entry, PrivacyAccountant
+from understudy.dp.confidential import CodedView
 from understudy.dp.gate import Unrecorded
 from understudy.dp.mechanism import A, Charge, Mechanism, Outcome
 from understudy.dp.randomness import Randomness, SeededRandomness
@@ -193,7 +193,7 @@ class Replay(Unrecorded):
         factor: by what costs shrink because of lost charges.
     """
 
-    def __init__(self, journal: Journal, ledger: Ledger, randomness: Randomness) -> None:
+    def __init__(self, journal: Journal, ledger: PrivacyAccountant, randomness: Randomness) -> None:
         self._journal, self._ledger = journal, ledger
         self._seeded = randomness if isinstance(randomness, SeededRandomness) else None
         self._ahead = deque(_steps(journal.records))
@@ -212,7 +212,7 @@ class Replay(Unrecorded):
         with self._lock:
             yield
 
-    def take_over(self, mechanism: Mechanism[Any, Any], view: View) -> None:
+    def take_over(self, mechanism: Mechanism[Any, Any], view: CodedView) -> None:
         """Take over what earlier runs paid for this very step without an outcome.
 
         Raises:
@@ -233,7 +233,7 @@ class Replay(Unrecorded):
             )
 
     def find_answer(
-        self, mechanism: Mechanism[A, Any], charges: tuple[Charge[Any], ...], view: View
+        self, mechanism: Mechanism[A, Any], charges: tuple[Charge[Any], ...], view: CodedView
     ) -> tuple[tuple[int, ...], Outcome[A] | None] | None:
         """See `Unrecorded`.
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from understudy.cli.console import escape, out
 from understudy.evaluate.attack_setup import Risk, Risks
 from understudy.evaluate.evaluate import LOSSES
-from understudy.evaluate.scores import Evaluation, Score
+from understudy.evaluate.scores import Evaluation, Metric
 from understudy.evaluate.tradeoff import LEAK, PUBLIC, Interval, Tradeoff
 from understudy.evaluate.tradeoff_axes import RISKS
 from understudy.report.text import distance, figure, percent
@@ -88,7 +88,7 @@ def _not_kept(evaluation: Evaluation) -> Iterator[str]:
             yield f"{what}: {_list_names(tuple(names))}."
 
 
-def _score_row(score: Score) -> tuple[str, ...]:
+def _score_row(score: Metric) -> tuple[str, ...]:
     return (
         f"{score.name} {score.better.arrow}",
         f"{score.value:.3g}",

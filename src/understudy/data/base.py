@@ -33,7 +33,7 @@ from understudy.data.sums import (
 )
 from understudy.errors import DataError
 from understudy.features.grids import NumberCells
-from understudy.features.scores import RankScores, Scores
+from understudy.features.scores import FeatureMap, RankScores
 from understudy.schema import Schema
 
 
@@ -105,7 +105,7 @@ class Engine(Protocol):
         """
         ...
 
-    def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
+    def score_products(self, scores: FeatureMap) -> Confidential[ExactProducts]:
         """Sums of the scores of all records, and of their products."""
         ...
 
@@ -419,7 +419,7 @@ class SummedRows(ABC):
             self._sums[columns, of] = self._through_rows(sums)
         return Confidential(self._sums[columns, of])
 
-    def score_products(self, scores: Scores) -> Confidential[ExactProducts]:
+    def score_products(self, scores: FeatureMap) -> Confidential[ExactProducts]:
         """Sums of the scores of all records, and of their products; the input is read once more."""
         return Confidential(self._through_rows(partial(ScoreProducts, self._schema, scores)))
 

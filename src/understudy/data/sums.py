@@ -50,7 +50,7 @@ from understudy.data.coding import Coder, ColumnCoder, Reading, StateCodes, part
 from understudy.data.marginals import MarginalCounter, encode, inside
 from understudy.data.passes import Arrays, CodePass, RowPass
 from understudy.features.grids import NumberCells
-from understudy.features.scores import UNIT, RankScores, Scores, shorten_vectors
+from understudy.features.scores import UNIT, FeatureMap, RankScores, shorten_vectors
 from understudy.schema import NUMERIC, Column, Schema
 
 STEPS: Final = 2**16
@@ -186,9 +186,9 @@ class ExactProducts:
     Attributes:
         count: records that count, times `UNIT`².
         sums: Σ `UNIT`·z of each score, shape (scores,).
-        products: Σ z·z' of the pairs of `Scores.pairs`, shape (pairs,).
-        squares: Σ (2z² − `UNIT`²) of `Scores.numbers`, of records that have one, shape (numbers,).
-        coded: half of the same of `Scores.coded`, of records with the code, shape (coded squares,).
+        products: Σ z·z' of the pairs of `FeatureMap.pairs`, shape (pairs,).
+        squares: Σ (2z² − `UNIT`²) of `FeatureMap.numbers`, of records with one, shape (numbers,).
+        coded: half of the same of `FeatureMap.coded`, of records with it, shape (coded squares,).
     """
 
     count: int
@@ -216,7 +216,7 @@ class ScoreProducts(RowPass[ExactProducts]):
         scores: whose products.
     """
 
-    def __init__(self, schema: Schema, scores: Scores) -> None:
+    def __init__(self, schema: Schema, scores: FeatureMap) -> None:
         self.names = scores.columns
         self._schema, self._scores = schema, scores
         self._coders = [ColumnCoder(name, schema.columns[name]) for name in self.names]
@@ -353,7 +353,7 @@ class _Kinds:
     number: bool
 
     @classmethod
-    def of(cls, name: str, column: Column, scores: Scores) -> _Kinds:
+    def of(cls, name: str, column: Column, scores: FeatureMap) -> _Kinds:
         """Those of one column."""
         number = isinstance(column, NUMERIC)
         table = scores.tables[name][:, int(number) :]
@@ -392,7 +392,7 @@ class _Rows:
         states = {name: own[rows] for name, own in self.states.items()}
         return _Rows(states, {name: own[rows] for name, own in self.numbers.items()})
 
-    def complete(self, scores: Scores, schema: Schema) -> _Rows:
+    def complete(self, scores: FeatureMap, schema: Schema) -> _Rows:
         """Those that count: with a value of every column that must have one."""
         if not scores.complete:
             return self

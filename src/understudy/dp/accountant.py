@@ -83,7 +83,7 @@ def require_payable(amount: Fraction, left: Fraction, budget: Budget) -> None:
         raise InsufficientBudgetError(decimal_up(amount), decimal_down(left), budget.unit)
 
 
-class Ledger:
+class PrivacyAccountant:
     """The steps of one release, and what its budget still allows.
 
     Prices add up in every unit (`budget.sequential`). Requests may depend on what was released

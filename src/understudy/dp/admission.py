@@ -64,11 +64,11 @@ HowMany = Annotated[int, range(2**40)]
 """A number of things that an array shall hold."""
 
 
-Twins = tuple[tuple[object, object], ...]
+SafeCopies = tuple[tuple[object, object], ...]
 """Public objects, each with the private copy that takes its place."""
 
 
-def twins(given: Schema, own: Schema) -> Twins:
+def twins(given: Schema, own: Schema) -> SafeCopies:
     """List what arguments may hold of a schema: itself, its domain, and its columns.
 
     Args:
@@ -83,7 +83,7 @@ class Asked(Protocol):
     """Who has verbs."""
 
     @property
-    def _own(self) -> Twins:
+    def _own(self) -> SafeCopies:
         """Public objects of the gate itself, which arguments may hold, and its private copies."""
         ...
 
@@ -107,7 +107,7 @@ def verb(ask: Callable[Concatenate[D, P], T]) -> Callable[Concatenate[D, P], T]:
     return check_and_ask
 
 
-def admit(value: object, declared: Any, own: Twins = (), name: str = "value") -> Any:
+def admit(value: object, declared: Any, own: SafeCopies = (), name: str = "value") -> Any:
     """A value as it is declared, made of nothing else.
 
     Args:
@@ -134,7 +134,7 @@ def admit(value: object, declared: Any, own: Twins = (), name: str = "value") ->
 _NOTHING: Final = object()
 
 
-def _ways(value: object, declared: Any, own: Twins, name: str) -> Iterator[object]:
+def _ways(value: object, declared: Any, own: SafeCopies, name: str) -> Iterator[object]:
     """The value as it is declared; nothing if it is of another type."""
     origin, inner = get_origin(declared), get_args(declared)
     if hasattr(origin, "__value__"):  # a name for a type, as NDArray is from NumPy 2.5 on
@@ -176,7 +176,7 @@ def _within(values: Iterator[object], limits: Sequence[object], name: str) -> It
         yield value
 
 
-def _own(value: object, declared: type, own: Twins) -> Iterator[object]:
+def _own(value: object, declared: type, own: SafeCopies) -> Iterator[object]:
     """The gate's schema, or a column of it."""
     yield from (twin for given, twin in own if given is value)
     if type(value) is declared and all(given is not value for given, _ in own):
@@ -216,7 +216,7 @@ def _kinds(scalar: Any) -> str:
 
 
 def _container(
-    value: Any, origin: Any, inner: tuple[Any, ...], own: Twins, name: str
+    value: Any, origin: Any, inner: tuple[Any, ...], own: SafeCopies, name: str
 ) -> Iterator[object]:
     """Containers of the exact built-in types, with what is in them."""
     kind = type(value)
@@ -262,7 +262,7 @@ def _plain(value: object) -> Iterator[object]:
             yield from _number(value, kind)
 
 
-def _made_again(value: Any, declared: Any, own: Twins) -> Iterator[object]:
+def _made_again(value: Any, declared: Any, own: SafeCopies) -> Iterator[object]:
     """A dataclass from its fields; or the gate's own."""
     kind: Any = get_origin(declared) or declared
     of = dict(zip(getattr(kind, "__parameters__", ()), get_args(declared), strict=False))

@@ -21,7 +21,7 @@ Place = tuple[str, str]
 WITH_EPSILON: Final[tuple[Place, ...]] = (
     ("understudy.mechanisms.regression", "Regression"),
     ("understudy.mechanisms.second_moments", "RankProducts"),
-    ("understudy.mechanisms.second_moments", "ScoreMoments"),
+    ("understudy.mechanisms.second_moments", "SecondMoments"),
     ("understudy.mechanisms.selection", "Candidate"),
     ("understudy.mechanisms.selection", "CandidateColumns"),
     ("understudy.mechanisms.selection", "RandomOrder"),

@@ -46,7 +46,7 @@ from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.released import Bins, Groups, Released
 from understudy.errors import MethodError
 from understudy.features.grids import Drawn, NumberCells
-from understudy.features.scores import RankScores, Scores
+from understudy.features.scores import FeatureMap, RankScores
 from understudy.schema import NUMERIC, Column, Domain, Partition, Schema
 
 
@@ -151,7 +151,7 @@ class Diagnostic:
     """How a walk went, how records were weighted, what hardly fits: each mechanism has its own."""
 
 
-Confide = Callable[[Internal[Diagnostic]], None]
+DiagnosticCallback = Callable[[Internal[Diagnostic]], None]
 """Takes what a mechanism tells the steward, and nobody else."""
 
 
@@ -204,7 +204,7 @@ def _describe_column(column: Column, table: ExactTable, n_rows: int) -> Iterator
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class CodedView:
     """How the rows are coded.
 
     Attributes:
@@ -285,27 +285,27 @@ class View:
         """Return how states of some columns are merged, where they are."""
         return {name: groups for name, groups in self.groups.items() if name in columns}
 
-    def rebin(self, bins: Bins) -> View:
+    def rebin(self, bins: Bins) -> CodedView:
         """In other bins.
 
         Raises:
             SchemaError: bins that do not fit their column.
         """
         schema = self.schema.with_bins(bins)
-        return View(schema=schema, bins={**self.bins, **bins}, groups=self.groups)
+        return CodedView(schema=schema, bins={**self.bins, **bins}, groups=self.groups)
 
-    def group(self, groups: Mapping[str, tuple[int, ...]]) -> View:
+    def group(self, groups: Mapping[str, tuple[int, ...]]) -> CodedView:
         """With some columns coarser.
 
         Raises:
             SchemaError: groups that do not fit their column.
         """
         schema = self.schema.with_groups(groups)
-        return View(schema=schema, bins=self.bins, groups={**self.groups, **groups})
+        return CodedView(schema=schema, bins=self.bins, groups={**self.groups, **groups})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Terms:
+class PublicContext:
     """All that the price of a mechanism may depend on.
 
     Attributes:
@@ -315,7 +315,7 @@ class Terms:
         n_rows: number of rows, as declared or as bought; None if it is private and not bought yet.
     """
 
-    view: View
+    view: CodedView
     budget: Budget
     left: Fraction
     n_rows: Released[int] | None = None
@@ -357,9 +357,9 @@ class Terms:
         )
 
 
-def terms_of(schema: Schema, budget: Budget) -> Terms:
+def terms_of(schema: Schema, budget: Budget) -> PublicContext:
     """The terms under which a release begins, for plans: nothing is spent, and no rows are near."""
-    return Terms(view=View(schema=schema), budget=budget, left=budget.amount)
+    return PublicContext(view=CodedView(schema=schema), budget=budget, left=budget.amount)
 
 
 MOST_CELLS: Final = 2**24
@@ -378,7 +378,7 @@ class SecretRows:
         view: how they are coded; public.
     """
 
-    def __init__(self, engine: Engine, view: View, tell: Confide) -> None:
+    def __init__(self, engine: Engine, view: CodedView, tell: DiagnosticCallback) -> None:
         self.view = view
         self._secret_engine, self._secret_tell = engine, tell
         self._secret_memory: dict[type, dict[Any, Any]] = {}
@@ -444,7 +444,7 @@ class SecretRows:
         places = self.view.places(columns), self.view.places(of)
         return self._secret_engine.sums(*places).expose()
 
-    def score_products(self, scores: Scores) -> ExactProducts:
+    def score_products(self, scores: FeatureMap) -> ExactProducts:
         """Sums of the scores of all records, and of their products, in one pass over the rows."""
         return self._secret_engine.score_products(scores).expose()
 

@@ -27,11 +27,11 @@ from fractions import Fraction
 from typing import Any, Self, cast
 
 from understudy.data import Engine
-from understudy.dp.accountant import Entry, Ledger
-from understudy.dp.admission import Twins, admit, twins, verb
+from understudy.dp.accountant import Entry, PrivacyAccountant
+from understudy.dp.admission import SafeCopies, admit, twins, verb
 from understudy.dp.budget import Budget, Neighbours, decimal_down
 from understudy.dp.closed_list import is_listed
-from understudy.dp.confidential import Confide, SecretRows, Terms, View
+from understudy.dp.confidential import CodedView, DiagnosticCallback, PublicContext, SecretRows
 from understudy.dp.guarantee import Guarantee, Promise, Unpaid
 from understudy.dp.mechanism import (
     A,
@@ -63,11 +63,11 @@ class Unrecorded:
         """While this is open, nobody else asks."""
         yield
 
-    def take_over(self, mechanism: Mechanism[Any, Any], view: View) -> None:
+    def take_over(self, mechanism: Mechanism[Any, Any], view: CodedView) -> None:
         """Take over what earlier runs paid for this very step without an answer."""
 
     def find_answer(
-        self, mechanism: Mechanism[A, Any], charges: tuple[Charge[Any], ...], view: View
+        self, mechanism: Mechanism[A, Any], charges: tuple[Charge[Any], ...], view: CodedView
     ) -> tuple[tuple[int, ...], Outcome[A] | None] | None:
         """Numbers of the entries if an earlier run has paid, and the outcome if it is written down.
 
@@ -114,8 +114,8 @@ class Gate:
         mechanisms: Mechanisms | None = None,
         allow_nonprivate: bool = False,
         stop: Callable[[], bool] = lambda: False,
-        confide: Confide = lambda _diagnostic: None,
-        record: Callable[[Ledger], Unrecorded] = lambda _ledger: Unrecorded(),
+        confide: DiagnosticCallback = lambda _diagnostic: None,
+        record: Callable[[PrivacyAccountant], Unrecorded] = lambda _ledger: Unrecorded(),
     ) -> None:
         # Fingerprints of a draft tell what was read from the rows: they stay in front of the gate.
         self.schema: Schema = engine.schema.strip_fingerprints()
@@ -124,11 +124,11 @@ class Gate:
         self._budget = Budget(Fraction(budget.epsilon), Fraction(budget.delta), budget.approximate)
         self.neighbours: Neighbours = engine.schema.neighbours
         self._declared = private_copy(engine.schema)
-        view = View(schema=Schema.strip_fingerprints(self._declared))
+        view = CodedView(schema=Schema.strip_fingerprints(self._declared))
         self._rows = SecretRows(engine, view, confide)
         self._source, self._stop = randomness, stop
         self._mechanisms, self._allow_nonprivate = mechanisms, allow_nonprivate
-        self._ledger = Ledger(budget)
+        self._ledger = PrivacyAccountant(budget)
         self._record = record(self._ledger)
         self._promise = Promise(engine.premises)
         self._measured: list[Measured] = []
@@ -348,9 +348,9 @@ class Gate:
     # --- what prices and admission rest on ------------------------------------------------------
 
     @property
-    def _terms(self) -> Terms:
+    def _terms(self) -> PublicContext:
         left, rows = self._ledger.remaining, self._known_rows
-        return Terms(view=self._rows.view, budget=self._budget, left=left, n_rows=rows)
+        return PublicContext(view=self._rows.view, budget=self._budget, left=left, n_rows=rows)
 
     @property
     def _known_rows(self) -> Released[int] | None:
@@ -361,7 +361,7 @@ class Gate:
         return replace(last[0], noise=replace(last[0].noise)) if last else None
 
     @property
-    def _own(self) -> Twins:
+    def _own(self) -> SafeCopies:
         """Objects that mechanisms may hold beside plain values, and their replacements."""
         return twins(self.schema, self._rows.view.schema)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
 
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.guarantee import Unpaid
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import NO_NOISE, Noise, Published, Released
@@ -129,7 +129,7 @@ class Mechanism(ABC, Generic[A, P]):
     unfinished: ClassVar[bool] = False
 
     @abstractmethod
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[P], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[P], ...]:
         """List what will be in the ledger, from public facts alone.
 
         Args:

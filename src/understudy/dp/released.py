@@ -169,7 +169,7 @@ class NoisyProducts:
     """Noisy sums over all records of scores in [−1, 1], and of products of two of them.
 
     Attributes:
-        columns: whose scores (`understudy.features.scores.Scores`).
+        columns: whose scores (`understudy.features.scores.FeatureMap`).
         values: in records: sums of the scores, times their weight; in front the number of records,
             where only some count; then sums of the products of `Scores.pairs`, of the squares of
             the numbers, less ½, and of these by absence elsewhere (`Scores.coded`).

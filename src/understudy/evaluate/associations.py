@@ -68,7 +68,7 @@ from understudy.evaluate.comparison import (
     has_order,
 )
 from understudy.evaluate.marginals import pairs
-from understudy.evaluate.scores import DEFINITIONS, CorrelationKept, RelationKept, Score
+from understudy.evaluate.scores import DEFINITIONS, CorrelationKept, Metric, RelationKept
 from understudy.inference.pooled_tests import pool_pvalues
 
 Association = Callable[[Counts], float]
@@ -124,7 +124,7 @@ def _centred_ranks(places: Codes) -> Floats:
 
 def correlation_scores(
     columns: Sequence[OrderedColumn],
-) -> tuple[tuple[Score, ...], tuple[CorrelationKept, ...]]:
+) -> tuple[tuple[Metric, ...], tuple[CorrelationKept, ...]]:
     """Differences of correlations, the share that is kept, and every pair, the worst first.
 
     Args:
@@ -144,7 +144,7 @@ def correlation_scores(
     names = f"{pairs_of[worst][0].name}, {pairs_of[worst][1].name}"
     errors = np.array([_sampling_error(*pair) for pair in pairs_of]) * (1 - own**2)
     scores = [
-        Score.over_sets(
+        Metric.over_sets(
             DEFINITIONS["difference of correlation"],
             off.mean(axis=0).tolist(),
             null=float(np.sqrt(2 / np.pi) * errors.mean()),
@@ -155,7 +155,7 @@ def correlation_scores(
     if strong.any():
         by_chance = 2 * ndtr(KEPT_WITHIN / errors[strong]) - 1
         scores.append(
-            Score.over_sets(
+            Metric.over_sets(
                 DEFINITIONS["correlations kept"],
                 kept[strong].mean(axis=0).tolist(),
                 null=float(by_chance.mean()),
@@ -205,7 +205,7 @@ def _both(first: OrderedColumn, second: OrderedColumn) -> int:
     return int(((first.original != NOWHERE) & (second.original != NOWHERE)).sum())
 
 
-def association_scores(comparison: Comparison) -> tuple[Score, ...]:
+def association_scores(comparison: Comparison) -> tuple[Metric, ...]:
     """Mean absolute difference of Cramér's V, over pairs of columns one of which has no order."""
     rows: list[tuple[str, list[float]]] = []
     for (i, j), original, sets in comparison.tables(pairs(comparison)):
@@ -223,10 +223,10 @@ def _differences(
     return [abs(measure(table) - true) for table in sets]
 
 
-def _score(kind: str, rows: list[tuple[str, list[float]]], note: str) -> Score:
+def _score(kind: str, rows: list[tuple[str, list[float]]], note: str) -> Metric:
     values = np.array([differences for _, differences in rows])
     worst = int(values.mean(axis=1).argmax())
-    return Score.over_sets(
+    return Metric.over_sets(
         DEFINITIONS[f"difference of {kind}"],
         values.mean(axis=0),
         note=f"{note}; mean over {len(rows):,} pairs, "
@@ -277,7 +277,7 @@ def joint_pvalue(tests: Sequence[tuple[float, int]], rule: str = RULE) -> float:
     return float(pool_pvalues(pvalues, df, rule=rule).pvalue)
 
 
-def consistency(comparison: Comparison) -> tuple[tuple[Score, ...], Table]:
+def consistency(comparison: Comparison) -> tuple[tuple[Metric, ...], Table]:
     """Shares of agreeing decisions, and the 4 × 4 table of p-value classes.
 
     Returns:
@@ -316,12 +316,12 @@ def _classes(comparison: Comparison, rule: str) -> tuple[Counts, Counts]:
     return table, single
 
 
-def _score_decisions(table: Counts, single: Counts, k: int) -> Score:
+def _score_decisions(table: Counts, single: Counts, k: int) -> Metric:
     joined = f"pooled by the rule {RULE}" if len(single) >= FEWEST_POOLED else "by median"
     together = (
         f"; all sets, p-values {joined}: {agreement(table, k):.3f}" if len(single) > 1 else ""
     )
-    return Score.over_sets(
+    return Metric.over_sets(
         DEFINITIONS["χ² decisions agreeing"],
         [agreement(decisions, k) for decisions in single],
         detail=f" at {LEVELS[k - 1]:g}",
@@ -364,7 +364,7 @@ class Relation:
 
 def relation_scores(
     comparison: Comparison, columns: Sequence[OrderedColumn]
-) -> tuple[tuple[Score, ...], tuple[RelationKept, ...]]:
+) -> tuple[tuple[Metric, ...], tuple[RelationKept, ...]]:
     """Share of synthetic records that break a relation, and every relation, worst first.
 
     Args:
@@ -387,7 +387,7 @@ def relation_scores(
     note = f"of {len(details):,} that hold in every original record; worst "
     note += f"{details[0].broken:.3g} ({details[0].relation})"
     values = [float(mask.mean()) for mask in any_broken]
-    score = Score.over_sets(DEFINITIONS["relations broken"], values, null=0.0, note=note)
+    score = Metric.over_sets(DEFINITIONS["relations broken"], values, null=0.0, note=note)
     return (score,), tuple(details)
 
 

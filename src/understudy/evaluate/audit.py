@@ -35,7 +35,7 @@ from understudy._parallel import in_chunks
 from understudy._validation import require_extra
 from understudy.errors import MethodError
 from understudy.evaluate.audit_bounds import Matrix, Shown, Stated, distinguish, reach
-from understudy.evaluate.audit_lines import Line, matrix, observations_of, stated_by
+from understudy.evaluate.audit_lines import AuditCase, matrix, observations_of, stated_by
 
 _CHUNK = 250
 """Releases that are made in one go."""
@@ -54,7 +54,7 @@ class Verdict:
         reach: what as many releases would show of the hardest mechanism that keeps the promise.
     """
 
-    line: Line
+    line: AuditCase
     stated: Stated
     shown: Shown
     reach: float
@@ -89,7 +89,7 @@ class Verdict:
 
 
 def audit(
-    line: Line,
+    line: AuditCase,
     *,
     releases: int | None = None,
     seed: int | None = None,
@@ -129,7 +129,7 @@ def audit(
 
 
 def _observe_chunks(
-    line: Line, seed: int | None, chunks: Sequence[tuple[int, int, int]]
+    line: AuditCase, seed: int | None, chunks: Sequence[tuple[int, int, int]]
 ) -> list[tuple[tuple[str, ...], Matrix]]:
     """Observations of some chunks of releases, each chunk as a matrix with its names."""
     trial, frames = line.trial(), line.frames()
@@ -170,7 +170,9 @@ def results(path: Path) -> Iterator[dict[str, Any]]:
         yield found
 
 
-def lines_left(lines: tuple[Line, ...], path: Path, releases: int | None) -> tuple[Line, ...]:
+def lines_left(
+    lines: tuple[AuditCase, ...], path: Path, releases: int | None
+) -> tuple[AuditCase, ...]:
     """Those that were not audited yet with as many releases.
 
     Args:

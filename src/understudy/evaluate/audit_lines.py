@@ -40,7 +40,7 @@ from understudy.dp.released import Released
 from understudy.errors import MethodError, suggestion
 from understudy.evaluate.audit_bounds import Stated
 from understudy.features.scores import RankScores
-from understudy.mechanisms.second_moments import RankProducts, ScoreMoments
+from understudy.mechanisms.second_moments import RankProducts, SecondMoments
 from understudy.mechanisms.selection import CandidateColumns
 from understudy.mechanisms.selection_scores import DistanceFromModel
 from understudy.methods.auto import configure
@@ -197,7 +197,7 @@ class _Probed:
 
 
 @dataclass(frozen=True)
-class Line:
+class AuditCase:
     """One line of an audit: a method on two neighbouring tables.
 
     Attributes:
@@ -409,7 +409,7 @@ def all_moments(gate: Gate) -> Observation:
     Two states have scores of one size, so that every record is the longest, and moves every number
     of a pair of columns by as much as is stated.
     """
-    found = gate.ask(ScoreMoments(gate.schema.names), spend=gate.budget.amount).value.values
+    found = gate.ask(SecondMoments(gate.schema.names), spend=gate.budget.amount).value.values
     return {f"moment {k}": float(value) for k, value in enumerate(found)}
 
 
@@ -426,57 +426,57 @@ def swept_records(gate: Gate) -> Observation:
     return {f"records of state {k}": float(np.count_nonzero(states == k)) for k in range(2)}
 
 
-def _one_measurement() -> Iterator[Line]:
+def _one_measurement() -> Iterator[AuditCase]:
     """At their worst: one table, in which one cell differs (two, where a record is replaced)."""
     for tables in (_ONE_TABLE, _ONE_TABLE_REPLACED):
         for noise in ("geometric", "laplace"):
-            yield Line("laplace", options={"noise": noise}, **tables)
-        yield Line("independent", **_SMALL_DELTA, **tables)
-        yield Line("perturbed-histogram", **tables)
+            yield AuditCase("laplace", options={"noise": noise}, **tables)
+        yield AuditCase("independent", **_SMALL_DELTA, **tables)
+        yield AuditCase("perturbed-histogram", **tables)
     for form in ("filtered", "lazy"):
-        yield Line("laplace", options={"form": form}, **_EMPTY_CELL)
+        yield AuditCase("laplace", options={"form": form}, **_EMPTY_CELL)
     for name in ("dirichlet", "pegs-tables"):
-        yield Line(name, **_ONE_RECORD)
+        yield AuditCase(name, **_ONE_RECORD)
     budgets: tuple[dict[str, Any], ...] = ({}, _SMALL_DELTA)
     for budget in budgets:
-        yield Line("a choice between two", probe=opposite_scores, **budget, **_PAIR)
+        yield AuditCase("a choice between two", probe=opposite_scores, **budget, **_PAIR)
     for tables in (_TRIPLE, _TRIPLE_TURNED):
-        yield Line("products of ranks", probe=far_ranks, **_SMALL_DELTA, **tables)
+        yield AuditCase("products of ranks", probe=far_ranks, **_SMALL_DELTA, **tables)
     for budget in budgets:
-        yield Line("second moments", probe=all_moments, **budget, **_ONE_TABLE)
-        yield Line("second moments", probe=all_moments, **budget, **_ONE_TABLE_REPLACED)
-    yield Line("second moments", probe=all_moments, **_SMALL_DELTA, **_PAIR)
-    yield Line("records from rows drawn as visited", probe=swept_records, **_ONE_RECORD)
+        yield AuditCase("second moments", probe=all_moments, **budget, **_ONE_TABLE)
+        yield AuditCase("second moments", probe=all_moments, **budget, **_ONE_TABLE_REPLACED)
+    yield AuditCase("second moments", probe=all_moments, **_SMALL_DELTA, **_PAIR)
+    yield AuditCase("records from rows drawn as visited", probe=swept_records, **_ONE_RECORD)
 
 
-def _others() -> Iterator[Line]:
+def _others() -> Iterator[AuditCase]:
     """With tables that leave most to see; what their budget is split among hides the rest."""
-    yield Line("dirichlet", **_ONE_TABLE_REPLACED)
-    yield Line("dp-prior", **_ONE_TABLE_REPLACED)
-    yield Line("smoothed-histogram", **_ONE_TABLE_REPLACED)
-    yield Line("modips", **_NUMBER_ADDED)
-    yield Line("empirical-cdf", **_PAIR)
+    yield AuditCase("dirichlet", **_ONE_TABLE_REPLACED)
+    yield AuditCase("dp-prior", **_ONE_TABLE_REPLACED)
+    yield AuditCase("smoothed-histogram", **_ONE_TABLE_REPLACED)
+    yield AuditCase("modips", **_NUMBER_ADDED)
+    yield AuditCase("empirical-cdf", **_PAIR)
     for name in ("steps", "universal-histogram", "privbayes", "pegs-tables", "pegs", "pegs-reset"):
-        yield Line(name, **_PAIR)
-    yield Line("perturbed-imputation", **_PAIR)
+        yield AuditCase(name, **_PAIR)
+    yield AuditCase("perturbed-imputation", **_PAIR)
     few = {"candidates": 8, "refinements": 1}
-    yield Line("pmse", options=few, **_PAIR_REPLACED)
-    yield Line("censored-posterior", options=few, **_PAIR_REPLACED)
+    yield AuditCase("pmse", options=few, **_PAIR_REPLACED)
+    yield AuditCase("censored-posterior", options=few, **_PAIR_REPLACED)
     for name in ("marginals", "mst", "aim"):
-        yield Line(name, **_PAIR)
-        yield Line(name, **_SMALL_DELTA, **_PAIR)
-    yield Line("marginals", **_SMALL_DELTA, **_PAIR_REPLACED)
-    yield Line("marginals", **_SMALL_DELTA, **_TRIPLE)
-    yield Line("independent", **_SMALL_DELTA, **_NUMBER_ADDED)
+        yield AuditCase(name, **_PAIR)
+        yield AuditCase(name, **_SMALL_DELTA, **_PAIR)
+    yield AuditCase("marginals", **_SMALL_DELTA, **_PAIR_REPLACED)
+    yield AuditCase("marginals", **_SMALL_DELTA, **_TRIPLE)
+    yield AuditCase("independent", **_SMALL_DELTA, **_NUMBER_ADDED)
 
 
-LINES: Final[tuple[Line, ...]] = (
+LINES: Final[tuple[AuditCase, ...]] = (
     *(replace(line, releases=MANY, worst=True) for line in _one_measurement()),
     *_others(),
 )
 
 
-def lines_about(methods: Collection[str]) -> tuple[Line, ...]:
+def lines_about(methods: Collection[str]) -> tuple[AuditCase, ...]:
     """The lines about some methods; all lines if none is named.
 
     Raises:

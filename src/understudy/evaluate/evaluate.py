@@ -80,7 +80,7 @@ from understudy.evaluate.regression import (
     records_of,
 )
 from understudy.evaluate.risk import Intruder, risks_of
-from understudy.evaluate.scores import Evaluation, Score
+from understudy.evaluate.scores import Evaluation, Metric
 from understudy.inference.records import Records
 from understudy.release import Release
 from understudy.release.release import given_release
@@ -104,7 +104,7 @@ _STREAM = 30
 class _Part:
     """What one stage found: scores, warnings, and fields of the evaluation."""
 
-    scores: tuple[Score, ...] = ()
+    scores: tuple[Metric, ...] = ()
     warnings: tuple[str, ...] = ()
     fields: dict[str, Any] = field(default_factory=dict)
 

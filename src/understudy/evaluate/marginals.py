@@ -38,7 +38,7 @@ from scipy.special import gammaln
 
 from understudy._arrays import Codes, Floats
 from understudy.evaluate.comparison import MOST_CELLS, Comparison, Counts, OrderedColumn, Scale
-from understudy.evaluate.scores import DEFINITIONS, GroupKept, Marginal, NumberKept, Score
+from understudy.evaluate.scores import DEFINITIONS, GroupKept, Marginal, Metric, NumberKept
 from understudy.schema import NUMERIC
 
 MOST_TRIPLES = 500
@@ -151,7 +151,7 @@ def triples(candidates: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     return [candidates[k] for k in sorted(rng.choice(len(candidates), MOST_TRIPLES, replace=False))]
 
 
-def distance_scores(comparison: Comparison, distances: Distances) -> tuple[Score, ...]:
+def distance_scores(comparison: Comparison, distances: Distances) -> tuple[Metric, ...]:
     """Mean distance and worst distance of the marginals of one order."""
     if not distances.marginals:
         return ()
@@ -162,7 +162,7 @@ def distance_scores(comparison: Comparison, distances: Distances) -> tuple[Score
         name += f" ({MOST_TRIPLES} triples)" if drawn else " (all triples)"
     worst = int(distances.means.argmax())
     names = ", ".join(comparison.schema.names[j] for j in distances.marginals[worst])
-    mean = Score.over_sets(
+    mean = Metric.over_sets(
         DEFINITIONS[name],
         distances.values.mean(axis=0),
         null=float(distances.nulls.mean()),
@@ -172,7 +172,7 @@ def distance_scores(comparison: Comparison, distances: Distances) -> tuple[Score
         return (mean,)
     return (
         mean,
-        Score.over_sets(
+        Metric.over_sets(
             DEFINITIONS[f"total variation, worst {order}-way"],
             distances.values[worst],
             null=float(distances.nulls[worst]),
@@ -236,7 +236,7 @@ def conditional_distance(original: Counts, synthetic: Counts) -> float:
     return float((rows[present] * lengths).sum() / rows.sum())
 
 
-def conditional_score(comparison: Comparison) -> Score | None:
+def conditional_score(comparison: Comparison) -> Metric | None:
     """Mean over all ordered pairs of columns; None for one column, or tables too large."""
     values: list[list[float]] = []
     for _, original, sets in comparison.tables(pairs(comparison)):
@@ -244,7 +244,7 @@ def conditional_score(comparison: Comparison) -> Score | None:
         values.append([conditional_distance(original.T, table.T) for table in sets])
     if not values:
         return None
-    return Score.over_sets(
+    return Metric.over_sets(
         DEFINITIONS["conditional distance"],
         np.mean(values, axis=0),
         note="L1 (0 to 2) between the distributions of one column given another; mean over ordered "
@@ -264,7 +264,7 @@ GROUP_SHARES = (0.02, 0.06)
 MOST_GROUPS = 60
 
 
-def group_scores(comparison: Comparison) -> tuple[tuple[Score, ...], tuple[GroupKept, ...]]:
+def group_scores(comparison: Comparison) -> tuple[tuple[Metric, ...], tuple[GroupKept, ...]]:
     """Mean distance of the other columns within small groups, and every group, the worst first.
 
     Groups are levels of columns that are no numbers, with 2 to 6 % of the original records; of more
@@ -296,7 +296,7 @@ def group_scores(comparison: Comparison) -> tuple[tuple[Score, ...], tuple[Group
         for (j, state), row in values.items()
     ]
     means = np.mean(list(values.values()), axis=0)
-    score = Score.over_sets(
+    score = Metric.over_sets(
         DEFINITIONS["within-group distance"],
         means[2:].tolist(),
         null=float(means[0]) if np.isfinite(means[0]) else None,
@@ -428,7 +428,7 @@ def rank_error(original: Counts, synthetic: Counts) -> float:
 
 def number_scores(
     columns: Sequence[OrderedColumn], rng: np.random.Generator
-) -> tuple[tuple[Score, ...], tuple[NumberKept, ...]]:
+) -> tuple[tuple[Metric, ...], tuple[NumberKept, ...]]:
     """Errors of the numbers and shares of them that are kept; and every column, worst first.
 
     Args:
@@ -451,7 +451,7 @@ def number_scores(
         if np.isfinite(values).all():
             note = f"over {len(numbers):,} columns of numbers"
             reference = float(null) if np.isfinite(null) else None
-            scores.append(Score.over_sets(DEFINITIONS[name], values, null=reference, note=note))
+            scores.append(Metric.over_sets(DEFINITIONS[name], values, null=reference, note=note))
     details = [_detail(*number, row) for number, row in zip(numbers, found, strict=True)]
     return tuple(scores), tuple(sorted(details, key=lambda one: (sum(one.kept), -one.rank_error)))
 

@@ -26,7 +26,7 @@ from scipy.stats import rankdata
 from understudy._arrays import Codes, Floats
 from understudy._parallel import each
 from understudy.evaluate.comparison import Comparison, Rows, has_order
-from understudy.evaluate.scores import DEFINITIONS, Score
+from understudy.evaluate.scores import DEFINITIONS, Metric
 from understudy.schema import NUMERIC, Column
 
 MOST_TRAINING_ROWS = 40_000
@@ -101,7 +101,7 @@ def default_target(comparison: Comparison, among: Sequence[int] | None = None) -
     return min(candidates or positions[:1], key=order)
 
 
-def prediction_scores(comparison: Comparison, target: int) -> tuple[Score, ...] | str:
+def prediction_scores(comparison: Comparison, target: int) -> tuple[Metric, ...] | str:
     """Accuracy and area under the curve, or R²; or why there are none.
 
     Rows where the target has no ordinary state are left out.
@@ -134,13 +134,13 @@ def prediction_scores(comparison: Comparison, target: int) -> tuple[Score, ...] 
     )
 
 
-def _score(kind: str, detail: str, measured: list[Measured], note: str) -> Score:
+def _score(kind: str, detail: str, measured: list[Measured], note: str) -> Metric:
     """The sets against the original; the null's sd is the standard error of their difference."""
     real, *sets = measured
     mean = np.mean([result.influence for result in sets], axis=0)
     n = len(real.influence)
     error, difference = mean.std() / np.sqrt(n), (mean - real.influence).std() / np.sqrt(n)
-    return Score.over_sets(
+    return Metric.over_sets(
         DEFINITIONS[f"trained on synthetic, {kind}"],
         [result.value for result in sets],
         detail=detail,

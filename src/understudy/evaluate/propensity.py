@@ -64,7 +64,7 @@ from understudy.errors import InferenceError, MethodError
 from understudy.evaluate.comparison import Comparison, Rows, has_order
 from understudy.evaluate.marginals import Distances, marginal_distances
 from understudy.evaluate.robust_regression import Logistic
-from understudy.evaluate.scores import DEFINITIONS, Definition, Score, Subgroup
+from understudy.evaluate.scores import DEFINITIONS, Definition, Metric, Subgroup
 from understudy.inference import formulas as reading
 from understudy.inference.records import Records
 from understudy.schema import NUMERIC, Column, Schema
@@ -583,7 +583,7 @@ GRID = 101
 
 def propensity_scores(
     comparison: Comparison, tell: Tell | None = None
-) -> tuple[tuple[Score, ...], Curves]:
+) -> tuple[tuple[Metric, ...], Curves]:
     """PMSE and SPECKS by three models, and the distributions of their propensities.
 
     Args:
@@ -591,8 +591,8 @@ def propensity_scores(
         tell: called with how many of how many models are done.
     """
     stacks, note = stack_sets(comparison)
-    scores: list[Score] = []
-    specks_scores: list[Score] = []
+    scores: list[Metric] = []
+    specks_scores: list[Metric] = []
     curves: Curves = {}
     for done, fitted in enumerate(fit_models(comparison, stacks), start=1):
         scores.append(_pmse_score(fitted, stacks, note))
@@ -649,7 +649,7 @@ def pair_specks(comparison: Comparison) -> list[float]:
     return [specks(pair_propensities(comparison, stack), stack.synthetic) for stack in stacks]
 
 
-def _pmse_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
+def _pmse_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Metric:
     values = [pmse(p, s.share) for p, s in zip(fitted.propensities, stacks, strict=True)]
     null = fitted.null_pmse or _permutation_null(fitted.permuted[:, 0])
     source = "" if fitted.null_pmse else _source(fitted)
@@ -657,7 +657,7 @@ def _pmse_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
     return _score(DEFINITIONS[f"pMSE, {fitted.name}"], values, null, stacks, notes)
 
 
-def _specks_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
+def _specks_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Metric:
     values = [specks(p, s.synthetic) for p, s in zip(fitted.propensities, stacks, strict=True)]
     null = _permutation_null(fitted.permuted[:, 1])
     notes = [_source(fitted), thinned]
@@ -666,10 +666,10 @@ def _specks_score(fitted: Fitted, stacks: list[Stack], thinned: str) -> Score:
 
 def _score(
     definition: Definition, values: list[float], null: Null, stacks: list[Stack], notes: list[str]
-) -> Score:
+) -> Metric:
     sd = sd_of_mean(null.sd, stacks[0].share, len(stacks))
     note = "; ".join(part for part in notes if part)
-    return Score.over_sets(definition, values, null=null.mean, null_sd=sd, note=note)
+    return Metric.over_sets(definition, values, null=null.mean, null_sd=sd, note=note)
 
 
 def _permutation_null(values: Floats) -> Null:

@@ -44,7 +44,7 @@ from understudy.data.coding import Reading
 from understudy.errors import InferenceError, MethodError
 from understudy.evaluate.propensity import MOST_LEVELS, Model
 from understudy.evaluate.robust_regression import REASONS, Fit, diagnose_fit, fit
-from understudy.evaluate.scores import DEFINITIONS, AnswerWidth, Coefficient, Score
+from understudy.evaluate.scores import DEFINITIONS, AnswerWidth, Coefficient, Metric
 from understudy.inference import formulas
 from understudy.inference.analyze import analyze_release
 from understudy.inference.estimators import estimate_records
@@ -309,7 +309,7 @@ def _overlaps(compared: Compared, j: int) -> list[float]:
 
 def coefficient_scores(
     compared: Sequence[Compared], n_original: int, n_synthetic: int
-) -> tuple[Score, ...]:
+) -> tuple[Metric, ...]:
     """Overlap, width and shift over the coefficients, and the distance in each model.
 
     Args:
@@ -327,7 +327,7 @@ def coefficient_scores(
     overlap = np.mean([_overlaps(model, j) for model, j in determined], axis=0)
     lost = np.mean([[not f.determined[j] for f in model.sets] for model, j in determined], axis=0)
     scores = [
-        Score.over_sets(
+        Metric.over_sets(
             DEFINITIONS["confidence-interval overlap"],
             overlap,
             null=expected_overlap(n_original, n_synthetic),
@@ -341,13 +341,13 @@ def coefficient_scores(
         ratio = n_original / n_synthetic
         among = f"median over {about}, less those that the set lost"
         scores += [
-            Score.over_sets(
+            Metric.over_sets(
                 DEFINITIONS["interval width ratio, median"],
                 widths.tolist(),
                 null=math.sqrt(ratio),
                 note=f"{among}; synthetic / original; the overlap does not see wide intervals",
             ),
-            Score.over_sets(
+            Metric.over_sets(
                 DEFINITIONS["standardised coefficient shift, median"],
                 shifts.tolist(),
                 null=float(stats.norm.ppf(0.75)) * math.sqrt(1 + ratio),
@@ -356,7 +356,7 @@ def coefficient_scores(
         ]
     beyond = np.mean([_beyond(model, j) for model, j in determined], axis=0)
     scores.append(
-        Score.over_sets(
+        Metric.over_sets(
             DEFINITIONS["coefficients beyond chance"],
             beyond.tolist(),
             null=2 * float(stats.norm.sf(_Z_95)),

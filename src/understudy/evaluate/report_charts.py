@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from understudy.evaluate.associations import KEPT_WITHIN
-from understudy.evaluate.scores import Better, Coefficient, Headline, Marginal, Score
+from understudy.evaluate.scores import Better, Coefficient, Headline, Marginal, Metric
 from understudy.report.svg import LETTER, SMALL, WIDTH, Chart, Colour, Panel, percent_scale
 from understudy.report.text import distance, figure, percent, shorten_label
 
@@ -122,9 +122,9 @@ _KINDS = (
 )
 
 
-def verdict(scores: Sequence[Score]) -> tuple[Tile, ...]:
+def verdict(scores: Sequence[Metric]) -> tuple[Tile, ...]:
     """The strip: the known kinds of scores; if they are few, others in order of importance."""
-    chosen: list[tuple[_Kind, Score]] = []
+    chosen: list[tuple[_Kind, Metric]] = []
     for kind in _KINDS:
         score = _choose_score(kind, scores)
         if score is not None:
@@ -136,7 +136,7 @@ def verdict(scores: Sequence[Score]) -> tuple[Tile, ...]:
     return tuple(_tile(kind, score) for kind, score in chosen[:_MOST])
 
 
-def _choose_score(kind: _Kind, scores: Sequence[Score]) -> Score | None:
+def _choose_score(kind: _Kind, scores: Sequence[Metric]) -> Metric | None:
     """The score of a kind; of several, the one furthest beyond a fresh sample."""
     matching = [
         score for score in scores if score.definition and score.definition.headline is kind.headline
@@ -145,7 +145,7 @@ def _choose_score(kind: _Kind, scores: Sequence[Score]) -> Score | None:
     return max(matching, key=_rank, default=None)
 
 
-def _rank(score: Score) -> float:
+def _rank(score: Metric) -> float:
     """Compute how many times worse it is than its null; -1 where that is not known."""
     ratio = score.ratio
     if ratio is None or math.isnan(ratio):
@@ -155,7 +155,7 @@ def _rank(score: Score) -> float:
     return 1 / ratio if ratio > 0 else math.inf
 
 
-def _tile(kind: _Kind, score: Score) -> Tile:
+def _tile(kind: _Kind, score: Metric) -> Tile:
     ratio = score.ratio if kind.by_null else None
     unit = score.null if score.null and ratio is not None and math.isfinite(ratio) else 1.0
     gauge = _gauge(score, unit)
@@ -174,7 +174,7 @@ def _tile(kind: _Kind, score: Score) -> Tile:
     )
 
 
-def _gauge(score: Score, unit: float) -> Gauge:
+def _gauge(score: Metric, unit: float) -> Gauge:
     rest = (score.spread, score.null, score.null_sd)
     return Gauge(score.value / unit, *(None if x is None else x / unit for x in rest))
 
@@ -186,7 +186,7 @@ def _null_words(yardstick: str, gauge: Gauge) -> str:
     return f"{yardstick}: {figure(gauge.null)}{spread}"
 
 
-def _standing(score: Score) -> tuple[str, bool]:
+def _standing(score: Metric) -> tuple[str, bool]:
     """Place a score against a fresh sample, and judge whether chance explains the difference."""
     far, ratio = score.standardised, score.ratio
     if far is not None and math.isfinite(far):
@@ -205,7 +205,7 @@ def _standing(score: Score) -> tuple[str, bool]:
     return f"{figure(ratio)} × a fresh sample.", score.better is Better.LOW and ratio > _CHANCE
 
 
-def _loss(score: Score) -> tuple[str, bool]:
+def _loss(score: Metric) -> tuple[str, bool]:
     """Trained on synthetic against trained on original rows."""
     if score.null is None or not math.isfinite(score.null - score.value):
         return "", False

@@ -436,7 +436,7 @@ class RelationKept(_Detail):
 
 
 @dataclass(frozen=True)
-class Score:
+class Metric:
     """One utility score of a release.
 
     Attributes:
@@ -470,16 +470,16 @@ class Score:
         null: float | None = None,
         null_sd: float | None = None,
         note: str = "",
-    ) -> Score:
+    ) -> Metric:
         """The mean of a score over the sets, and its standard deviation over them.
 
         Args:
             definition: what the score is.
             values: of each set.
             detail: what its name says beyond that, with the sign before it: ", income".
-            null: as in `Score`.
-            null_sd: as in `Score`.
-            note: as in `Score`.
+            null: as in `Metric`.
+            null_sd: as in `Metric`.
+            note: as in `Metric`.
         """
         plain = [float(value) for value in values]
         return cls(
@@ -652,7 +652,7 @@ class Evaluation:
     sets: int
     method: str
     guarantee: str
-    scores: tuple[Score, ...]
+    scores: tuple[Metric, ...]
     marginals: tuple[Marginal, ...]
     pairs: dict[tuple[str, str], float]
     propensity: dict[str, tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]]

@@ -9,8 +9,8 @@ well, as below but smaller (`BINS`): they add little to the length, and tell tab
 them, orthonormal and each with mean 0 over the states. So the vector of a state has the squared
 length 1 − 1/k: two states are told apart by one number of size √½, where two indicators would take
 a vector of length 1. What is known of every record, that it has one of the states, takes no part of
-a budget. Indicators are affine in the contrasts (`Scores.tables`). A record out of domain has the
-scores 0, as if it were an even mix of the levels.
+a budget. Indicators are affine in the contrasts (`FeatureMap.tables`). A record out of domain has
+the scores 0, as if it were an even mix of the levels.
 
 For noise whose scale goes by sums of sizes (`pure`) contrasts of more than two states would be
 larger than indicators, so there these stand in their place.
@@ -162,7 +162,7 @@ MOST_SCORES: Final = 1_000
 
 
 @dataclass(frozen=True)
-class Score:
+class MomentFeature:
     """One score.
 
     Attributes:
@@ -192,7 +192,7 @@ class CodedSquare:
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class FeatureMap:
     """The scores of some columns, column by column, and what is summed of them.
 
     Attributes:
@@ -207,7 +207,7 @@ class Scores:
     """
 
     columns: tuple[str, ...]
-    each: tuple[Score, ...]
+    each: tuple[MomentFeature, ...]
     tables: Mapping[str, Integers] = field(repr=False)
     coded: tuple[CodedSquare, ...]
     complete: tuple[str, ...]
@@ -221,7 +221,7 @@ class Scores:
         complete: Sequence[str] = (),
         *,
         pure: bool = False,
-    ) -> Scores:
+    ) -> FeatureMap:
         """The scores of columns of a schema, from public facts.
 
         Args:
@@ -239,7 +239,7 @@ class Scores:
                 f"The columns have {n:,} scores, too many for a matrix of their moments (at most "
                 f"{MOST_SCORES:,}); leave out columns of many levels."
             )
-        each: list[Score] = []
+        each: list[MomentFeature] = []
         tables: dict[str, Integers] = {}
         for name in columns:
             own, tables[name] = _of_column(
@@ -306,7 +306,7 @@ class Scores:
             for name in self.columns
         )
 
-    def part(self, columns: Sequence[str]) -> tuple[Scores, Integers]:
+    def part(self, columns: Sequence[str]) -> tuple[FeatureMap, Integers]:
         """The scores of some of the columns, and the places of their sums among all sums.
 
         Args:
@@ -321,7 +321,7 @@ class Scores:
         )
         counted = np.ones(1, dtype=np.bool_)
         chosen = [counted, mine, mine[first] & mine[second], mine[self.numbers], coded]
-        own = Scores(
+        own = FeatureMap(
             kept,
             tuple(score for score in self.each if score.column in kept),
             {name: self.tables[name] for name in kept},
@@ -348,7 +348,7 @@ def n_scores(column: Column, *, ordinary: bool = False, pure: bool = False) -> i
 
 def _of_column(
     name: str, column: Column, *, ordinary: bool, pure: bool
-) -> tuple[list[Score], Integers]:
+) -> tuple[list[MomentFeature], Integers]:
     """The scores of a column, and those of each of its states."""
     if not isinstance(column, NUMERIC):
         k = column.n_ordinary if ordinary else column.size
@@ -356,7 +356,7 @@ def _of_column(
             return _indicators(name, column, range(k), number=False)
         table = np.zeros((column.size + 1, k - 1), dtype=np.int64)
         table[:k] = np.trunc(UNIT * contrasts(k))
-        return [Score(name, f"{name} (contrast {j})") for j in range(1, k)], table
+        return [MomentFeature(name, f"{name} (contrast {j})") for j in range(1, k)], table
     states = () if ordinary else range(column.n_ordinary, column.size)
     each, table = _indicators(
         name, column, states, number=True, beside=not ordinary and column.out_of_domain is None
@@ -366,13 +366,13 @@ def _of_column(
         return each, table
     bins = np.zeros((column.size + 1, k - 1), dtype=np.int64)
     bins[:k] = np.trunc(UNIT * np.sqrt(BINS) * contrasts(k))
-    more = [Score(name, f"{name} (contrast {j} of bins)") for j in range(1, k)]
+    more = [MomentFeature(name, f"{name} (contrast {j} of bins)") for j in range(1, k)]
     return each + more, np.hstack([table, bins])
 
 
 def _indicators(
     name: str, column: Column, states: Sequence[int], *, number: bool, beside: bool = False
-) -> tuple[list[Score], Integers]:
+) -> tuple[list[MomentFeature], Integers]:
     """A number, if it has one, and indicators of states, and of what is out of domain."""
     labels = [f"{name} = {column.labels[state]}" for state in states]
     labels += [f"{name} out of domain"] * beside
@@ -381,7 +381,9 @@ def _indicators(
     table[places, number + np.arange(len(places))] = UNIT
     if number:
         table[: column.n_ordinary, 0] = UNIT
-    return [Score(name, name, number=True)] * number + [Score(name, x) for x in labels], table
+    return [MomentFeature(name, name, number=True)] * number + [
+        MomentFeature(name, x) for x in labels
+    ], table
 
 
 def _squared_length(table: Integers) -> Fraction:
@@ -390,7 +392,7 @@ def _squared_length(table: Integers) -> Fraction:
 
 
 def _pair_codes(
-    schema: Schema, each: Sequence[Score], columns: Sequence[str], complete: Sequence[str]
+    schema: Schema, each: Sequence[MomentFeature], columns: Sequence[str], complete: Sequence[str]
 ) -> list[CodedSquare]:
     """Each number with each code of another column."""
     absent = [

@@ -28,12 +28,12 @@ from understudy.inference.question import MEASURED_ONLY, SHARES, Estimand, rule_
 from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
 from understudy.inference.rules import (
     Facts,
-    choose,
     distorted_reason,
     distorts,
     facts_of,
     noisy_reason,
     outweighs,
+    select_rule,
 )
 from understudy.inference.second_moments import LostInNoiseError
 from understudy.inference.set_answers import SetAnswer, set_answer
@@ -131,7 +131,7 @@ def _check_counts(
     analysis: Analysis, release: Release, question: Question, *, anyway: bool
 ) -> Analysis:
     """The same, before anybody asks for the ends of its intervals, which may take long to find."""
-    doubt, notes = refusals.doubts(release, question, analysis.pooled, analysis.level)
+    doubt, notes = refusals.check_bounds(release, question, analysis.pooled, analysis.level)
     pooled, lacking, said = refusals.require_counted(release, question, analysis.pooled)
     doubt = lacking or doubt
     if doubt is not None and not anyway:
@@ -169,7 +169,7 @@ def _answer_question(
         if question.kind in MEASURED_ONLY:
             raise refuse_unmeasured(release, facts)
     facts = _check_firmness(release, facts)
-    if choose(facts).name == "noise-aware":
+    if select_rule(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         counted = _from_counts(release, question.asked, facts, level=level)
         return _narrower_by_moments(release, question.asked, facts, counted) or counted
@@ -197,14 +197,14 @@ def _from_measured(
     release: Release, estimand: Estimand, facts: Facts, *, anyway: bool, level: float
 ) -> Analysis | None:
     """Answer by measurements, without cells or sets; levels only where no table has them."""
-    if choose(facts).name == "noise-aware" and not is_numeric(estimand, release.schema):
+    if select_rule(facts).name == "noise-aware" and not is_numeric(estimand, release.schema):
         return None
     try:
         answer = measured_answer(estimand, release, facts)
     except LostInNoiseError as error:
         if estimand.kind in MEASURED_ONLY:  # no other rule has an answer
             raise
-        if anyway or choose(_check_firmness(release, facts)).valid:
+        if anyway or select_rule(_check_firmness(release, facts)).valid:
             return None
         raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
     if answer is None:
@@ -256,7 +256,7 @@ def _valid(
 
 def _doubt(answer: SetAnswer, facts: Facts) -> str:
     """Explain why the numbers do not allow the rule of their sets; "" if they do, or none is."""
-    if not choose(facts).valid:
+    if not select_rule(facts).valid:
         return ""
     if distorts(facts, answer.stderr):
         return distorted_reason(facts)
@@ -280,11 +280,11 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
         *caveats.number_notes(release, numeric, pooled, estimand.kind, level),
         *caveats.clipping_notes(release, estimand.used, estimand.kind),
     )
-    return _valid(estimand, pooled, choose(facts).reason(facts), counted.dropped, level, *more)
+    return _valid(estimand, pooled, select_rule(facts).reason(facts), counted.dropped, level, *more)
 
 
 def _require_allowed(release: Release, facts: Facts, *, anyway: bool) -> None:
-    rule = choose(facts)
+    rule = select_rule(facts)
     if facts.kind == "total":  # sets have no total of their own: their size is a noisy number
         raise RefusedError(rule.reason(facts), advise(release, facts), anyway=False)
     if not rule.valid:
@@ -305,7 +305,7 @@ def _from_sets(
     level: float,
     more: tuple[str, ...],
 ) -> Analysis:
-    rule, pooled = choose(facts), answer.pooled
+    rule, pooled = select_rule(facts), answer.pooled
     valid = rule.valid and not doubt
     reason = doubt or rule.reason(facts)
     if not valid:  # what share of an error is noise is not known where noise is not counted

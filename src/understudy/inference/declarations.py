@@ -24,7 +24,7 @@ from understudy.inference.question import MEASURED_ONLY, MODELS, RATIOS, Estiman
 from understudy.inference.records import Records
 from understudy.inference.refusals import EPSILONS, Advice, RefusedError
 from understudy.inference.second_moments import LostInNoiseError, assumed_moments, joined_matrix
-from understudy.mechanisms.second_moments import ScoreMoments
+from understudy.mechanisms.second_moments import SecondMoments
 from understudy.release import Release
 
 _BY_MOMENTS = (*RATIOS, *MODELS, *MEASURED_ONLY)
@@ -98,7 +98,7 @@ def _answers(release: Release, estimand: Estimand, epsilon: str) -> bool:
     budget = Budget.of(epsilon, stated.get("delta", "0"), unit)
     rows = Fraction(release.manifest.rows_share or 0) if schema.rows == "private" else Fraction(0)
     spend = budget.amount * (1 - rows) * _SHARE
-    asked = ScoreMoments(columns, coded)
+    asked = SecondMoments(columns, coded)
     (charge,) = asked.price(terms_of(schema, budget), spend)
     stddev = _MARGIN * charge.recorded.stddev
     table = release.tables[0]

@@ -123,7 +123,7 @@ from understudy.inference.question import (
     group_terms,
 )
 from understudy.inference.records import ABSENT, MOST_POINTS, Records, cell_points, is_binned
-from understudy.inference.rules import Facts, choose, most_distortion
+from understudy.inference.rules import Facts, most_distortion, select_rule
 from understudy.release import Measurement, Release
 from understudy.release.release import once
 from understudy.release.shape import MOST, Kind
@@ -262,7 +262,7 @@ def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice
         facts: of the question.
         bootstrap: whether a bootstrap refuses it.
     """
-    if bootstrap and facts.countable and choose(facts).valid:
+    if bootstrap and facts.countable and select_rule(facts).valid:
         return Advice("rules")
     if not facts.columns or _n_cells(release, facts) > MOST_CELLS:
         return None
@@ -340,7 +340,7 @@ _FURTHER = (0.01, 0.1, 1.0, 10.0, 1000.0)  # times the range
 
 
 @dataclass(frozen=True)
-class Beyond:
+class OutOfBounds:
     """Records beyond one bound of a column.
 
     Attributes:
@@ -360,7 +360,7 @@ class Beyond:
     certain: bool
 
 
-def beyond(line: Measurement, release: Release) -> tuple[Beyond, Beyond]:
+def beyond(line: Measurement, release: Release) -> tuple[OutOfBounds, OutOfBounds]:
     """Read from a number line what lies beyond both bounds of its column.
 
     Args:
@@ -374,10 +374,10 @@ def beyond(line: Measurement, release: Release) -> tuple[Beyond, Beyond]:
     least = least_certain(line, n_lines)
     z = _LAPLACE if line.family.is_laplace else _NORMAL
 
-    def one(side: Literal["below", "above"], count: float, label: str) -> Beyond:
+    def one(side: Literal["below", "above"], count: float, label: str) -> OutOfBounds:
         most = min((max(count, 0.0) + z * line.stddev) / n_rows, 1.0)
         share, bound = count / n_rows, label.removeprefix(f"{side} ")
-        return Beyond(name, side, bound, share, most, count >= least)
+        return OutOfBounds(name, side, bound, share, most, count >= least)
 
     low, high = (float(count) for count in line.counts[-2:])
     return one("below", low, labels[0]), one("above", high, labels[1])
@@ -403,7 +403,7 @@ def least_certain(line: Measurement, n_lines: int) -> int:
 
 
 @once
-def beyond_line(release: Release, name: str) -> tuple[Beyond, ...]:
+def beyond_line(release: Release, name: str) -> tuple[OutOfBounds, ...]:
     """Describe what the number line of a column says of both its bounds; nothing without one.
 
     Args:
@@ -414,7 +414,7 @@ def beyond_line(release: Release, name: str) -> tuple[Beyond, ...]:
     return () if line is None else beyond(line, release)
 
 
-def doubts(
+def check_bounds(
     release: Release, question: Question, pooled: Pooled, level: float
 ) -> tuple[RefusedError | None, tuple[str, ...]]:
     """Explain why an answer is one of clipped numbers, if it may well be; and what else to know.
@@ -456,17 +456,17 @@ def _in_end_bins(release: Release, question: Question) -> Iterator[str]:
                 )
 
 
-def _bounds_reason(certain: list[Beyond]) -> str:
+def _bounds_reason(certain: list[OutOfBounds]) -> str:
     return _bounds_note(certain, [f"about {_percent(one.share)}" for one in certain], "a", "have")
 
 
-def _unknown(unknown: list[Beyond]) -> str:
+def _unknown(unknown: list[OutOfBounds]) -> str:
     return _bounds_note(
         unknown, [f"up to {_percent(one.most)}" for one in unknown], "by a", "may have"
     )
 
 
-def _bounds_note(bounds: list[Beyond], shares: list[str], by: str, have: str) -> str:
+def _bounds_note(bounds: list[OutOfBounds], shares: list[str], by: str, have: str) -> str:
     """Note how many lie beyond which bounds."""
     return " and ".join(
         f"{share} of the records ({by} noisy number) {have} {one.column} {one.side} {one.bound}, "
@@ -475,7 +475,7 @@ def _bounds_note(bounds: list[Beyond], shares: list[str], by: str, have: str) ->
     )
 
 
-def _closer_count(release: Release, unknown: list[Beyond]) -> Advice | None:
+def _closer_count(release: Release, unknown: list[OutOfBounds]) -> Advice | None:
     """The ε at which the same share of the budget counts closely enough, if nobody lies there."""
     stated = release.manifest.budget
     if "epsilon" not in stated:
@@ -494,7 +494,7 @@ def _percent(share: float) -> str:
 
 def _rests_on(
     release: Release, question: Question, pooled: Pooled, level: float
-) -> Iterator[Beyond]:
+) -> Iterator[OutOfBounds]:
     """Bounds beyond which numbers would change an answer, of columns with a number line."""
     for name in _numbers_of(question, release.schema):
         for one in beyond_line(release, name):
@@ -532,7 +532,9 @@ def _numbers_of(question: Question, schema: Schema) -> tuple[str, ...]:
     )
 
 
-def _depends(question: Question, schema: Schema, one: Beyond, pooled: Pooled, level: float) -> bool:
+def _depends(
+    question: Question, schema: Schema, one: OutOfBounds, pooled: Pooled, level: float
+) -> bool:
     """Return whether numbers beyond a bound could change an answer."""
     parts = _parts(question, schema)
     if parts is None:
@@ -542,7 +544,7 @@ def _depends(question: Question, schema: Schema, one: Beyond, pooled: Pooled, le
     )
 
 
-def _moves(asked: Estimand, schema: Schema, one: Beyond, pooled: Pooled, level: float) -> bool:
+def _moves(asked: Estimand, schema: Schema, one: OutOfBounds, pooled: Pooled, level: float) -> bool:
     """Return whether numbers beyond a bound change an expression so far that it matters."""
     tried = _values(asked, schema, one)
     if tried is None:
@@ -558,7 +560,7 @@ def _moves(asked: Estimand, schema: Schema, one: Beyond, pooled: Pooled, level: 
     return bool(reached.any())
 
 
-def _values(asked: Estimand, schema: Schema, one: Beyond) -> tuple[Floats, Floats] | None:
+def _values(asked: Estimand, schema: Schema, one: OutOfBounds) -> tuple[Floats, Floats] | None:
     """Values of an expression with a number on its bound, and with numbers beyond it.
 
     Returns:
@@ -582,7 +584,7 @@ def _values(asked: Estimand, schema: Schema, one: Beyond) -> tuple[Floats, Float
     return first, np.array(rest)
 
 
-def _places(asked: Estimand, schema: Schema, one: Beyond) -> list[float]:
+def _places(asked: Estimand, schema: Schema, one: OutOfBounds) -> list[float]:
     """A bound, and numbers beyond it: near, further, and beside those that are named there."""
     column = schema.columns[one.column]
     assert isinstance(column, NUMERIC)
@@ -609,7 +611,7 @@ _NORMAL, _LAPLACE = 1.959963984540054, math.log(20) / math.sqrt(2)  # 97.5 % in 
 
 
 @dataclass(frozen=True)
-class Outside:
+class OutOfDomain:
     """Records that are out of domain in one of some columns.
 
     Attributes:
@@ -657,16 +659,16 @@ def require_counted(
     return wider, None, (_allows(lacking, advice),)
 
 
-def _holds_another(one: Outside, others: Sequence[Outside]) -> bool:
+def _holds_another(one: OutOfDomain, others: Sequence[OutOfDomain]) -> bool:
     """Return whether others are among these: who is out of domain there is so here too."""
     return any(set(other.columns) < set(one.columns) for other in others)
 
 
-def _domain_note(lacking: Sequence[Outside]) -> str:
+def _domain_note(lacking: Sequence[OutOfDomain]) -> str:
     return " and ".join(f"{100 * one.share:.2g} % of {' or '.join(one.columns)}" for one in lacking)
 
 
-def _domain_reason(lacking: Sequence[Outside], *, mixed: bool) -> str:
+def _domain_reason(lacking: Sequence[OutOfDomain], *, mixed: bool) -> str:
     counted = (
         "second moments count them as a mix of those that it does"
         if mixed
@@ -678,7 +680,7 @@ def _domain_reason(lacking: Sequence[Outside], *, mixed: bool) -> str:
     )
 
 
-def _allows(lacking: Sequence[Outside], advice: Advice) -> str:
+def _allows(lacking: Sequence[OutOfDomain], advice: Advice) -> str:
     return (
         f"About {_domain_note(lacking)} (noisy numbers) are out of domain: empty, with a value "
         "that the schema does not declare, or against one of its rules. Intervals have room for "
@@ -686,7 +688,7 @@ def _allows(lacking: Sequence[Outside], advice: Advice) -> str:
     )
 
 
-def _may_lack(one: Outside) -> str:
+def _may_lack(one: OutOfDomain) -> str:
     return (
         f"By noisy counts at most {100 * one.most:.2g} % of the records are out of domain in "
         f"{' or '.join(one.columns)}, and left out."
@@ -699,7 +701,7 @@ def _rules(columns: Sequence[str], schema: Schema) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text, box in schema.boxes if named & set(box)))
 
 
-def _find_culprits(lacking: Sequence[Outside], release: Release) -> tuple[str, ...]:
+def _find_culprits(lacking: Sequence[OutOfDomain], release: Release) -> tuple[str, ...]:
     """Columns that are out of domain by themselves, among those that tables name together."""
     named = dict.fromkeys(name for one in lacking for name in one.columns)
     alone = {one.columns[0] for one in _shares(release, [(n,) for n in named]) if one.certain}
@@ -722,7 +724,7 @@ def _resting(question: Question, schema: Schema) -> tuple[str, ...]:
     )
 
 
-def _outside(release: Release, question: Question, pooled: Pooled) -> list[Outside]:
+def _outside(release: Release, question: Question, pooled: Pooled) -> list[OutOfDomain]:
     """Count the records that an answer lacks, by sets of columns."""
     measured, asked = release.measurements, set(question.columns)
     tables: Sequence[Measurement]
@@ -745,7 +747,7 @@ def _counts(measured: Measurement) -> bool:
 
 def _shares(
     release: Release, groups: Sequence[tuple[str, ...]] | set[tuple[str, ...]]
-) -> list[Outside]:
+) -> list[OutOfDomain]:
     """Of each set of columns, all its counts averaged by precision."""
     own: dict[tuple[str, ...], list[Measurement]] = defaultdict(list)
     for one in release.measurements:
@@ -761,7 +763,7 @@ def _shares(
         heavy = any(one.family.is_laplace for one in own[columns])  # a mean has lighter tails
         reach = -math.log(2 * level) / math.sqrt(2) if heavy else -float(ndtri(level))
         most = min(max(count, 0.0) + (_LAPLACE if heavy else _NORMAL) * stddev, n_rows) / n_rows
-        found.append(Outside(columns, count / n_rows, most, count > reach * stddev))
+        found.append(OutOfDomain(columns, count / n_rows, most, count > reach * stddev))
     return found
 
 

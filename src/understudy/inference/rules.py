@@ -649,7 +649,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def choose(facts: Facts) -> Rule:
+def select_rule(facts: Facts) -> Rule:
     """The first rule that applies."""
     return next(rule for rule in RULES if rule.applies(facts))
 

@@ -58,10 +58,10 @@ from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers
 from understudy.errors import InferenceError
-from understudy.features.scores import UNIT, Scores
+from understudy.features.scores import UNIT, FeatureMap
 from understudy.inference.complete_cases import CompleteCases, Entries
 from understudy.inference.records import ABSENT, Records
-from understudy.mechanisms.second_moments import ScoreMoments
+from understudy.mechanisms.second_moments import SecondMoments
 from understudy.release import Measurement
 from understudy.schema import NUMERIC, Integer, Schema
 
@@ -93,7 +93,7 @@ class Basis:
     columns: dict[str, Integers]
 
     @classmethod
-    def of(cls, scores: Scores, schema: Schema) -> Basis:
+    def of(cls, scores: FeatureMap, schema: Schema) -> Basis:
         """The rows that some scores tell.
 
         Args:
@@ -136,7 +136,7 @@ class Basis:
         )
 
 
-def _rows_of(name: str, scores: Scores, schema: Schema) -> tuple[list[int | None], Floats]:
+def _rows_of(name: str, scores: FeatureMap, schema: Schema) -> tuple[list[int | None], Floats]:
     """The states that have rows (None for a number), and these in the constant and the scores."""
     column, table = schema.columns[name], scores.tables[name] / UNIT
     places = np.array(scores.places(name), dtype=np.int64) + 1
@@ -202,7 +202,7 @@ class MomentMatrix:
         together: numbers with noise that goes together; None if that of all is independent.
     """
 
-    scores: Scores
+    scores: FeatureMap
     basis: Basis
     numbers: Floats
     variances: Floats
@@ -212,7 +212,7 @@ class MomentMatrix:
     @classmethod
     def of(
         cls,
-        scores: Scores,
+        scores: FeatureMap,
         schema: Schema,
         numbers: Floats,
         variances: Floats,
@@ -525,7 +525,7 @@ class MomentSource:
         pure: whether its budget had no δ, so that levels have indicators and not contrasts.
     """
 
-    scores: Scores
+    scores: FeatureMap
     numbers: Floats
     variances: Floats
     pure: bool = False
@@ -544,7 +544,7 @@ class MomentSource:
 
     @classmethod
     def from_values(
-        cls, scores: Scores, values: Floats, stddev: float, *, pure: bool
+        cls, scores: FeatureMap, values: Floats, stddev: float, *, pure: bool
     ) -> MomentSource:
         """Make the source from numbers as they are released.
 
@@ -584,14 +584,14 @@ def joined_matrix(
     parts = list(_parts(sources, names))
     for complete in dict.fromkeys((coded, ())):
         for pure in sorted({source.pure for source in parts}):
-            scores = Scores.of(schema, names, complete, pure=pure)
+            scores = FeatureMap.of(schema, names, complete, pure=pure)
             numbers, variances = average_numbers(scores, parts)
             if np.isfinite(variances).all():
                 return MomentMatrix.of(scores, schema, numbers, variances, n)
     return None
 
 
-def average_numbers(scores: Scores, sources: Sequence[MomentSource]) -> tuple[Floats, Floats]:
+def average_numbers(scores: FeatureMap, sources: Sequence[MomentSource]) -> tuple[Floats, Floats]:
     """The numbers of some scores, each the mean by precision of those that sources have.
 
     Args:
@@ -637,7 +637,7 @@ def _parts(sources: Sequence[MomentSource], columns: Sequence[str]) -> Iterator[
             yield source.part(tuple(common))
 
 
-def _places(own: Scores, wanted: Scores) -> Integers:
+def _places(own: FeatureMap, wanted: FeatureMap) -> Integers:
     """Find the places of the numbers of some scores among others; `FREE` where there is none."""
     score = _same_scores(own, wanted)
     counted, sums, products, squares, coded = wanted.order.places
@@ -665,21 +665,21 @@ def _looked_up(places: Mapping[Key, int], keys: Sequence[Key]) -> Integers:
     return np.array([places.get(key, FREE) for key in keys], dtype=np.int64)
 
 
-def _same_scores(own: Scores, wanted: Scores) -> Integers:
+def _same_scores(own: FeatureMap, wanted: FeatureMap) -> Integers:
     """Find which of the wanted scores each is; `FREE` for none."""
     known = {_identity(wanted, place): place for place in range(len(wanted))}
     same = [known.get(_identity(own, place), FREE) for place in range(len(own))]
     return np.array(same, dtype=np.int64)
 
 
-def _identity(scores: Scores, place: int) -> tuple[str, bool, bytes]:
+def _identity(scores: FeatureMap, place: int) -> tuple[str, bool, bytes]:
     """Return what tells a score from others: its column, and what it is of each state."""
     score = scores.each[place]
     first = scores.places(score.column)[0]
     return score.column, score.number, scores.tables[score.column][:, place - first].tobytes()
 
 
-def _among_the_same(own: Scores, wanted: Scores) -> NDArray[np.bool_]:
+def _among_the_same(own: FeatureMap, wanted: FeatureMap) -> NDArray[np.bool_]:
     """Return whether numbers are sums over the same records, but for some where they are 0."""
     differing = set(own.complete) ^ set(wanted.complete)
     held = np.array([one.column in differing for one in own.each], dtype=np.int64)
@@ -693,7 +693,7 @@ def _among_the_same(own: Scores, wanted: Scores) -> NDArray[np.bool_]:
 def assumed_moments(
     schema: Schema,
     rows: pl.DataFrame,
-    asked: ScoreMoments,
+    asked: SecondMoments,
     columns: Sequence[str],
     stddev: float,
     *,
@@ -714,12 +714,12 @@ def assumed_moments(
     if asked.complete:
         known = Records.of(rows, schema, asked.complete).complete()
         records = records.take(known)
-    whole = Scores.of(schema, asked.columns, asked.complete, pure=pure)
+    whole = FeatureMap.of(schema, asked.columns, asked.complete, pure=pure)
     scores, _ = whole.part(kept)
     return MomentSource.from_values(scores, _sums(scores, schema, records), stddev, pure=pure)
 
 
-def _sums(scores: Scores, schema: Schema, records: Records) -> Floats:
+def _sums(scores: FeatureMap, schema: Schema, records: Records) -> Floats:
     """Compute the sums of the records without noise; absences count as evenly spread."""
     z = score_values(scores, schema, records)
     first, second = scores.pairs
@@ -732,7 +732,7 @@ def _sums(scores: Scores, schema: Schema, records: Records) -> Floats:
     return np.asarray(scores.order.join(parts) * scores.order.weights(float(scores.weight)))
 
 
-def score_values(scores: Scores, schema: Schema, records: Records) -> Floats:
+def score_values(scores: FeatureMap, schema: Schema, records: Records) -> Floats:
     """Scores of records, shape (records, scores); 0 where a value is absent."""
     blocks = []
     for name in scores.columns:

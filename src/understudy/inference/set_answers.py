@@ -41,7 +41,7 @@ from understudy.inference.quantiles import Curve, Quantiles, Steps, quantiles
 from understudy.inference.question import Estimand
 from understudy.inference.records import ABSENT, Records
 from understudy.inference.refusals import Advice, RefusedError, advise
-from understudy.inference.rules import Facts, choose, errorless_reason, merged_columns
+from understudy.inference.rules import Facts, errorless_reason, merged_columns, select_rule
 from understudy.release import Release
 from understudy.release.measurement import groups_of
 from understudy.schema import NUMERIC, Schema
@@ -143,7 +143,7 @@ def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
     Raises:
         InferenceError: an estimate that cannot be computed, or no quantity with an error.
     """
-    rule = choose(facts)
+    rule = select_rule(facts)
     how = rule.name if rule.valid else "partial" if facts.sets > 1 else "single"
     if question.kind == "quantile":
         assert isinstance(question.asked, Estimand)

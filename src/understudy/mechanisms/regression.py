@@ -136,7 +136,7 @@ from understudy.data.sums import HALF, holds_numbers, on_bounds
 from understudy.dp import perturbation
 from understudy.dp.budget import Neighbours
 from understudy.dp.calibration import representable
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
@@ -518,7 +518,7 @@ class Regression(Mechanism[Released[NoisyRegression], RegressionNoise]):
         """Predictors, then the response."""
         return (*self.predictors, self.response)
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[RegressionNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[RegressionNoise], ...]:
         """One step, in ε, under the name of the mechanism.
 
         Raises:

@@ -2,7 +2,7 @@
 
 Each record has a short vector of scores for each of some columns. What is released are their sums,
 weighted; those of the products of scores of two columns; and centred squares of numbers
-(`understudy.features.scores.Scores`). One such matrix serves every linear model of the
+(`understudy.features.scores.FeatureMap`). One such matrix serves every linear model of the
 columns, their correlations, tables of two, and the means of one by another. What one record can
 change is derived below.
 
@@ -105,14 +105,14 @@ from understudy.data.sums import ExactProducts
 from understudy.dp import perturbation
 from understudy.dp.budget import Accounting, Neighbours, decimal_up, pure_within
 from understudy.dp.calibration import gaussian_variance, representable
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.dp.perturbation import too_little
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, Released
 from understudy.errors import MethodError
-from understudy.features.scores import RANK_UNIT, UNIT, RankScores, Scores
+from understudy.features.scores import RANK_UNIT, UNIT, FeatureMap, RankScores
 from understudy.mechanisms.sums import rounded_sensitivity
 from understudy.schema import NUMERIC, Schema
 
@@ -148,7 +148,7 @@ class Sensitivity:
     neighbours: Neighbours
 
     @classmethod
-    def of(cls, schema: Schema, scores: Scores) -> Sensitivity:
+    def of(cls, schema: Schema, scores: FeatureMap) -> Sensitivity:
         """Of scores of columns of a schema."""
         numeric = {name for name in scores.columns if isinstance(schema.columns[name], NUMERIC)}
         coded = {
@@ -201,7 +201,7 @@ class Sensitivity:
         return max((self.numeric - m) * (1 + (m + levels) * beside) for m in range(self.absent + 1))
 
 
-def _bound_opposition(scores: Scores, name: str, numeric: bool) -> Fraction:
+def _bound_opposition(scores: FeatureMap, name: str, numeric: bool) -> Fraction:
     """The largest −w·u of two vectors of scores of a column."""
     table = scores.tables[name][:, int(numeric) :]
     return numeric + max(Fraction(0), Fraction(int(-(table @ table.T).min()), UNIT**2))
@@ -256,7 +256,7 @@ class ProductNoise:
 
 
 @dataclass(frozen=True)
-class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
+class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
     """Noisy sums of the scores of some columns, and of their products.
 
     Attributes:
@@ -269,7 +269,7 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
     columns: tuple[str, ...]
     complete: tuple[str, ...] = ()
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[ProductNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[ProductNoise], ...]:
         """One step: Gaussian noise under zCDP and GDP, Laplace noise under pure ε.
 
         Raises:
@@ -310,11 +310,11 @@ class ScoreMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
         values = noisy.astype(np.float64) * float(noise.step)
         return answer(NoisyProducts(self.columns, values, self.complete, noise.pure), None)
 
-    def _scores(self, schema: Schema, *, pure: bool) -> Scores:
-        return Scores.of(schema, self.columns, self.complete, pure=pure)
+    def _scores(self, schema: Schema, *, pure: bool) -> FeatureMap:
+        return FeatureMap.of(schema, self.columns, self.complete, pure=pure)
 
 
-def stack_sums(exact: ExactProducts, scores: Scores) -> Integers:
+def stack_sums(exact: ExactProducts, scores: FeatureMap) -> Integers:
     """All that is released of some scores, in units of 1/`ONE` of a record, shape (numbers,).
 
     Args:
@@ -379,7 +379,7 @@ class RankProducts(Mechanism[Released[NoisyRanks], RankNoise]):
 
     scores: RankScores
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[RankNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[RankNoise], ...]:
         """One step: Gaussian noise under zCDP and GDP, Laplace noise under pure ε.
 
         Raises:
@@ -414,7 +414,7 @@ class RankProducts(Mechanism[Released[NoisyRanks], RankNoise]):
         )
         return (charge,)
 
-    def _noise(self, terms: Terms, spend: Fraction) -> tuple[RankNoise, str]:
+    def _noise(self, terms: PublicContext, spend: Fraction) -> tuple[RankNoise, str]:
         """The noise, in units, and the sensitivity in words."""
         neighbours = terms.view.neighbours
         if terms.accounting == "pure":

@@ -65,7 +65,7 @@ from understudy._arrays import compiled
 from understudy.dp import gaussian_dp
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Accounting, pure_within
-from understudy.dp.confidential import SecretRows, Terms, View
+from understudy.dp.confidential import CodedView, PublicContext, SecretRows
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Choice, Released
@@ -330,7 +330,7 @@ class Choosing:
 
 
 def choice_charge(
-    terms: Terms,
+    terms: PublicContext,
     query: str,
     *,
     sensitivity: Fraction,
@@ -397,7 +397,7 @@ class Candidate(Mechanism[Released[C], Choosing]):
     score: Score
     feasible: Feasible = None
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Choosing], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[Choosing], ...]:
         """One step.
 
         Raises:
@@ -438,7 +438,7 @@ class Candidate(Mechanism[Released[C], Choosing]):
             winner = choosing.pick(values, source, feasible)
         return answer(self.candidates[winner])
 
-    def _require_feasible(self, view: View) -> None:
+    def _require_feasible(self, view: CodedView) -> None:
         """Refuse a rule that leaves nothing."""
         feasible = self.feasible
         if isinstance(feasible, TreeLimit):
@@ -452,7 +452,7 @@ class Candidate(Mechanism[Released[C], Choosing]):
         if not left:
             raise MethodError("No candidate is feasible; widen the public limit.")
 
-    def _tables(self, view: View) -> list[Columns]:
+    def _tables(self, view: CodedView) -> list[Columns]:
         """The columns of each candidate."""
         return [view.places(_columns(candidate)) for candidate in self.candidates]
 
@@ -509,7 +509,7 @@ class RandomOrder(Mechanism[Released[tuple[int, ...]], None]):
 
     n: HowMany
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """Nothing: no row is looked at."""
         return ()
 

@@ -62,7 +62,7 @@ from understudy.data import ExactCells
 from understudy.data.marginals import decode, encode
 from understudy.dp.admission import HowMany
 from understudy.dp.calibration import NoiseName
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace, LatticeLaplace, PureNoise
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
@@ -154,7 +154,7 @@ class ThresholdTable(Mechanism[Released[NoisyCells], PureNoise]):
     threshold: int
     noise: NoiseName
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[PureNoise], ...]:
         """One step.
 
         Raises:
@@ -279,7 +279,7 @@ class LazyTable(Mechanism[Released[Records], PureNoise]):
     n_rows: HowMany
     noise: NoiseName = "geometric"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[PureNoise], ...]:
         """One step, whatever the number of records.
 
         Raises:

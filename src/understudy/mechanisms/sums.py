@@ -110,7 +110,7 @@ from understudy.data.sums import HALF, STEPS, holds_numbers
 from understudy.dp import perturbation
 from understudy.dp.budget import Neighbours, exact, split
 from understudy.dp.calibration import public_step
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import ContinuousLaplace
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answers
 from understudy.dp.perturbation import Bounds, Mode, NoiseDistribution, require_pure, too_little
@@ -558,7 +558,7 @@ class Moments(Mechanism[tuple[Released[NoisyMoment], ...], MomentNoise]):
     bounds: Bounds = "threshold"
     mode: Mode = "strict"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[MomentNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[MomentNoise], ...]:
         """One step for each statistic.
 
         Raises:

@@ -61,7 +61,7 @@ from understudy.data import ExactTable
 from understudy.dp import perturbation
 from understudy.dp.budget import divide_cost
 from understudy.dp.calibration import NoiseName
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import ContinuousLaplace, DiscreteNoise
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer, answers
 from understudy.dp.perturbation import (
@@ -112,7 +112,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
     mode: Mode = "strict"
     overspend: Fraction = EXACTLY
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
         """One step for each table.
 
         Raises:
@@ -175,7 +175,7 @@ class RowCount(Mechanism[Released[int], DiscreteNoise]):
 
     name: ClassVar[str] = "noisy count"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
         """One step; none where the number is public."""
         if terms.schema.rows == "public":
             return ()
@@ -227,7 +227,7 @@ def noisy_table(
 
 
 def count_charge(
-    terms: Terms,
+    terms: PublicContext,
     mechanism: str,
     query: str,
     *,
@@ -260,7 +260,7 @@ def count_charge(
 
 
 def coded_charges(
-    terms: Terms,
+    terms: PublicContext,
     mechanism: str,
     queries: Mapping[str, int],
     *,
@@ -299,7 +299,7 @@ def query_of(columns: tuple[str, ...]) -> str:
     return "counts by " + " × ".join(columns) if columns else "count"
 
 
-def dense_domain(terms: Terms, names: tuple[str, ...]) -> Domain:
+def dense_domain(terms: PublicContext, names: tuple[str, ...]) -> Domain:
     """The cells of a table that is written out.
 
     Raises:
@@ -328,7 +328,7 @@ class NumberLines(Mechanism[tuple[Released[NoisyLine], ...], DiscreteNoise]):
     columns: tuple[str, ...]
     weights: tuple[int, ...] | None = None
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
         """One step for each line: Gaussian noise under zCDP and GDP, geometric under pure ε.
 
         Raises:
@@ -385,7 +385,7 @@ class HeapCounts(Mechanism[tuple[Released[NoisyHeaps], ...], DiscreteNoise]):
 
     columns: tuple[str, ...]
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
         """One step for each column: Gaussian noise under zCDP and GDP, geometric under pure ε.
 
         Raises:
@@ -441,7 +441,7 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], NoiseDistribution]):
     bounds: Bounds = "threshold"
     mode: Mode = "strict"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
         """One step, in ε.
 
         Raises:

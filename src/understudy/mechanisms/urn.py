@@ -83,7 +83,7 @@ from understudy._arrays import Integers, compiled
 from understudy.data import ExactCells
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Accounting, pure_within
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Noise, Records, Released, UrnDraws
@@ -283,7 +283,7 @@ class Urn(Mechanism[Released[Records], Fraction]):
     reinforced: bool
     n_rows: HowMany
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Fraction], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[Fraction], ...]:
         """One step for all records; n stands for their number in its words.
 
         Raises:

@@ -66,7 +66,7 @@ from understudy._arrays import Flags, Floats, Integers, compiled
 from understudy.dp import perturbation
 from understudy.dp.budget import Accounting
 from understudy.dp.calibration import gaussian_variance, representable
-from understudy.dp.confidential import NumberedRows, SecretRows, Terms
+from understudy.dp.confidential import NumberedRows, PublicContext, SecretRows
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.dp.perturbation import too_little
@@ -342,7 +342,7 @@ class Votes(Mechanism[Released[int], VoteNoise]):
     subsets: int
     design: tuple[tuple[LevelValues | Computed, ...], ...] = ()
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[VoteNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[VoteNoise], ...]:
         """One step: Laplace noise under pure ε, Gaussian noise under zCDP and GDP.
 
         Raises:
@@ -443,7 +443,7 @@ class Votes(Mechanism[Released[int], VoteNoise]):
         about = f"{self.kind} of {words_of(self.outcome)}{beside}{', '.join(terms)}{last}"
         return f"{about} {side} {self.border:.12g}"
 
-    def _require(self, terms: Terms) -> None:
+    def _require(self, terms: PublicContext) -> None:
         """Refuse what is no claim about this schema; a public check."""
         if terms.view.groups:
             raise MethodError("A claim is about the columns as they are declared, not merged ones.")

@@ -79,7 +79,7 @@ from understudy.methods.base import (
 )
 from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
-from understudy.methods.merging import Merged
+from understudy.methods.merging import CompressedDomain
 from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.methods.plan import Form, PlannedTable, Workload, planned_rounds
 from understudy.models import Model
@@ -346,7 +346,7 @@ class AdaptiveMethod(MarginalMethod):
     def _in_rounds(
         self,
         gate: Gate,
-        merged: Merged,
+        merged: CompressedDomain,
         known: Sequence[NoisyMarginal],
         pace: Pace,
         workload: Workload,

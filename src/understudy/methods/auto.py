@@ -183,7 +183,9 @@ ASSUMED_ROWS = 1_000
 MANY_COLUMNS = 100
 
 
-def choose(schema: Schema, epsilon: Fraction, delta: Fraction = Fraction(0)) -> tuple[str, str]:
+def choose_method(
+    schema: Schema, epsilon: Fraction, delta: Fraction = Fraction(0)
+) -> tuple[str, str]:
     """The method that `auto` stands for, and why; from public facts alone.
 
     A full table of few cells keeps everything and answers everything; it is taken while the noise

@@ -40,7 +40,7 @@ from understudy.dp.budget import Approximate, Budget
 from understudy.dp.calibration import NoiseName
 from understudy.dp.gate import Gate
 from understudy.dp.released import Noise, NoisyLine, NoisyProducts, NoisyRanks, NoisyTable, Released
-from understudy.features.scores import UNIT, Scores
+from understudy.features.scores import UNIT, FeatureMap
 from understudy.graphical.compression import MarginalModel
 from understudy.graphical.estimation import MOST_CELLS, MaxEntropy, contrasts_of, fit_max_entropy
 from understudy.graphical.factors import firm_boxes
@@ -50,7 +50,7 @@ from understudy.methods.base import Beside, Method, Tables
 from understudy.methods.binning import bins_for, fine_bins, records_per_noise
 from understudy.methods.crowded_bins import divides
 from understudy.methods.merging import (
-    Merged,
+    CompressedDomain,
     coarse_groups,
     denoised_columns,
     expansions,
@@ -120,7 +120,7 @@ def _tables(
     n_rows: float,
     pairs: Collection[frozenset[str]],
 ) -> Iterator[NoisyMarginal]:
-    scores = Scores.of(schema, products.columns)
+    scores = FeatureMap.of(schema, products.columns)
     weights = scores.order.weights(float(scores.weight))
     _, sums, inner, _, _ = scores.order.split(products.values / weights)
     matrix = np.zeros((len(scores), len(scores)))
@@ -258,7 +258,7 @@ class MarginalMethod(Method):
         ranks: Ranks | None = None,
         *,
         warm: MaxEntropy | None = None,
-        known: Merged | None = None,
+        known: CompressedDomain | None = None,
     ) -> MarginalModel:
         """The model of some tables, and of those beside them that tell more of the same columns.
 
@@ -297,7 +297,7 @@ class MarginalMethod(Method):
         marginals: Sequence[NoisyMarginal],
         n_rows: float,
         ranks: Ranks | None,
-    ) -> Merged:
+    ) -> CompressedDomain:
         """The columns of the model; those with measured ranks in the groups of these."""
         merged = self._merge_columns(schema, marginals, number_masses(schema, marginals, n_rows))
         return merged if ranks is None else ranked_groups(merged, ranks)
@@ -319,7 +319,7 @@ class MarginalMethod(Method):
         marginals: Sequence[NoisyMarginal],
         names: tuple[str, ...],
         n_rows: int,
-    ) -> Merged:
+    ) -> CompressedDomain:
         """Columns of numbers in about `DEFAULT_BINS` runs of their fine bins, as one-ways tell.
 
         Args:
@@ -331,7 +331,7 @@ class MarginalMethod(Method):
         found = number_masses(schema, marginals, n_rows)
         masses = {name: found[name] for name in names}
         ones = [one for name, one in fine_tables(marginals).items() if name in names]
-        return Merged(schema, coarse_groups(schema, ones, DEFAULT_BINS, masses), masses)
+        return CompressedDomain(schema, coarse_groups(schema, ones, DEFAULT_BINS, masses), masses)
 
     def _through(
         self, gate: Gate, marginals: Sequence[NoisyMarginal], n_rows: int
@@ -362,9 +362,9 @@ class MarginalMethod(Method):
 
     def _merge_columns(
         self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
-    ) -> Merged:
+    ) -> CompressedDomain:
         """The columns of the model, with groups of states: those that tables were measured over."""
-        return Merged.by_tables(schema, marginals, masses)
+        return CompressedDomain.by_tables(schema, marginals, masses)
 
     @property
     def accounting(self) -> Approximate:
@@ -405,7 +405,7 @@ class MarginalMethod(Method):
 
 
 def fit_of(
-    merged: Merged,
+    merged: CompressedDomain,
     marginals: Sequence[NoisyMarginal],
     n_rows: float,
     told: Sequence[NoisyMarginal] = (),

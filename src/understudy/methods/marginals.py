@@ -69,7 +69,13 @@ from understudy.methods.base import Effort, Facts, Prepared, known_rows
 from understudy.methods.binning import bins_for, fine_bins, records_per_noise
 from understudy.methods.crowded_bins import divide_bins
 from understudy.methods.marginal_based import measured_beside
-from understudy.methods.merging import Merged, coarse_groups, finer_runs, runs_spend, wide_numbers
+from understudy.methods.merging import (
+    CompressedDomain,
+    coarse_groups,
+    finer_runs,
+    runs_spend,
+    wide_numbers,
+)
 from understudy.methods.noisy_marginals import NoisyMarginal, fine_tables, number_masses
 from understudy.methods.plan import (
     PlannedTable,
@@ -215,7 +221,7 @@ class Marginals(AdaptiveMethod):
         ones = [*fine_tables(known).values()]
         left -= divide_bins(gate, self._noise(gate.budget), masses, fine_tables(known), left)
         groups = coarse_groups(schema, ones, most, masses, finer, room=room)
-        view, merged = gate.group(groups), Merged(schema, groups, masses)
+        view, merged = gate.group(groups), CompressedDomain(schema, groups, masses)
         if tied:
             tables = NoisyTables(tied, noise=self._noise(gate.budget))
             known += [NoisyMarginal.of(table) for table in view.ask(tables, spend=cost)]
@@ -259,7 +265,7 @@ class Marginals(AdaptiveMethod):
 
     def _merge_columns(
         self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
-    ) -> Merged:
+    ) -> CompressedDomain:
         """Columns that are in no table of several have rare states merged as well."""
         merged = super()._merge_columns(schema, marginals, masses)
         chosen = {
@@ -267,7 +273,7 @@ class Marginals(AdaptiveMethod):
         }
         alone = [one for name, one in fine_tables(marginals).items() if name not in chosen]
         own = coarse_groups(schema, alone, self.bins or MOST_BINS, masses)
-        return Merged(schema, {**own, **merged.groups}, masses)
+        return CompressedDomain(schema, {**own, **merged.groups}, masses)
 
     def _first(
         self, schema: Schema, spend: Fraction, budget: Budget, *, narrow: bool = False

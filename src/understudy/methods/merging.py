@@ -101,7 +101,7 @@ def _branches(column: Column) -> list[Integers]:
 
 
 @dataclass(frozen=True)
-class Merged:
+class CompressedDomain:
     """States of some columns merged into groups.
 
     Attributes:
@@ -117,7 +117,7 @@ class Merged:
     @classmethod
     def by_tables(
         cls, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
-    ) -> Merged:
+    ) -> CompressedDomain:
         """As the tables say that were measured over groups."""
         groups: dict[str, tuple[int, ...]] = {}
         for marginal in marginals:
@@ -161,7 +161,7 @@ class Merged:
 
 
 def observations(
-    merged: Merged, marginals: Sequence[NoisyMarginal], n_rows: float
+    merged: CompressedDomain, marginals: Sequence[NoisyMarginal], n_rows: float
 ) -> list[Observation]:
     """The tables in merged states, as if every record were in domain.
 
@@ -189,7 +189,7 @@ def observations(
 
 
 def _states_summed(
-    merged: Merged, marginal: NoisyMarginal, allowed: Flags
+    merged: CompressedDomain, marginal: NoisyMarginal, allowed: Flags
 ) -> tuple[Floats, Floats]:
     """Counts of the groups of one column and their variances, from a table of its states."""
     (name,) = marginal.table.columns
@@ -200,7 +200,9 @@ def _states_summed(
     return sum_groups(noisy.counts, groups), np.where(variances > 0, variances, marginal.stddev**2)
 
 
-def _cells_summed(merged: Merged, marginal: NoisyMarginal, allowed: Flags) -> tuple[Floats, Floats]:
+def _cells_summed(
+    merged: CompressedDomain, marginal: NoisyMarginal, allowed: Flags
+) -> tuple[Floats, Floats]:
     """Counts of the cells of a table in merged states, and their variances."""
     groups, own = merged.groups, marginal.table.groups
     counts = np.asarray(marginal.table.counts, dtype=np.float64)
@@ -331,7 +333,7 @@ def _signature(column: Column, rules: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def denoised_columns(
-    merged: Merged, one_ways: Mapping[str, NoisyMarginal], n_rows: float
+    merged: CompressedDomain, one_ways: Mapping[str, NoisyMarginal], n_rows: float
 ) -> dict[str, Floats]:
     """Estimated records in each state of the columns that are merged or hold numbers.
 
@@ -363,7 +365,7 @@ def _widths(column: Column) -> Floats | None:
     return state_widths(column) if isinstance(column, NUMERIC) else None
 
 
-def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expansion]:
+def expansions(merged: CompressedDomain, masses: Mapping[str, Floats]) -> dict[int, Expansion]:
     """Map each place of a column with groups to how its groups become states.
 
     Args:
@@ -378,7 +380,7 @@ def expansions(merged: Merged, masses: Mapping[str, Floats]) -> dict[int, Expans
     return by_place
 
 
-def run_places(merged: Merged, fit: MaxEntropy) -> dict[int, RunPlaces]:
+def run_places(merged: CompressedDomain, fit: MaxEntropy) -> dict[int, RunPlaces]:
     """Map each place of a column with runs to what other columns say of places within them.
 
     Args:

@@ -49,7 +49,7 @@ from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.base import Effort, Facts, Prepared, known_rows, pairs_effort
 from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
-from understudy.methods.merging import Merged, rare_groups
+from understudy.methods.merging import CompressedDomain, rare_groups
 from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.methods.plan import PlannedTable, plan_table, planned_choice, small
 from understudy.models import Model
@@ -121,7 +121,7 @@ class Mst(MarginalMethod):
         marginals = self._one_ways(gate, third)
         runs = self._number_runs(gate.schema, marginals, fine, total)
         groups = {**rare_groups(gate.schema, marginals), **runs.groups}
-        merged = Merged(gate.schema, groups, runs.masses)
+        merged = CompressedDomain(gate.schema, groups, runs.masses)
         view = gate.group(merged.groups)
         model = fit_of(merged, marginals, total, model_cells=self._cells)
         pairs = self._tree(view, model, third)

@@ -46,7 +46,7 @@ from understudy._arrays import Flags, Floats, Integers
 from understudy.dp.released import Noise, NoisyLine, NoisyTable, Released
 from understudy.features.grids import LineCells, Numeric
 from understudy.methods.base import Beside
-from understudy.models.number_line import LEAST_HELD, estimated_records, held_states, with_runs
+from understudy.models.number_line import LEAST_HELD, estimate_support, estimated_records, with_runs
 from understudy.schema import NUMERIC, Column, Schema
 
 SAME = 1e-12
@@ -306,7 +306,7 @@ def number_masses(
         noisy = marginal.by_state(schema.table((name,)).allowed_mask())
         if known is None:
             inside, normal = n_rows - max(table.outside, 0.0), marginal.noise.family.is_gaussian
-            held = held_states(column, noisy.counts, noisy.deviations, inside, normal=normal)
+            held = estimate_support(column, noisy.counts, noisy.deviations, inside, normal=normal)
         else:
             held = known[name] > LEAST_HELD
         found = estimated_records(column, noisy.counts, noisy.deviations, n_rows, held)

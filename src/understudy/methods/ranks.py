@@ -39,7 +39,7 @@ from understudy.graphical.estimation import SHARE, MaxEntropy, Observation, alon
 from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.mechanisms.second_moments import STEP, WIDEST, RankProducts, squared_sensitivity
 from understudy.methods.base import Beside, expected_rows
-from understudy.methods.merging import Merged
+from understudy.methods.merging import CompressedDomain
 from understudy.methods.noisy_marginals import (
     CLEAR,
     LEAST_STDDEV,
@@ -155,7 +155,7 @@ def _any_scores(schema: Schema) -> RankScores:
     return RankScores({name: (0,) * schema.columns[name].size for name in names})
 
 
-def rank_products(merged: Merged, known: Sequence[NoisyMarginal]) -> RankProducts:
+def rank_products(merged: CompressedDomain, known: Sequence[NoisyMarginal]) -> RankProducts:
     """Return what is asked of the ranks of columns, in groups of their states.
 
     Nothing is asked of columns whose values nearly all share a group, as far as noisy tables tell:
@@ -195,7 +195,7 @@ def fresh_ranks(ranks: Ranks | None, rng: np.random.Generator) -> Ranks | None:
     return replace(value, values=value.values + noise_of(noise, value.values.shape, rng)), noise
 
 
-def ranked_groups(merged: Merged, ranks: Ranks) -> Merged:
+def ranked_groups(merged: CompressedDomain, ranks: Ranks) -> CompressedDomain:
     """The columns with the groups that ranks were measured over."""
     value, _ = ranks
     kept = {name: own for name, own in merged.groups.items() if name not in value.columns}
@@ -203,7 +203,7 @@ def ranked_groups(merged: Merged, ranks: Ranks) -> Merged:
 
 
 def rank_exchange(
-    merged: Merged, marginals: Sequence[NoisyMarginal], ranks: Ranks, n_rows: float
+    merged: CompressedDomain, marginals: Sequence[NoisyMarginal], ranks: Ranks, n_rows: float
 ) -> RankExchange:
     """Return how drawn records take in measured ranks.
 
@@ -274,14 +274,14 @@ class RankedTables:
         n_rows: number of records.
     """
 
-    merged: Merged
+    merged: CompressedDomain
     exchange: RankExchange
     products: Floats
     n_rows: float
 
     @classmethod
     def of(
-        cls, merged: Merged, exchange: RankExchange | None, fit: MaxEntropy, n_rows: float
+        cls, merged: CompressedDomain, exchange: RankExchange | None, fit: MaxEntropy, n_rows: float
     ) -> RankedTables | None:
         """As records show that a fit to the tables alone draws; None where nothing is taken in.
 

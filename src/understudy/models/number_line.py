@@ -80,7 +80,7 @@ parts, most of them with far fewer records than noise. So
    would put there. They keep their counts: noise alone makes none but in one of hundreds of divided
    bins, and a bin that is merely dense has none;
 2. what is left of the bin lies where a scan of stretches finds records at all
-   (`held_states`), and is smooth there (`denoise`); evenly
+   (`estimate_support`), and is smooth there (`denoise`); evenly
    in the whole bin where the scan does not tell.
 
 Post-processing of released counts.
@@ -118,7 +118,7 @@ _BESIDE = (1, 2, 4)
 _LACK = 3.0
 
 
-def held_states(
+def estimate_support(
     column: Integer | Continuous | Calendar,
     counts: Floats,
     stddev: Floats,

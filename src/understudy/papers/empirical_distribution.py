@@ -74,7 +74,7 @@ from numpy.typing import NDArray
 from understudy._arrays import compiled
 from understudy.data import ExactTable
 from understudy.dp.budget import divide_cost
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answers
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import DrawnDistribution, Noise, Released
@@ -292,7 +292,7 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
     lines: Sequence[tuple[str, ...]]
     weights: Sequence[int | Fraction] | None = None
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Distance], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[Distance], ...]:
         """One step for each line.
 
         Raises:
@@ -302,7 +302,7 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
         return self.announce(terms, spend, *_at_most(terms))
 
     def announce(
-        self, terms: Terms, spend: Fraction, n_rows: int = 0, margin: int = 0
+        self, terms: PublicContext, spend: Fraction, n_rows: int = 0, margin: int = 0
     ) -> tuple[Charge[Distance], ...]:
         """The same for a plan: the words do not depend on the number of rows.
 
@@ -351,7 +351,7 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
         return answers(distributions, conditions=(ROUNDING,))
 
 
-def _at_most(terms: Terms) -> tuple[int, int]:
+def _at_most(terms: PublicContext) -> tuple[int, int]:
     """A public or released number of rows, and by how many it may be too small."""
     limit, rows = terms.schema.row_limit, terms.n_rows
     if rows is None:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from understudy.data import ExactSums
 from understudy.data.sums import STEPS, holds_numbers
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.guarantee import Unpaid
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer, answers
 from understudy.dp.randomness import Randomness
@@ -56,7 +56,7 @@ class ExactDeviations(Mechanism[tuple[Released[float], ...], None]):
 
     columns: Sequence[str]
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """A step for each column that costs nothing: an unpaid leak.
 
         Raises:
@@ -78,7 +78,7 @@ class ExactDeviations(Mechanism[tuple[Released[float], ...], None]):
 
 
 def unpaid_charges(
-    terms: Terms, columns: Sequence[str], mechanism: str, statistic: tuple[str, str]
+    terms: PublicContext, columns: Sequence[str], mechanism: str, statistic: tuple[str, str]
 ) -> tuple[Charge[None], ...]:
     """A step for each column that costs nothing: an unpaid leak.
 
@@ -139,7 +139,7 @@ class ExactTables(Mechanism[tuple[Released[NoisyTable], ...], None]):
 
     marginals: Sequence[tuple[str, ...]]
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """A step of infinite cost for each table.
 
         Raises:
@@ -166,7 +166,7 @@ class ExactFullTable(Mechanism[Released[NoisyCells], None]):
 
     name: ClassVar[str] = "exact table"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """One step of infinite cost.
 
         Raises:
@@ -199,7 +199,7 @@ class ExactMoments(Mechanism[tuple[Released[NoisyMoment], ...], None]):
     of: Sequence[str]
     by: Sequence[str] = ()
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """A step of infinite cost for each of them.
 
         Raises:
@@ -252,7 +252,7 @@ class ExactQuartileRanges(Mechanism[tuple[Released[float], ...], None]):
 
     columns: Sequence[str]
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """A step for each column that costs nothing: an unpaid leak.
 
         Raises:

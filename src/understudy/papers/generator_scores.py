@@ -164,7 +164,7 @@ from scipy.special import ndtri
 
 from understudy._arrays import Codes, Floats
 from understudy.dp.budget import Neighbours
-from understudy.dp.confidential import Diagnostic, SecretRows, Terms, View, known_rows
+from understudy.dp.confidential import CodedView, Diagnostic, PublicContext, SecretRows, known_rows
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.dp.perturbation import Mode
 from understudy.dp.randomness import Randomness
@@ -713,7 +713,7 @@ class ListedParameters(Mechanism[Released[ChosenParameters], Choosing]):
     score: CandidateScore
     names: Sequence[str]
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Choosing], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[Choosing], ...]:
         """One step.
 
         Raises:
@@ -756,7 +756,7 @@ class WalkedParameters(Mechanism[Released[ChosenParameters], Choosing]):
     names: Sequence[str]
     how: Walk
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Choosing], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[Choosing], ...]:
         """One step; the cost is that of the distribution that the walk approaches.
 
         Raises:
@@ -792,7 +792,7 @@ def walk_query(steps: int, columns: Sequence[str], title: str) -> str:
     return f"parameters over {' × '.join(columns)}: a walk of {steps:,} steps by {title}"
 
 
-def _require(score: CandidateScore, names: Sequence[str], terms: Terms) -> None:
+def _require(score: CandidateScore, names: Sequence[str], terms: PublicContext) -> None:
     if score.schema is not terms.schema:
         raise MethodError("The score relies on what another schema makes public.")
     if score.points.ndim != 2 or score.points.shape[1] != len(names):
@@ -802,7 +802,7 @@ def _require(score: CandidateScore, names: Sequence[str], terms: Terms) -> None:
 
 def _charge(
     score: CandidateScore,
-    terms: Terms,
+    terms: PublicContext,
     query: str,
     spend: Fraction,
     *,
@@ -821,7 +821,7 @@ def _charge(
 
 
 def _publish_parameters(
-    score: CandidateScore, names: Sequence[str], theta: Floats, view: View
+    score: CandidateScore, names: Sequence[str], theta: Floats, view: CodedView
 ) -> ChosenParameters:
     values = tuple(float(value) for value in np.asarray(theta))
     return ChosenParameters(score.columns, tuple(names), values, view.bins_of(score.columns))

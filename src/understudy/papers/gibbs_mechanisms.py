@@ -87,7 +87,7 @@ from numpy.typing import NDArray
 from understudy._arrays import Integers, compiled
 from understudy.data import ExactCells
 from understudy.dp.budget import Accounting, Neighbours
-from understudy.dp.confidential import SecretRows, Terms, View
+from understudy.dp.confidential import CodedView, PublicContext, SecretRows
 from understudy.dp.mechanism import Charge
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import GibbsDraws, Noise, Records
@@ -618,7 +618,7 @@ def require_small(prior: Fraction, sizes: Sequence[int]) -> None:
         )
 
 
-def require_own(sweep: GibbsSweep, terms: Terms) -> None:
+def require_own(sweep: GibbsSweep, terms: PublicContext) -> None:
     """Refuse a sweep over other columns than those of the rows.
 
     Raises:
@@ -681,7 +681,7 @@ def gibbs_charge(
 
 
 def gibbs_draws(
-    view: View,
+    view: CodedView,
     sweep: GibbsSweep,
     distribution: str,
     prior: Fraction | None = None,

@@ -144,7 +144,7 @@ from understudy.data.marginals import encode
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Neighbours, divide_cost, split
 from understudy.dp.calibration import NoiseName
-from understudy.dp.confidential import SecretRows, Terms, View
+from understudy.dp.confidential import CodedView, PublicContext, SecretRows
 from understudy.dp.distributions import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -207,7 +207,7 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], N
     mode: Mode = "strict"
     overspend: Fraction = EXACTLY
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
         """One step for each layer.
 
         Raises:
@@ -245,7 +245,7 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], N
         leaks = unpaid_leak(rows.view.neighbours, "threshold", self.mode, self.overspend)
         return answers(layers, leaks=leaks)
 
-    def _noise(self, terms: Terms, spend: Fraction) -> NoiseDistribution:
+    def _noise(self, terms: PublicContext, spend: Fraction) -> NoiseDistribution:
         """The noise of one layer."""
         terms.require(spend)
         return count_noise(
@@ -264,7 +264,7 @@ class HierarchyLayers(Mechanism[tuple[Released[NoisyTable | NoisyNodes], ...], N
 
 def _noisy_layer(
     tree: Partition,
-    view: View,
+    view: CodedView,
     exact: ExactCells,
     distribution: NoiseDistribution,
     source: Randomness,
@@ -319,7 +319,7 @@ class RangeCounts(Mechanism[tuple[Released[NoisyRanges], ...], DiscreteNoise]):
     layers: Sequence[NDArray[np.int64]]
     noise: NoiseName
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[DiscreteNoise], ...]:
         """One step for each layer.
 
         Raises:
@@ -399,7 +399,7 @@ class LazyLeaves(Mechanism[Released[NoisyNodes], PureNoise]):
     partition: Partition
     noise: NoiseName
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[PureNoise], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[PureNoise], ...]:
         """One step, for the leaves and the records together.
 
         Raises:
@@ -447,7 +447,7 @@ class LeafRecords(Mechanism[Released[Records], None]):
     weights: NDArray[np.float64]
     n_rows: HowMany
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """Nothing: what is drawn was paid for."""
         return ()
 
@@ -711,7 +711,7 @@ class ColumnSplits(Mechanism[Released[Splits], Choosing]):
     partition: Partition
     utility: Utility = "aic"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Choosing], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[Choosing], ...]:
         """One step for all choices of the layer.
 
         Raises:
@@ -768,7 +768,7 @@ class GroupSplit(Mechanism[Released[Splits], Choosing]):
     apart: bool = False
     mode: Mode = "strict"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Choosing], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[Choosing], ...]:
         """One step.
 
         Raises:
@@ -855,7 +855,7 @@ def _exact(partition: Partition, rows: SecretRows, utility: Utility) -> Floats:
 
 
 def _publish_splits(
-    splits: Sequence[Split], view: View, leaks: tuple[str, ...] = ()
+    splits: Sequence[Split], view: CodedView, leaks: tuple[str, ...] = ()
 ) -> Outcome[Released[Splits]]:
     """Splits, of which the release names the columns."""
     chosen = dict.fromkeys(view.schema.names[j] for split in splits for j in split)

@@ -91,7 +91,7 @@ from understudy._arrays import Floats, Integers
 from understudy._validation import require_extra
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Accounting
-from understudy.dp.confidential import SecretRows, Terms, known_rows
+from understudy.dp.confidential import PublicContext, SecretRows, known_rows
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import GibbsDraws, Noise, Records, Released
@@ -440,7 +440,7 @@ class ImputedRecords(Mechanism[Released[Records], Fraction]):
     imputation: Imputation
     n_rows: HowMany
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Fraction], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[Fraction], ...]:
         """One step for all records; n stands for their number in its words.
 
         Raises:

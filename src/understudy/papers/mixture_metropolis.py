@@ -103,7 +103,7 @@ FEW: Final = 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class CoefficientProposal:
     """The approximation in β.
 
     Attributes:
@@ -127,7 +127,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Number:
+class ScalarProposal:
     """The approximation in log σ², or in the log odds of π.
 
     Attributes:
@@ -157,7 +157,7 @@ def line_at(
     component: tuple[Floats, float],
     precision: Floats,
     records: tuple[Floats, Floats, Floats],
-) -> Line | None:
+) -> CoefficientProposal | None:
     """The approximation in β at a state; None where rounding leaves no positive information.
 
     Args:
@@ -184,12 +184,12 @@ def line_at(
     root, failed = lapack.dpotrf(matrix, lower=1)
     if failed:
         return None
-    return Line(root, lapack.dpotrs(root, gradient, lower=1)[0])
+    return CoefficientProposal(root, lapack.dpotrs(root, gradient, lower=1)[0])
 
 
 def scale_at(
     prior: tuple[float, float], variance: float, records: tuple[Floats, Floats, Floats]
-) -> Number:
+) -> ScalarProposal:
     """The approximation in log σ² at a state.
 
     The step is that of the inverse gamma distribution with known labels, to its mode in log σ²,
@@ -205,17 +205,19 @@ def scale_at(
     pull = weights * shares
     records_in = float(pull.sum())
     if records_in < FEW:
-        return Number(0.5 * df, math.log(2.0 * rate / variance))
+        return ScalarProposal(0.5 * df, math.log(2.0 * rate / variance))
     ratios, shape = squares / variance, 0.5 * (df + records_in)
     height = df * rate / variance + 0.5 * float(pull @ ratios)
     turned = 0.5 * ratios - 0.5
     known = 0.5 * ratios - (1.0 - shares) * turned * turned
     np.maximum(known, 0.5 * KNOWN * shares, out=known)
     information = min(0.5 * df + float(pull @ known), shape)
-    return Number(information, shape / information * math.log(height / shape))
+    return ScalarProposal(information, shape / information * math.log(height / shape))
 
 
-def odds_at(prior: tuple[float, float], log_odds: float, records: tuple[Floats, Floats]) -> Number:
+def odds_at(
+    prior: tuple[float, float], log_odds: float, records: tuple[Floats, Floats]
+) -> ScalarProposal:
     """The approximation in the log odds λ of π at a state.
 
     Args:
@@ -231,7 +233,7 @@ def odds_at(prior: tuple[float, float], log_odds: float, records: tuple[Floats, 
     even = share * (1.0 - share)
     information = even * prior[1] + max(whole * even - hidden, KNOWN * whole * even)
     information = max(information, LEAST)
-    return Number(information, (prior[0] + pull - share * (prior[1] + whole)) / information)
+    return ScalarProposal(information, (prior[0] + pull - share * (prior[1] + whole)) / information)
 
 
 _CERTAIN: Final = 0.999

@@ -200,7 +200,7 @@ from understudy._arrays import Floats, Integers, compiled
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Accounting, Neighbours, pure_within
 from understudy.dp.calibration import NoiseName, describe, noise_of, sensitivity_text
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace, LatticeLaplace
 from understudy.dp.guarantee import Unpaid
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
@@ -264,7 +264,7 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
         n_steps = self.n_rows * self.sweeps * len(self.sweep.names)
         return step_epsilon(spend, n_steps, accounting, neighbours)
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Fraction], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[Fraction], ...]:
         """One step for all records; n stands for their number in its words.
 
         Raises:
@@ -426,7 +426,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         """ε₀ of a row, if all records cost `spend`."""
         return row_epsilon(spend, self.n_tables, accounting, neighbours)
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[Fraction], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[Fraction], ...]:
         """One step for all records; n stands for their number in its words.
 
         Raises:
@@ -465,7 +465,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
         public = gibbs_draws(rows.view, self.sweep, self.name, prior, self.length)
         return answer(drawn, [public], leaks=self.shares.leaks)
 
-    def _describe_draws(self, spend: Fraction, terms: Terms) -> str:
+    def _describe_draws(self, spend: Fraction, terms: PublicContext) -> str:
         d = len(self.sweep.names)
         tables = f"{d} ceil(n/{self.block})" if self.block else f"{d}"
         twice = (terms.accounting, terms.neighbours) == ("pure", "replace")
@@ -706,7 +706,7 @@ class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian])
     noise: NoiseName = "geometric"
 
     def price(
-        self, terms: Terms, spend: Fraction
+        self, terms: PublicContext, spend: Fraction
     ) -> tuple[Charge[DiscreteLaplace | DiscreteGaussian], ...]:
         """One step for all tables together.
 
@@ -891,7 +891,7 @@ class DiverseRows(Mechanism[Released[Records], None]):
         if self.sweeps < 1:
             raise MethodError("Each column of a record is drawn in one sweep at least.")
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """A step of infinite cost for each table.
 
         Raises:

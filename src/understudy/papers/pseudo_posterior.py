@@ -89,7 +89,7 @@ from pydantic import Field
 
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Budget
-from understudy.dp.confidential import SecretRows, Terms
+from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.gate import Gate
 from understudy.dp.guarantee import Unpaid
 from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
@@ -319,7 +319,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
     number: HowMany = 0
     mode: Mode = "strict"
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """One step of infinite cost.
 
         Raises:
@@ -411,7 +411,7 @@ class OpenColumns(Mechanism[Released[Mapping[str, Drawn]], None]):
 
     columns: tuple[str, ...]
 
-    def price(self, terms: Terms, spend: Fraction) -> tuple[Charge[None], ...]:
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """One step of infinite cost.
 
         Raises:

@@ -47,13 +47,13 @@ from understudy.dp.released import (
 )
 from understudy.errors import ReleaseError
 from understudy.features.grids import HeapCells, LineCells
-from understudy.features.scores import CodedSquare, Scores
+from understudy.features.scores import CodedSquare, FeatureMap
 from understudy.release.shape import NAME, Kind
 from understudy.schema import Domain, Schema
 from understudy.schema.coarsening import in_these_bins
 
 
-def product_axes(scores: Scores, schema: Schema) -> dict[str, tuple[str, ...]]:
+def product_axes(scores: FeatureMap, schema: Schema) -> dict[str, tuple[str, ...]]:
     """List the factors and the records of each stored sum: a score, times another, among which."""
     each = ("1", *scores.names)
     among = dict.fromkeys(_absence(square) for square in scores.coded)
@@ -61,7 +61,7 @@ def product_axes(scores: Scores, schema: Schema) -> dict[str, tuple[str, ...]]:
     return {"score": each, "times": each, "among": ("all", *labels)}
 
 
-def product_codes(scores: Scores) -> NDArray[np.int64]:
+def product_codes(scores: FeatureMap) -> NDArray[np.int64]:
     """Codes of all sums: two places, each 0 for the constant 1, then a score; and among whom."""
     order = scores.order
     first, second = (place + 1 for place in scores.pairs)
@@ -189,7 +189,7 @@ def _(value: NoisyMoment, schema: Schema) -> Content:
 
 @content_of.register
 def _(value: NoisyProducts, schema: Schema) -> Content:
-    scores = Scores.of(schema, value.columns, value.complete, pure=value.pure)
+    scores = FeatureMap.of(schema, value.columns, value.complete, pure=value.pure)
     codes = product_codes(scores)
     return Content(Kind.PRODUCTS, value.columns, codes, value.values, of=value.complete)
 
@@ -292,7 +292,7 @@ def stored_axes(
 ) -> dict[str, list[str]]:
     """Columns of a stored table, each with the labels of its states."""
     if kind is Kind.PRODUCTS:
-        scores = Scores.of(schema, columns, of, pure=family.is_laplace)
+        scores = FeatureMap.of(schema, columns, of, pure=family.is_laplace)
         named = product_axes(scores, schema)
         return {axis: _distinct(labels) for axis, labels in named.items()}
     if kind is Kind.RANKS:
@@ -460,9 +460,9 @@ class Measurement:
         """The noise in each number, as the gate gave it out."""
         return Noise(self.distribution, self.scale, self.stddev)
 
-    def scores(self, schema: Schema) -> Scores:
+    def scores(self, schema: Schema) -> FeatureMap:
         """The scores whose sums and products these are; of the kind "products" alone."""
-        return Scores.of(schema, self.columns, self.of, pure=self.family.is_laplace)
+        return FeatureMap.of(schema, self.columns, self.of, pure=self.family.is_laplace)
 
     def bin_schema(self, schema: Schema) -> Schema:
         """The schema in the bins and groups of this measurement.

@@ -108,9 +108,11 @@ class StatedStep:
         Args:
             mechanism: one of this package's, made from what was measured.
         """
-        from understudy.dp.confidential import Terms, View
+        from understudy.dp.confidential import CodedView, PublicContext
 
-        terms = Terms(view=View(schema=self.schema), budget=self.budget, left=self.budget.amount)
+        terms = PublicContext(
+            view=CodedView(schema=self.schema), budget=self.budget, left=self.budget.amount
+        )
         (charge,) = mechanism.price(terms, self.price)
         if (charge.query, charge.cells) == (self.entry["query"], self.entry["cells"]):
             yield charge.sensitivity, charge.noise, charge.recorded
@@ -204,12 +206,12 @@ def _successes(step: StatedStep) -> Iterator[Priced]:
 
 
 def _scores(step: StatedStep) -> Iterator[Priced]:
-    from understudy.mechanisms.second_moments import ScoreMoments
+    from understudy.mechanisms.second_moments import SecondMoments
 
     told = step.measured
     if told is None or told["kind"] != Kind.PRODUCTS or told["bins"] or told.get("groups"):
         return
-    yield from step.priced_by(ScoreMoments(tuple(told["columns"]), tuple(told["of"])))
+    yield from step.priced_by(SecondMoments(tuple(told["columns"]), tuple(told["of"])))
 
 
 def _ranks(step: StatedStep) -> Iterator[Priced]:

@@ -64,7 +64,7 @@ from understudy.inference.declared import (
     question_file,
 )
 from understudy.inference.question import TWO_WAY
-from understudy.mechanisms.second_moments import ScoreMoments
+from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.tables import NoisyTables, NumberLines
 from understudy.methods.plan import natural_noise
 from understudy.release import Measurement, Release
@@ -129,7 +129,7 @@ def purchases(
     weight = each * (len(numbers) - Fraction(len(halves), 2))
     groups = by_absences(numbers, schema)
     for coded, columns in groups.items():
-        found.append(Purchase(ScoreMoments(columns, coded), weight / len(groups)))
+        found.append(Purchase(SecondMoments(columns, coded), weight / len(groups)))
     return tuple(found)
 
 

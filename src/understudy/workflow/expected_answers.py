@@ -35,7 +35,7 @@ from understudy.inference.second_moments import (
     assumed_moments,
     joined_matrix,
 )
-from understudy.mechanisms.second_moments import ScoreMoments
+from understudy.mechanisms.second_moments import SecondMoments
 from understudy.release.decoding import decode
 from understudy.schema import Continuous, Integer, Schema
 
@@ -50,7 +50,7 @@ _TAIL = 0.05
 def expected_answers(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    steps: Sequence[tuple[ScoreMoments, float]],
+    steps: Sequence[tuple[SecondMoments, float]],
     *,
     pure: bool,
     n_rows: int,
@@ -81,7 +81,7 @@ def expected_answers(
 def require_moments(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    steps: Sequence[ScoreMoments],
+    steps: Sequence[SecondMoments],
     *,
     pure: bool,
 ) -> None:
@@ -118,7 +118,7 @@ def require_moments(
 def _sources(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    steps: Sequence[tuple[ScoreMoments, float]],
+    steps: Sequence[tuple[SecondMoments, float]],
     rows: pl.DataFrame,
     *,
     pure: bool,
@@ -181,7 +181,7 @@ class ExpectedRange:
 def expected_ranges(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    steps: Sequence[tuple[ScoreMoments, float]],
+    steps: Sequence[tuple[SecondMoments, float]],
     *,
     pure: bool,
     n_rows: int,

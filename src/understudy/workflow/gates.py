@@ -30,9 +30,9 @@ from understudy.checkpoint.journal import Journal
 from understudy.checkpoint.replay import Replay
 from understudy.data import Engine, Table
 from understudy.data.frames import is_spark
-from understudy.dp.accountant import Entry, Ledger
+from understudy.dp.accountant import Entry, PrivacyAccountant
 from understudy.dp.budget import Budget, decimal_up
-from understudy.dp.confidential import Confide
+from understudy.dp.confidential import DiagnosticCallback
 from understudy.dp.gate import Gate, Unrecorded
 from understudy.dp.randomness import Randomness, SecureRandomness
 from understudy.errors import DataError, MethodError
@@ -155,7 +155,7 @@ def open_gate(
     *,
     allow_nonprivate: bool = False,
     stop: Callable[[], bool] = lambda: False,
-    confide: Confide = lambda _told: None,
+    confide: DiagnosticCallback = lambda _told: None,
     earlier: Sequence[Entry] = (),
 ) -> Gate:
     """A gate in front of rows.
@@ -171,7 +171,7 @@ def open_gate(
         earlier: what was paid, out of the same budget, for a release that is amended.
     """
 
-    def record(ledger: Ledger) -> Unrecorded:
+    def record(ledger: PrivacyAccountant) -> Unrecorded:
         for entry in earlier:
             ledger.restore(entry)
         return Unrecorded() if journal is None else Replay(journal, ledger, randomness)

@@ -26,7 +26,7 @@ from typing import Any, Final, Literal, overload
 
 from understudy._validation import require_function, require_number, require_text
 from understudy.dp.budget import Budget, Number
-from understudy.dp.confidential import Confide, terms_of
+from understudy.dp.confidential import DiagnosticCallback, terms_of
 from understudy.dp.randomness import randomness_of
 from understudy.errors import InferenceError, MethodError, suggestion
 from understudy.inference.combining import require_level
@@ -137,7 +137,7 @@ def regress(
     spill: str | Path | None = ...,
     trusted_cluster: bool = ...,
     progress: Progress | None = ...,
-    confide: Confide | None = ...,
+    confide: DiagnosticCallback | None = ...,
     confide_misfits: bool = ...,
 ) -> RegressionRelease: ...
 
@@ -180,7 +180,7 @@ def regress(
     spill: str | Path | None = None,
     trusted_cluster: bool = False,
     progress: Progress | None = None,
-    confide: Confide | None = None,
+    confide: DiagnosticCallback | None = None,
     confide_misfits: bool = True,
 ) -> RegressionRelease | PrivateRegression:
     """One regression that is known beforehand, under differential privacy.

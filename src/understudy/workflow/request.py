@@ -32,10 +32,10 @@ from understudy.dp.distributions import DiscreteNoise
 from understudy.errors import MethodError
 from understudy.features.grids import heaped_columns
 from understudy.inference.declared import DeclaredAnalysis, by_absences, declared_analyses
-from understudy.mechanisms.second_moments import ScoreMoments
+from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.tables import HeapCounts, NumberLines
 from understudy.methods.aim import AdaptiveMethod
-from understudy.methods.auto import choose, configure
+from understudy.methods.auto import choose_method, configure
 from understudy.methods.base import Method
 from understudy.methods.binning import fine_bins
 from understudy.methods.plan import Form, PlannedTable, plan_mechanism
@@ -116,17 +116,17 @@ class Request:
         return HeapCounts(heaped_columns(self.schema)) if self.heaps_spend else None
 
     @property
-    def answers(self) -> tuple[tuple[ScoreMoments, Fraction], ...]:
+    def answers(self) -> tuple[tuple[SecondMoments, Fraction], ...]:
         """Second moments that are asked for the sake of answers, each with what is spent on it."""
         every, found = scored_columns(self.schema), []
         if self.answers_spend:
             groups = by_absences(self.analyses, self.schema) or {(): every}
             each = self.answers_spend / len(groups)
-            found += [(ScoreMoments(columns, coded), each) for coded, columns in groups.items()]
+            found += [(SecondMoments(columns, coded), each) for coded, columns in groups.items()]
         if self.priority_spend:
-            found.append((ScoreMoments(self.priority), self.priority_spend))
+            found.append((SecondMoments(self.priority), self.priority_spend))
         if self.layer_spend:
-            found.append((ScoreMoments(every), self.layer_spend))
+            found.append((SecondMoments(every), self.layer_spend))
         return tuple(found)
 
     @property
@@ -308,7 +308,9 @@ def request_of(
     share = rows_part(rows_share)
     stated = Budget.of(epsilon, delta)
     automatic = method == "auto"
-    name, reason = choose(schema, stated.epsilon, stated.delta) if automatic else (method, "")
+    name, reason = (
+        choose_method(schema, stated.epsilon, stated.delta) if automatic else (method, "")
+    )
     declared, named = declared_analyses(analyses, schema), priority_columns(priority, schema)
     configured = _configure_method(name, options or {}, named)
     budget = budget_of(epsilon, delta, configured, schema)

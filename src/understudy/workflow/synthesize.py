@@ -50,7 +50,7 @@ from understudy.checkpoint.journal import open_journal
 from understudy.checkpoint.replay import remove as remove_checkpoint
 from understudy.data import Table
 from understudy.dp.budget import Number
-from understudy.dp.confidential import Confide, Diagnostic, Internal, misfits
+from understudy.dp.confidential import Diagnostic, DiagnosticCallback, Internal, misfits
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import Randomness, SeededRandomness, randomness_of
 from understudy.dp.released import Noise, NoisyTable, Released
@@ -151,7 +151,7 @@ def require_arguments(
     insecure_noise_seed: int | None,
     frame: FrameKind | None,
     progress: Progress | None,
-    confide: Confide | None,
+    confide: DiagnosticCallback | None,
 ) -> None:
     """Refuse what would break something after the budget was spent.
 
@@ -656,7 +656,7 @@ def synthesize(
     spill: str | Path | None = None,
     trusted_cluster: bool = False,
     progress: Progress | None = None,
-    confide: Confide | None = None,
+    confide: DiagnosticCallback | None = None,
     confide_misfits: bool = True,
     also: str | Sequence[str] = (),
 ) -> Release:
@@ -856,7 +856,9 @@ def _outlay(
     )
 
 
-def _tell_steward(confide: Confide | None, diagnoses: list[Internal[Diagnostic]]) -> None:
+def _tell_steward(
+    confide: DiagnosticCallback | None, diagnoses: list[Internal[Diagnostic]]
+) -> None:
     for diagnosis in diagnoses:
         if confide:
             confide(diagnosis)

@@ -20,7 +20,7 @@ from understudy.errors import BudgetError
 from understudy.evaluate import audit_lines
 from understudy.evaluate.audit import audit
 from understudy.evaluate.audit_bounds import distinguish
-from understudy.evaluate.audit_lines import LINES, Line, matrix, observations_of, stated_by
+from understudy.evaluate.audit_lines import LINES, AuditCase, matrix, observations_of, stated_by
 from understudy.mechanisms import selection, selection_scores, sparse_tables
 from understudy.mechanisms import tables as tables_module
 from understudy.workflow import synthesize
@@ -29,7 +29,7 @@ from understudy.workflow.request import Request
 Patch = pytest.MonkeyPatch
 
 
-def line(method: str, **wanted: object) -> Line:
+def line(method: str, **wanted: object) -> AuditCase:
     """The line of a method with such options, or such other attributes."""
     options = wanted.pop("options", None)
     return next(
@@ -208,7 +208,7 @@ class Fault:
     """A mistake, the audit that notices it, and from how many releases of each table."""
 
     inject: Callable[[Patch], None]
-    line: Line
+    line: AuditCase
     releases: int = 1_600
 
     def __str__(self) -> str:

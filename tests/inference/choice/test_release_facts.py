@@ -6,7 +6,7 @@ import pytest
 
 import understudy as us
 from understudy.inference.estimators import Question
-from understudy.inference.rules import FEWEST_RUNS, choose, facts_of
+from understudy.inference.rules import FEWEST_RUNS, facts_of, select_rule
 
 ENTRY = '[columns.{}]\nkind = "{}"\nlevels = {}\nreviewed = true\nsource = "made"\n'
 SCHEMA = us.Schema.loads(
@@ -87,7 +87,7 @@ def test_chance_does_not_decide_whether_a_firm_model_is_answered(release):
         together = [set(one.columns) for one in again.measurements if one.kind.is_joint]
         facts = facts_of(again, "ols", ("item", "other"), additive=True)
         assert facts.together == any({"item", "other"} <= held for held in together)
-        assert choose(facts).valid is facts.together
+        assert select_rule(facts).valid is facts.together
 
 
 def test_few_runs_tell_nothing_of_how_a_relation_goes_on_within_them():

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from understudy.data import Table
-from understudy.features.scores import Scores
+from understudy.features.scores import FeatureMap
 from understudy.inference import measured_moments as measured_matrices
 from understudy.inference.records import Records
 from understudy.mechanisms.second_moments import ONE, stack_sums
@@ -27,7 +27,7 @@ def records_of(schema, columns):
 
 def measurement_of(schema, columns, stddev=0.0, rng=None):
     """Second moments of all columns, each number with normal noise of a standard deviation."""
-    scores = Scores.of(schema, schema.names)
+    scores = FeatureMap.of(schema, schema.names)
     table = Table(frame_of(schema, columns), schema)
     exact = table.score_products(scores).expose()
     counts = stack_sums(exact, scores) / ONE

@@ -10,7 +10,7 @@ import pytest
 from made_matrices import matrix_of
 from schemas import column
 from understudy.data import Table
-from understudy.features.scores import Scores
+from understudy.features.scores import FeatureMap
 from understudy.inference import second_moments
 from understudy.inference.second_moments import MomentMatrix, MomentSource
 from understudy.mechanisms.second_moments import ONE, stack_sums
@@ -81,7 +81,7 @@ def test_entries_are_sums_over_the_rows(pure):
 
 def test_a_part_has_the_entries_of_the_whole():
     frame = made(300, 2)
-    scores = Scores.of(SCHEMA, SCHEMA.names)
+    scores = FeatureMap.of(SCHEMA, SCHEMA.names)
     values = stack_sums(Table(frame, SCHEMA).score_products(scores).expose(), scores) / ONE
     own, kept = scores.part(("age", "job", "x"))
     source = MomentSource.from_values(own, values[kept], 0.0, pure=False)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from understudy.data import Table
-from understudy.features.scores import Scores
+from understudy.features.scores import FeatureMap
 from understudy.inference.measured_moments import moments_of
 from understudy.inference.second_moments import MomentSource, average_numbers, joined_matrix
 from understudy.mechanisms.second_moments import ONE, stack_sums
@@ -63,7 +63,7 @@ ABOUT = (50.0, 0.0)
 
 def exact(frame, schema, columns, complete=(), *, pure=False):
     """All that is released of some columns, with weights and without noise."""
-    scores = Scores.of(schema, columns, complete, pure=pure)
+    scores = FeatureMap.of(schema, columns, complete, pure=pure)
     return scores, stack_sums(Table(frame, schema).score_products(scores).expose(), scores) / ONE
 
 
@@ -106,7 +106,7 @@ def test_they_are_generalised_least_squares_of_the_full_table():
         maps.append(own)
         released.append(values)
         precision += [stddev**-2] * len(own)
-        scores = Scores.of(PLAIN, columns)
+        scores = FeatureMap.of(PLAIN, columns)
         sources.append(MomentSource.from_values(scores, values, stddev, pure=False))
     design, weights = np.vstack(maps), np.array(precision)
     gram = np.linalg.pinv((design.T * weights) @ design, rcond=1e-12)
@@ -162,7 +162,7 @@ def test_the_noise_is_as_stated(stated):
 @pytest.mark.parametrize("given", [(), ("job",), ("wage",), ("job", "pay"), ("pay", "wage")])
 def test_the_same_number_among_other_records(given, wanted):
     """What is taken for a wanted number is that number, whoever the records are."""
-    scores = Scores.of(CODED, CODED.names, wanted)
+    scores = FeatureMap.of(CODED, CODED.names, wanted)
     for seed in (3, 4):
         frame = people(np.random.default_rng(seed), 60)
         truth = source(frame, CODED, CODED.names, wanted).numbers

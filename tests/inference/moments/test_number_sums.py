@@ -11,7 +11,7 @@ from scipy import stats
 from made_matrices import exact_products, matrix_of
 from understudy.data import Table
 from understudy.features.grids import LineCells, coarse_states, line_bins
-from understudy.features.scores import Scores
+from understudy.features.scores import FeatureMap
 from understudy.inference.measured_moments import NumberCounts
 from understudy.release import Measurement
 from understudy.release.shape import Kind
@@ -163,7 +163,7 @@ def test_the_noise_is_as_stated_and_less_than_before():
     rows = people(rng)
     exact = values(moments(rows, rng, noise=1e-9))
     products, counts = (
-        exact_products(rows, SCHEMA, Scores.of(SCHEMA, SCHEMA.names)),
+        exact_products(rows, SCHEMA, FeatureMap.of(SCHEMA, SCHEMA.names)),
         counts_of(rows),
     )
     errors = []

@@ -11,8 +11,8 @@ from understudy.data import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
-from understudy.features.scores import BINS, MOST_BINS, MOST_SCORES, Scores, contrasts, n_scores
-from understudy.mechanisms.second_moments import ScoreMoments, Sensitivity, product_noise
+from understudy.features.scores import BINS, MOST_BINS, MOST_SCORES, FeatureMap, contrasts, n_scores
+from understudy.mechanisms.second_moments import SecondMoments, Sensitivity, product_noise
 from understudy.schema import Schema
 from understudy.workflow.gates import open_gate
 
@@ -68,7 +68,7 @@ def scores_of(text, value, pure):
 def moments(columns, record, pure=False, weight=None):
     """What one record adds, in records: sums, products of two columns, squares, squares by code."""
     if weight is None:
-        weight = float(Scores.of(schema_of(columns), names_of(columns), pure=pure).weight)
+        weight = float(FeatureMap.of(schema_of(columns), names_of(columns), pure=pure).weight)
     blocks = [scores_of(text, value, pure) for text, value in zip(columns, record, strict=True)]
     products = [
         v * w for left, right in itertools.combinations(blocks, 2) for v in left for w in right
@@ -117,7 +117,7 @@ CASES = [
 def test_one_record_changes_no_more_and_attains_it(columns, pure):
     """Added records attain what noise goes by; replaced ones stay below, by a half at most."""
     schema = schema_of(columns)
-    scores = Scores.of(schema, schema.names, pure=pure)
+    scores = FeatureMap.of(schema, schema.names, pure=pure)
     records = itertools.product(*(VALUES[c] for c in columns))
     each = np.array([moments(columns, record, pure) for record in records])
     added = Sensitivity.of(schema, scores)
@@ -144,7 +144,7 @@ def test_one_record_changes_no_more_and_attains_it(columns, pure):
 def test_records_that_count_change_no_more_and_attain_it(columns):
     """Of records with a value of each column, how many there are is summed as well."""
     schema = schema_of(columns, "replace")
-    scores = Scores.of(schema, schema.names, schema.names)
+    scores = FeatureMap.of(schema, schema.names, schema.names)
     weight, inside = float(scores.weight), {LEVELS: "abc", TWO: "ab", CODED: "ab"}
     each = []
     for record in itertools.product(*(VALUES[c] for c in columns)):
@@ -171,7 +171,7 @@ def test_no_number_in_between_changes_more():
     near = 0.0
     for _ in range(400):
         columns = tuple(kinds[k] for k in rng.integers(0, len(kinds), rng.integers(1, 9)))
-        scores = Scores.of(schema_of(columns), names_of(columns))
+        scores = FeatureMap.of(schema_of(columns), names_of(columns))
         bound = Sensitivity.of(schema_of(columns, "replace"), scores).squared_l2
         weight = float(scores.weight)
         pair = []
@@ -202,7 +202,7 @@ def test_rounding_is_paid_for(accounting, delta, neighbours):
     """Noise in lattice steps covers the largest change of rounded numbers, and little more."""
     schema = schema_of((NUMBER, LEVELS, MIXED), neighbours)
     spend = Budget.of(1, delta, accounting).amount / 3
-    own = Sensitivity.of(schema, Scores.of(schema, schema.names, pure=accounting == "pure"))
+    own = Sensitivity.of(schema, FeatureMap.of(schema, schema.names, pure=accounting == "pure"))
     noise = product_noise(own, spend, accounting)
     variance = noise.recorded.stddev**2
     if accounting == "pure":
@@ -220,7 +220,7 @@ def test_noise_has_the_stated_scale():
     z = []
     gate = open_gate(Table(frame, schema), budget, SeededRandomness(7))
     for _ in range(60):
-        released = gate.ask(ScoreMoments(schema.names), spend=budget.amount / 60)
+        released = gate.ask(SecondMoments(schema.names), spend=budget.amount / 60)
         z.append((released.value.values - exact) / released.noise.stddev)
     z = np.concatenate(z)
     # 60 · 45 numbers or so: the mean of z² has sd √(2/2700) = 0.027; false alarm below 1e-5.
@@ -243,7 +243,7 @@ def test_scores_are_numbered_without_being_made(pure, complete):
     ]
     text = "".join(f"[columns.c{k}]\nkind = {shape}" for k, shape in enumerate(shapes))
     for name, column in (schema := Schema.loads(text)).columns.items():
-        made = Scores.of(schema, (name,), (name,) if complete else (), pure=pure)
+        made = FeatureMap.of(schema, (name,), (name,) if complete else (), pure=pure)
         assert n_scores(column, ordinary=complete, pure=pure) == len(made), name
 
 
@@ -252,14 +252,14 @@ def test_what_cannot_be_asked_is_refused_before_anything_is_paid():
     frame = pl.DataFrame({"x0": [1], "x1": ["b"]})
     gate = open_gate(Table(frame, schema), Budget.of(1), SeededRandomness(1))
     with pytest.raises(MethodError, match="no column"):
-        gate.ask(ScoreMoments(("x9",)), spend=Fraction(1, 2))
+        gate.ask(SecondMoments(("x9",)), spend=Fraction(1, 2))
     with pytest.raises(MethodError, match="scores"):
-        gate.ask(ScoreMoments(()), spend=Fraction(1, 2))
+        gate.ask(SecondMoments(()), spend=Fraction(1, 2))
     with pytest.raises(BudgetError):
-        gate.ask(ScoreMoments(("x0",)), spend=Fraction(1, 10**15))
+        gate.ask(SecondMoments(("x0",)), spend=Fraction(1, 10**15))
     assert not gate.ledger
     levels = [f"l{k}" for k in range(MOST_SCORES + 1)]
     wide = Schema.loads(f"[columns.x]\nkind='categorical'\nlevels={levels}\nreviewed=true\n")
     gate = open_gate(Table(pl.DataFrame({"x": ["l1"]}), wide), Budget.of(1), SeededRandomness(1))
     with pytest.raises(MethodError, match="leave out columns"):
-        gate.ask(ScoreMoments(("x",)), spend=Fraction(1, 2))
+        gate.ask(SecondMoments(("x",)), spend=Fraction(1, 2))

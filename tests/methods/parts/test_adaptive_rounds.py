@@ -18,7 +18,7 @@ from understudy.methods import aim
 from understudy.methods.aim import Aim, Pace, mean_size, run_rounds
 from understudy.methods.marginal_based import fit_of
 from understudy.methods.marginals import Marginals
-from understudy.methods.merging import Merged
+from understudy.methods.merging import CompressedDomain
 from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.methods.plan import Workload
 from understudy.workflow.gates import open_gate
@@ -209,7 +209,9 @@ def test_a_workload_is_all_that_is_measured():
             model_cells=1e5,
             noise="gaussian",
         ),
-        fit=lambda tables, warm: fit_of(Merged(declared, {}), tables, 2_000, warm=warm, steps=12),
+        fit=lambda tables, warm: fit_of(
+            CompressedDomain(declared, {}), tables, 2_000, warm=warm, steps=12
+        ),
     )
     assert noisy_marginals[:D] == known
     columns = {one.table.columns for one in noisy_marginals[D:]}

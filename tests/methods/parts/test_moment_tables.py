@@ -7,7 +7,7 @@ import pytest
 import understudy as us
 from understudy.data import Table
 from understudy.dp.released import Noise, NoisyProducts, NoisyTable, Released
-from understudy.features.scores import UNIT, Scores
+from understudy.features.scores import UNIT, FeatureMap
 from understudy.mechanisms.second_moments import ONE, stack_sums
 from understudy.methods.auto import configure
 from understudy.methods.marginal_based import FARTHEST, level_tables, measured_beside, telling
@@ -51,7 +51,7 @@ UNNOISY = Noise("discrete_gaussian", "1", 1.0)
 
 def products(rows=ROWS, columns=NAMES, **more):
     """Second moments of rows, without noise."""
-    scores = Scores.of(SCHEMA, columns)
+    scores = FeatureMap.of(SCHEMA, columns)
     exact = Table(rows, SCHEMA).score_products(scores).expose()
     return NoisyProducts(columns, stack_sums(exact, scores) / ONE, **more)
 
@@ -114,7 +114,7 @@ def test_structural_zeros_hold_nothing():
 def test_cells_have_the_noise_that_is_stated():
     """The interaction of a table, its part that is no margin's, has (k − 1)(l − 1) numbers of
     variance σ² each. With 400 draws a mean square is off by 15 % once in 10⁵."""
-    scores, exact, sigma = Scores.of(SCHEMA, NAMES), products().values, 5.0
+    scores, exact, sigma = FeatureMap.of(SCHEMA, NAMES), products().values, 5.0
     rng, sizes = np.random.default_rng(11), {("job",): 3, ("job", "size2"): 6}
     sums = dict.fromkeys(sizes, 0.0)
     before = by_columns([(NoisyProducts(NAMES, exact), UNNOISY)])

@@ -18,7 +18,7 @@ from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, NoisyTable
 from understudy.features.scores import RankScores
 from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.mechanisms.second_moments import RankProducts
-from understudy.methods.merging import Merged
+from understudy.methods.merging import CompressedDomain
 from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.methods.plan import Form
 from understudy.methods.ranks import (
@@ -438,7 +438,7 @@ def test_the_exchange_of_measured_ranks():
         counts = np.zeros([MIXED.columns[name].size for name in columns])
         return NoisyMarginal(NoisyTable(columns, counts, 0.0), noise)
 
-    merged, one_ways = Merged(MIXED, {}), [table(name) for name in MIXED.names]
+    merged, one_ways = CompressedDomain(MIXED, {}), [table(name) for name in MIXED.names]
     names = ("age", "mood", "pain")
     scores = {name: tuple(range(MIXED.columns[name].size)) for name in names}
     ranks = NoisyRanks(names, np.array([10.0, -20.0, 30.0]), scores), noise
@@ -458,7 +458,7 @@ def test_the_exchange_of_measured_ranks():
 
 def test_ranked_columns_have_the_groups_of_their_measurement():
     """Also where other columns were merged differently, or these by other tables."""
-    merged = Merged(MIXED, {"mood": (0, 0, 1, 1, 1, 2), "sex": (0, 0), "pain": (0, 0, 1)})
+    merged = CompressedDomain(MIXED, {"mood": (0, 0, 1, 1, 1, 2), "sex": (0, 0), "pain": (0, 0, 1)})
     scores = {"mood": (-64, 0, 64, 0), "pain": (-64, 0, 64)}
     groups = {"mood": (0, 0, 1, 1, 2, 3)}
     value = NoisyRanks(("mood", "pain"), np.zeros(1), scores, {}, groups)
@@ -649,12 +649,12 @@ def test_columns_whose_values_nearly_all_agree_are_not_asked_for():
     counts["q3"] = np.array([4_990.0, 20, -15, 10, -5])
     noise = Noise("discrete Gaussian", "400", 20.0)
     known = [NoisyMarginal(NoisyTable((name,), counts[name], 0.0), noise) for name in names]
-    asked = rank_products(Merged(schema, {}), known)
+    asked = rank_products(CompressedDomain(schema, {}), known)
     assert asked.scores.columns == ("q0", "q1", "q2", "q4")
     every = RankScores(dict.fromkeys(names, (0,) * 5))
     assert asked.scores.most < every.most
     few = [replace(one, table=replace(one.table, counts=counts["q3"])) for one in known[:3]]
-    assert len(rank_products(Merged(schema, {}), few + known[3:]).scores.columns) == 5
+    assert len(rank_products(CompressedDomain(schema, {}), few + known[3:]).scores.columns) == 5
 
 
 def test_a_column_of_two_states_keeps_what_it_goes_together_with(rows):

@@ -10,7 +10,7 @@ import understudy as us
 from schemas import column
 from understudy.graphical.estimation import SHARE, Observation, fit_max_entropy
 from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
-from understudy.methods.merging import Merged
+from understudy.methods.merging import CompressedDomain
 from understudy.methods.ranks import FIRM, RankedTables
 
 LEVELS = ["1", "2", "3", "4", "5"]
@@ -29,7 +29,7 @@ def exchange_of(names, sums, stddev, scores):
 
 
 def ranked(schema, exchange, n_rows):
-    return RankedTables(Merged(schema, {}), exchange, exchange.measured, n_rows)
+    return RankedTables(CompressedDomain(schema, {}), exchange, exchange.measured, n_rows)
 
 
 SCORES = {"q0": (-90, -40, 10, 50, 110), "q1": (-70, -30, 0, 20, 120)}
@@ -125,7 +125,7 @@ def test_measured_products_are_of_shortened_vectors_and_those_of_tables_of_whole
     counts = np.diag(np.bincount(states, minlength=5).astype(float))
     tables = [Observation((k, k + 1), counts, 1.0) for k in range(5)]
     fit = fit_max_entropy((5,) * 6, tables, 4_000.0, regularisation=0.01)
-    found = RankedTables.of(Merged(schema, {}), measured, fit, 4_000.0)
+    found = RankedTables.of(CompressedDomain(schema, {}), measured, fit, 4_000.0)
     assert found.products[0, 1] == pytest.approx(whole, rel=0.02)
     assert found.products[0, 5] == pytest.approx(whole, rel=0.02)
 
@@ -134,10 +134,10 @@ def test_nothing_is_taken_in_at_much_noise():
     exchange = exchange_of(["q0", "q1"], [0.5], 1.01 * MOST_NOISE, SCORES)
     table = Observation((0, 1), np.full((5, 5), 40.0), 9.0)
     fit = fit_max_entropy((5, 5), [table], 1_000.0, regularisation=0.1)
-    assert RankedTables.of(Merged(TWO, {}), exchange, fit, 1_000.0) is None
-    assert RankedTables.of(Merged(TWO, {}), None, fit, 1_000.0) is None
+    assert RankedTables.of(CompressedDomain(TWO, {}), exchange, fit, 1_000.0) is None
+    assert RankedTables.of(CompressedDomain(TWO, {}), None, fit, 1_000.0) is None
     near = replace(exchange, stddev=0.99 * MOST_NOISE)
-    assert RankedTables.of(Merged(TWO, {}), near, fit, 1_000.0) is not None
+    assert RankedTables.of(CompressedDomain(TWO, {}), near, fit, 1_000.0) is not None
 
 
 def likert(n):

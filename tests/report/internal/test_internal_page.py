@@ -28,9 +28,9 @@ from understudy.evaluate.scores import (
     Evaluation,
     GroupKept,
     Marginal,
+    Metric,
     NumberKept,
     RelationKept,
-    Score,
     Subgroup,
 )
 from understudy.report.text import figure
@@ -41,7 +41,7 @@ NAN, INF = math.nan, math.inf
 def scored(name, *numbers, detail="", **more):
     """A score of this definition."""
     one = DEFINITIONS[name]
-    return Score(name + detail, *numbers, better=one.better, definition=one, **more)
+    return Metric(name + detail, *numbers, better=one.better, definition=one, **more)
 
 
 SCORES = (
@@ -182,7 +182,7 @@ def test_what_does_not_fit_is_left_out_with_a_word_about_it(check):
     huge = replace(
         small(),
         title=long,
-        scores=tuple(Score(name, 1.0, note=long) for name in names),
+        scores=tuple(Metric(name, 1.0, note=long) for name in names),
         marginals=tuple(marginal(name, (0.5, 0.5), (0.5, 0.5)) for name in names),
         pairs=dict.fromkeys(itertools.combinations(names, 2), 0.1),
         propensity={name: small().propensity["CART"] for name in names},
@@ -210,10 +210,10 @@ def test_nothing_to_show(check):
 
 def test_numbers_that_are_none_are_dashes(check):
     odd = (NAN, INF, -INF)
-    scores = [Score(f"s{k}", x, x, x, x) for k, x in enumerate(odd)]
+    scores = [Metric(f"s{k}", x, x, x, x) for k, x in enumerate(odd)]
     scores += [scored("pMSE, CART", x, None, 0.1, 0.1, detail=f", {k}") for k, x in enumerate(odd)]
     scores += [scored("trained on synthetic, accuracy", NAN, null=0.8)]
-    scores += [Score("zero null", 1.0, 0.0, 0.0, 0.0), Score("zero", 0.0, 0.0, 0.0, 0.0)]
+    scores += [Metric("zero null", 1.0, 0.0, 0.0, 0.0), Metric("zero", 0.0, 0.0, 0.0, 0.0)]
     broken = Coefficient("m", "t", (1.0, NAN, INF), (NAN, NAN, NAN), NAN, NAN)
     flat = Coefficient("m", "flat", (1.0, 1.0, 1.0), (1.0, 1.0, 1.0), 0.0, INF)
     wild = Coefficient("m", "wild", (1.0, 0.9, 1.1), (1.0, -INF, INF), 0.5, 0.0)
@@ -260,7 +260,7 @@ def test_odd_names_are_escaped(check):
     grid = (0.0, 0.5, 1.0)
     odd = Evaluation(
         title="<title>&", n_original=1, n_synthetic=1, sets=2, method="<i>", guarantee="ε = 1 <p>",
-        scores=(Score(name, 1.0, note=other), scored("pMSE, CART", 2.0, None, 1.0, detail=other)),
+        scores=(Metric(name, 1.0, note=other), scored("pMSE, CART", 2.0, None, 1.0, detail=other)),
         marginals=tuple(
             Marginal(one, (other, "漢字", "&amp;"), (0.2, 0.3, 0.5), (0.5, 0.3, 0.2), 0.3)
             for one in (name, other)
@@ -318,7 +318,7 @@ def test_verdict_on_scores_better_than_chance_and_on_predictions():
     assert verdict([own])[0].standing == "A loss of 0.01, within chance."
     assert verdict([scored("trained on synthetic, accuracy", 0.5)])[0].standing == ""
     # Too few known kinds: others fill the strip, in the order given.
-    other = verdict([Score("b", 1.0), Score("a", 2.0, better=Better.HIGH)])
+    other = verdict([Metric("b", 1.0), Metric("a", 2.0, better=Better.HIGH)])
     assert [(tile.name, tile.reading) for tile in other] == [
         ("b", "Lower is better."),
         ("a", "Higher is better."),

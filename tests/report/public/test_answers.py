@@ -9,7 +9,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import InferenceError
-from understudy.inference.rules import choose, facts_of
+from understudy.inference.rules import facts_of, select_rule
 from understudy.report.answers import Answers, pair_map
 from understudy.report.public_page import public_page
 from understudy.schema import Schema
@@ -51,7 +51,7 @@ def test_what_is_counted_is_what_the_noise_aware_rule_answers(release):
     answers = Answers(release)
 
     def counted(columns):
-        return choose(facts_of(release, "table", columns)).name == "noise-aware"
+        return select_rule(facts_of(release, "table", columns)).name == "noise-aware"
 
     assert answers.columns == tuple(name for name in NAMES if counted((name,)))
     pairs = {frozenset(two) for two in combinations(NAMES, 2) if counted(two)}
