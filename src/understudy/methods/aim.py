@@ -379,7 +379,7 @@ MEASURED = Fraction(9, 10)
 @final
 @dataclass(frozen=True, kw_only=True)
 class Aim(AdaptiveMethod):
-    """Configuration; see `AdaptiveMethod`."""
+    """AIM, as configured; see `AdaptiveMethod`."""
 
     facts: ClassVar[Facts] = Facts(
         name="aim",

@@ -45,7 +45,7 @@ from understudy.schema import Schema
 
 @dataclass(frozen=True, kw_only=True)
 class Laplace(Method):
-    """Configuration.
+    """The Laplace sanitizer, as configured.
 
     Attributes:
         form: "dense" writes every noisy cell out; "filtered" keeps those above a public threshold;

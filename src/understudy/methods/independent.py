@@ -49,7 +49,7 @@ from understudy.schema import Schema
 @final
 @dataclass(frozen=True, kw_only=True)
 class Independent(Method):
-    """Configuration.
+    """Independent columns, as configured.
 
     Attributes:
         sets: "free": all sets are drawn from one noisy fit; "split": each has a fit of its own, at

@@ -104,7 +104,7 @@ FEWEST_CELLS = 0.1
 @final
 @dataclass(frozen=True, kw_only=True)
 class Marginals(AdaptiveMethod):
-    """Configuration; see also `AdaptiveMethod`.
+    """Chosen marginals, as configured; see also `AdaptiveMethod`.
 
     Attributes:
         bins: runs of ordered columns; by default as many as leave a cell of two columns three

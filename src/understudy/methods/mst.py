@@ -59,7 +59,7 @@ from understudy.schema import Schema
 @final
 @dataclass(frozen=True, kw_only=True)
 class Mst(MarginalMethod):
-    """Configuration; see `MarginalMethod`."""
+    """MST, as configured; see `MarginalMethod`."""
 
     facts: ClassVar[Facts] = Facts(
         name="mst",

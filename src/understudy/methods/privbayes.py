@@ -341,7 +341,7 @@ _SCORES: dict[
 @final
 @dataclass(frozen=True, kw_only=True)
 class PrivBayes(PublishedSets):
-    """Configuration.
+    """PrivBayes, as configured.
 
     Attributes:
         sets: "free" or "split"; the network is one for all sets. Always "split" with mode=paper, a

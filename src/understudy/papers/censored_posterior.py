@@ -80,7 +80,9 @@ _ROOM = 2.0
 @final
 @dataclass(frozen=True, kw_only=True)
 class CensoredPosterior(GeneratingMethod):
-    """Configuration; that of generator and search is in `GeneratingMethod`.
+    """The censored posterior mechanism, as configured.
+
+    Options of generator and search are in `GeneratingMethod`.
 
     Attributes:
         search: from a list of candidates for each of the "columns", or by a Metropolis "walk",

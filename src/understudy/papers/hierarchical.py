@@ -113,7 +113,7 @@ from understudy.schema import Partition, Schema
 @final
 @dataclass(frozen=True, kw_only=True)
 class Steps(TreeMethod):
-    """Configuration.
+    """STEPS, as configured.
 
     Attributes:
         split: "columns": each node is divided by one column; "groups": a group of columns divides
@@ -260,7 +260,7 @@ class Steps(TreeMethod):
 @final
 @dataclass(frozen=True, kw_only=True)
 class UniversalHistogram(TreeMethod):
-    """Configuration.
+    """The universal histogram, as configured.
 
     Attributes:
         form: "layers" of columns in one tree, or "ranges" of the states of each column alone.

@@ -221,7 +221,7 @@ from understudy.schema import NUMERIC, Schema
 @final
 @dataclass(frozen=True, kw_only=True)
 class Dirichlet(UrnMethod):
-    """Configuration; there is nothing to choose, as the prior follows from the budget."""
+    """The multinomial–Dirichlet synthesizer. There is nothing to choose: the prior follows from the budget."""
 
     facts: ClassVar[Facts] = Facts(
         name="dirichlet",
@@ -241,7 +241,7 @@ class Dirichlet(UrnMethod):
 @final
 @dataclass(frozen=True, kw_only=True)
 class DPPrior(UrnMethod):
-    """Configuration; there is nothing to choose, as the prior follows from the budget."""
+    """The DP-prior synthesizer. There is nothing to choose: the prior follows from the budget."""
 
     facts: ClassVar[Facts] = Facts(
         name="dp-prior",
@@ -261,7 +261,7 @@ class DPPrior(UrnMethod):
 @final
 @dataclass(frozen=True, kw_only=True)
 class ContingencyTable(Method):
-    """Configuration.
+    """The exact contingency table, as configured.
 
     Attributes:
         sets: always "free": all sets are drawn from the one table.
@@ -293,7 +293,7 @@ class ContingencyTable(Method):
 @final
 @dataclass(frozen=True, kw_only=True)
 class EmpiricalCdf(Method):
-    """Configuration.
+    """The empirical CDF, as configured.
 
     Attributes:
         sets: "free": all sets are drawn from one noisy fit; "split": each has a fit of its own, at
@@ -618,7 +618,7 @@ def _numbers(counted: NoisyTable, schema: Schema) -> float:
 @final
 @dataclass(frozen=True, kw_only=True)
 class PerturbedHistogram(Binned, Laplace):
-    """Configuration: the options of `Binned` for the bins, those of `Laplace` for the noise.
+    """The perturbed histogram. Options of the bins are in `Binned`, those of the noise in `Laplace`.
 
     Attributes:
         sets: "free": all sets are drawn from one noisy fit; "split": each has a fit of its own, at
@@ -645,7 +645,7 @@ class PerturbedHistogram(Binned, Laplace):
 @final
 @dataclass(frozen=True, kw_only=True)
 class SmoothedHistogram(Binned, UrnMethod):
-    """Configuration: the options of `Binned`; the prior follows from the budget.
+    """The smoothed histogram. Options of the bins are in `Binned`; the prior follows from the budget.
 
     Attributes:
         sets: always "split": each set has draws of its own, at its share of the budget.

@@ -127,7 +127,7 @@ class ImputingMethod(Method):
 @final
 @dataclass(frozen=True, kw_only=True)
 class PerturbedImputation(ImputingMethod):
-    """Configuration; that of the regressions is in `ImputingMethod`. Each sweep costs.
+    """Perturbed imputation, as configured. Options of the regressions are in `ImputingMethod`; each sweep costs.
 
     Attributes:
         sets: always "split": each set is drawn at a cost of its own.
@@ -214,7 +214,7 @@ class ImputedModel:
 @final
 @dataclass(frozen=True, kw_only=True)
 class MultipleImputation(ImputingMethod):
-    """Configuration; that of the regressions is in `ImputingMethod`.
+    """Multiple imputation, as configured; options of the regressions are in `ImputingMethod`.
 
     Attributes:
         sets: always "posterior": each set has parameters of its own.

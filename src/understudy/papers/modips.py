@@ -133,7 +133,7 @@ from understudy.schema import NUMERIC, Column, Continuous, Domain, Schema
 @final
 @dataclass(frozen=True, kw_only=True)
 class MarginalBootstrap(Method):
-    """Configuration.
+    """The bootstrap of every column, as configured.
 
     Attributes:
         sets: always "posterior": each set has shares of its own.
@@ -462,7 +462,7 @@ class _NoiseOptions(TypedDict):
 @final
 @dataclass(frozen=True, kw_only=True)
 class Modips(BlocksMethod):
-    """Configuration; those of blocks and models are in `BlocksMethod`.
+    """MODIPS, as configured; options of blocks and models are in `BlocksMethod`.
 
     Attributes:
         sets: always "split": each set has noise and parameters of its own.
@@ -623,7 +623,7 @@ def _known_rows(gate: Gate, layouts: Sequence[Layout]) -> int | None:
 @final
 @dataclass(frozen=True, kw_only=True)
 class MultipleSynthesis(BlocksMethod):
-    """Configuration; those of blocks and models are in `BlocksMethod`.
+    """Multiple synthesis, as configured; options of blocks and models are in `BlocksMethod`.
 
     Attributes:
         sets: always "posterior": one fit, and parameters of its own for each set.

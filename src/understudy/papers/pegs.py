@@ -181,7 +181,7 @@ _SWEEPS = {"chain": 5, "uniform": 20}
 @final
 @dataclass(frozen=True, kw_only=True)
 class PegsTables(PreparingMethod):
-    """Configuration.
+    """The hashed tables of PeGS, as configured.
 
     Attributes:
         sets: "free" or "split"; keys are bought once for all sets.
@@ -584,7 +584,7 @@ def _marginals(schema: Schema, budget: Budget) -> NoisyTables:
 @final
 @dataclass(frozen=True, kw_only=True)
 class Pegs(PaidGibbsRecords):
-    """Configuration; options about keys are those of `PaidGibbsRecords`.
+    """PeGS, as configured; options about keys are those of `PaidGibbsRecords`.
 
     Attributes:
         sweeps: how often each column is drawn for one record; each time is paid for.
@@ -628,7 +628,7 @@ class Pegs(PaidGibbsRecords):
 @final
 @dataclass(frozen=True, kw_only=True)
 class PegsReset(PaidGibbsRecords):
-    """Configuration; options about keys are those of `PaidGibbsRecords`.
+    """PeGS with reset, as configured; options about keys are those of `PaidGibbsRecords`.
 
     Attributes:
         block: records of a block; 0 for the whole release in one, None for about as many as a
@@ -675,7 +675,7 @@ class PegsReset(PaidGibbsRecords):
 @final
 @dataclass(frozen=True, kw_only=True)
 class PegsDiverse(GibbsMethod):
-    """Configuration; `order`, `keys` and `key_limit` are in `GibbsMethod`.
+    """PeGS with ℓ-diversity, as configured; `order`, `keys` and `key_limit` are in `GibbsMethod`.
 
     Attributes:
         diversity: ℓ, at most the number of states of each sensitive column.

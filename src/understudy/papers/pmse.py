@@ -356,7 +356,7 @@ _BEST_SIZE = 2
 @final
 @dataclass(frozen=True, kw_only=True)
 class Pmse(GeneratingMethod):
-    """Configuration; that of generator and search is in `GeneratingMethod`.
+    """The pMSE mechanism, as configured; generator and search are in `GeneratingMethod`.
 
     Attributes:
         flat: with model=normal, the paper's prior: N(0, 1000²) for all parameters, in half ranges.

@@ -488,7 +488,7 @@ _CHAINS = {"unweighted": 1, "count": 1, "vector": 2, "scalar": 3}
 @final
 @dataclass(frozen=True, kw_only=True)
 class PseudoPosteriorMechanism(PreparingMethod):
-    """Configuration.
+    """The pseudo posterior mechanism, as configured.
 
     Attributes:
         sets: always "split": each set is drawn from parameters of its own.
