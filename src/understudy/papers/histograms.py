@@ -221,7 +221,7 @@ from understudy.schema import NUMERIC, Schema
 @final
 @dataclass(frozen=True, kw_only=True)
 class Dirichlet(UrnMethod):
-    """The multinomial–Dirichlet synthesizer. There is nothing to choose: the prior follows from the budget."""
+    """The multinomial–Dirichlet synthesizer; its prior follows from the budget."""
 
     facts: ClassVar[Facts] = Facts(
         name="dirichlet",
@@ -241,7 +241,7 @@ class Dirichlet(UrnMethod):
 @final
 @dataclass(frozen=True, kw_only=True)
 class DPPrior(UrnMethod):
-    """The DP-prior synthesizer. There is nothing to choose: the prior follows from the budget."""
+    """The DP-prior synthesizer; its prior follows from the budget."""
 
     facts: ClassVar[Facts] = Facts(
         name="dp-prior",
@@ -618,7 +618,7 @@ def _numbers(counted: NoisyTable, schema: Schema) -> float:
 @final
 @dataclass(frozen=True, kw_only=True)
 class PerturbedHistogram(Binned, Laplace):
-    """The perturbed histogram. Options of the bins are in `Binned`, those of the noise in `Laplace`.
+    """The perturbed histogram; bins are chosen in `Binned`, noise in `Laplace`.
 
     Attributes:
         sets: "free": all sets are drawn from one noisy fit; "split": each has a fit of its own, at
@@ -645,7 +645,7 @@ class PerturbedHistogram(Binned, Laplace):
 @final
 @dataclass(frozen=True, kw_only=True)
 class SmoothedHistogram(Binned, UrnMethod):
-    """The smoothed histogram. Options of the bins are in `Binned`; the prior follows from the budget.
+    """The smoothed histogram; bins are chosen in `Binned`, the prior by the budget.
 
     Attributes:
         sets: always "split": each set has draws of its own, at its share of the budget.

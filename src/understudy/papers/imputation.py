@@ -127,7 +127,7 @@ class ImputingMethod(Method):
 @final
 @dataclass(frozen=True, kw_only=True)
 class PerturbedImputation(ImputingMethod):
-    """Perturbed imputation, as configured. Options of the regressions are in `ImputingMethod`; each sweep costs.
+    """Perturbed imputation, as configured; regressions are in `ImputingMethod`, each sweep costs.
 
     Attributes:
         sets: always "split": each set is drawn at a cost of its own.
