@@ -31,7 +31,7 @@ def said(*args, **more):
 def test_without_delta_a_plan_says_that_pairs_are_not_answered_and_what_buys_them():
     (sentence,) = said()
     assert "as δ = 5e-7" in sentence
-    assert "20,000, the public number of rows" in sentence
+    assert "20,000, the declared limit of rows" in sentence
     (sentence,) = said("abc", 'rows = "public"\nn_rows = 6366')
     assert "as δ = 1e-6" in sentence
     (sentence,) = said("abc", 'rows = "private"')

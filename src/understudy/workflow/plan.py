@@ -209,8 +209,9 @@ def _without_pairs(request: Request, planned: Sequence[PlannedTable]) -> tuple[s
     if any(len(one.columns) > 1 and one.form is not Form.ROUNDS for one in planned):
         return ()
     schema = request.schema
-    rows = schema.n_rows if schema.rows == "public" else schema.row_limit
-    public = "a public number of rows" if rows is None else f"{rows:,}, the public number of rows"
+    what = "number" if schema.rows == "public" else "limit"
+    rows = schema.n_rows if what == "number" else schema.row_limit
+    public = "a public number of rows" if rows is None else f"{rows:,}, the declared {what} of rows"
     usual = "" if rows is None else f", as δ = {public_delta(rows)}"
     return (
         "Without δ no question about two columns is sure of an answer: what would tell of them is "
