@@ -30,6 +30,9 @@ sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 LONG_ROOMS = {
     "contract": pytest.mark.contract,
+    "methods": pytest.mark.contract,
+    "end_to_end": pytest.mark.whole,
+    "evaluate": pytest.mark.whole,
     "spark": pytest.mark.whole,
     "oracles": pytest.mark.statistical,
     "dp/noise": pytest.mark.statistical,

@@ -15,6 +15,8 @@ from honest_releases import honest
 from understudy.errors import ReleaseError
 from understudy_verify import RULES, verify
 
+pytestmark = pytest.mark.fuzz
+
 TRIES, MORE = 3, 50
 
 

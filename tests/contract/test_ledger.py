@@ -34,7 +34,7 @@ class Refusing:
         self.questions.append(1)
         raise Asked
 
-    count = occupied = sums = coded = total
+    count = count_occupied = sums = code_rows = total
 
 
 def cost(entry, budget):

@@ -7,8 +7,6 @@ import pytest
 
 import understudy as us
 
-pytestmark = pytest.mark.whole
-
 SCHEMA = """
 rows = "private"
 row_limit = 5000

@@ -477,7 +477,6 @@ def program(*arguments, cwd):
     )
 
 
-@pytest.mark.whole
 def test_the_package_runs_as_a_program(place):
     made = program(*ask(), "--json", cwd=place)
     assert (made.returncode, made.stderr) == (0, "")

@@ -8,8 +8,6 @@ from made_codebooks import DDI, DICTIONARY
 from understudy.cli.app import app, main
 from understudy.schema import Schema
 
-pytestmark = pytest.mark.whole
-
 
 @pytest.fixture
 def workplace(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """However a command ends, it says so in one sentence: what was spent, and how to go on."""
 
+import importlib
 import io
 import json
 import os
@@ -18,8 +19,6 @@ from understudy.errors import MethodError
 from understudy.methods.independent import Independent
 from understudy.release.folder import hold_place
 
-pytestmark = pytest.mark.whole
-
 
 @pytest.fixture
 def ask(small, tmp_path, monkeypatch):
@@ -32,8 +31,16 @@ def ask(small, tmp_path, monkeypatch):
 
 @pytest.fixture
 def at_charge(monkeypatch):
-    """`at_charge(k, act)`: act when the k-th step is charged, before it is computed."""
+    """`at_charge(k, act)`: act when the k-th step is charged, before it is computed. Steps of the
+    rehearsal, of made-up records, do not count."""
     append, left, what = PrivacyAccountant._append, [-1], []
+    workflow = importlib.import_module("understudy.workflow.synthesize")
+    rehearse = workflow.rehearse
+
+    def rehearsed(*args, **more):
+        kept, left[0] = left[0], -1
+        rehearse(*args, **more)
+        left[0] = kept
 
     def appended(self, entry):
         append(self, entry)
@@ -42,6 +49,7 @@ def at_charge(monkeypatch):
             what[-1]()
 
     monkeypatch.setattr(PrivacyAccountant, "_append", appended)
+    monkeypatch.setattr(workflow, "rehearse", rehearsed)
 
     def plan(k, act):
         left[0] = k
@@ -123,8 +131,8 @@ def raising_any(error):
 def test_a_late_starter_is_refused_before_it_pays(understudy, ask, at_charge, tmp_path):
     """Another run holds the place: neither its checkpoint nor a second ε is at stake."""
     holding = (
-        "import sys; from pathlib import Path; from understudy.release.folder import held\n"
-        "with held(Path('out')): print('held', flush=True); sys.stdin.read()"
+        "import sys; from pathlib import Path; from understudy.release.folder import hold_place\n"
+        "with hold_place(Path('out')): print('held', flush=True); sys.stdin.read()"
     )
     at_charge(1, raising(AssertionError("it paid")))
     run = [sys.executable, "-c", holding]

@@ -10,8 +10,6 @@ import pytest
 import understudy as us
 from schemas import AGE, CITY, MEMBER
 
-pytestmark = pytest.mark.whole
-
 SECRET = "SECRET-VALUE-1234"
 SCHEMA = us.Schema.loads(f'title = "Members"{CITY}{AGE}{MEMBER}')
 

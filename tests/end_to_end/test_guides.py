@@ -22,8 +22,6 @@ from understudy.methods.registry import METHODS
 from understudy.workflow import synthesize
 from understudy_verify import verify
 
-pytestmark = pytest.mark.whole
-
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 GUIDES = ROOT / "docs" / "guide"

@@ -12,8 +12,6 @@ from understudy.checkpoint import journal as journals
 from understudy.ledger.ledger import PopulationLedger, manifest_digest, past_release
 from understudy.workflow.synthesize import synthesize
 
-pytestmark = pytest.mark.whole
-
 
 @pytest.fixture
 def place(understudy, tmp_path, monkeypatch):

@@ -20,8 +20,6 @@ from understudy.data import Table
 from understudy.dp.confidential import Internal, Misfits, misfits
 from understudy.workflow import synthesize as synthesize_module
 
-pytestmark = pytest.mark.whole
-
 SCHEMA = """
 row_limit = 1000
 [columns.age]

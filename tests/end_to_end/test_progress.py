@@ -9,8 +9,6 @@ import pytest
 
 from understudy.cli import console
 
-pytestmark = pytest.mark.whole
-
 pty = pytest.importorskip("pty", reason="needs a pseudo-terminal, which Windows has not")
 STAGE = "Drawing synthetic sets"
 

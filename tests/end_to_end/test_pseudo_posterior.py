@@ -9,8 +9,6 @@ import pytest
 
 from understudy.demo import demo_data, demo_schema
 
-pytestmark = pytest.mark.whole
-
 FAST = ("--option", "draws=20", "--option", "model=normal")
 SCHEMA = """
 rows = "public"

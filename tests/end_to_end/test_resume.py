@@ -35,8 +35,6 @@ from understudy.methods.registry import METHODS as TABLE
 from understudy.models import ProductModel
 from understudy.workflow.gates import NOTICE
 
-pytestmark = pytest.mark.whole
-
 SCHEMA = us.Schema.loads(f"row_limit = 500{CITY}{MEMBER}{AGE}")
 ANALYSES = ["ols age ~ member", "mean age ~ city", "quantile age"]
 REQUESTS = {

@@ -10,8 +10,6 @@ import pytest
 import understudy as us
 from schemas import AGE, CITY, MEMBER
 
-pytestmark = pytest.mark.whole
-
 SCHEMA = us.Schema.loads(
     f'title = "Members"{CITY}{AGE}{MEMBER}'.replace("columns.city", 'columns."city, town"')
 )

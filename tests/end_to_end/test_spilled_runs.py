@@ -8,8 +8,6 @@ from understudy.data import spill
 from understudy.data import table as table_module
 from understudy.errors import DataError
 
-pytestmark = pytest.mark.whole
-
 SCHEMA = us.Schema.loads(
     "row_limit = 5000\n"
     + column("city", "categorical", levels=["Aa", "Bb", "Cc"], source="law")

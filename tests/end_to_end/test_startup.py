@@ -9,8 +9,6 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.whole
-
 HEAVY = {
     *("numpy", "scipy", "numba", "llvmlite", "polars", "pandas", "pyarrow", "pydantic"),
     *("sklearn", "statsmodels", "matplotlib", "formulaic", "jinja2", "cryptography"),

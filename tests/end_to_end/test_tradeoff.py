@@ -6,8 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-pytestmark = pytest.mark.whole
-
 SECRET = "SECRET-VALUE-1234"
 SCHEMA = """
 title = "Members"

@@ -11,8 +11,6 @@ from understudy.evaluate.marginals import MOST_TRIPLES
 from understudy.evaluate.report_page import internal_page
 from understudy.evaluate.scores import DEFINITIONS, Better, Headline
 
-pytestmark = pytest.mark.whole
-
 
 def test_names_and_meanings_are_unique():
     assert len({one.name for one in DEFINITIONS.values()}) == len(DEFINITIONS)

@@ -16,8 +16,6 @@ from understudy.evaluate import evaluate as evaluate_module
 from understudy.evaluate import propensity
 from understudy.evaluate.scores import Evaluation
 
-pytestmark = pytest.mark.whole
-
 MODELS = ("logistic, main effects", "logistic, with pairs", "CART")
 
 

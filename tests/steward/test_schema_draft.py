@@ -17,6 +17,8 @@ from understudy.steward.check import check
 from understudy.steward.column_draft import round_edges
 from understudy.steward.draft import draft_schema
 
+pytestmark = pytest.mark.whole
+
 reproducible = settings(derandomize=True, deadline=None, max_examples=40)
 DAY = datetime.date
 RANDOM = np.random.default_rng(7)

@@ -15,6 +15,8 @@ from understudy.release.sets import PART_ROWS
 from understudy.workflow import sample
 from understudy.workflow.sample import Condition, ReleasedModel
 
+pytestmark = pytest.mark.whole
+
 FORBIDDEN = """
 [[forbidden]]
 where = { works = false, pay = { lower = 10, upper = 100 } }

@@ -20,6 +20,8 @@ from understudy.inference.records import Records
 from understudy.release.decoding import decode
 from understudy.workflow.expected_answers import with_skewed_numbers
 
+pytestmark = pytest.mark.whole
+
 N, TOP = 6_000, 10_000.0
 ANALYSES = ["ols pay ~ age", "mean pay ~ sex", "ols age ~ pay"]
 ASKED = {"epsilon": 4, "delta": "1e-6", "analyses": ANALYSES}

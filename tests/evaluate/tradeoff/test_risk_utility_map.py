@@ -18,8 +18,6 @@ from understudy.evaluate.tradeoff import Design, Interval, Tradeoff, Trial, _see
 from understudy.evaluate.tradeoff_axes import RISKS, scene_of
 from understudy.schema import Schema
 
-pytestmark = pytest.mark.whole
-
 N = 600
 SMALL = {"methods": ["marginals", "independent"], "epsilons": [0.05, 20], "repetitions": 3}
 PUBLIC_ROWS = f'rows = "public"\nn_rows = {N}'

@@ -21,6 +21,8 @@ from understudy.errors import InferenceError
 from understudy.inference.answered_questions import MOST_ASKED, answered_kinds
 from understudy.report.public_page import public_page
 
+pytestmark = pytest.mark.whole
+
 COLUMNS = (
     column("sex", "categorical", levels=["f", "m"])
     + column("region", "categorical", levels=["a", "b", "c"])

@@ -19,6 +19,8 @@ from understudy.report.public_page import public_page
 from understudy.report.results_page import MOST_DRAWN, DeclaredResult, declared_results
 from understudy.report.text import figure
 
+pytestmark = pytest.mark.whole
+
 ASKED = [
     "ols y ~ x + sex",
     {"kind": "mean", "formula": "wage ~ region", "asked_by": "the <ministry>"},
