@@ -1,4 +1,4 @@
-"""The journal of one run: what was charged and what came of it, on disk before it is used.
+"""What is kept of a run, so that a killed one can go on: its journal, and the anchor beside it.
 
 **How far a journal had come: so that one that was emptied or shortened is found out.**
 

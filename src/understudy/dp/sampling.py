@@ -1,4 +1,6 @@
-"""Exact noise by rejection: the samplers of Canonne, Kamath and Steinke, on integers only.
+"""Exact samplers, on whole numbers only: by rejection, by inversion, and of binomial numbers.
+
+**Exact noise by rejection: the samplers of Canonne, Kamath and Steinke, on integers only.**
 
 Every decision compares uniform integers, made from 64-bit words by rejection, with integers, so
 the distributions are exact: there is no floating-point number in this file (Mironov 2012 shows what

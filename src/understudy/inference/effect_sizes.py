@@ -1,4 +1,6 @@
-"""The odds ratio of a noisy 2 × 2 table, with an interval by test inversion, without logarithms.
+"""Effect sizes of two groups: odds ratio, ratio of means, standardised difference.
+
+**The odds ratio of a noisy 2 × 2 table, with an interval by test inversion, without logarithms.**
 
 A cell of expected count λ has a count with variance λ by sampling and v by noise. At an odds ratio
 θ = λ₁₁λ₀₀/(λ₁₀λ₀₁) the counts fit worst by
