@@ -3,8 +3,8 @@
 **Exact noise by rejection: the samplers of Canonne, Kamath and Steinke, on integers only.**
 
 Every decision compares uniform integers, made from 64-bit words by rejection, with integers, so
-the distributions are exact: there is no floating-point number in this file (Mironov 2012 shows what
-those give away). Two building blocks carry everything.
+the distributions are exact: there is no floating-point number in these samplers (Mironov 2012
+shows what those give away). Two building blocks carry everything.
 
 *Bernoulli(exp(-γ)), 0 ≤ γ ≤ 1* (von Neumann 1951; Canonne et al. 2020, algorithm 1): let K be the
 first k for which Bernoulli(γ/k) fails. P(K > k) = γᵏ/k!, hence P(K odd) = Σ (-γ)ᵏ/k! = exp(-γ).
