@@ -1,4 +1,4 @@
-"""Exact samplers, on whole numbers only: by rejection, by inversion, and of binomial numbers.
+"""Samplers: exact ones by rejection and inversion; binomial and other numbers of any size.
 
 **Exact noise by rejection: the samplers of Canonne, Kamath and Steinke, on integers only.**
 
