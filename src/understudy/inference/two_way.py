@@ -1,4 +1,6 @@
-"""What two groups have of a number: records, their sum, and squares; noisy, or as shown.
+"""Two traits crossed: tests of independence, classes of two traits, groups of a number.
+
+**What two groups have of a number: records, their sum, and squares; noisy, or as shown.**
 
 **χ² tests of independence on noisy counts, and how far each cell is from what it asks for.**
 

@@ -1,4 +1,6 @@
-"""Records from a noisy table of any size, drawn as if every cell had been perturbed.
+"""Noisy tables too large to write out: records of one, or its cells above a threshold.
+
+**Records from a noisy table of any size, drawn as if every cell had been perturbed.**
 
 The dense sanitizer adds noise to all cells, sets negative counts to 0 and draws records in
 proportion to what is left (Bowen & Liu 2020, §3.1.1). The same distribution, at a cost of occupied

@@ -1,4 +1,6 @@
-"""DDI Codebook 1.2 to 2.6: the XML that most archives and statistical offices publish.
+"""DDI in three forms: Codebook, Lifecycle and Cross Domain Integration.
+
+**DDI Codebook 1.2 to 2.6: the XML that most archives and statistical offices publish.**
 
 Read are names, labels, formats, codes with their labels, codes of absence (`missing="Y"`, and
 `missType` where it says that the question does not arise), ranges of these (`invalrng`), the order

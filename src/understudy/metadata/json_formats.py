@@ -1,4 +1,6 @@
-"""Frictionless: a Table Schema, or a Data Package whose resources have one.
+"""Codebooks in JSON: Frictionless, CSVW, one object a column, and SDV.
+
+**Frictionless: a Table Schema, or a Data Package whose resources have one.**
 
 `enum`, `minimum` and `maximum` are constraints: statements of what is valid, which count as public.
 Read beside them are names, titles, descriptions, types, `categories` with their labels and order,

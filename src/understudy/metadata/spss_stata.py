@@ -1,4 +1,6 @@
-"""SPSS syntax (`.sps`): the commands that label variables and values. None of it is run.
+"""Codebooks in the syntax of SPSS (`.sps`) and of Stata (`.do`). None of it is run.
+
+**SPSS syntax (`.sps`): the commands that label variables and values. None of it is run.**
 
 COMPUTE, RECODE … INTO and IF say how a variable was computed (`metadata.variables`).
 

@@ -1,4 +1,6 @@
-"""The finest bins that are worth a table.
+"""Bins of numeric columns: fine ones worth a table, that keep rules, and of clocks.
+
+**The finest bins that are worth a table.**
 
 A method that merges states by their noisy counts can begin with many bins, at no loss where there
 are few records. Bins of equal width alone are wrong for most amounts: nearly all records lie in the

@@ -1,4 +1,6 @@
-"""Where a noisy line of numbers holds records at all.
+"""A noisy line of numbers: where it holds records, how many in each state, its tails.
+
+**Where a noisy line of numbers holds records at all.**
 
 Bounds are often many times wider than the data. Then most states of a column hold nobody, and the
 positive part of their noise would become records that lie far out: a few of them decide a mean and

@@ -1,4 +1,6 @@
-"""States by a multinomial logit: few coefficients for many parents.
+"""Columns of states under record weights: multinomial logits, and Dirichlet tables.
+
+**States by a multinomial logit: few coefficients for many parents.**
 
     P(state k | parents) ∝ exp(β_k0 + Σ_j β_kj f_j),
 

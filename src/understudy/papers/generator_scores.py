@@ -1,4 +1,6 @@
-"""How hard simulated records are to tell from the rows: the score of the pMSE mechanism.
+"""Scores of the parameters of a generator: the pMSE, and censored likelihoods.
+
+**How hard simulated records are to tell from the rows: the score of the pMSE mechanism.**
 
 For a public set Z(θ) of ñ simulated records and a class 𝒯 of trees that is fixed beforehand, the
 score of θ is

@@ -1,4 +1,6 @@
-"""STEPS: a tree of columns, chosen privately, whose nodes are counted with noise at every level.
+"""Trees of cells with noise at every level: STEPS, and the universal histogram.
+
+**STEPS: a tree of columns, chosen privately, whose nodes are counted with noise at every level.**
 
 1. Each node of a layer is divided by the open column of smallest AIC (or BIC, `utility=bic`),
    chosen by the exponential mechanism, for L layers; different nodes may take different columns.

@@ -1,4 +1,6 @@
-"""The perturbed histogram: the Laplace sanitizer on the bins of numeric columns.
+"""The histograms of Bowen & Liu; urns, the empirical distribution and exact tables.
+
+**The perturbed histogram: the Laplace sanitizer on the bins of numeric columns.**
 
 1. Put numeric columns into bins, and cross them with the categorical ones: K cells.
 2. Add noise to the count of every allowed cell, empty ones included; set negative counts to 0.

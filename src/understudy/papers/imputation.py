@@ -1,4 +1,6 @@
-"""Perturbed multiple imputation: records drawn column by column from perturbed regressions.
+"""Imputation of whole tables by elastic-net regressions: perturbed, or without privacy.
+
+**Perturbed multiple imputation: records drawn column by column from perturbed regressions.**
 
 1. Fit to the rows, for each column, an elastic-net multinomial regression on all other columns.
 2. Start every record at a uniform allowed cell, which is public.

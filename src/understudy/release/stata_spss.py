@@ -1,4 +1,6 @@
-"""Synthetic tables as Stata files: labels, dates, and codes of absence as .a to .z.
+"""Synthetic tables as files of Stata and SPSS: labels, dates, and codes of absence.
+
+**Synthetic tables as Stata files: labels, dates, and codes of absence as .a to .z.**
 
 Stata has no user-missing numbers: a code such as 99 would count as a number in each mean. So each
 code of absence becomes an extended missing value, in the order of the schema, and keeps its words
