@@ -29,9 +29,6 @@ from understudy.workflow import (
     verdict,  # noqa: F401
 )
 
-refusals.FALSE_ALARM = 1e-8
-"""As in the tests that load what is written here: a page lists the answers that are not refused."""
-
 CALLS = ("fsync", "write", "rename", "unlink", "mkdir", "rmdir")
 """At which a machine dies, before or after."""
 
@@ -193,6 +190,8 @@ def run(folder, command, said, *, kill=None, power=False, delay=0, ledger="", mo
 
 
 if __name__ == "__main__":
+    # As in the tests that load what is written here: a page lists what is not refused by chance.
+    refusals.FALSE_ALARM = 1e-8
     for line in sys.stdin:
         case = json.loads(line)
         folder, command = Path(case.pop("folder")), case.pop("command")

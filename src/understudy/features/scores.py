@@ -30,7 +30,7 @@ Example:
     ... kind = "categorical"
     ... levels = ["f", "m"]
     ... ''')
-    >>> scores = Scores.of(schema, ("age", "sex"))
+    >>> scores = FeatureMap.of(schema, ("age", "sex"))
     >>> scores.names
     ('age', 'age out of domain', 'sex (contrast 1)')
     >>> [round(float(length), 3) for length in scores.squared_lengths]

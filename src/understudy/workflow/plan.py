@@ -204,7 +204,8 @@ def _wide_bounds(schema: Schema) -> tuple[str, ...]:
 
 def _without_pairs(request: Request, planned: Sequence[PlannedTable]) -> tuple[str, ...]:
     """Remark that nothing measured tells of two columns together, and which δ would buy it."""
-    if request.budget.delta or request.sets > 1 or len(request.schema.columns) < 2:
+    alone = request.sets > 1 or len(request.schema.columns) < 2
+    if request.budget.delta or alone or not request.reason:  # only `auto` would buy moments
         return ()
     if any(len(one.columns) > 1 and one.form is not Form.ROUNDS for one in planned):
         return ()
