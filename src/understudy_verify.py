@@ -1341,8 +1341,8 @@ class Release:
             block = (
                 promised_in_readme(text) if name == "README.md" else promised_in_page(name, text)
             )
-            require(block is not None, f"{name} does not state its promise once")
-            *lines, last = [one for one in map(_on_one_line, block or ()) if one] or [""]
+            require(block, f"{name} does not state its promise once")
+            *lines, last = [one for one in map(_on_one_line, block) if one] or [""]
             version = re.fullmatch(r"Rendered by understudy ([A-Za-z0-9_.+!-]{1,40})", last)
             require(version, f"{name} does not say which version rendered it")
             require(lines == self._promise_lines(), f"{name} states another promise")
@@ -1369,8 +1369,8 @@ def _on_one_line(text: str) -> str:
     return " ".join("".join(seen).split())
 
 
-def promised_in_readme(text: str) -> list[str] | None:
-    """Return the lines of the block of a README, None if it has none.
+def promised_in_readme(text: str) -> list[str]:
+    """Return the lines of the block of a README; none if it has no block.
 
     HTML, a head of the file and definitions of links are what Markdown hides; there are none.
     """
@@ -1390,10 +1390,10 @@ def promised_in_readme(text: str) -> list[str] | None:
             raw = re.search(r"(?<!\\)<[A-Za-z/!?]", line)
             require(not raw, "README.md holds HTML, which may hide what it says")
     require(not fenced and len(blocks) < 2, "README.md does not state its promise once")
-    return blocks[0] if blocks else None
+    return blocks[0] if blocks else []
 
 
-def promised_in_page(name: str, text: str) -> list[str] | None:
+def promised_in_page(name: str, text: str) -> list[str]:
     """Return the same of a page, after its elements, attributes and style sheet were checked."""
     page = Page(name)
     body = text.lstrip()
@@ -1404,7 +1404,7 @@ def promised_in_page(name: str, text: str) -> list[str] | None:
     page.require(not page.open and not page.rawdata, "an element that is not closed")
     sheet = hashlib.sha256("".join(page.sheet).strip().encode()).hexdigest()
     page.require(sheet in SHEETS, "a style sheet that the format does not name")
-    return None if page.block is None else "".join(page.block).split("\n")
+    return [] if page.block is None else "".join(page.block).split("\n")
 
 
 class Page(HTMLParser):

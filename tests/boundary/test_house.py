@@ -63,26 +63,6 @@ def room(module: str) -> str:
     return module.split(".")[1] if "." in module else "__init__"
 
 
-def is_ours(module: str) -> bool:
-    """Whether a dotted name is of this repository."""
-    return module.split(".")[0] in {SOURCE.name, STUDIES.name}
-
-
-@cache
-def names_imported(tree: ast.Module) -> tuple[tuple[str, str], ...]:
-    """What a module imports of ours, within functions too: a dotted name, and the module that it is
-    of if it is none itself."""
-    found = []
-    for node in nodes(tree):
-        if isinstance(node, ast.Import):
-            found += [(one.name, one.name) for one in node.names if is_ours(one.name)]
-        if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "relative imports hide the room"
-            if node.module and is_ours(node.module):
-                found += [(f"{node.module}.{one.name}", node.module) for one in node.names]
-    return tuple(found)
-
-
 def is_call_of(node: ast.AST, name: str) -> bool:
     """Whether a node calls `name`, `x.name` or `name[…]`."""
     function = node.func if isinstance(node, ast.Call) else None

@@ -191,7 +191,7 @@ def run(folder, command, said, *, kill=None, power=False, delay=0, ledger="", mo
 
 if __name__ == "__main__":
     # As in the tests that load what is written here: a page lists what is not refused by chance.
-    refusals.FALSE_ALARM = 1e-8
+    refusals.FALSE_ALARM = float(sys.argv[1])
     for line in sys.stdin:
         case = json.loads(line)
         folder, command = Path(case.pop("folder")), case.pop("command")

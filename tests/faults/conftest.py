@@ -7,13 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from understudy.inference import refusals
+
 
 @pytest.fixture(scope="module")
 def machine():
-    """Runs cases one after the other."""
+    """Runs cases one after the other, and judges chance as the tests do that load the releases."""
     program = str(Path(__file__).parent / "broken_machine.py")
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen([sys.executable, program], text=True, **pipes) as process:
+    command = [sys.executable, program, str(refusals.FALSE_ALARM)]
+    with subprocess.Popen(command, text=True, **pipes) as process:
 
         def run(folder, command, **how):
             process.stdin.write(json.dumps({"folder": str(folder), "command": command, **how}))

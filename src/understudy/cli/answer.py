@@ -289,7 +289,7 @@ def regress(
     paid for.
     """
     from understudy.schema import Schema
-    from understudy.workflow.regress import regress as answer
+    from understudy.workflow.regress import regress as fit
 
     if out is not None and mechanism == USUAL:
         kept_runs.hold(context, out)
@@ -304,7 +304,7 @@ def regress(
     rows = given_rows(data, query, table, engine, loaded)
     with kept_runs.keeping(place, out), console.progress(quiet=quiet or as_json) as bar:
         tell = kept_runs.noting(bar, out, place)
-        ask: Any = answer  # which refuses a mechanism that there is not
+        ask: Any = fit  # which refuses a mechanism that there is not
         found = ask(
             rows,
             loaded,

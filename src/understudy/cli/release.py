@@ -253,10 +253,10 @@ def plan(
     """Show what a release would measure, cost and how exact it would be. Reads no data."""
     from understudy.release import Release
     from understudy.schema import Schema
-    from understudy.workflow.plan import plan as announce
+    from understudy.workflow.plan import plan as make_plan
 
     loaded = Schema.load(schema)
-    planned = announce(
+    planned = make_plan(
         loaded,
         epsilon=epsilon,
         delta=delta,

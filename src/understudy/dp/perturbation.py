@@ -139,7 +139,7 @@ def row_bound(schema: Schema) -> int:
     Raises:
         MethodError: the schema declares none.
     """
-    limit = schema.n_rows if schema.rows == "public" else schema.row_limit
+    limit = schema.most_rows
     if limit is None:
         raise MethodError(
             'bounds="truncate" needs a public upper limit of the number of rows; declare row_limit '

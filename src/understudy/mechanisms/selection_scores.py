@@ -368,7 +368,7 @@ class MutualInformation(Dependence):
 
     @property
     def _most_rows(self) -> int:
-        limit = self.schema.n_rows if self.schema.rows == "public" else self.schema.row_limit
+        limit = self.schema.most_rows
         assert limit is not None
         return limit
 

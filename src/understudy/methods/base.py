@@ -114,7 +114,7 @@ def dense_effort(n_cells: int, bytes_per_cell: int) -> Effort:
 
 def expected_rows(schema: Schema) -> int:
     """The number of rows, or its limit, or `ASSUMED_ROWS`."""
-    known = schema.n_rows if schema.rows == "public" else schema.row_limit
+    known = schema.most_rows
     return ASSUMED_ROWS if known is None else known
 
 

@@ -496,7 +496,7 @@ class PrivBayes(PublishedSets):
         width = self._most_parents(schema) + 1
         largest = sorted(schema.sizes, reverse=True)
         most: float = min(math.prod(largest[:width]), max(LARGEST_TABLE, largest[0]))
-        n_rows = schema.n_rows if schema.rows == "public" else schema.row_limit
+        n_rows = schema.most_rows
         if self.degree is None and n_rows is not None:
             most = min(most, self._usefulness(schema, n_rows, budget.amount, budget))
         return max(largest[0], int(most))

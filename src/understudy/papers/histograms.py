@@ -324,7 +324,7 @@ class EmpiricalCdf(Method):
         lines = self._lines(schema)
         asked, terms = CumulativeDistributions(lines), terms_of(schema, budget)
         charges = asked.announce(terms, spend)
-        n_rows = schema.n_rows if schema.rows == "public" else schema.row_limit
+        n_rows = schema.most_rows
         for names, charge in zip(lines, charges, strict=True):
             require_drawable(names, schema.table(names), n_rows, charge.parameter.epsilon)
         return tuple(

@@ -235,7 +235,7 @@ class TableLimit:
             bought: whether keys are, by which the number of their columns is limited.
         """
         d = len(schema.names)
-        rows = schema.n_rows if schema.rows == "public" else schema.row_limit
+        rows = schema.most_rows
         most: tuple[float, ...] = (LARGEST_TABLE,) * d
         if self.key_limit is not None or rows is not None:
             most = self.cells(schema, rows or 0, spend, budget, distribution)

@@ -360,8 +360,7 @@ def require_promise(
 
     Args:
         manifest: of the right shape.
-        stated: its guarantee, as it stands in the folder; without "statement" in a format whose
-            sentences had other words.
+        stated: its guarantee, as it stands in the folder.
         entries: for each measurement, the ledger entry that paid for it.
         schema: of the release.
 
@@ -471,7 +470,7 @@ def _require_stated(stated: Mapping[str, Any], promise: Guarantee, budget: Budge
     expected = found.to_json()
     if any(stated[name] != expected[name] for name in stated if name != "statement"):
         raise Fault("its guarantee is another one than its stated budget")
-    if stated.get("statement", expected["statement"]) != expected["statement"]:
+    if stated["statement"] != expected["statement"]:
         raise Fault("the sentence that states its guarantee is not that of its numbers")
 
 

@@ -235,6 +235,11 @@ class Schema(BaseModel):
         return self.domain.project([self.names.index(name) for name in columns])
 
     @property
+    def most_rows(self) -> int | None:
+        """Public number of rows, or their public limit; None where neither is declared."""
+        return self.n_rows if self.rows == "public" else self.row_limit
+
+    @property
     def neighbours(self) -> Literal["add_remove", "replace"]:
         """Kind of neighbours: tables that differ by one record in this way."""
         return "replace" if self.rows == "public" else "add_remove"

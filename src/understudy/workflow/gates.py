@@ -256,10 +256,10 @@ def summed_rows(
             f"{records_for} Those of a Spark data frame stay where they are; hand in a table that "
             "is read in this process, such as a path. Nothing was spent."
         )
-    stage = f"Reading and coding rows in Spark, pass 1 of at least {passes}"
-    tell(stage, 0, 1)
     from understudy.spark.rows import SparkRows
 
+    stage = f"Reading and coding rows in Spark, pass 1 of at least {passes}"
+    tell(stage, 0, 1)
     rows = SparkRows(cast("DataFrame | SparkTexts", data), schema, trusted_cluster=trusted_cluster)
     tell(stage, 1, 1)
     return rows

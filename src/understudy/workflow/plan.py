@@ -204,14 +204,15 @@ def _wide_bounds(schema: Schema) -> tuple[str, ...]:
 
 def _without_pairs(request: Request, planned: Sequence[PlannedTable]) -> tuple[str, ...]:
     """Remark that nothing measured tells of two columns together, and which δ would buy it."""
-    alone = request.sets > 1 or len(request.schema.columns) < 2
-    if request.budget.delta or alone or not request.reason:  # only `auto` would buy moments
+    if request.budget.delta or not request.reason:  # only `auto` would buy moments
+        return ()
+    if request.sets > 1 or len(request.schema.columns) < 2:
         return ()
     if any(len(one.columns) > 1 and one.form is not Form.ROUNDS for one in planned):
         return ()
     schema = request.schema
     what = "number" if schema.rows == "public" else "limit"
-    rows = schema.n_rows if what == "number" else schema.row_limit
+    rows = schema.most_rows
     public = "a public number of rows" if rows is None else f"{rows:,}, the declared {what} of rows"
     usual = "" if rows is None else f", as δ = {public_delta(rows)}"
     return (

@@ -613,7 +613,7 @@ def _is_same_measurement(one: Measurement, other: Measurement) -> bool:
 
 def _rows(schema: Schema) -> Table:
     """Records with each state of each column in turn, whatever rules say of them together."""
-    n = schema.n_rows if schema.rows == "public" else schema.row_limit
+    n = schema.most_rows
     states = [np.arange(n or 0) % column.size for column in schema.columns.values()]
     values = decode(states, schema, np.random.default_rng(_SEED))
     return Table(values[list(schema.names)], schema)
