@@ -2,11 +2,14 @@
 
 import inspect
 import pkgutil
+from dataclasses import fields
 from importlib import import_module
 
 import pytest
 
-from understudy.methods.base import Method
+from understudy.dp.gate import Gate
+from understudy.methods.base import Method, NonAdaptiveMethod
+from understudy.methods.plan import PlanningGate
 from understudy.methods.registry import METHODS
 
 SPECIALISED = {"laplace"}
@@ -59,7 +62,7 @@ def test_only_a_special_case_specialises():
 
 def test_a_method_answers_by_fit_alone():
     """No second way to answer stands beside it, in any method or family."""
-    answers = {"fit", "setup", "plan", "plan_setup"}
+    answers = {"fit", "measure", "setup", "plan", "plan_setup"}
     verbs = [(n, one) for kind in (Method, *heirs(Method)) for n, one in vars(kind).items()]
     asked = {
         name
@@ -69,3 +72,13 @@ def test_a_method_answers_by_fit_alone():
         and "gate" in inspect.signature(one).parameters
     }
     assert asked - answers == {"grow"}, "a verb that asks the gate, beside fit and setup"
+
+
+def test_a_fit_without_choices_is_what_it_measures():
+    """Neither the plan nor the fit of such a method says by itself what is asked."""
+    for kind in heirs(NonAdaptiveMethod):
+        assert kind.fit is NonAdaptiveMethod.fit, kind
+        gate = inspect.signature(kind.measure).parameters["gate"]
+        assert gate.annotation == "AnyGate", kind
+    assert not issubclass(PlanningGate, Gate)
+    assert {one.name for one in fields(PlanningGate)} == {"schema", "budget", "steps"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -24,6 +25,50 @@ A = TypeVar("A")
 P = TypeVar("P")
 """What a mechanism draws with: a distribution of noise, an ε, a prior weight."""
 V = TypeVar("V")
+
+
+class Form(StrEnum):
+    """What a mechanism gives out, by the word that a plan shows."""
+
+    DENSE = "dense"  # every noisy cell of a table is written out
+    FILTERED = "filtered"  # cells above a public threshold are
+    LAZY = "lazy"  # a noisy cell is drawn when a record first comes to it
+    NODES = "nodes"  # of a layer of a hierarchy
+    RANGES = "ranges"  # of a layer of a tree of ranges
+    MOMENTS = "moments"
+    LINE = "line"
+    HEAPS = "heaps"  # how numbers are rounded
+    DRAWS = "draws"
+    SWEEPS = "sweeps"
+    DISTRIBUTION = "distribution"
+    CHOICE = "choice"
+    POSTERIOR = "posterior"
+    ROUNDS = "rounds"  # choices and tables; what is measured decides how many there are
+
+    @property
+    def counts_cells(self) -> bool:
+        """True if the cells of one contingency table are counted."""
+        return self in (Form.DENSE, Form.FILTERED, Form.LAZY)
+
+    @property
+    def has_noise_mass(self) -> bool:
+        """True if empty cells keep the noise that they receive, so that its mass matters."""
+        return self in (Form.DENSE, Form.LAZY, Form.DRAWS)
+
+    @property
+    def has_noise(self) -> bool:
+        """True if one number has noise that is known before anything is measured."""
+        return self not in (Form.CHOICE, Form.ROUNDS, Form.SWEEPS, Form.POSTERIOR)
+
+    @property
+    def has_cells(self) -> bool:
+        """True if it has numbers that can be counted."""
+        return self is not Form.CHOICE
+
+    @property
+    def draws_records(self) -> bool:
+        """True if the records themselves leave, and no table that they are drawn from."""
+        return self in (Form.LAZY, Form.DRAWS, Form.SWEEPS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +86,7 @@ class Charge(Generic[P]):
         parameter: what `run` draws with; public.
         recorded: what the released value says about its noise.
         unpaid: what kind of step has an infinite cost, or none; None where `spent` is a cost.
+        columns: names of those that it is about; all of them if None.
         entry: number of its line in the ledger, once it is paid; 0 before.
     """
 
@@ -53,6 +99,7 @@ class Charge(Generic[P]):
     parameter: P
     recorded: Noise = NO_NOISE
     unpaid: Unpaid | None = None
+    columns: tuple[str, ...] | None = None
     entry: int = 0
 
     def __post_init__(self) -> None:
@@ -119,12 +166,14 @@ class Mechanism(ABC, Generic[A, P]):
 
     Attributes:
         name: in the ledger.
+        form: what it gives out, for plans; those that no plan prices by themselves have none.
         needs_records: whether it runs on whole records, which only an engine in this process has.
         unfinished: whether something of it stays behind the gate that a later mechanism needs, and
             that no checkpoint can hold.
     """
 
     name: ClassVar[str]
+    form: ClassVar[Form]
     needs_records: ClassVar[bool] = False
     unfinished: ClassVar[bool] = False
 

@@ -107,7 +107,7 @@ from understudy.dp.budget import Accounting, Neighbours, decimal_up, pure_within
 from understudy.dp.calibration import gaussian_variance, representable
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer
 from understudy.dp.perturbation import too_little
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, Released
@@ -265,6 +265,7 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
     """
 
     name: ClassVar[str] = "noisy score moments"
+    form: ClassVar[Form] = Form.MOMENTS
 
     columns: tuple[str, ...]
     complete: tuple[str, ...] = ()
@@ -295,6 +296,7 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
             cells=scores.size,
             parameter=noise,
             recorded=noise.recorded,
+            columns=self.columns,
         )
         return (charge,)
 
@@ -376,6 +378,7 @@ class RankProducts(Mechanism[Released[NoisyRanks], RankNoise]):
     """
 
     name: ClassVar[str] = "noisy rank products"
+    form: ClassVar[Form] = Form.MOMENTS
 
     scores: RankScores
 
@@ -411,6 +414,7 @@ class RankProducts(Mechanism[Released[NoisyRanks], RankNoise]):
             cells=len(columns) * (len(columns) - 1) // 2,
             parameter=noise,
             recorded=recorded,
+            columns=columns,
         )
         return (charge,)
 

@@ -66,7 +66,7 @@ from understudy.dp.admission import HowMany
 from understudy.dp.calibration import NoiseName
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace, LatticeLaplace, PureNoise
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import NoisyCells, NoisyTotals, Records, Released
 from understudy.dp.sampling import Uniforms, binomial, negative_binomial, successes, survival
@@ -151,6 +151,7 @@ class ThresholdTable(Mechanism[Released[NoisyCells], PureNoise]):
     """
 
     name: ClassVar[str] = "filtered noisy table"
+    form: ClassVar[Form] = Form.FILTERED
 
     columns: tuple[str, ...]
     threshold: int
@@ -276,6 +277,7 @@ class LazyTable(Mechanism[Released[Records], PureNoise]):
     """
 
     name: ClassVar[str] = "lazy noisy table"
+    form: ClassVar[Form] = Form.LAZY
 
     columns: tuple[str, ...]
     n_rows: HowMany

@@ -112,7 +112,7 @@ from understudy.dp.budget import Neighbours, exact, split
 from understudy.dp.calibration import public_step
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import ContinuousLaplace
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answers
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answers
 from understudy.dp.perturbation import Bounds, Mode, NoiseDistribution, require_pure, too_little
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Noise, NoisyMoment, Released
@@ -550,6 +550,7 @@ class Moments(Mechanism[tuple[Released[NoisyMoment], ...], MomentNoise]):
     """
 
     name: ClassVar[str] = "noisy moment"
+    form: ClassVar[Form] = Form.MOMENTS
 
     of: Sequence[str]
     by: Sequence[str] = ()
@@ -587,6 +588,7 @@ class Moments(Mechanism[tuple[Released[NoisyMoment], ...], MomentNoise]):
                 cells=noise.n_cells,
                 parameter=noise,
                 recorded=noise.recorded,
+                columns=table_columns(self.of, self.by),
             )
             for noise in noises
         )

@@ -63,7 +63,7 @@ from understudy.dp.budget import divide_cost
 from understudy.dp.calibration import NoiseName
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import ContinuousLaplace, DiscreteNoise
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer, answers
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer, answers
 from understudy.dp.perturbation import (
     EXACTLY,
     Bounds,
@@ -104,6 +104,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
     """
 
     name: ClassVar[str] = "noisy table"
+    form: ClassVar[Form] = Form.DENSE
 
     marginals: Sequence[tuple[str, ...]]
     noise: NoiseName
@@ -139,6 +140,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
                 terms,
                 self.name,
                 query_of(names),
+                columns=names,
                 distribution=distribution,
                 cells=domain.n_allowed + 1,
                 spend=share,
@@ -231,6 +233,7 @@ def count_charge(
     mechanism: str,
     query: str,
     *,
+    columns: tuple[str, ...] | None = None,
     distribution: L,
     cells: int,
     spend: Fraction,
@@ -242,6 +245,7 @@ def count_charge(
         terms: say which tables are neighbours.
         mechanism: its name.
         query: what is asked, in words.
+        columns: names of those that are counted; all of them if None.
         distribution: calibrated noise.
         cells: numbers that get it.
         spend: cost.
@@ -256,13 +260,14 @@ def count_charge(
         cells=cells,
         parameter=distribution,
         recorded=describe_noise(distribution),
+        columns=columns,
     )
 
 
 def coded_charges(
     terms: PublicContext,
     mechanism: str,
-    queries: Mapping[str, int],
+    queries: Mapping[str, tuple[str, int]],
     *,
     spend: Fraction,
     weights: Sequence[int] | None = None,
@@ -274,7 +279,8 @@ def coded_charges(
     Args:
         terms: what is known, and left.
         mechanism: its name.
-        queries: what is asked, in words → number of cells; what is out of domain is one more.
+        queries: column → what is asked, in words, and number of cells; what is out of domain is
+            one more.
         spend: cost of all of them.
         weights: how it is divided among them; evenly if None.
     """
@@ -284,11 +290,12 @@ def coded_charges(
             terms,
             mechanism,
             query,
+            columns=(name,),
             distribution=terms.calibrate_noise(noise, share),
             cells=cells + 1,
             spend=share,
         )
-        for (query, cells), share in zip(
+        for (name, (query, cells)), share in zip(
             queries.items(), divide_cost(spend, weights, len(queries)), strict=True
         )
     )
@@ -324,6 +331,7 @@ class NumberLines(Mechanism[tuple[Released[NoisyLine], ...], DiscreteNoise]):
     """
 
     name: ClassVar[str] = "noisy number line"
+    form: ClassVar[Form] = Form.LINE
 
     columns: tuple[str, ...]
     weights: tuple[int, ...] | None = None
@@ -339,7 +347,8 @@ class NumberLines(Mechanism[tuple[Released[NoisyLine], ...], DiscreteNoise]):
         lines = _lines(terms.schema, self.columns)
         terms.require(spend)
         queries = {
-            f"counts of {name} on its number line": cells.size for name, (_, cells) in lines.items()
+            name: (f"counts of {name} on its number line", cells.size)
+            for name, (_, cells) in lines.items()
         }
         return coded_charges(terms, self.name, queries, spend=spend, weights=self.weights)
 
@@ -382,6 +391,7 @@ class HeapCounts(Mechanism[tuple[Released[NoisyHeaps], ...], DiscreteNoise]):
     """
 
     name: ClassVar[str] = "noisy heaps"
+    form: ClassVar[Form] = Form.HEAPS
 
     columns: tuple[str, ...]
 
@@ -395,7 +405,9 @@ class HeapCounts(Mechanism[tuple[Released[NoisyHeaps], ...], DiscreteNoise]):
         terms.view.places(self.columns)
         cells = _cells(terms.schema, self.columns)
         terms.require(spend)
-        queries = {f"counts of {name} by its heaps": own.size for name, own in cells.items()}
+        queries = {
+            name: (f"counts of {name} by its heaps", own.size) for name, own in cells.items()
+        }
         return coded_charges(terms, self.name, queries, spend=spend)
 
     def run(
@@ -436,6 +448,7 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], NoiseDistribution]):
     """
 
     name: ClassVar[str] = "noisy successes"
+    form: ClassVar[Form] = Form.MOMENTS
 
     column: str
     bounds: Bounds = "threshold"
@@ -460,6 +473,7 @@ class BinomialCount(Mechanism[Released[NoisySuccesses], NoiseDistribution]):
             cells=1,
             parameter=distribution,
             recorded=perturbation.describe_noise(distribution),
+            columns=(self.column,),
         )
         return (charge,)
 

@@ -84,7 +84,7 @@ from understudy.data import ExactCells
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Accounting, pure_within
 from understudy.dp.confidential import PublicContext, SecretRows
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Noise, Records, Released, UrnDraws
 from understudy.errors import BudgetError
@@ -278,6 +278,7 @@ class Urn(Mechanism[Released[Records], Fraction]):
     """
 
     name: ClassVar[str] = "urn draws"
+    form: ClassVar[Form] = Form.DRAWS
 
     columns: tuple[str, ...]
     reinforced: bool

@@ -61,6 +61,7 @@ from pydantic import Field
 from understudy.dp.budget import Accounting, Budget
 from understudy.dp.calibration import NoiseName, calibrate
 from understudy.dp.gate import Gate
+from understudy.dp.mechanism import Form
 from understudy.graphical.estimation import MaxEntropy
 from understudy.graphical.factors import firm_boxes
 from understudy.graphical.junction_tree import Columns, TreeLimit
@@ -81,7 +82,7 @@ from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
 from understudy.methods.merging import CompressedDomain
 from understudy.methods.noisy_marginals import NoisyMarginal
-from understudy.methods.plan import Form, PlannedTable, Workload, planned_rounds
+from understudy.methods.plan import PlannedTable, Workload, planned_rounds
 from understudy.models import Model
 from understudy.schema import Schema
 from understudy.schema.stacked_tables import table_counts

@@ -4,6 +4,10 @@ A method is a frozen configuration. `plan` says from the schema alone what it wi
 asks the gate for it and gives back a model, from which records are drawn. Where drawing records
 *is* the mechanism, the model holds the records that were paid for (below).
 
+A method whose questions rest on no answer says them once, in `measure` (`NonAdaptiveMethod`). One
+that asks by what it was told has a plan of its own: that states bounds, such as the largest table
+that may be chosen, and no run on made-up answers would.
+
 What is bought once for all fits is the affair of `setup`, which gives back a `Prepared`.
 
 **How long a fit takes, and how much memory, foretold from public facts alone.**
@@ -58,6 +62,7 @@ from pydantic import BeforeValidator
 
 from understudy.dp.budget import Approximate, Budget
 from understudy.dp.gate import Gate
+from understudy.dp.mechanism import Form
 from understudy.dp.perturbation import Mode
 from understudy.dp.released import (
     Noise,
@@ -70,7 +75,7 @@ from understudy.dp.released import (
 )
 from understudy.errors import MethodError
 from understudy.mechanisms.urn import Urn, prior_weight
-from understudy.methods.plan import Form, PlannedTable, plan_mechanism
+from understudy.methods.plan import AnyGate, PlannedTable, PlanningGate
 from understudy.models import Model, Sample
 from understudy.schema import Schema
 from understudy.schema.network import Edge
@@ -172,7 +177,7 @@ def records_drawn(n_rows: float) -> int:
     return int(min(max(2 * n_rows, _DRAWN[0]), _DRAWN[1]))
 
 
-def known_rows(gate: Gate) -> int:
+def known_rows(gate: AnyGate) -> int:
     """The number of rows, as declared or bought; its public limit where it was not bought.
 
     Raises:
@@ -481,6 +486,32 @@ class PreparingMethod(Method):
         return self.setup(gate, bought).fit(spend - bought, n_rows)
 
 
+Estimate = Callable[[], Model]
+"""What makes the model of the answers, once everything is asked; it costs nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NonAdaptiveMethod(Method):
+    """A method whose questions rest on public facts alone, and on no answer.
+
+    So its plan is its fit, asked of a gate that has prices and no rows.
+    """
+
+    @abstractmethod
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
+        """Ask everything, without a look at an answer; arguments are those of `fit`."""
+
+    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+        """List what `measure` asks."""
+        gate = PlanningGate(schema, budget)
+        self.measure(gate, spend, schema.n_rows or 1)
+        return tuple(gate.steps)
+
+    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+        """Measure, then estimate."""
+        return self.measure(gate, spend, n_rows)()
+
+
 @dataclass(frozen=True, kw_only=True)
 class PublishedSets(PreparingMethod):
     """A method with a published form of the kind.
@@ -534,7 +565,7 @@ class PaidRecords:
 
 
 @dataclass(frozen=True, kw_only=True)
-class UrnMethod(Method):
+class UrnMethod(NonAdaptiveMethod):
     """A method whose records are drawn from real ones and a prior.
 
     Attributes:
@@ -552,27 +583,22 @@ class UrnMethod(Method):
             n_rows: records to be drawn.
         """
 
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
+        """Draw the records."""
+        self.require_pure(gate.budget)
+        self.require_numbered(gate.schema)
+        records = gate.ask(self.urn(gate.schema.names, n_rows), spend=spend)
+        return lambda: PaidRecords.of(records)
+
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One step over all columns.
 
         Nothing is added to a number, so its standard deviation is 0. Its noise mass is the prior
         weight of all cells together, or 0 where that depends on a private number of rows.
         """
-        self._require(schema, budget)
-        known = schema.n_rows if schema.rows == "public" else None
-        urn, columns = self.urn(schema.names, known or 1), [schema.names]
-        how = {"form": Form.DRAWS, "records": True}
-        (table,) = plan_mechanism(urn, schema, spend, budget, columns, **how)
-        if known is None:
-            return (table,)
-        prior = prior_weight(known, spend, reinforced=urn.reinforced)
-        return (replace(table, noise_mass=float(table.n_cells * prior)),)
-
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
-        """Draw the records through the gate."""
-        self._require(gate.schema, gate.budget)
-        return PaidRecords.of(gate.ask(self.urn(gate.schema.names, n_rows), spend=spend))
-
-    def _require(self, schema: Schema, budget: Budget) -> None:
-        self.require_pure(budget)
-        self.require_numbered(schema)
+        (step,) = super().plan(schema, spend, budget)
+        if schema.n_rows is None:
+            return (step,)
+        reinforced = self.urn(schema.names, 1).reinforced
+        prior = prior_weight(schema.n_rows, spend, reinforced=reinforced)
+        return (replace(step, noise_mass=float(step.n_cells * prior)),)

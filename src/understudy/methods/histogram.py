@@ -24,27 +24,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from understudy.dp.budget import Budget
 from understudy.dp.calibration import calibrate
 from understudy.dp.distributions import DiscreteGaussian
-from understudy.dp.gate import Gate
-from understudy.dp.mechanism import Mechanism
+from understudy.dp.mechanism import Form
 from understudy.dp.perturbation import Mode
 from understudy.errors import MethodError
 from understudy.mechanisms.sparse_tables import LazyTable, ThresholdTable, threshold_for
 from understudy.mechanisms.tables import MAX_CELLS, NoisyTables
-from understudy.methods.base import DENSE_CELLS, Beside, Facts, Method, PaidRecords, Tables
-from understudy.methods.plan import Form, PlannedTable, plan_mechanism
+from understudy.methods.base import (
+    DENSE_CELLS,
+    Beside,
+    Estimate,
+    Facts,
+    NonAdaptiveMethod,
+    PaidRecords,
+    Tables,
+)
+from understudy.methods.plan import AnyGate
 from understudy.models import Model, TableModel
 from understudy.schema import Schema
 
 
 @dataclass(frozen=True, kw_only=True)
-class Laplace(Method):
+class Laplace(NonAdaptiveMethod):
     """The Laplace sanitizer, as configured.
 
     Attributes:
@@ -82,53 +89,27 @@ class Laplace(Method):
         if self.mode == "paper":
             object.__setattr__(self, "sets", "split")
 
-    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """One table over all columns."""
-        self._require(schema, budget)
-        form, threshold = self._form(schema), None
-        table: Mechanism[Any, Any] = self._dense(schema)
-        if form is Form.FILTERED:
-            table = self._make_table(schema, spend, budget)
-            threshold = table.threshold
-        elif form is Form.LAZY:
-            table = self._lazy(schema, 1)
-        return plan_mechanism(
-            table,
-            schema,
-            spend,
-            budget,
-            [schema.names],
-            form=form,
-            threshold=threshold,
-            records=form is Form.LAZY,
-        )
-
     def can_resume(self, schema: Schema) -> bool:
         """Unless the whole table is written out, and has more than 2²² cells."""
         return self._form(schema) is not Form.DENSE or schema.domain.n_cells <= DENSE_CELLS
 
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
         """Measure the full table, dense or filtered; draw records from it where it is lazy."""
         schema = gate.schema
         self._require(schema, gate.budget)
-        if self._form(schema) is Form.LAZY:
-            return PaidRecords.of(gate.ask(self._lazy(schema, n_rows), spend=spend))
-        if self._form(schema) is Form.FILTERED:
-            cells = gate.ask(self._make_table(schema, spend, gate.budget), spend=spend)
-            return TableModel.sparse(cells.value, schema.domain)
-        (table,) = gate.ask(self._dense(schema), spend=spend)
-        return TableModel.dense(table.value, schema.domain)
-
-    def _dense(self, schema: Schema) -> NoisyTables:
-        return NoisyTables([schema.names], noise=self.noise, mode=self.mode)
-
-    def _make_table(self, schema: Schema, spend: Fraction, budget: Budget) -> ThresholdTable:
-        return ThresholdTable(
-            schema.names, self._threshold(schema, spend, budget), noise=self.noise
-        )
-
-    def _lazy(self, schema: Schema, n_rows: int) -> LazyTable:
-        return LazyTable(columns=schema.names, n_rows=n_rows, noise=self.noise)
+        form = self._form(schema)
+        if form is Form.LAZY:
+            lazy = LazyTable(columns=schema.names, n_rows=n_rows, noise=self.noise)
+            records = gate.ask(lazy, spend=spend)
+            return lambda: PaidRecords.of(records)
+        if form is Form.FILTERED:
+            threshold = self._threshold(schema, spend, gate.budget)
+            filtered = ThresholdTable(schema.names, threshold, noise=self.noise)
+            cells = gate.ask(filtered, spend=spend)
+            return lambda: TableModel.sparse(cells.value, schema.domain)
+        dense = NoisyTables([schema.names], noise=self.noise, mode=self.mode)
+        tables = gate.ask(dense, spend=spend)
+        return lambda: TableModel.dense(tables[0].value, schema.domain)
 
     def rebuilt(
         self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()

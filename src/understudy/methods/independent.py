@@ -30,7 +30,15 @@ from understudy.dp.budget import Accounting, Approximate, Budget
 from understudy.dp.calibration import NoiseName
 from understudy.dp.gate import Gate
 from understudy.mechanisms.tables import NoisyTables
-from understudy.methods.base import Beside, Facts, Method, Prepared, Tables, known_rows
+from understudy.methods.base import (
+    Beside,
+    Estimate,
+    Facts,
+    NonAdaptiveMethod,
+    Prepared,
+    Tables,
+    known_rows,
+)
 from understudy.methods.binning import (
     bins_for,
     coarse_again,
@@ -40,7 +48,7 @@ from understudy.methods.binning import (
 )
 from understudy.methods.merging import numbers
 from understudy.methods.noisy_marginals import NoisyMarginal, number_masses
-from understudy.methods.plan import PlannedTable, natural_noise, plan_mechanism
+from understudy.methods.plan import AnyGate, PlannedTable, natural_noise
 from understudy.models import Model, ProductModel
 from understudy.models.tables import project
 from understudy.schema import Schema
@@ -48,7 +56,7 @@ from understudy.schema import Schema
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class Independent(Method):
+class Independent(NonAdaptiveMethod):
     """Independent columns, as configured.
 
     Attributes:
@@ -79,10 +87,8 @@ class Independent(Method):
         return "gdp" if self.noise in ("auto", "gaussian") else "zcdp"
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """One table per column, each with the same share."""
-        schema = schema.with_bins(fine_bins(schema))
-        tables = self._tables(schema, budget)
-        return plan_mechanism(tables, schema, spend, budget, tables.marginals)
+        """List the tables in the finest bins, as it is not known how many are worth their noise."""
+        return super().plan(schema.with_bins(fine_bins(schema)), spend, budget)
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Fine bins for numbers whose bins are the default ones."""
@@ -91,15 +97,16 @@ class Independent(Method):
         own = gate.rebin(fine_bins(gate.schema, bins_for(records)))
         return Prepared(partial(self.fit, own), own.schema)
 
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
-        """Measure every column."""
-        tables = gate.ask(self._tables(gate.schema, gate.budget), spend=spend)
-        marginals = [NoisyMarginal.of(table) for table in tables]
-        return _drawn_from(gate.schema, marginals, known_rows(gate))
-
-    def _tables(self, schema: Schema, budget: Budget) -> NoisyTables:
-        marginals = [(name,) for name in schema.names]
-        return NoisyTables(marginals, noise=self._noise(budget.accounting))
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
+        """One table per column, each with the same share; then columns are drawn by them."""
+        marginals, noise = (
+            [(name,) for name in gate.schema.names],
+            self._noise(gate.budget.accounting),
+        )
+        tables = gate.ask(NoisyTables(marginals, noise=noise), spend=spend)
+        return lambda: _drawn_from(
+            gate.schema, [NoisyMarginal.of(table) for table in tables], known_rows(gate)
+        )
 
     def rebuilt(
         self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()

@@ -395,7 +395,7 @@ class MarginalMethod(Method):
     ) -> list[PlannedTable]:
         require_columns(schema)
         tables = self._tables(schema, budget, weights)
-        return list(plan_mechanism(tables, schema, spend, budget, tables.marginals))
+        return list(plan_mechanism(tables, schema, spend, budget))
 
     def _tables(
         self, schema: Schema, budget: Budget, weights: Sequence[Fraction] | None

@@ -149,12 +149,12 @@ class Marginals(AdaptiveMethod):
         if wide:
             names = [(name,) for name in wide]
             tables = NoisyTables(names, noise=self._noise(budget))
-            one_ways += plan_mechanism(tables, schema, runs, budget, names, chosen=True)
+            one_ways += plan_mechanism(tables, schema, runs, budget, chosen=True)
         tied = tied_pairs(schema, self._cells)
         cost = tied_spend(tied, self._first(schema, spend - bought, budget), spend - bought)
         if tied:
             tables = NoisyTables(tied, noise=self._noise(budget))
-            one_ways += plan_mechanism(tables, schema, cost, budget, tied, chosen=True)
+            one_ways += plan_mechanism(tables, schema, cost, budget, chosen=True)
         one_ways += planned_ranks(schema, ranks, budget, self.ranks_share)
         return (*one_ways, planned_rounds(schema, spend - bought - cost, budget, self._cells))
 

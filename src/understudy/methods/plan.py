@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
-from typing import Any
+from typing import Any, Self, cast
 
 from understudy.dp.budget import Accounting, Budget, exact
 from understudy.dp.calibration import NoiseName, mean_positive
 from understudy.dp.confidential import terms_of
 from understudy.dp.distributions import ContinuousLaplace
-from understudy.dp.mechanism import Charge, Mechanism
+from understudy.dp.gate import Gate
+from understudy.dp.mechanism import A, Charge, Form, Mechanism
 from understudy.dp.perturbation import (
     DISTRIBUTIONS,
     EXACTLY,
@@ -31,49 +31,12 @@ from understudy.dp.perturbation import (
     count_noise,
     words,
 )
+from understudy.dp.released import Bins, Released
 from understudy.dp.truncated_laplace import TruncatedDiscreteLaplace, TruncatedLaplace
 from understudy.errors import MethodError
 from understudy.mechanisms.selection_scores import MOST_WEIGHT
+from understudy.mechanisms.sparse_tables import ThresholdTable
 from understudy.schema import Schema
-
-
-class Form(StrEnum):
-    """What becomes of a step of a plan, by the word that a plan shows."""
-
-    DENSE = "dense"  # every noisy cell of a table is written out
-    FILTERED = "filtered"  # cells above a public threshold are
-    LAZY = "lazy"  # a noisy cell is drawn when a record first comes to it
-    NODES = "nodes"  # of a layer of a hierarchy
-    RANGES = "ranges"  # of a layer of a tree of ranges
-    MOMENTS = "moments"
-    LINE = "line"
-    HEAPS = "heaps"  # how numbers are rounded
-    DRAWS = "draws"
-    SWEEPS = "sweeps"
-    DISTRIBUTION = "distribution"
-    CHOICE = "choice"
-    POSTERIOR = "posterior"
-    ROUNDS = "rounds"  # choices and tables; what is measured decides how many there are
-
-    @property
-    def counts_cells(self) -> bool:
-        """True if the cells of one contingency table are counted."""
-        return self in (Form.DENSE, Form.FILTERED, Form.LAZY)
-
-    @property
-    def has_noise_mass(self) -> bool:
-        """True if empty cells keep the noise that they receive, so that its mass matters."""
-        return self in (Form.DENSE, Form.LAZY, Form.DRAWS)
-
-    @property
-    def has_noise(self) -> bool:
-        """True if one number has noise that is known before anything is measured."""
-        return self not in (Form.CHOICE, Form.ROUNDS, Form.SWEEPS, Form.POSTERIOR)
-
-    @property
-    def has_cells(self) -> bool:
-        """True if it has numbers that can be counted."""
-        return self is not Form.CHOICE
 
 
 @dataclass(frozen=True)
@@ -145,7 +108,6 @@ def plan_table(
     bounds: Bounds = "threshold",
     mode: Mode = "strict",
     overspend: Fraction = EXACTLY,
-    records: bool = False,
 ) -> PlannedTable:
     """A planned table with its noise worked out.
 
@@ -162,7 +124,6 @@ def plan_table(
         bounds: "truncate" for noise inside limits.
         mode: "paper" for the noise as published.
         overspend: how many times its cost that noise is worth.
-        records: whether records leave, and no table.
     """
     noise = count_noise(
         distribution,
@@ -185,34 +146,30 @@ def plan_table(
         threshold=threshold,
         query=query,
         chosen=not columns,
-        records=records,
+        records=form.draws_records,
     )
 
 
 def planned_charge(
-    columns: tuple[str, ...],
+    mechanism: Mechanism[Any, Any],
     charge: Charge[Any],
+    schema: Schema,
     budget: Budget,
     *,
-    form: Form = Form.DENSE,
-    threshold: int | None = None,
     chosen: bool = False,
-    records: bool = False,
 ) -> PlannedTable:
     """A line of the ledger, as a mechanism announces it: the plan is the ledger.
 
     Args:
-        columns: names.
+        mechanism: that the method will ask for.
         charge: one of those that `Mechanism.price` gives.
+        schema: the public schema.
         budget: the whole budget.
-        form: as in `PlannedTable`.
-        threshold: public threshold.
         chosen: as in `PlannedTable`.
-        records: whether records leave, and no table.
     """
     noise = charge.parameter
     return PlannedTable(
-        columns=columns,
+        columns=schema.names if charge.columns is None else charge.columns,
         n_cells=charge.cells,
         share=(charge.spent or Fraction(0)) / budget.amount,
         noise=charge.noise,
@@ -220,11 +177,11 @@ def planned_charge(
         noise_mass=(charge.cells - 1) * _mean_in_empty_cell(noise)
         if isinstance(noise, DISTRIBUTIONS)
         else 0.0,
-        form=form,
-        threshold=threshold,
+        form=mechanism.form,
+        threshold=mechanism.threshold if isinstance(mechanism, ThresholdTable) else None,
         query=charge.query,
         chosen=chosen,
-        records=records,
+        records=mechanism.form.draws_records,
     )
 
 
@@ -233,8 +190,8 @@ def plan_mechanism(
     schema: Schema,
     spend: Fraction,
     budget: Budget,
-    columns: Sequence[tuple[str, ...]],
-    **how: Any,
+    *,
+    chosen: bool = False,
 ) -> tuple[PlannedTable, ...]:
     """Plan what a mechanism will have in the ledger.
 
@@ -243,12 +200,52 @@ def plan_mechanism(
         schema: the public schema.
         spend: what it may cost.
         budget: the whole budget.
-        columns: names of those of each step.
-        **how: form, threshold and records, as in `PlannedTable`.
+        chosen: as in `PlannedTable`.
     """
     charges = mechanism.price(terms_of(schema, budget), spend)
-    steps = zip(columns, charges, strict=True)
-    return tuple(planned_charge(names, charge, budget, **how) for names, charge in steps)
+    return tuple(
+        planned_charge(mechanism, charge, schema, budget, chosen=chosen) for charge in charges
+    )
+
+
+@dataclass(frozen=True)
+class PlanningGate:
+    """A gate in front of no rows: it prices what it is asked, and notes that for the plan.
+
+    It has no answers. So it stands in place of a gate only where nobody looks at answers before
+    everything is asked (`understudy.methods.base.NonAdaptiveMethod`).
+
+    Attributes:
+        schema: the public schema.
+        budget: the whole budget.
+        steps: what was asked so far.
+    """
+
+    schema: Schema
+    budget: Budget
+    steps: list[PlannedTable] = field(default_factory=list)
+
+    @property
+    def n_rows(self) -> Released[int]:
+        """Refuse: of how many rows there are, a plan does not know."""
+        raise MethodError("A plan does not know the number of rows.")
+
+    def ask(self, mechanism: Mechanism[A, Any], *, spend: Fraction = Fraction(0)) -> A:
+        """Note what the mechanism will have in the ledger."""
+        self.steps.extend(plan_mechanism(mechanism, self.schema, spend, self.budget))
+        return cast("A", None)  # nobody looks at it
+
+    def require(self, spend: Fraction) -> None:
+        """Refuse what the budget cannot pay."""
+        terms_of(self.schema, self.budget).require(spend)
+
+    def rebin(self, bins: Bins) -> Self:
+        """The same in other bins."""
+        return replace(self, schema=self.schema.with_bins(bins))
+
+
+AnyGate = Gate | PlanningGate
+"""What a method sees that asks without choices: all that both of them have."""
 
 
 def planned_choice(

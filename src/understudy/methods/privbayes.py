@@ -78,7 +78,13 @@ from understudy.methods.base import (
     Tables,
     known_rows,
 )
-from understudy.methods.plan import PlannedTable, natural_noise, plan_table, planned_choice
+from understudy.methods.plan import (
+    PlannedTable,
+    natural_noise,
+    plan_mechanism,
+    plan_table,
+    planned_choice,
+)
 from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
 from understudy.schema import Schema
@@ -382,10 +388,8 @@ class PrivBayes(PublishedSets):
         self._require(schema, budget)
         if self.network:
             tables = self._tables(schema, read_network(schema, self.network))
-            return tuple(
-                plan_table(schema, names, share, budget, self._noise(budget))
-                for names, share in zip(tables, split(spend, [1] * len(tables)), strict=True)
-            )
+            asked = NoisyTables(tables, noise=self._noise(budget))
+            return plan_mechanism(asked, schema, spend, budget)
         n_tables = self._n_tables(schema)
         table = plan_table(
             schema,

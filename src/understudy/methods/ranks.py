@@ -47,7 +47,7 @@ from understudy.methods.noisy_marginals import (
     fine_tables,
     noise_of,
 )
-from understudy.methods.plan import Form, PlannedTable, plan_mechanism
+from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.schema import Schema, is_ordered
 
 FEWEST_COLUMNS: Final = 3
@@ -125,9 +125,8 @@ def planned_ranks(
     """
     if not spend:
         return ()
-    asked, columns = RankProducts(_any_scores(schema)), ranked_columns(schema)
-    chosen = _costs_by_rows(schema, share)
-    return plan_mechanism(asked, schema, spend, budget, [columns], form=Form.MOMENTS, chosen=chosen)
+    asked, chosen = RankProducts(_any_scores(schema)), _costs_by_rows(schema, share)
+    return plan_mechanism(asked, schema, spend, budget, chosen=chosen)
 
 
 def ranks_told(schema: Schema, share: float | None) -> tuple[str, ...]:

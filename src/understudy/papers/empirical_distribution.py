@@ -75,7 +75,7 @@ from understudy._arrays import compiled
 from understudy.data import ExactTable
 from understudy.dp.budget import divide_cost
 from understudy.dp.confidential import PublicContext, SecretRows
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answers
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answers
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import DrawnDistribution, Noise, Released
 from understudy.dp.run_cost import CHOICE
@@ -288,6 +288,7 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
     """
 
     name: ClassVar[str] = CHOICE
+    form: ClassVar[Form] = Form.DISTRIBUTION
 
     lines: Sequence[tuple[str, ...]]
     weights: Sequence[int | Fraction] | None = None
@@ -332,6 +333,7 @@ class CumulativeDistributions(Mechanism[tuple[Released[DrawnDistribution], ...],
                 cells=domain.n_allowed,
                 parameter=Distance(epsilon=epsilon, n_rows=n_rows, margin=margin),
                 recorded=noise_of_distance(epsilon, domain.n_allowed),
+                columns=columns,
             )
             charges.append(charge)
         return tuple(charges)

@@ -30,7 +30,7 @@ from understudy.data import ExactSums
 from understudy.data.sums import STEPS, holds_numbers
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.guarantee import Unpaid
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer, answers
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer, answers
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import ExactStatistics, NoisyCells, NoisyMoment, NoisyTable, Released
 from understudy.errors import MethodError
@@ -136,6 +136,7 @@ class ExactTables(Mechanism[tuple[Released[NoisyTable], ...], None]):
     """
 
     name: ClassVar[str] = "exact table"
+    form: ClassVar[Form] = Form.DENSE
 
     marginals: Sequence[tuple[str, ...]]
 
@@ -147,7 +148,7 @@ class ExactTables(Mechanism[tuple[Released[NoisyTable], ...], None]):
         """
         for names in self.marginals:
             terms.view.places(names)
-        return tuple(_charge(self.name, query_of(names)) for names in self.marginals)
+        return tuple(_charge(self.name, query_of(names), names) for names in self.marginals)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
@@ -165,6 +166,7 @@ class ExactFullTable(Mechanism[Released[NoisyCells], None]):
     """The exact full table, by its occupied cells."""
 
     name: ClassVar[str] = "exact table"
+    form: ClassVar[Form] = Form.DENSE
 
     def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[None], ...]:
         """One step of infinite cost.
@@ -173,7 +175,7 @@ class ExactFullTable(Mechanism[Released[NoisyCells], None]):
             MethodError: more than 2⁶² cells.
         """
         terms.view.sparse_domain(terms.schema.names)
-        return (_charge(self.name, query_of(terms.schema.names)),)
+        return (_charge(self.name, query_of(terms.schema.names), terms.schema.names),)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
@@ -195,6 +197,7 @@ class ExactMoments(Mechanism[tuple[Released[NoisyMoment], ...], None]):
     """
 
     name: ClassVar[str] = "exact moment"
+    form: ClassVar[Form] = Form.MOMENTS
 
     of: Sequence[str]
     by: Sequence[str] = ()
@@ -206,7 +209,7 @@ class ExactMoments(Mechanism[tuple[Released[NoisyMoment], ...], None]):
             MethodError: columns that do not fit.
         """
         moments = moments_of(terms.schema, self.of, self.by)
-        return tuple(_charge(self.name, moment.query) for moment in moments)
+        return tuple(_charge(self.name, moment.query, moment.by) for moment in moments)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[None], ...], source: Randomness
@@ -219,7 +222,7 @@ class ExactMoments(Mechanism[tuple[Released[NoisyMoment], ...], None]):
         return answers(exact, [ExactStatistics(columns)] * len(exact))
 
 
-def _charge(mechanism: str, query: str) -> Charge[None]:
+def _charge(mechanism: str, query: str, columns: tuple[str, ...]) -> Charge[None]:
     """The line of the ledger for one exact statistic."""
     return Charge(
         spent=None,
@@ -230,6 +233,7 @@ def _charge(mechanism: str, query: str) -> Charge[None]:
         cells=0,
         parameter=None,
         unpaid=Unpaid.EXACT,
+        columns=columns,
     )
 
 

@@ -86,11 +86,12 @@ from pydantic import Field
 from understudy._arrays import Floats
 from understudy.dp.budget import Budget, exact, split
 from understudy.dp.gate import Gate
+from understudy.dp.released import NoisyRanges, Released
 from understudy.errors import MethodError
 from understudy.mechanisms.selection import RandomOrder
 from understudy.mechanisms.tables import MAX_CELLS
 from understudy.methods.base import Facts, Prepared
-from understudy.methods.plan import Form, PlannedTable, plan_mechanism, planned_choice
+from understudy.methods.plan import AnyGate, PlannedTable, PlanningGate, planned_choice
 from understudy.models import Model, ProductModel
 from understudy.models.tables import project
 from understudy.papers.hierarchical_tree import Allocation, PlannedLayer, TreeMethod, along
@@ -287,16 +288,9 @@ class UniversalHistogram(TreeMethod):
         if self.form == "layers":
             return super().plan(schema, spend, budget)
         self.require(schema, budget)
-        distribution = self.noise_name(schema, budget.accounting)
-        steps: list[PlannedTable] = []
-        for name, tree, shares in self._trees(schema, spend):
-            ranges, columns = (
-                RangeCounts(name, tree.edges, noise=distribution),
-                [(name,)] * len(shares),
-            )
-            whole = sum(shares, Fraction(0))
-            steps += plan_mechanism(ranges, schema, whole, budget, columns, form=Form.RANGES)
-        return tuple(steps)
+        gate = PlanningGate(schema, budget)
+        self._ask_ranges(gate, spend)
+        return tuple(gate.steps)
 
     def lazy(self, schema: Schema) -> bool:
         """Only where the leaves of the full table are not written out."""
@@ -317,11 +311,29 @@ class UniversalHistogram(TreeMethod):
         return along(schema, tuple((j,) for j in order))
 
     def _ranges(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
-        """Measure the ranges of each column."""
-        gate.require(spend)
-        trees = self._trees(gate.schema, spend)
-        weights = [self._column(gate, name, tree, sum(shares)) for name, tree, shares in trees]
+        """Measure the ranges of each column, and make them consistent."""
+        rows, weights = gate.n_rows, []
+        for tree, measured in self._ask_ranges(gate, spend):
+            layers = [
+                NoisyLayer(layer.value.counts, layer.value.outside, layer.noise.stddev**2)
+                for layer in measured
+            ]
+            known = rows.value, rows.noise.stddev**2
+            counts = consistent(tree.hierarchy, layers, *known, self._closed)
+            weights.append(range_weights(tree, counts, self.allocation))
         return ProductModel(gate.schema.domain, tuple(weights))
+
+    def _ask_ranges(
+        self, gate: AnyGate, spend: Fraction
+    ) -> list[tuple[RangeTree, tuple[Released[NoisyRanges], ...]]]:
+        """The ranges of each column, at equal shares."""
+        gate.require(spend)
+        noise = self.noise_name(gate.schema, gate.budget.accounting)
+        names, trees = gate.schema.names, self._trees(gate.schema)
+        return [
+            (tree, gate.ask(RangeCounts(name, tree.edges, noise=noise), spend=share))
+            for name, tree, share in zip(names, trees, split(spend, [1] * len(names)), strict=True)
+        ]
 
     def require(self, schema: Schema, budget: Budget) -> None:
         """Refuse what cannot be done, from public facts alone."""
@@ -334,7 +346,7 @@ class UniversalHistogram(TreeMethod):
             raise MethodError("mode=paper is the form with layers; leave form at layers.")
         if self.consistency not in ("auto", "gls", "hay"):
             raise MethodError("form=ranges is made consistent by hay or gls.")
-        for name, tree, _ in self._trees(schema, Fraction(1)):
+        for name, tree in zip(schema.names, self._trees(schema), strict=True):
             if tree.n_leaves > MAX_CELLS:
                 raise MethodError(
                     f"The tree of {name} would have more than {MAX_CELLS:,} leaves; take a smaller "
@@ -345,31 +357,10 @@ class UniversalHistogram(TreeMethod):
     def _closed(self) -> Consistency:
         return "gls" if self.consistency == "gls" else "hay"
 
-    def _trees(
-        self, schema: Schema, spend: Fraction
-    ) -> list[tuple[str, RangeTree, list[Fraction]]]:
-        """Each column, its tree, and the cost of each layer."""
+    def _trees(self, schema: Schema) -> list[RangeTree]:
+        """The tree of each column."""
         padded = self._closed == "hay"
-        trees = [RangeTree(size, self.fanout, padded) for size in schema.sizes]
-        shares = split(spend, [1] * len(trees))
-        return [
-            (name, tree, split(share, [1] * tree.depth))
-            for name, tree, share in zip(schema.names, trees, shares, strict=True)
-        ]
-
-    def _column(self, gate: Gate, name: str, tree: RangeTree, spend: Fraction | int) -> Floats:
-        """Weights of the states of one column."""
-        distribution = self.noise_name(gate.schema, gate.budget.accounting)
-        measured = gate.ask(
-            RangeCounts(name, tree.edges, noise=distribution), spend=Fraction(spend)
-        )
-        layers = [
-            NoisyLayer(layer.value.counts, layer.value.outside, layer.noise.stddev**2)
-            for layer in measured
-        ]
-        rows = gate.n_rows
-        counts = consistent(tree.hierarchy, layers, rows.value, rows.noise.stddev**2, self._closed)
-        return range_weights(tree, counts, self.allocation)
+        return [RangeTree(size, self.fanout, padded) for size in schema.sizes]
 
 
 def range_weights(tree: RangeTree, counts: list[Floats], allocation: Allocation) -> Floats:

@@ -64,13 +64,14 @@ from understudy.dp.budget import Accounting, Budget, split
 from understudy.dp.calibration import NoiseName, calibrate
 from understudy.dp.distributions import DiscreteGaussian
 from understudy.dp.gate import Gate
+from understudy.dp.mechanism import Form
 from understudy.dp.perturbation import EXACTLY, Mode
 from understudy.dp.released import NoisyNodes, NoisyTable
 from understudy.errors import MethodError, suggestion
 from understudy.mechanisms.sparse_tables import require_tokens_fit
 from understudy.mechanisms.tables import MAX_CELLS, NoisyTables
 from understudy.methods.base import DENSE_CELLS, Names, PaidRecords, Prepared, PublishedSets
-from understudy.methods.plan import Form, PlannedTable, natural_noise, plan_table
+from understudy.methods.plan import PlannedTable, natural_noise, plan_table
 from understudy.models import Model, TableModel
 from understudy.models.tables import project
 from understudy.papers.hierarchy_mechanisms import (
@@ -480,7 +481,6 @@ class TreeMethod(PublishedSets):
                 budget,
                 distribution,
                 form=Form.LAZY if lazy else Form.DENSE,
-                records=lazy,
             ),
         )
 

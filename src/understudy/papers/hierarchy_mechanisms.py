@@ -152,7 +152,7 @@ from understudy.dp.distributions import (
     LatticeLaplace,
     PureNoise,
 )
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer, answers
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer, answers
 from understudy.dp.perturbation import (
     EXACTLY,
     Mode,
@@ -314,6 +314,7 @@ class RangeCounts(Mechanism[tuple[Released[NoisyRanges], ...], DiscreteNoise]):
     """
 
     name: ClassVar[str] = "noisy ranges"
+    form: ClassVar[Form] = Form.RANGES
 
     column: str
     layers: Sequence[NDArray[np.int64]]
@@ -338,6 +339,7 @@ class RangeCounts(Mechanism[tuple[Released[NoisyRanges], ...], DiscreteNoise]):
                 terms,
                 self.name,
                 range_query(self.column, len(edges) - 1),
+                columns=(self.column,),
                 distribution=terms.calibrate_noise(self.noise, share),
                 cells=len(edges),
                 spend=share,

@@ -192,6 +192,7 @@ Freedman & Diaconis (1981); Bowen & Liu (2020), §4.2.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -205,15 +206,23 @@ from understudy.dp.budget import Budget, exact, split
 from understudy.dp.confidential import terms_of
 from understudy.dp.gate import Gate
 from understudy.dp.perturbation import Mode
-from understudy.dp.released import DrawnDistribution, NoisyTable
+from understudy.dp.released import DrawnDistribution, NoisyMoment, NoisyTable, Released
 from understudy.errors import MethodError
 from understudy.mechanisms.sums import Moments
 from understudy.mechanisms.tables import NoisyTables
 from understudy.mechanisms.urn import Urn
-from understudy.methods.base import Facts, Method, Names, Prepared, UrnMethod
+from understudy.methods.base import (
+    Estimate,
+    Facts,
+    Method,
+    Names,
+    NonAdaptiveMethod,
+    Prepared,
+    UrnMethod,
+)
 from understudy.methods.binning import MOST_BINS, bins_with_rules, numeric_columns
 from understudy.methods.histogram import Laplace
-from understudy.methods.plan import Form, PlannedTable, plan_mechanism, planned_charge
+from understudy.methods.plan import AnyGate, PlannedTable, PlanningGate, planned_charge
 from understudy.models import Model, ProductModel, TableModel
 from understudy.papers.empirical_distribution import CumulativeDistributions, require_drawable
 from understudy.papers.exact import ExactDeviations, ExactFullTable, ExactQuartileRanges
@@ -262,7 +271,7 @@ class DPPrior(UrnMethod):
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class ContingencyTable(Method):
+class ContingencyTable(NonAdaptiveMethod):
     """The exact contingency table, as configured.
 
     Attributes:
@@ -282,14 +291,11 @@ class ContingencyTable(Method):
 
     sets: Literal["free"] = "free"
 
-    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """The exact full table."""
-        self.require_numbered(schema)
-        return plan_mechanism(ExactFullTable(), schema, spend, budget, [schema.names])
-
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
         """Take the exact full table."""
-        return TableModel.sparse(gate.ask(ExactFullTable()).value, gate.schema.domain)
+        self.require_numbered(gate.schema)
+        cells = gate.ask(ExactFullTable())
+        return lambda: TableModel.sparse(cells.value, gate.schema.domain)
 
 
 @final
@@ -321,16 +327,12 @@ class EmpiricalCdf(Method):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One distribution per line; the noise is that of a cumulative count."""
-        lines = self._lines(schema)
-        asked, terms = CumulativeDistributions(lines), terms_of(schema, budget)
-        charges = asked.announce(terms, spend)
-        n_rows = schema.most_rows
-        for names, charge in zip(lines, charges, strict=True):
-            require_drawable(names, schema.table(names), n_rows, charge.parameter.epsilon)
-        return tuple(
-            planned_charge(names, charge, budget, form=Form.DISTRIBUTION)
-            for names, charge in zip(lines, charges, strict=True)
-        )
+        asked = CumulativeDistributions(self._lines(schema))
+        charges = asked.announce(terms_of(schema, budget), spend)
+        for names, charge in zip(asked.lines, charges, strict=True):
+            table = schema.table(names)
+            require_drawable(names, table, schema.most_rows, charge.parameter.epsilon)
+        return tuple(planned_charge(asked, charge, schema, budget) for charge in charges)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Draw the distribution of every line."""
@@ -427,6 +429,7 @@ FINEST = 50
 PUBLIC_DEVIATION = 6
 _LARGEST: dict[WidthRule, int] = {"scott": 2, "fd": 1}  # of spreads: width over this
 _WEIGHTS = (1, 1, 8)  # count, sum, scatter: what Scott's rule needs most is the last
+_Spread = tuple[tuple[Released[NoisyTable], ...], tuple[Released[NoisyMoment], ...], Schema]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -467,13 +470,9 @@ class Binned(Method):
         if self.bins != "bought":
             return ()
         self._require_bins(schema)
-        names = numeric_columns(schema)
-        shares = split(spend, [1] * len(names))
-        return tuple(
-            step
-            for name, share in zip(names, shares, strict=True)
-            for step in _planned_deviation(schema, name, share, budget)
-        )
+        gate = PlanningGate(schema, budget)
+        _ask_spreads(gate, spend)
+        return tuple(gate.steps)
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """The same rows in the chosen bins."""
@@ -483,7 +482,8 @@ class Binned(Method):
         schema = gate.schema
         self._require_bins(schema)
         if self.bins == "bought":
-            spreads = _buy_deviations(gate, spend)
+            bought = _ask_spreads(gate, spend)
+            spreads = {name: _noisy_deviation(spread) for name, spread in bought.items()}
         elif self.mode == "paper" and self.bins in ("scott", "fd"):
             spreads = _read_off(gate, self.bins)
         else:
@@ -566,24 +566,6 @@ def _moments(name: str) -> Moments:
     return Moments((name,), weights=_WEIGHTS[1:])
 
 
-def _shares(spend: Fraction) -> tuple[Fraction, Fraction]:
-    """Divide a cost between the count and the moments."""
-    count, moments = split(spend, [_WEIGHTS[0], sum(_WEIGHTS[1:])])
-    return count, moments
-
-
-def _planned_deviation(
-    schema: Schema, name: str, spend: Fraction, budget: Budget
-) -> list[PlannedTable]:
-    counted, summed = _shares(spend)
-    binned, columns = schema.with_bins({name: 1}), [(name,)]
-    (count,) = plan_mechanism(
-        NoisyTables(columns, noise="geometric"), binned, counted, budget, columns
-    )
-    moments = plan_mechanism(_moments(name), binned, summed, budget, columns * 2, form=Form.MOMENTS)
-    return [count, *moments]
-
-
 def _read_off(gate: Gate, rule: WidthRule) -> dict[str, float]:
     """The exact spread of each numeric column, unpaid, as published."""
     names = numeric_columns(gate.schema)
@@ -594,19 +576,24 @@ def _read_off(gate: Gate, rule: WidthRule) -> dict[str, float]:
     return {name: found.value for name, found in zip(names, spreads, strict=True)}
 
 
-def _buy_deviations(gate: Gate, spend: Fraction) -> dict[str, float]:
-    """A noisy standard deviation of each numeric column; 0 where noise leaves none."""
-    names = numeric_columns(gate.schema)
+def _ask_spreads(gate: AnyGate, spend: Fraction) -> dict[str, _Spread]:
+    """A noisy count, sum and scatter of each numeric column."""
+    names, found = numeric_columns(gate.schema), {}
     gate.require(spend)
-    deviations = {}
     for name, share in zip(names, split(spend, [1] * len(names)), strict=True):
-        counted, summed = _shares(share)
+        counted, summed = split(share, [_WEIGHTS[0], sum(_WEIGHTS[1:])])
         view = gate.rebin({name: 1})
-        (count,) = view.ask(NoisyTables([(name,)], noise="geometric"), spend=counted)
-        _, scatter = view.ask(_moments(name), spend=summed)
-        n = _numbers(count.value, view.schema)
-        deviations[name] = float(max(scatter.value.values[0], 0.0) / max(n - 1, 1)) ** 0.5
-    return deviations
+        counts = view.ask(NoisyTables([(name,)], noise="geometric"), spend=counted)
+        found[name] = counts, view.ask(_moments(name), spend=summed), view.schema
+    return found
+
+
+def _noisy_deviation(spread: _Spread) -> float:
+    """A noisy standard deviation; 0 where noise leaves none."""
+    (count,), (_, scatter), schema = spread
+    n = _numbers(count.value, schema)
+    variance = float(max(scatter.value.values[0], 0.0) / max(n - 1, 1))
+    return math.sqrt(variance)
 
 
 def _numbers(counted: NoisyTable, schema: Schema) -> float:

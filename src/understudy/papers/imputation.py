@@ -63,7 +63,7 @@ Records imputed from an exact table: by regressions, their parameters drawn anew
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal, final
 
@@ -72,11 +72,18 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from understudy.dp.budget import Budget
-from understudy.dp.gate import Gate
+from understudy.dp.mechanism import Form
 from understudy.dp.randomness import SeededRandomness
-from understudy.methods.base import Effort, Facts, Method, PaidRecords, expected_rows
-from understudy.methods.plan import Form, PlannedTable, plan_mechanism
-from understudy.models import Model, Sample
+from understudy.methods.base import (
+    Effort,
+    Estimate,
+    Facts,
+    NonAdaptiveMethod,
+    PaidRecords,
+    expected_rows,
+)
+from understudy.methods.plan import AnyGate, PlannedTable
+from understudy.models import Sample
 from understudy.models.tables import unravel
 from understudy.papers.exact import ExactFullTable
 from understudy.papers.imputation_draws import (
@@ -91,7 +98,7 @@ from understudy.schema import Domain, Schema
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImputingMethod(Method):
+class ImputingMethod(NonAdaptiveMethod):
     """A method that imputes.
 
     Attributes:
@@ -149,17 +156,11 @@ class PerturbedImputation(ImputingMethod):
 
     sets: Literal["split"] = "split"
 
-    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """One step over all columns, counted by the states drawn for a record."""
-        how = {"form": Form.SWEEPS, "records": True}
-        return plan_mechanism(self._records(1), schema, spend, budget, [schema.names], **how)
-
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
-        """Draw the records through the gate."""
-        return PaidRecords.of(gate.ask(self._records(n_rows), spend=spend))
-
-    def _records(self, n_rows: int) -> ImputedRecords:
-        return ImputedRecords(imputation=self.imputation, n_rows=n_rows)
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
+        """Draw the records: one step over all columns."""
+        imputed = ImputedRecords(imputation=self.imputation, n_rows=n_rows)
+        records = gate.ask(imputed, spend=spend)
+        return lambda: PaidRecords.of(records)
 
     def cautions(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[str, ...]:
         """Warn how little this budget buys, where the number of rows is public."""
@@ -239,13 +240,14 @@ class MultipleImputation(ImputingMethod):
     sweeps: Annotated[int, Field(ge=1)] = 10
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """The exact full table."""
-        require_imputable(schema.sizes)
-        self.require_numbered(schema)
-        columns = [schema.names]
-        return plan_mechanism(ExactFullTable(), schema, spend, budget, columns, form=Form.SWEEPS)
+        """The exact full table, from which records are swept."""
+        (step,) = super().plan(schema, spend, budget)
+        return (replace(step, form=Form.SWEEPS),)
 
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
         """Take the exact full table."""
-        cells = gate.ask(ExactFullTable()).value
-        return ImputedModel(gate.schema.domain, cells.codes, cells.counts, self.imputation)
+        domain = gate.schema.domain
+        require_imputable(domain.sizes)
+        self.require_numbered(gate.schema)
+        full = gate.ask(ExactFullTable())
+        return lambda: ImputedModel(domain, full.value.codes, full.value.counts, self.imputation)

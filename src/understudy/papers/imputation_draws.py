@@ -92,7 +92,7 @@ from understudy._validation import require_extra
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Accounting
 from understudy.dp.confidential import PublicContext, SecretRows, known_rows
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import GibbsDraws, Noise, Records, Released
 from understudy.errors import MethodError
@@ -435,6 +435,7 @@ class ImputedRecords(Mechanism[Released[Records], Fraction]):
     """
 
     name: ClassVar[str] = "perturbed imputation"
+    form: ClassVar[Form] = Form.SWEEPS
     needs_records: ClassVar[bool] = True
 
     imputation: Imputation

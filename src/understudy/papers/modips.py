@@ -102,16 +102,14 @@ from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
 from understudy.dp.budget import Budget
-from understudy.dp.confidential import terms_of
-from understudy.dp.gate import Gate
 from understudy.dp.perturbation import Bounds, Mode
-from understudy.dp.released import NoisyMoment, NoisyTable
+from understudy.dp.released import NoisyMoment, NoisyTable, Released
 from understudy.errors import MethodError
-from understudy.mechanisms.sums import Moments, table_columns
+from understudy.mechanisms.sums import Moments
 from understudy.mechanisms.tables import BinomialCount, NoisyTables
-from understudy.methods.base import Facts, Method, Names, split_names
-from understudy.methods.plan import Form, PlannedTable, plan_mechanism, planned_charge
-from understudy.models import Model, ProductModel
+from understudy.methods.base import Estimate, Facts, Names, NonAdaptiveMethod, split_names
+from understudy.methods.plan import AnyGate
+from understudy.models import ProductModel
 from understudy.models.model import PosteriorPredictive
 from understudy.papers.bayesian_models import (
     PRIOR,
@@ -132,7 +130,7 @@ from understudy.schema import NUMERIC, Column, Continuous, Domain, Schema
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class MarginalBootstrap(Method):
+class MarginalBootstrap(NonAdaptiveMethod):
     """The bootstrap of every column, as configured.
 
     Attributes:
@@ -153,27 +151,18 @@ class MarginalBootstrap(Method):
 
     sets: Literal["posterior"] = "posterior"
 
-    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """The exact table of each column."""
-        tables = _bootstrap_tables(schema)
-        return plan_mechanism(tables, schema, spend, budget, tables.marginals)
-
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
         """Take the exact table of each column."""
-        tables = gate.ask(_bootstrap_tables(gate.schema))
-        counts = [table.value.counts for table in tables]
-        return PosteriorPredictive(lambda rng: _draw_product(gate.schema.domain, counts, rng))
+        tables = gate.ask(ExactTables([(name,) for name in gate.schema.names]))
+        domain = gate.schema.domain
 
+        def draw(rng: np.random.Generator) -> ProductModel:
+            """Shares of each column from Dirichlet(counts): gamma numbers, up to their sum."""
+            return ProductModel(
+                domain, tuple(rng.standard_gamma(table.value.counts) for table in tables)
+            )
 
-def _bootstrap_tables(schema: Schema) -> ExactTables:
-    return ExactTables([(name,) for name in schema.names])
-
-
-def _draw_product(
-    domain: Domain, counts: Sequence[NDArray[np.int64]], rng: np.random.Generator
-) -> ProductModel:
-    """Independent columns with shares from Dirichlet(counts): gamma numbers, up to their sum."""
-    return ProductModel(domain, tuple(rng.standard_gamma(alpha) for alpha in counts))
+        return lambda: PosteriorPredictive(draw)
 
 
 ModelName = Literal["bernoulli", "multinomial", "normal", "mvn", "mixture"]
@@ -208,7 +197,7 @@ class Layout:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlocksMethod(Method):
+class BlocksMethod(NonAdaptiveMethod):
     """Options of the methods that synthesize by blocks.
 
     Attributes:
@@ -490,68 +479,46 @@ class Modips(BlocksMethod):
     bounds: Literal["threshold", "truncate"] = "threshold"
     mode: Literal["strict", "paper"] = "strict"
 
-    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
         """Tables of cells, then numbers of successes, then sums and scatters block by block."""
-        self._require(budget)
-        layouts = self.layouts(schema)
-        each, moments = self._spends(layouts, spend)
-        binned = schema.with_bins(self.bins(schema))
-        noise: _NoiseOptions = {"bounds": self.bounds, "mode": self.mode}
-        tables = [
-            planned
-            for layout in layouts
-            if layout.counted
-            for planned in plan_mechanism(
-                NoisyTables([layout.columns], noise="geometric", **noise),
-                binned,
-                each,
-                budget,
-                [layout.columns],
-            )
-        ]
-        successes = [
-            planned
-            for layout in layouts
-            if layout.model == "bernoulli"
-            for planned in plan_mechanism(
-                BinomialCount(layout.columns[0], **noise),
-                schema,
-                each,
-                budget,
-                [layout.columns],
-                form=Form.MOMENTS,
-            )
-        ]
-        sums = [
-            planned
-            for layout, share in zip(layouts, moments, strict=True)
-            if layout.numbers
-            for planned in plan_mechanism(
-                self._plan_moments(layout),
-                binned,
-                share,
-                budget,
-                [layout.columns] * sum(layout.kinds[1:]),
-                form=Form.MOMENTS,
-            )
-        ]
-        return (*tables, *successes, *sums)
-
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
-        """Measure the statistics of all blocks."""
         self._require(gate.budget)
         gate.require(spend)
         schema, layouts = gate.schema, self.layouts(gate.schema)
-        total = _known_rows(gate, layouts)
-        binned = gate.rebin(self.bins(schema))
-        counts = self._counts(binned, layouts, spend)
-        _, shares = self._spends(layouts, spend)
-        blocks = []
-        for layout, share in zip(layouts, shares, strict=True):
-            moments = self._moments(binned, layout, share)
-            measured = Measured(counts=counts.get(layout.columns), moments=moments, n_rows=total)
-            blocks.append(block(layout, schema, measured, self.prior))
-        return BlocksModel(schema, tuple(blocks))
+        binned, (each, shares) = gate.rebin(self.bins(schema)), self._spends(layouts, spend)
+        noise: _NoiseOptions = {"bounds": self.bounds, "mode": self.mode}
+        tabled = [layout.columns for layout in layouts if layout.counted]
+        tables: tuple[Released[NoisyTable], ...] = ()
+        if tabled:
+            noisy = NoisyTables(tabled, noise="geometric", **noise)
+            tables = binned.ask(noisy, spend=each * len(tabled))
+        successes = {
+            layout.columns: binned.ask(BinomialCount(layout.columns[0], **noise), spend=each)
+            for layout in layouts
+            if layout.model == "bernoulli"
+        }
+        moments = [
+            binned.ask(self._statistics(layout), spend=share) if layout.numbers else ()
+            for layout, share in zip(layouts, shares, strict=True)
+        ]
+
+        def estimate() -> BlocksModel:
+            """Every block given its statistics."""
+            counts: dict[tuple[str, ...], Counts] = {
+                **{table.value.columns: table.value.counts for table in tables},
+                **{columns: noisy.value.successes for columns, noisy in successes.items()},
+            }
+            total = _known_rows(gate, layouts)
+            blocks = []
+            for layout, sums in zip(layouts, moments, strict=True):
+                measured = Measured(
+                    counts=counts.get(layout.columns),
+                    moments=[moment.value for moment in sums],
+                    n_rows=total,
+                )
+                blocks.append(block(layout, schema, measured, self.prior))
+            return BlocksModel(schema, tuple(blocks))
+
+        return estimate
 
     def _require(self, budget: Budget) -> None:
         self.require_pure(budget)
@@ -568,32 +535,7 @@ class Modips(BlocksMethod):
         unit = spend / (sum(of_table * tables for tables, _, _ in kinds) + sum(moments))
         return unit * of_table, [unit * weight for weight in moments]
 
-    def _counts(
-        self, gate: Gate, layouts: Sequence[Layout], spend: Fraction
-    ) -> dict[tuple[str, ...], Counts]:
-        """Noisy tables of all blocks that have one, in one pass; then successes; by columns."""
-        each, _ = self._spends(layouts, spend)
-        noise: _NoiseOptions = {"bounds": self.bounds, "mode": self.mode}
-        counts: dict[tuple[str, ...], Counts] = {}
-        tabled = [layout.columns for layout in layouts if layout.counted]
-        if tabled:
-            tables = gate.ask(
-                NoisyTables(tabled, noise="geometric", **noise), spend=each * len(tabled)
-            )
-            counts |= {table.value.columns: table.value.counts for table in tables}
-        for layout in layouts:
-            if layout.model == "bernoulli":
-                noisy = gate.ask(BinomialCount(layout.columns[0], **noise), spend=each)
-                counts[layout.columns] = noisy.value.successes
-        return counts
-
-    def _moments(self, gate: Gate, layout: Layout, spend: Fraction) -> list[NoisyMoment]:
-        if not layout.numbers:
-            return []
-        moments = gate.ask(self._plan_moments(layout), spend=spend)
-        return [moment.value for moment in moments]
-
-    def _plan_moments(self, layout: Layout) -> Moments:
+    def _statistics(self, layout: Layout) -> Moments:
         """The sums and scatters of one block."""
         _, sums, scatters = layout.kinds
         weights = None
@@ -610,7 +552,7 @@ class Modips(BlocksMethod):
         )
 
 
-def _known_rows(gate: Gate, layouts: Sequence[Layout]) -> int | None:
+def _known_rows(gate: AnyGate, layouts: Sequence[Layout]) -> int | None:
     """Number of rows, if declared or bought; the sum of noisy counts has to do otherwise."""
     try:
         return gate.n_rows.value
@@ -642,44 +584,28 @@ class MultipleSynthesis(BlocksMethod):
 
     sets: Literal["posterior"] = "posterior"
 
-    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """Exact tables of all blocks, then exact sums and scatters block by block."""
-        layouts = self.layouts(schema)
-        binned = schema.with_bins(self.bins(schema))
-        tables, terms = _tables(layouts), terms_of(binned, budget)
-        moments = (
-            planned_charge(
-                table_columns(layout.numbers, layout.columns), step, budget, form=Form.MOMENTS
-            )
-            for layout in layouts
-            if layout.numbers
-            for step in ExactMoments(layout.numbers, layout.columns).price(terms, spend)
-        )
-        return (*plan_mechanism(tables, binned, spend, budget, tables.marginals), *moments)
-
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
-        """Take the exact statistics of all blocks."""
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
+        """Take exact tables of all blocks, then exact sums and scatters block by block."""
         schema, layouts = gate.schema, self.layouts(gate.schema)
         binned = gate.rebin(self.bins(schema))
-        tables = binned.ask(_tables(layouts))
-        blocks = [
-            self._block(binned, schema, layout, table.value)
-            for layout, table in zip(layouts, tables, strict=True)
+        tables = binned.ask(ExactTables([layout.columns for layout in layouts]))
+        moments = [
+            binned.ask(ExactMoments(layout.numbers, layout.columns)) if layout.numbers else ()
+            for layout in layouts
         ]
-        return BlocksModel(schema, tuple(blocks))
 
-    def _block(self, gate: Gate, schema: Schema, layout: Layout, table: NoisyTable) -> Block:
-        asked = ExactMoments(layout.numbers, layout.columns)
-        moments = gate.ask(asked) if layout.numbers else ()
-        counts = table.counts[1] if layout.model == "bernoulli" else table.counts
-        measured = Measured(
-            counts=counts,
-            moments=[moment.value for moment in moments],
-            n_rows=int(table.counts.sum()),
-            exact=True,
-        )
-        return block(layout, schema, measured, self.prior)
+        def estimate() -> BlocksModel:
+            """Every block given its statistics."""
+            blocks = []
+            for layout, table, sums in zip(layouts, tables, moments, strict=True):
+                counts = table.value.counts
+                measured = Measured(
+                    counts=counts[1] if layout.model == "bernoulli" else counts,
+                    moments=[moment.value for moment in sums],
+                    n_rows=int(counts.sum()),
+                    exact=True,
+                )
+                blocks.append(block(layout, schema, measured, self.prior))
+            return BlocksModel(schema, tuple(blocks))
 
-
-def _tables(layouts: Sequence[Layout]) -> ExactTables:
-    return ExactTables([layout.columns for layout in layouts])
+        return estimate

@@ -136,9 +136,11 @@ from understudy.methods.base import (
     DENSE_CELLS,
     Beside,
     Effort,
+    Estimate,
     Facts,
     Method,
     Names,
+    NonAdaptiveMethod,
     PaidRecords,
     Prepared,
     PreparingMethod,
@@ -146,10 +148,16 @@ from understudy.methods.base import (
     expected_rows,
     known_rows,
 )
-from understudy.methods.plan import Form, PlannedTable, natural_noise, plan_mechanism, plan_table
+from understudy.methods.plan import (
+    AnyGate,
+    PlannedTable,
+    natural_noise,
+    plan_mechanism,
+    plan_table,
+)
 from understudy.methods.privbayes import LARGEST_TABLE, require_columns
 from understudy.models import Model
-from understudy.papers.gibbs_mechanisms import StateShares, n_cells, state_weight, table_names
+from understudy.papers.gibbs_mechanisms import StateShares, n_cells, state_weight
 from understudy.papers.pegs_tables import (
     Allocation,
     NoisyTableGibbs,
@@ -479,9 +487,8 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
         self._require()
         sweep, buys = self.sweep(schema), self._buys(schema)
         most = sum(int(self.key_limit) * size for size in schema.sizes)
-        how = {"form": Form.SWEEPS, "chosen": buys, "records": True}
-        asked, columns = self.mechanism(sweep, 1, self._unknown), [schema.names]
-        (step,) = plan_mechanism(asked, schema, spend, budget, columns, **how)
+        asked = self.mechanism(sweep, 1, self._unknown)
+        (step,) = plan_mechanism(asked, schema, spend, budget, chosen=buys)
         return (replace(step, n_cells=most) if buys else step,)
 
     def setup_share(self, schema: Schema) -> Fraction:
@@ -497,8 +504,7 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
         if choices:
             steps += planned_keys(schema, choices, budget)
         if counts:
-            tables = _marginals(schema, budget)
-            steps += plan_mechanism(tables, schema, counts, budget, tables.marginals)
+            steps += plan_mechanism(_marginals(schema, budget), schema, counts, budget)
         return steps
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
@@ -674,7 +680,7 @@ class PegsReset(PaidGibbsRecords):
 
 @final
 @dataclass(frozen=True, kw_only=True)
-class PegsDiverse(GibbsMethod):
+class PegsDiverse(GibbsMethod, NonAdaptiveMethod):
     """PeGS with ℓ-diversity, as configured; `order`, `keys` and `key_limit` are in `GibbsMethod`.
 
     Attributes:
@@ -724,12 +730,6 @@ class PegsDiverse(GibbsMethod):
             sweeps=self.sweeps,
         )
 
-    def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """The exact table of each column."""
-        asked = self.mechanism(schema, 1)
-        how = {"form": Form.SWEEPS, "records": True}
-        return plan_mechanism(asked, schema, spend, budget, table_names(asked.sweep), **how)
-
     @property
     def turns(self) -> int:
         """Number of times that each column is drawn for one record."""
@@ -749,6 +749,7 @@ class PegsDiverse(GibbsMethod):
             *limits * bool(named),
         )
 
-    def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
-        """Draw the records through the gate."""
-        return PaidRecords.of(gate.ask(self.mechanism(gate.schema, n_rows)))
+    def measure(self, gate: AnyGate, spend: Fraction, n_rows: int) -> Estimate:
+        """Draw the records, from the exact table of each column."""
+        records = gate.ask(self.mechanism(gate.schema, n_rows))
+        return lambda: PaidRecords.of(records)

@@ -54,7 +54,7 @@ from understudy.mechanisms.selection import CandidateColumns
 from understudy.mechanisms.selection_scores import DistanceFromIndependence
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.base import MOST_CELLS, PaidRecords, known_rows
-from understudy.methods.plan import Form, PlannedTable, plan_mechanism, planned_choice
+from understudy.methods.plan import PlannedTable, plan_mechanism, planned_choice
 from understudy.methods.privbayes import LARGEST_TABLE, edge, parent_sets, useful_cells
 from understudy.models import Model, Sample
 from understudy.models.bayesian_network import BayesianNetwork, conditionals, row_shares
@@ -606,8 +606,7 @@ class NoisyTableGibbs:
         """The tables, in equal parts; one step if they are not written out."""
         if self.lazy:
             return (planned_rows(schema, self._rows(1), spend, budget, n_cells(self.sweep)),)
-        tables = NoisyTables(self.tables, noise=self.noise)
-        return plan_mechanism(tables, schema, spend, budget, self.tables)
+        return plan_mechanism(NoisyTables(self.tables, noise=self.noise), schema, spend, budget)
 
     def fit(self, gate: Gate, spend: Fraction, n_rows: int) -> Model:
         """Measure the tables; draw records through the gate where they are not written out.
@@ -661,6 +660,5 @@ def planned_rows(
         most_cells: of all tables together.
         chosen: whether an earlier step chooses the keys.
     """
-    how = {"form": Form.SWEEPS, "chosen": chosen, "records": True}
-    (step,) = plan_mechanism(rows, schema, spend, budget, [schema.names], **how)
+    (step,) = plan_mechanism(rows, schema, spend, budget, chosen=chosen)
     return replace(step, n_cells=most_cells, noise_mass=0.0)

@@ -203,7 +203,7 @@ from understudy.dp.calibration import NoiseName, describe, noise_of, sensitivity
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace, LatticeLaplace
 from understudy.dp.guarantee import Unpaid
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import ExactStatistics, Noise, Records, Released
 from understudy.errors import BudgetError, MethodError
@@ -244,6 +244,7 @@ class PerturbedGibbs(Mechanism[Released[Records], Fraction]):
     """
 
     name: ClassVar[str] = "perturbed sweeps"
+    form: ClassVar[Form] = Form.SWEEPS
 
     sweep: GibbsSweep
     n_rows: HowMany
@@ -397,6 +398,7 @@ class ResetBlocks(Mechanism[Released[Records], Fraction]):
     """
 
     name: ClassVar[str] = "blocks with reset"
+    form: ClassVar[Form] = Form.SWEEPS
 
     sweep: GibbsSweep
     n_rows: HowMany
@@ -699,6 +701,7 @@ class LazyRows(Mechanism[Released[Records], DiscreteLaplace | DiscreteGaussian])
     """
 
     name: ClassVar[str] = "noisy rows"
+    form: ClassVar[Form] = Form.SWEEPS
 
     sweep: GibbsSweep
     sweeps: int
@@ -875,6 +878,7 @@ class DiverseRows(Mechanism[Released[Records], None]):
     """
 
     name: ClassVar[str] = "diverse rows"
+    form: ClassVar[Form] = Form.SWEEPS
 
     sweep: GibbsSweep
     diversity: float
@@ -910,6 +914,7 @@ class DiverseRows(Mechanism[Released[Records], None]):
                 parameter=None,
                 recorded=noise,
                 unpaid=Unpaid.EXACT,
+                columns=names,
             )
             for names in table_names(self.sweep)
         )

@@ -301,8 +301,8 @@ class GeneratingMethod(Method):
         steps: of a walk.
     """
 
-    picked: ClassVar[bool] = True
     needs_records = True
+    picked: ClassVar[bool] = True
 
     sets: Literal["free", "split"] = "free"
     model: Literal["regressions", "normal"] = "regressions"

@@ -92,7 +92,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.gate import Gate
 from understudy.dp.guarantee import Unpaid
-from understudy.dp.mechanism import Charge, Mechanism, Outcome, answer
+from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer
 from understudy.dp.perturbation import Mode
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import KeptColumns, PosteriorDraws, Released
@@ -100,7 +100,7 @@ from understudy.errors import MethodError, suggestion
 from understudy.features.design import Features, list_indicated
 from understudy.features.grids import Drawn
 from understudy.methods.base import Effort, Facts, Names, Prepared, PreparingMethod, expected_rows
-from understudy.methods.plan import Form, PlannedTable, plan_mechanism
+from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.privbayes import edge, require_order
 from understudy.models import Model
 from understudy.papers.categorical_models import LARGEST, StateLogit, StateTable
@@ -313,6 +313,7 @@ class PosteriorDraw(Mechanism[Released[ParameterDraw], None]):
     """
 
     name: ClassVar[str] = "pseudo posterior"
+    form: ClassVar[Form] = Form.POSTERIOR
     needs_records: ClassVar[bool] = True
 
     posterior: PseudoPosterior
@@ -407,6 +408,7 @@ class OpenColumns(Mechanism[Released[Mapping[str, Drawn]], None]):
     """
 
     name: ClassVar[str] = "as they stand"
+    form: ClassVar[Form] = Form.POSTERIOR
     needs_records: ClassVar[bool] = True
 
     columns: tuple[str, ...]
@@ -435,6 +437,7 @@ class OpenColumns(Mechanism[Released[Mapping[str, Drawn]], None]):
             cells=0,
             parameter=None,
             unpaid=Unpaid.AS_THEY_STAND,
+            columns=self.columns,
         )
         return (charge,)
 
@@ -564,18 +567,14 @@ class PseudoPosteriorMechanism(PreparingMethod):
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
         """One draw of parameters."""
-        asked = PosteriorDraw(self._mechanism(schema))
-        return plan_mechanism(asked, schema, spend, budget, [schema.names], form=Form.POSTERIOR)
+        return plan_mechanism(PosteriorDraw(self._mechanism(schema)), schema, spend, budget)
 
     def plan_setup(
         self, schema: Schema, spend: Fraction, budget: Budget
     ) -> tuple[PlannedTable, ...]:
         """The columns that are published as they stand."""
         given = columns_given(schema, self.sensitive)
-        if not given:
-            return ()
-        asked = OpenColumns(given)
-        return plan_mechanism(asked, schema, spend, budget, [given], form=Form.POSTERIOR)
+        return plan_mechanism(OpenColumns(given), schema, spend, budget) if given else ()
 
     def setup(self, gate: Gate, spend: Fraction, *, fits: int = 1) -> Prepared:
         """Publish these columns, once for all sets.

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from understudy._validation import require_whole
 from understudy.dp.budget import Budget, Number, decimal_up
+from understudy.dp.mechanism import Form
 from understudy.errors import BudgetError, MethodError
 from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
-from understudy.methods.plan import Form, PlannedTable
+from understudy.methods.plan import PlannedTable
 from understudy.schema import Continuous, Integer, Schema
 from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.request import Request, adjust_for_row_count, request_of

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -29,6 +29,7 @@ from understudy.dp.calibration import (
     describe,
 )
 from understudy.dp.distributions import DiscreteNoise
+from understudy.dp.mechanism import Mechanism
 from understudy.errors import MethodError
 from understudy.features.grids import heaped_columns
 from understudy.inference.declared import DeclaredAnalysis, by_absences, declared_analyses
@@ -38,7 +39,7 @@ from understudy.methods.aim import AdaptiveMethod
 from understudy.methods.auto import choose_method, configure
 from understudy.methods.base import Method
 from understudy.methods.binning import fine_bins
-from understudy.methods.plan import Form, PlannedTable, plan_mechanism
+from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS
 from understudy.release.noise_check import PUBLIC_ROWS, bought_rows
 from understudy.schema import Schema
@@ -163,28 +164,26 @@ class Request:
 
     def _line_steps(self) -> tuple[PlannedTable, ...]:
         """The number lines, one step each."""
-        lines = self.lines
-        if lines is None:
-            return ()
-        columns = [(name,) for name in lines.columns]
-        return plan_mechanism(
-            lines, self.schema, self.lines_spend, self.budget, columns, form=Form.LINE
-        )
+        return self._steps([(self.lines, self.lines_spend)])
 
     def heap_steps(self) -> tuple[PlannedTable, ...]:
         """Counts of how numbers are rounded, one step for each column."""
-        if self.heaps is None:
-            return ()
-        columns, about = [(n,) for n in self.heaps.columns], (self.schema, self.heaps_spend)
-        return plan_mechanism(self.heaps, *about, self.budget, columns, form=Form.HEAPS)
+        return self._steps([(self.heaps, self.heaps_spend)])
 
     def answer_steps(self) -> tuple[PlannedTable, ...]:
         """List what is measured for the sake of answers, in the order of `answers`."""
-        steps: tuple[PlannedTable, ...] = ()
-        for asked, spend in self.answers:
-            about = self.schema, spend, self.budget
-            steps += plan_mechanism(asked, *about, [asked.columns], form=Form.MOMENTS)
-        return steps
+        return self._steps(self.answers)
+
+    def _steps(
+        self, asked: Iterable[tuple[Mechanism[Any, Any] | None, Fraction]]
+    ) -> tuple[PlannedTable, ...]:
+        """What some mechanisms, each at its cost, will have in the ledger."""
+        return tuple(
+            step
+            for mechanism, spend in asked
+            if mechanism is not None
+            for step in plan_mechanism(mechanism, self.schema, spend, self.budget)
+        )
 
     @property
     def remarks(self) -> tuple[str, ...]:

@@ -44,10 +44,10 @@ from numpy.typing import NDArray
 
 from understudy._arrays import Flags
 from understudy._validation import kind_of, require_whole
+from understudy.dp.mechanism import Form
 from understudy.errors import MethodError, suggestion
 from understudy.graphical.conditioning import Evidence, condition_on
 from understudy.methods.auto import configure
-from understudy.methods.plan import Form
 from understudy.models import Model
 from understudy.models.model import impossible
 from understudy.release import Release

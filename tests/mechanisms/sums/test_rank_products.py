@@ -347,9 +347,9 @@ def test_what_stands_in_the_ledger(neighbours):
     assert (planned.n_cells, planned.stddev) == (entry.cells, released.noise.stddev)
     assert planned.share * budget.amount == entry.spent
     assert planned.columns == ("x0", "x1", "x2")
-    (charge,) = RankProducts(SCORES).price(terms_of(schema, budget), spend)
-    how = {"form": planned.form, "chosen": planned.chosen}
-    assert planned_charge(planned.columns, charge, budget, **how) == planned
+    asked = RankProducts(SCORES)
+    (charge,) = asked.price(terms_of(schema, budget), spend)
+    assert planned_charge(asked, charge, schema, budget, chosen=planned.chosen) == planned
 
 
 def test_the_price_does_not_depend_on_the_scores():

@@ -14,13 +14,13 @@ from made_matrices import people
 from schemas import Day, column
 from understudy.dp.budget import Budget
 from understudy.dp.confidential import terms_of
+from understudy.dp.mechanism import Form
 from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, NoisyTable
 from understudy.features.scores import RankScores
 from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.mechanisms.second_moments import RankProducts
 from understudy.methods.merging import CompressedDomain
 from understudy.methods.noisy_marginals import NoisyMarginal
-from understudy.methods.plan import Form
 from understudy.methods.ranks import (
     FEW_ROWS,
     MOST_SHARE,
