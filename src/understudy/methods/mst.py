@@ -73,28 +73,24 @@ class Mst(MarginalMethod):
     fine_numbers: ClassVar[bool] = True
 
     def plan(self, schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
-        """One-way tables, choices, and tables of pairs that are not known yet."""
+        """One-way tables, choices, and as many pairs, each as large as any that may be chosen."""
         third, d = spend / 3, len(schema.names)
         fine = schema.with_bins(fine_bins(schema))
         if d == 1:
             return tuple(self._planned_one_ways(fine, spend, budget))
-        shares = split(third, [1] * (d - 1))
-        sizes = sorted(schema.sizes)
-        largest = int(min(sizes[-1] * sizes[-2], max(self._cells, sizes[-1])))
-        choices = [_planned_pick(schema, share, budget, k) for k, share in enumerate(shares)]
-        pairs = [
-            plan_table(
-                schema,
-                (),
-                share,
-                budget,
-                self._noise(budget),
-                n_cells=largest,
-                query="counts by two columns",
-            )
-            for share in shares
-        ]
-        return (*self._planned_one_ways(fine, third, budget), *choices, *pairs)
+        share, sizes = third / (d - 1), sorted(schema.sizes)
+        query = f"one of {math.comb(d, 2)} candidates by {DistanceFromProduct.title}"
+        choices = [planned_choice(schema, query, share, budget, chosen=k > 0) for k in range(d - 1)]
+        pair = plan_table(
+            schema,
+            (),
+            share,
+            budget,
+            self._noise(budget),
+            n_cells=int(min(sizes[-1] * sizes[-2], max(self._cells, sizes[-1]))),
+            query="counts by two columns",
+        )
+        return (*self._planned_one_ways(fine, third, budget), *choices, *[pair] * (d - 1))
 
     def effort(self, schema: Schema, tables: Sequence[PlannedTable], budget: Budget) -> Effort:
         """All pairs are counted once (`understudy.methods.base`)."""
@@ -158,9 +154,3 @@ class Mst(MarginalMethod):
 def _score(view: Gate, pairs: Sequence[tuple[str, ...]], model: MaxEntropy) -> DistanceFromProduct:
     one_ways = tuple(model.marginal((j,)) for j in range(len(view.schema.names)))
     return DistanceFromProduct(view.schema, tuple(pairs), one_ways, model.total)
-
-
-def _planned_pick(schema: Schema, share: Fraction, budget: Budget, k: int) -> PlannedTable:
-    d = len(schema.names)
-    query = f"one of {math.comb(d, 2)} candidates by {DistanceFromProduct.title}"
-    return planned_choice(schema, query, share, budget, chosen=k > 0)

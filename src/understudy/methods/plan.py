@@ -25,7 +25,6 @@ from understudy.dp.mechanism import A, Charge, Form, Mechanism
 from understudy.dp.perturbation import (
     DISTRIBUTIONS,
     EXACTLY,
-    Bounds,
     Mode,
     NoiseDistribution,
     count_noise,
@@ -104,8 +103,6 @@ def plan_table(
     form: Form = Form.DENSE,
     n_cells: int | None = None,
     query: str = "",
-    threshold: int | None = None,
-    bounds: Bounds = "threshold",
     mode: Mode = "strict",
     overspend: Fraction = EXACTLY,
 ) -> PlannedTable:
@@ -120,8 +117,6 @@ def plan_table(
         form: as in `PlannedTable`.
         n_cells: its cells, at most; those that the columns allow if None.
         query: what is asked; counts by the columns if "".
-        threshold: public threshold.
-        bounds: "truncate" for noise inside limits.
         mode: "paper" for the noise as published.
         overspend: how many times its cost that noise is worth.
     """
@@ -130,7 +125,6 @@ def plan_table(
         spend=spend,
         accounting=budget.accounting,
         schema=schema,
-        bounds=bounds,
         mode=mode,
         overspend=overspend,
     )
@@ -143,7 +137,6 @@ def plan_table(
         stddev=noise.stddev,
         noise_mass=n_cells * _mean_in_empty_cell(noise),
         form=form,
-        threshold=threshold,
         query=query,
         chosen=not columns,
         records=form.draws_records,

@@ -281,10 +281,8 @@ def bought_keys(gate: Gate, cells: Sequence[float], spend: Fraction) -> GibbsSwe
 def planned_keys(schema: Schema, spend: Fraction, budget: Budget) -> tuple[PlannedTable, ...]:
     """One choice for each column, as `bought_keys` will make it."""
     query = f"one of the candidates by {DistanceFromIndependence.title}"
-    return tuple(
-        planned_choice(schema, query, share, budget, chosen=True)
-        for share in split(spend, [1] * len(schema.names))
-    )
+    share = spend / len(schema.names)
+    return (planned_choice(schema, query, share, budget, chosen=True),) * len(schema.names)
 
 
 def ordered_keys(schema: Schema, order: Sequence[str], cells: Sequence[float]) -> GibbsSweep:
