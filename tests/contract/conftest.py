@@ -483,7 +483,7 @@ TABLES = [
     for case in PAID
     if case.forms <= {"dense", "filtered", "lazy"}
     and "network" not in case.options
-    and not case.configured.swept
+    and not case.configured.inference.swept
 ]
 WITHOUT_COUNTS = {"choice", "posterior", "sweeps", "draws", "moments"}
 # How the number of rows is bought is the same for all; what follows from it is not.

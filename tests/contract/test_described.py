@@ -2,7 +2,7 @@
 
 import json
 
-from understudy.release.manifest import InferenceFacts
+from understudy.models import InferenceFacts
 
 
 def test_what_a_method_says_is_written(case, released, saved):
@@ -11,12 +11,12 @@ def test_what_a_method_says_is_written(case, released, saved):
     """
     release = released(case)
     manifest = release.manifest
-    method = case.configured
-    assert manifest.inference.swept == method.swept
-    assert manifest.inference.shrunk == method.shrunk
-    assert manifest.inference.independent == method.independent
-    assert manifest.inference.modelled == method.modelled(release.schema)
-    wanted = method.posterior_rule if case.sets_kind == "posterior" else None
+    facts = case.configured.inference_facts(release.schema)
+    assert manifest.inference.swept == facts.swept
+    assert manifest.inference.shrunk == facts.shrunk
+    assert manifest.inference.independent == facts.independent
+    assert manifest.inference.modelled == facts.modelled
+    wanted = facts.posterior_rule if case.sets_kind == "posterior" else None
     assert manifest.inference.posterior_rule == wanted
     content = json.loads((saved(case) / "manifest.json").read_text(encoding="utf-8"))
     assert content["format"] == 2

@@ -13,9 +13,9 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.dp.guarantee import Guarantee
+from understudy.models import InferenceFacts
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.decoding import dtype_of
-from understudy.release.manifest import InferenceFacts
 
 SCHEMA = (
     'rows = "private"\n'

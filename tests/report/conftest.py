@@ -11,9 +11,9 @@ import pytest
 
 from understudy.dp.accountant import Entry
 from understudy.dp.guarantee import Guarantee, public_inputs
+from understudy.models import InferenceFacts
 from understudy.release import Manifest, Measurement, Release
 from understudy.release.decoding import decode
-from understudy.release.manifest import InferenceFacts
 from understudy.schema import Schema
 
 MIXED = """

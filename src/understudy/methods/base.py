@@ -76,7 +76,7 @@ from understudy.dp.released import (
 from understudy.errors import MethodError
 from understudy.mechanisms.urn import Urn, prior_weight
 from understudy.methods.plan import AnyGate, PlannedTable, PlanningGate
-from understudy.models import Model, Sample
+from understudy.models import InferenceFacts, Model, Sample
 from understudy.schema import Schema
 from understudy.schema.network import Edge
 
@@ -251,23 +251,14 @@ class Prepared:
 class Method(ABC):
     """A synthesizer: a configuration that can plan, and fit through a gate.
 
-    What inference needs of a method (`posterior_rule`, `swept`, `shrunk`, `independent`,
-    `modelled`, `network_of`, `prior_weight`, `leaves_only`) is copied into the manifest of each
-    release that it makes (`release.manifest.InferenceFacts`); nobody asks the method again.
-
     Attributes:
         sets: "free": all sets are drawn from one paid-for fit; "split": each set has a fit of its
             own, and its share of the budget; "posterior": one fit, and each set is drawn from
             parameters of its own.
         private: whether it has a guarantee at all.
         unprotected: why it has none, in words after the name of the method.
-        posterior_rule: combining rule for sets="posterior"
-            (`understudy.inference.rules`).
         rounds: whether it measures in rounds and looks at `gate.stopping` between them.
-        swept: whether records are drawn column by column from rows that contradict each other, or
-            that were pulled towards an even spread, so that sets keep no table as it was measured.
-        shrunk: whether a penalty makes relations between columns weaker, in every set alike.
-        independent: whether columns are drawn independently of each other.
+        inference: what `inference_facts` says, whatever the options and the schema are.
         fine_numbers: whether numbers whose bins are the default ones have fine bins (`fine_bins`).
         picked: whether records come from a generator whose parameters were chosen, or drawn under
             weights, so that nothing of the rows is kept as it was measured.
@@ -278,11 +269,8 @@ class Method(ABC):
     facts: ClassVar[Facts]
     private: ClassVar[bool] = True
     unprotected: ClassVar[str] = "publishes what it reads off the rows, without noise"
-    posterior_rule: ClassVar[Literal["partial", "mi"]] = "partial"
     rounds: ClassVar[bool] = False
-    swept: ClassVar[bool] = False
-    shrunk: ClassVar[bool] = False
-    independent: ClassVar[bool] = False
+    inference: ClassVar[InferenceFacts] = InferenceFacts()
     fine_numbers: ClassVar[bool] = False
     picked: ClassVar[bool] = False
     bytes_per_cell: ClassVar[int] = 40
@@ -366,19 +354,12 @@ class Method(ABC):
         """
         return False
 
-    @property
-    def prior_weight(self) -> float:
-        """Records that are added to each cell of a measured table before records are drawn."""
-        return 0.0
+    def inference_facts(self, schema: Schema) -> InferenceFacts:
+        """What inference needs to know: a release has it in its manifest, and asks no method again.
 
-    @property
-    def leaves_only(self) -> bool:
-        """True if records come from the cells of the full table alone, where it is measured."""
-        return False
-
-    def modelled(self, schema: Schema) -> tuple[str, ...]:
-        """Numeric columns of which the model draws the numbers, not only the bins."""
-        return ()
+        Its combining rule is for sets="posterior". The network is that of `network_of`.
+        """
+        return self.inference
 
     def network_of(
         self, schema: Schema, tables: tuple[tuple[str, ...], ...]

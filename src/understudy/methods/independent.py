@@ -49,7 +49,7 @@ from understudy.methods.binning import (
 from understudy.methods.merging import numbers
 from understudy.methods.noisy_marginals import NoisyMarginal, number_masses
 from understudy.methods.plan import AnyGate, PlannedTable, natural_noise
-from understudy.models import Model, ProductModel
+from understudy.models import InferenceFacts, Model, ProductModel
 from understudy.models.tables import project
 from understudy.schema import Schema
 
@@ -75,8 +75,7 @@ class Independent(NonAdaptiveMethod):
         cost_class="fast",
     )
     fine_numbers: ClassVar[bool] = True
-
-    independent: ClassVar[bool] = True
+    inference: ClassVar[InferenceFacts] = InferenceFacts(independent=True)
 
     sets: Literal["free", "split"] = "free"
     noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"

@@ -75,7 +75,7 @@ from understudy.methods.ranks import (
     ranked_groups,
     ranks_in,
 )
-from understudy.models import Model
+from understudy.models import InferenceFacts, Model
 from understudy.models.model import PosteriorPredictive
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.numeric import DEFAULT_BINS
@@ -200,7 +200,7 @@ class MarginalMethod(Method):
         model_mb: largest model, in megabytes of 8 bytes for each cell of the junction tree.
     """
 
-    posterior_rule: ClassVar[Literal["partial", "mi"]] = "mi"
+    inference: ClassVar[InferenceFacts] = InferenceFacts(posterior_rule="mi")
 
     sets: Literal["free", "split", "posterior"] = "posterior"
     noise: Literal["auto", "geometric", "laplace", "gaussian"] = "auto"

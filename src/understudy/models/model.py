@@ -1,6 +1,7 @@
 """What every model answers: it holds released values only, and records are drawn from it freely.
 
-Beside it models that are made of models, and samples that keep to the structural zeros.
+Beside it models that are made of models, samples that keep to the structural zeros, and what
+inference needs to know of how records were drawn (`InferenceFacts`).
 
 **Systematic draws: how many records each cell of a group gets, and who in the group gets which.**
 
@@ -17,13 +18,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers, compiled
 from understudy.schema import Domain
+from understudy.schema.network import Edge
 
 States = list[NDArray[np.integer[Any]]]
 
@@ -265,3 +267,53 @@ def _deal(
         group = groups[i]
         found[i] = queue[starts[group]]
         starts[group] += 1
+
+
+PosteriorRule = Literal["partial", "mi"]
+
+
+@dataclass(frozen=True)
+class InferenceFacts:
+    """How the sets were made, as far as it matters to whoever computes with them.
+
+    Attributes:
+        posterior_rule: the rule that combines posterior sets: "partial" where parameters were drawn
+            again for each set, "mi" where noise was redrawn on top of noise that all sets share
+            (`understudy.inference.rules`); None for other kinds of sets.
+        swept: whether records were drawn column by column from rows that contradict each other, or
+            that were pulled towards an even spread, so that sets keep no table as it was measured.
+        shrunk: whether a penalty makes relations between columns weaker, in every set alike.
+        independent: whether columns were drawn independently of each other.
+        modelled: numeric columns of which a model drew the numbers, not only the bins.
+        network: the Bayesian network that sets were drawn from, each column with its parents, which
+            stand before it; None without one.
+        prior_weight: records that were added to each cell of a measured table.
+        leaves_only: whether records were drawn from the cells of the full table alone, where it was
+            measured, whatever tables stand above it.
+        rows_stddev: standard deviation of the noise in the number of rows; 0 where it is public,
+            or in a release that does not say.
+    """
+
+    posterior_rule: PosteriorRule | None = None
+    swept: bool = False
+    shrunk: bool = False
+    independent: bool = False
+    modelled: tuple[str, ...] = ()
+    network: tuple[Edge, ...] | None = None
+    prior_weight: float = 0.0
+    leaves_only: bool = False
+    rows_stddev: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for the manifest."""
+        edges = [{"column": name, "parents": list(given)} for name, given in self.network or ()]
+        network = None if self.network is None else edges
+        return {**vars(self), "modelled": list(self.modelled), "network": network}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> InferenceFacts:
+        """Read back what `to_json` wrote."""
+        edges, network = data["network"], None
+        if edges is not None:
+            network = tuple((edge["column"], tuple(edge["parents"])) for edge in edges)
+        return cls(**{**data, "modelled": tuple(data["modelled"]), "network": network})

@@ -72,7 +72,7 @@ from understudy.mechanisms.sparse_tables import require_tokens_fit
 from understudy.mechanisms.tables import MAX_CELLS, NoisyTables
 from understudy.methods.base import DENSE_CELLS, Names, PaidRecords, Prepared, PublishedSets
 from understudy.methods.plan import PlannedTable, natural_noise, plan_table
-from understudy.models import Model, TableModel
+from understudy.models import InferenceFacts, Model, TableModel
 from understudy.models.tables import project
 from understudy.papers.hierarchy_mechanisms import (
     HierarchyLayers,
@@ -484,10 +484,9 @@ class TreeMethod(PublishedSets):
             ),
         )
 
-    @property
-    def leaves_only(self) -> bool:
-        """Unless shares are handed down the tree, which keeps its upper layers."""
-        return self.allocation != "downward"
+    def inference_facts(self, schema: Schema) -> InferenceFacts:
+        """Shares that are handed down the tree keep its upper layers."""
+        return InferenceFacts(leaves_only=self.allocation != "downward")
 
     def lazy(self, schema: Schema) -> bool:
         """Return whether leaves are never written out: drawing is part of the mechanism then."""

@@ -83,7 +83,7 @@ from understudy.methods.base import (
     expected_rows,
 )
 from understudy.methods.plan import AnyGate, PlannedTable
-from understudy.models import Sample
+from understudy.models import InferenceFacts, Sample
 from understudy.models.tables import unravel
 from understudy.papers.exact import ExactFullTable
 from understudy.papers.imputation_draws import (
@@ -152,7 +152,7 @@ class PerturbedImputation(ImputingMethod):
         cost="fits of 10,000 rows × states² + records × states",
         cost_class="slow",
     )
-    swept: ClassVar[bool] = True
+    inference: ClassVar[InferenceFacts] = InferenceFacts(swept=True)
 
     sets: Literal["split"] = "split"
 
@@ -234,7 +234,7 @@ class MultipleImputation(ImputingMethod):
         cost_class="slow",
     )
     private: ClassVar[bool] = False
-    shrunk: ClassVar[bool] = True
+    inference: ClassVar[InferenceFacts] = InferenceFacts(posterior_rule="partial", shrunk=True)
 
     sets: Literal["posterior"] = "posterior"
     sweeps: Annotated[int, Field(ge=1)] = 10

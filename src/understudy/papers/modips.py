@@ -109,7 +109,7 @@ from understudy.mechanisms.sums import Moments
 from understudy.mechanisms.tables import BinomialCount, NoisyTables
 from understudy.methods.base import Estimate, Facts, Names, NonAdaptiveMethod, split_names
 from understudy.methods.plan import AnyGate
-from understudy.models import ProductModel
+from understudy.models import InferenceFacts, ProductModel
 from understudy.models.model import PosteriorPredictive
 from understudy.papers.bayesian_models import (
     PRIOR,
@@ -147,7 +147,7 @@ class MarginalBootstrap(NonAdaptiveMethod):
         cost_class="fast",
     )
     private: ClassVar[bool] = False
-    independent: ClassVar[bool] = True
+    inference: ClassVar[InferenceFacts] = InferenceFacts(posterior_rule="partial", independent=True)
 
     sets: Literal["posterior"] = "posterior"
 
@@ -214,14 +214,9 @@ class BlocksMethod(NonAdaptiveMethod):
     cells: Annotated[int, Field(ge=1)] = 200
     prior: Annotated[float, Field(ge=0, allow_inf_nan=False)] = PRIOR
 
-    @property
-    def prior_weight(self) -> float:
-        """The prior of the models of cells."""
-        return self.prior
-
-    def modelled(self, schema: Schema) -> tuple[str, ...]:
-        """Those that are modelled as normal."""
-        return self.numbers(schema)
+    def inference_facts(self, schema: Schema) -> InferenceFacts:
+        """The prior of the models of cells, and the numbers that are modelled as normal."""
+        return InferenceFacts("partial", modelled=self.numbers(schema), prior_weight=self.prior)
 
     def numbers(self, schema: Schema) -> tuple[str, ...]:
         """Columns that are modelled as normal, in the order of the schema.

@@ -156,7 +156,7 @@ from understudy.methods.plan import (
     plan_table,
 )
 from understudy.methods.privbayes import LARGEST_TABLE, require_columns
-from understudy.models import Model
+from understudy.models import InferenceFacts, Model
 from understudy.papers.gibbs_mechanisms import StateShares, n_cells, state_weight
 from understudy.papers.pegs_tables import (
     Allocation,
@@ -217,7 +217,7 @@ class PegsTables(PreparingMethod):
         cost="rows × tables + records × sweeps × columns",
         cost_class="fast",
     )
-    swept: ClassVar[bool] = True
+    inference: ClassVar[InferenceFacts] = InferenceFacts(swept=True, leaves_only=True)
     bytes_per_cell: ClassVar[int] = 100
 
     sets: Literal["free", "split"] = "free"
@@ -253,11 +253,6 @@ class PegsTables(PreparingMethod):
             plan_table(schema, (), share, budget, distribution, n_cells=cells, query=query)
             for cells in most
         )
-
-    @property
-    def leaves_only(self) -> bool:
-        """A table of all columns is drawn from as it is."""
-        return True
 
     @property
     def accounting(self) -> Approximate:
@@ -416,7 +411,7 @@ class GibbsMethod(Method):
         key_limit: most values of a key, where the order decides on it.
     """
 
-    swept: ClassVar[bool] = True
+    inference: ClassVar[InferenceFacts] = InferenceFacts(swept=True)
 
     sets: Literal["split"] = "split"
     order: Names = ()

@@ -85,7 +85,7 @@ from understudy.features.grids import Drawn
 from understudy.methods.base import Effort, Facts, Method, Names, expected_rows, known_rows
 from understudy.methods.plan import PlannedTable, planned_choice
 from understudy.methods.privbayes import read_network
-from understudy.models import Model
+from understudy.models import InferenceFacts, Model
 from understudy.papers.column_models import GeneratedModel
 from understudy.papers.generator_scores import (
     CandidateScore,
@@ -314,13 +314,13 @@ class GeneratingMethod(Method):
     shrink: Annotated[float, Field(gt=0, lt=1)] = 0.4
     steps: Annotated[int, Field(ge=1)] = 2_000
 
-    def modelled(self, schema: Schema) -> tuple[str, ...]:
-        """All numeric columns but those of one state, of which nothing can be compared."""
-        return tuple(
-            name
-            for name, column in schema.columns.items()
-            if isinstance(column, NUMERIC) and column.size > 1
-        )
+    def inference_facts(self, schema: Schema) -> InferenceFacts:
+        """The model draws all numbers but those of one state, of which nothing can be compared."""
+        columns = schema.columns.items()
+        numbers = [
+            name for name, column in columns if isinstance(column, NUMERIC) and column.size > 1
+        ]
+        return InferenceFacts(modelled=tuple(numbers))
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """Remark how few candidates there are for the parameters."""

@@ -102,7 +102,7 @@ from understudy.features.grids import Drawn
 from understudy.methods.base import Effort, Facts, Names, Prepared, PreparingMethod, expected_rows
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.privbayes import edge, require_order
-from understudy.models import Model
+from understudy.models import InferenceFacts, Model
 from understudy.papers.categorical_models import LARGEST, StateLogit, StateTable
 from understudy.papers.column_models import (
     NO_LABEL,
@@ -600,11 +600,11 @@ class PseudoPosteriorMechanism(PreparingMethod):
 
         return Prepared(draw_again, gate.schema)
 
-    def modelled(self, schema: Schema) -> tuple[str, ...]:
-        """The numeric columns that are drawn."""
-        kept = columns_given(schema, self.sensitive)
-        numeric = (name for name, column in schema.columns.items() if isinstance(column, NUMERIC))
-        return tuple(name for name in numeric if name not in kept)
+    def inference_facts(self, schema: Schema) -> InferenceFacts:
+        """The model draws all numbers that are not kept."""
+        kept, columns = columns_given(schema, self.sensitive), schema.columns.items()
+        numbers = [name for name, column in columns if isinstance(column, NUMERIC)]
+        return InferenceFacts(modelled=tuple(name for name in numbers if name not in kept))
 
     def remarks(self, schema: Schema) -> tuple[str, ...]:
         """Remark what this does not promise, and what it publishes."""

@@ -12,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError, SchemaError
+from understudy.models import InferenceFacts
 from understudy.release.consistency import (
     is_of_this_version,
     require_cells,
@@ -24,7 +25,6 @@ from understudy.release.consistency import (
 )
 from understudy.release.decoding import places_of
 from understudy.release.manifest import (
-    InferenceFacts,
     Manifest,
     before,
     require_facts,

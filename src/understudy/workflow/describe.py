@@ -15,8 +15,8 @@ from understudy.dp.gate import Gate
 from understudy.dp.released import Released
 from understudy.inference.declared import ExpectedAnswers
 from understudy.methods.base import Method
+from understudy.models import InferenceFacts
 from understudy.release import Manifest, Measurement
-from understudy.release.manifest import InferenceFacts
 from understudy.release.one_way_check import Contradiction
 from understudy.release.shape import Kind
 from understudy.schema import Schema
@@ -107,15 +107,11 @@ def inference_facts(
     tables = dict.fromkeys(
         measurement.columns for measurement in measurements if measurement.kind is Kind.TABLE
     )
-    return InferenceFacts(
-        posterior_rule=method.posterior_rule if method.sets == "posterior" else None,
-        swept=method.swept,
-        shrunk=method.shrunk,
-        independent=method.independent,
-        modelled=method.modelled(schema),
+    facts = method.inference_facts(schema)
+    return replace(
+        facts,
+        posterior_rule=facts.posterior_rule if method.sets == "posterior" else None,
         network=method.network_of(schema, tuple(tables)),
-        prior_weight=method.prior_weight,
-        leaves_only=method.leaves_only,
         rows_stddev=rows_stddev,
     )
 

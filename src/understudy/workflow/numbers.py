@@ -277,7 +277,7 @@ def _placing(
     assert isinstance(column, NUMERIC)
     line, heaps = line_of(measurements, name), _heaps_of(measurements, name)
     fine = None if line is None else line.bin_schema(schema).columns[name]
-    modelled = name in method.modelled(schema)
+    modelled = name in method.inference_facts(schema).modelled
     if line is None or modelled or not (isinstance(fine, NUMERIC) and is_finer(fine, column)):
         if heaps is None:
             return None

@@ -194,7 +194,7 @@ class Request:
     @property
     def _said_of_bins(self) -> tuple[str, ...]:
         """Sentences on numbers that lie evenly in wide bins, and what mends that."""
-        modelled = self.method.modelled(self.schema)
+        modelled = self.method.inference_facts(self.schema).modelled
         names = [name for name in fine_bins(self.schema) if name not in modelled]
         if self.method.fine_numbers or not names:
             return ()

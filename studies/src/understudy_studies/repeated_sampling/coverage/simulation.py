@@ -110,7 +110,7 @@ def _answers(method: str) -> bool:
     Records that are drawn column by column keep none, nor do those of a chosen generator.
     """
     kind = METHODS[method]
-    return not (kind.swept or kind.picked) or method in rebuildable()
+    return not (kind.inference.swept or kind.picked) or method in rebuildable()
 
 
 def _layouts(method: str, options: str, epsilon: float) -> Iterator[tuple[Scenario | None, str]]:
