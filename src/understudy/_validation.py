@@ -10,6 +10,8 @@ Whatever needs one asks for it here before it begins, so that the lack of it cos
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from numbers import Real
@@ -88,6 +90,20 @@ def path_of(name: str, value: object, refusal: Refusal) -> Path:
     if "\n" in str(value):
         raise refusal(f"{name} must be a path, not text of several lines.")
     return Path(value)
+
+
+_SECTION: Final = re.compile(r"^Attributes:\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
+_ENTRY: Final = re.compile(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |\Z)", re.MULTILINE | re.DOTALL)
+
+
+def explain_attributes(kind: type) -> dict[str, str]:
+    """What a class, or the nearest above it, writes of each attribute in its docstring."""
+    explained: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        section = _SECTION.search(inspect.cleandoc(base.__dict__.get("__doc__") or ""))
+        entries = _ENTRY.findall(section[1]) if section else []
+        explained |= {name: " ".join(text.split()) for name, text in entries}
+    return explained
 
 
 _LIBRARIES: Final = {

@@ -10,9 +10,7 @@ the `Attributes:` of its docstring or of the class that it has the option from.
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from functools import cache
@@ -21,13 +19,13 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from pydantic import TypeAdapter, ValidationError
 
+from understudy._validation import explain_attributes
 from understudy.errors import MethodError, suggestion
 from understudy.methods.base import Method, Names
 from understudy.methods.binning import fine_bins
 from understudy.methods.registry import METHODS
 from understudy.schema import Schema
 
-_ENTRY = re.compile(r"^(\w+): (.*)$")
 _BOUNDS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 _PLAIN = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 
@@ -101,38 +99,13 @@ class Option:
 def options_of(kind: type[Method]) -> tuple[Option, ...]:
     """All options of a method, in the order of its configuration."""
     hints = get_type_hints(kind, include_extras=True)
-    options = []
+    options, meanings = [], explain_attributes(kind)
     for field in fields(kind):
         given = field.default if field.default_factory is MISSING else field.default_factory()
         default = list(given) if isinstance(given, tuple) else given
         words = _type_words(hints[field.name])
-        options.append(Option(field.name, words, default, _meaning(kind, field.name)))
+        options.append(Option(field.name, words, default, meanings.get(field.name, "")))
     return tuple(options)
-
-
-def _meaning(kind: type[Method], name: str) -> str:
-    """Return what the class, or the nearest above it with a text, writes of an attribute."""
-    for base in kind.__mro__:
-        entries = dict(_attributes(base.__dict__.get("__doc__") or ""))
-        if name in entries:
-            return entries[name]
-    return ""
-
-
-def _attributes(docstring: str) -> Iterator[tuple[str, str]]:
-    """Names and texts of the section `Attributes:` of a docstring in Google style."""
-    _, _, section = inspect.cleandoc(docstring).partition("\nAttributes:\n")
-    section = re.split(r"\n(?=\S)", section)[0]  # up to the next text at the margin
-    name, lines = "", list[str]()
-    for line in inspect.cleandoc(section).splitlines():
-        if entry := _ENTRY.match(line):
-            if name:
-                yield name, " ".join(lines)
-            name, lines = entry[1], [entry[2]]
-        elif line.strip():
-            lines.append(line.strip())
-    if name:
-        yield name, " ".join(lines)
 
 
 def _type_words(hint: Any) -> str:

@@ -31,7 +31,7 @@ from typing import Any, Self, TypeVar
 import tomli_w
 from pydantic import BaseModel, ValidationError
 
-from understudy._validation import path_of
+from understudy._validation import explain_attributes, path_of
 from understudy.errors import SchemaError
 from understudy.schema.references import resolve_references, with_references
 from understudy.schema.validation import all_faults, full_stop
@@ -274,10 +274,6 @@ def _order_entries(entry: Mapping[str, Any], order: tuple[str, ...]) -> dict[str
     return {key: entry[key] for key in order if key in entry}
 
 
-_SECTION = re.compile(r"^Attributes:\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
-_ENTRY = re.compile(r"^ {4}(\w+): (.*?)(?=^ {4}\w+: |\Z)", re.MULTILINE | re.DOTALL)
-
-
 def json_schema(model: type[BaseModel], *others: type[BaseModel], title: str) -> dict[str, Any]:
     """JSON Schema (2020-12) of a model.
 
@@ -299,10 +295,9 @@ def json_schema(model: type[BaseModel], *others: type[BaseModel], title: str) ->
 
 def _explain(definition: dict[str, Any], model: type[BaseModel]) -> None:
     """Put the docstring's first paragraph and its attributes where they belong."""
-    definition["description"] = _unfold((inspect.getdoc(model) or "").partition("\n\n")[0])
-    explained: dict[str, str] = {}
-    for ancestor in reversed(model.__mro__):
-        explained |= _attributes(inspect.cleandoc(ancestor.__dict__.get("__doc__") or ""))
+    about = (inspect.getdoc(model) or "").partition("\n\n")[0]
+    definition["description"] = " ".join(about.split())
+    explained = explain_attributes(model)
     for name, entry in definition["properties"].items():
         entry.pop("title", None)
         _without_null(entry)
@@ -316,16 +311,6 @@ def _without_null(entry: dict[str, Any]) -> None:
         del entry["default"]
         choices = [choice for choice in entry.pop("anyOf") if choice != {"type": "null"}]
         entry.update(choices[0] if len(choices) == 1 else {"anyOf": choices})
-
-
-def _attributes(docstring: str) -> dict[str, str]:
-    section = _SECTION.search(docstring)
-    entries = _ENTRY.findall(section.group(1)) if section else []
-    return {name: _unfold(text) for name, text in entries}
-
-
-def _unfold(text: str) -> str:
-    return " ".join(text.split())
 
 
 _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
