@@ -33,8 +33,8 @@ ROWS = 10_000
 BUDGET = {
     "epsilon": 1,
     "delta": "1e-6",
-    "answers_share": "0.7",
-}  # second moments, for the most part
+    "budget": {"answers": "0.7"},  # second moments, for the most part
+}
 FORMULA = f"y ~ {' + '.join(NAMES)}"
 SPREAD = 0.15  # of each x about 0.5; far enough from both bounds that none is reached
 

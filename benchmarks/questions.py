@@ -86,7 +86,7 @@ def measured(
             schema,
             epsilon=cell.epsilon,
             delta=cell.delta,
-            answers_share=answers_share,
+            budget=None if answers_share is None else {"answers": answers_share},
             seed=int(rng.integers(2**31)),
             insecure_noise_seed=int(rng.integers(2**31)),
         )

@@ -108,8 +108,7 @@ def main() -> None:
             delta="1e-6",
             method="marginals",
             sets=SETS,
-            answers_share=0,
-            lines_share=asked.lines,
+            budget={"answers": 0, "lines": asked.lines},
         )
         for question in QUESTIONS:
             frame = answered(release, *question)

@@ -159,8 +159,13 @@ reviewed = true
 """
 BASES: dict[str, dict[str, Any]] = {
     "pure": {"epsilon": 3, "method": "independent"},
-    "gaussian": {"epsilon": 3, "delta": "1e-6", "method": "independent", "lines_share": "0.2"},
-    "products": {"epsilon": 3, "delta": "1e-6", "method": "mst", "answers_share": "0.5"},
+    "gaussian": {
+        "epsilon": 3,
+        "delta": "1e-6",
+        "method": "independent",
+        "budget": {"lines": "0.2"},
+    },
+    "products": {"epsilon": 3, "delta": "1e-6", "method": "mst", "budget": {"answers": "0.5"}},
     "filtered": {"epsilon": 3, "method": "laplace", "options": {"form": "filtered"}},
     "dense": {"epsilon": 3, "method": "laplace", "options": {"form": "dense"}},
     "replaced": {"epsilon": 2, "method": "marginals", "rows": "public"},

@@ -249,7 +249,7 @@ def honest(rng: Rng, place: Path) -> Iterator[tuple[str, Path]]:
     if rng.random() < 0.1:
         asked["insecure_noise_seed"] = 1
     if method in ("auto", "marginals", "independent", "mst") and rng.random() < 0.5:
-        asked["answers_share"], asked["lines_share"] = "0.3", "0.2"
+        asked["budget"] = {"answers": "0.3", "lines": "0.2"}
     also = one_of(["", "", "csv", "dta,csv", "sav"], rng)
     name = f"{method} {options} ε={asked['epsilon']} δ={asked['delta']} {also}\n{text}"
     try:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from understudy.steward.draft import check, draft
     from understudy.workflow.amend import answer, plan_answer
     from understudy.workflow.analyze import analyze
+    from understudy.workflow.options import RunOptions, SynthesisOptions
     from understudy.workflow.plan import Plan, plan
     from understudy.workflow.regress import regress
     from understudy.workflow.sample import sample
@@ -40,7 +41,9 @@ __all__ = [
     "Plan",
     "Query",
     "Release",
+    "RunOptions",
     "Schema",
+    "SynthesisOptions",
     "Synthesizer",
     "UnderstudyError",
     "analyze",
@@ -71,7 +74,9 @@ _HOMES = {
     "Plan": "workflow.plan",
     "Query": "data.sql",
     "Release": "release",
+    "RunOptions": "workflow.options",
     "Schema": "schema",
+    "SynthesisOptions": "workflow.options",
     "Synthesizer": "workflow.synthesizer",
     "analyze": "workflow.analyze",
     "answer": "workflow.amend",

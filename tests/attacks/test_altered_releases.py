@@ -134,7 +134,7 @@ def test_every_kind_of_number_has_a_line_that_both_know(name, missing, delta, me
     schema = us.Schema.loads(text + '[columns.g]\nkind = "boolean"\nsource = "s"\nreviewed = true')
     kind = NUMERIC[name].split('"')[1]
     rows = pl.DataFrame({"x": VALUES[kind] * 20, "g": [True, False, True] * 20})
-    shares = {"answers_share": "0.2", "lines_share": "0.4"}
+    shares = {"budget": {"answers": "0.2", "lines": "0.4"}}
     release = us.synthesize(rows, schema, epsilon=9, delta=delta, method=method, **shares)
     assert any(one.kind == "line" for one in release.measurements)
     place = release.save(tmp_path / "r")

@@ -84,7 +84,7 @@ METHODS = {
     "sweeps": ("pegs", {}),
     "lines": ("independent", {}),
 }
-MORE = {"lines": {"delta": "1e-6", "lines_share": "0.2"}}
+MORE = {"lines": {"delta": "1e-6", "budget": {"lines": "0.2"}}}
 
 
 @pytest.fixture(scope="module")

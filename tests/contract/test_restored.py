@@ -79,7 +79,7 @@ def without_moments(release):
 
 @pytest.mark.parametrize("method", ["marginals", "mst", "aim"])
 def test_second_moments_that_a_fit_took_are_taken_again(method, fitted, tmp_path):
-    asked = {"epsilon": "9", "delta": "1e-6", "method": method, "answers_share": "0.5"}
+    asked = {"epsilon": "9", "delta": "1e-6", "method": method, "budget": {"answers": "0.5"}}
     release = us.synthesize(ROWS, LEVELS, **asked)
     again = us.Release.load(release.save(tmp_path / "release"))
     assert drawn(model_of(again, 1)) == drawn(fitted[-1])
@@ -103,7 +103,7 @@ def test_posterior_sets_have_moments_drawn_again():
 
 def test_split_sets_take_no_second_moments():
     """Their noise would be the same in all sets, and none of it in what lies between them."""
-    asked = {"epsilon": "9", "delta": "1e-6", "method": "mst", "answers_share": "0.5"}
+    asked = {"epsilon": "9", "delta": "1e-6", "method": "mst", "budget": {"answers": "0.5"}}
     release = us.synthesize(ROWS, LEVELS, sets=2, options={"sets": "split"}, **asked)
     assert drawn(model_of(release, 2)) == drawn(model_of(without_moments(release), 2))
 

@@ -2,13 +2,16 @@
 
 import pytest
 
+import understudy as us
 from understudy.errors import MethodError
 from understudy.workflow.request import request_of
 from understudy.workflow.sample import ReleasedModel, why_not
 
 
 def test_a_release_gives_more_records_if_its_request_says_so(one_set, released):
-    why = why_not(request_of(one_set.schema(10), **one_set.arguments(), rows_share="0.05"))
+    asked = one_set.arguments()
+    budget = {name: asked.pop(name) for name in ("epsilon", "delta")}
+    why = why_not(request_of(one_set.schema(10), **budget, how=us.SynthesisOptions(**asked)))
     assert ("pays for" in why) == any(step.records for step in one_set.small_plan.tables)
     if not why:
         release = released(one_set)

@@ -174,6 +174,20 @@ def test_a_plan_reads_no_data(run, place):
     assert "age" in table
 
 
+def test_parts_of_the_budget_are_given_together_one_by_one_or_by_former_names(run, place):
+    about = ["plan", "--schema", "people.toml", "--epsilon", "2", "--delta", "1e-6", "--json"]
+    together = run(*about, "--budget", "answers=.4, lines=.2")
+    assert together.json != run(*about).json
+    assert run(*about, "--budget", "answers=.4", "--budget", "lines=.2").json == together.json
+    former = run(*about, "--answers-share", ".4", "--lines-share", ".2")
+    assert former.json == together.json
+    assert "--answers-share: a former name; write --budget answers=.4." in former.err
+    assert "--lines-share: a former name; write --budget lines=.2." in former.err
+    assert together.err == ""
+    for command in ("plan", "synthesize"):
+        assert "-share" not in run(command, "--help").out
+
+
 def test_methods_are_listed(run):
     listed = run("methods", "--json").json
     assert [one["name"] for one in listed] == list(METHODS)
@@ -323,9 +337,13 @@ FAULTS = {
         ["laplace", "delta at 0"],
     ),
     **{
-        f"rows share {value}": (NOTHING, ask(rows_share=value), ["rows_share must"])
+        f"rows share {value}": (NOTHING, ask(budget=f"rows={value}"), ["'rows' of the budget must"])
         for value in ("0", "1", "x")
     },
+    "a part without a value": (NOTHING, ask(budget="rows"), ["--budget 'rows' must read name"]),
+    "a part twice": (NOTHING, ask(budget="rows=.1,rows=.2"), ["--budget gives rows twice"]),
+    "no such part": (NOTHING, ask(budget="row=.1"), ["has no part 'row'", "'rows'?"]),
+    "parts of all": (NOTHING, ask(budget="answers=.6,lines=.4"), ["leave something"]),
     "output not empty": (fill_folder, ask(), ["'release'", "already exists"]),
     "output a file": (NOTHING, ask(out="people.csv"), ["'people.csv'", "already exists"]),
     "output below a file": (NOTHING, ask(out="people.csv/a/b"), ["not a folder"]),

@@ -292,9 +292,8 @@ def test_a_request_is_rehearsed_once_and_by_its_public_facts_alone(asked, monkey
     public = asked.model_copy(update={"rows": "public", "n_rows": 10**9, "row_limit": None})
     open_ = asked.model_copy(update={"row_limit": None})
     for schema in (asked, asked, public, open_):
-        us_request = {"method": "mst", "epsilon": "0.001", "delta": 0, "sets": 3}
-        shares = {"options": None, "rows_share": "0.05"}
-        synthesize.rehearse(request_of(schema, **us_request, **shares))
+        how = us.SynthesisOptions(method="mst", sets=3)
+        synthesize.rehearse(request_of(schema, epsilon="0.001", how=how))
     assert len(made) == 3
     assert all(one.manifest.n_rows <= synthesize.RECORDS for one in made)
     assert not any(one.manifest.secure for one in made)

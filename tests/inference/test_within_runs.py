@@ -29,7 +29,7 @@ def rows(n=6_000, seed=1):
 @pytest.fixture(scope="module")
 def release():
     return us.synthesize(
-        rows(), SCHEMA, epsilon=20, delta="1e-6", method="marginals", sets=4, answers_share=0,
+        rows(), SCHEMA, epsilon=20, delta="1e-6", method="marginals", sets=4, budget={"answers": 0},
         options={"bins": 4}, insecure_noise_seed=1, seed=1,
     )  # fmt: skip
 
@@ -76,7 +76,7 @@ def test_where_nothing_is_merged_there_is_no_room(release):
     assert (bound_bias(question, release, answer, schema) == 0).all()
     fine = us.synthesize(
         rows(), SCHEMA.with_bins({"x": (0, 49, 99), "y": (0, 49, 99)}), epsilon=20, delta="1e-6",
-        method="marginals", sets=4, answers_share=0, insecure_noise_seed=1, seed=1,
+        method="marginals", sets=4, budget={"answers": 0}, insecure_noise_seed=1, seed=1,
     )  # fmt: skip
     question, answer, schema = asked(fine, "ols", "y ~ x")
     assert (bound_bias(question, fine, answer, schema) == 0).all()

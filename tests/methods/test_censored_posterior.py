@@ -88,7 +88,9 @@ def release_of(data, known, epsilon=1, sets=1, seed=None, delta=0, **options):
 @pytest.mark.parametrize("refinements", [0, 2])
 def test_a_plan_has_a_choice_for_each_round_of_each_column(options, steps, refinements):
     asked = {"candidates": 50, "refinements": refinements, "width": 2.5, **options}
-    plan = us.plan(schema(), epsilon=1, method="censored-posterior", rows_share=0.1, options=asked)
+    plan = us.plan(
+        schema(), epsilon=1, method="censored-posterior", budget={"rows": 0.1}, options=asked
+    )
     assert [step.form for step in plan.tables] == ["choice"] * len(steps) * (1 + refinements)
     assert sum(step.share for step in plan.tables) == Fraction(9, 10)
     walks = "steps" in options

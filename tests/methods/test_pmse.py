@@ -89,7 +89,7 @@ def test_a_plan_has_a_choice_for_each_round_of_each_stage(options, steps, refine
         schema(),
         epsilon=1,
         method="pmse",
-        rows_share=0.1,
+        budget={"rows": 0.1},
         options={"candidates": 50, "refinements": refinements, **options},
     )
     assert [step.form for step in plan.tables] == ["choice"] * len(steps) * (1 + refinements)

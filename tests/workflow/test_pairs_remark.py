@@ -44,7 +44,7 @@ def test_without_delta_a_plan_says_that_pairs_are_not_answered_and_what_buys_the
         {"delta": "1e-6"},
         {"analyses": ["table a + b"]},
         {"method": "laplace", "options": {"form": "lazy"}},
-        {"answers_share": "0.5"},
+        {"budget": {"answers": "0.5"}},
         {"method": "marginals"},
     ],
     ids=str,

@@ -68,7 +68,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def release():
-    how = {"answers_share": "0.1", "lines_share": "0.3", "method": "marginals"}
+    how = {"budget": {"answers": "0.1", "lines": "0.3"}, "method": "marginals"}
     return us.synthesize(rows(), SCHEMA, epsilon=20, delta="1e-6", insecure_noise_seed=1, **how)
 
 

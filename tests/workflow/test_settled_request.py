@@ -40,8 +40,8 @@ def rows(n, columns=BOTH):
 
 
 def request(of, **asked):
-    usual = {"method": "auto", "sets": 1, "options": None, "rows_share": "0.05"}
-    return request_of(of, **usual | BUDGET | asked)
+    budget = BUDGET | {name: asked.pop(name) for name in BUDGET if name in asked}
+    return request_of(of, **budget, how=us.SynthesisOptions(**asked))
 
 
 def spent(release):
@@ -69,8 +69,8 @@ def test_the_least_number_is_that_of_the_noise(columns):
 @pytest.mark.parametrize(
     "asked",
     [
-        {"answers_share": 0.25},
-        {"lines_share": 0},
+        {"budget": {"answers": 0.25}},
+        {"budget": {"lines": 0}},
         {"priority": ["x", "g"]},
         {"analyses": ["ols y ~ x"]},
         {"method": "marginals"},
@@ -104,7 +104,7 @@ def test_nothing_is_answered_from_moments_of_fewer():
     """Of the strongest relations, one row below the least number."""
     n = least_rows(request(schema())) - 1
     for seed in range(3):
-        asked = {"answers_share": 0.25, "insecure_noise_seed": seed}
+        asked = {"budget": {"answers": 0.25}, "insecure_noise_seed": seed}
         made = us.synthesize(rows(n), schema(), **BUDGET, **asked)
         assert bought(made)
         for kind, formula in [("correlation", "x + y"), ("ols", "y ~ x"), ("mean", "x ~ g")]:
@@ -132,7 +132,7 @@ def heap_noise(asked):
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])
 def test_heaps_cost_as_much_as_makes_their_noise_small_beside_the_rows(delta):
-    made = request(schema(HEAPED), delta=delta, answers_share=0.25)
+    made = request(schema(HEAPED), delta=delta, budget={"answers": 0.25})
     enough = int(HEAPS * heap_noise(made))
     assert adjust_for_row_count(made, enough) is made
     for times in (2, 5):

@@ -16,20 +16,18 @@ import understudy as us
 from understudy.cli import console, kept_runs, render, render_release
 from understudy.cli.app import (
     SQL,
-    By,
     Data,
     Delta,
     Epsilon,
     Json,
-    LedgerUrl,
-    NoiseSeed,
     Quiet,
-    Spill,
     TableName,
     app,
     given_table,
     print_json,
     require_new_file,
+    run_options,
+    take_options,
     write_text,
 )
 from understudy.errors import MethodError
@@ -195,6 +193,7 @@ def waves(
 
 
 @app.command()
+@take_options("run", run_options)
 def verdict(
     data: Data,
     schema: Annotated[Path, typer.Argument(help="Reviewed schema (TOML).")],
@@ -206,6 +205,7 @@ def verdict(
         ),
     ],
     epsilon: Epsilon,
+    *,
     delta: Delta = "0",
     assume_rows: Annotated[
         int | None,
@@ -217,12 +217,9 @@ def verdict(
     plan: Annotated[
         bool, typer.Option("--plan", help="Show how sure a verdict would be; no data are read.")
     ] = False,
-    ledger: LedgerUrl = None,
-    by: By = None,
-    spill: Spill = None,
+    run: dict[str, Any],
     query: SQL = None,
     table: TableName = None,
-    insecure_noise_seed: NoiseSeed = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -246,10 +243,7 @@ def verdict(
             schema,
             claim,
             **asked,
-            ledger=ledger,
-            by=by,
-            spill=spill,
-            insecure_noise_seed=insecure_noise_seed,
+            **run,
             progress=tell,
         )
     if as_json:

@@ -16,26 +16,24 @@ from understudy.cli import console, kept_runs, render, render_release
 from understudy.cli.app import (
     SQL,
     TABLE,
-    By,
     Data,
     Delta,
     Engine,
     Epsilon,
     Json,
-    LedgerUrl,
-    NoiseSeed,
     Quiet,
     Resume,
     Rows,
     Seed,
-    Spill,
     TableName,
     Trusted,
     app,
     given_rows,
     pending_rows,
     print_json,
+    run_options,
     shown_table,
+    take_options,
 )
 from understudy.errors import InferenceError, MethodError
 
@@ -48,9 +46,11 @@ if TYPE_CHECKING:
 
 
 @app.command()
+@take_options("run", run_options)
 def answer(
     context: typer.Context,
     question: Annotated[Path, typer.Argument(help="Question file (TOML).")],
+    *,
     data: Annotated[str | None, typer.Argument(help=f"Behind the release. {TABLE}")] = None,
     release: Annotated[
         Path, typer.Option("--release", help="Folder of the release, as it was published.")
@@ -71,14 +71,11 @@ def answer(
         bool, typer.Option("--plan", help="Show what it would cost and bring, and end there.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking once more.")] = False,
-    ledger: LedgerUrl = None,
-    by: By = None,
-    spill: Spill = None,
+    run: dict[str, Any],
     query: SQL = None,
     table: TableName = None,
     engine: Engine = Rows.HERE,
     trusted_cluster: Trusted = False,
-    insecure_noise_seed: NoiseSeed = None,
     resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -92,13 +89,11 @@ def answer(
 
     asked = question_file(question)
     rows = None if data is None or plan else pending_rows(data, query, table, engine)
-    spent_on: dict[str, Any] = {"ledger": ledger, "by": by, "spill": spill}
-    spent_on["insecure_noise_seed"] = insecure_noise_seed
     if asked.claims:
         if out is not None or resume:
             raise MethodError("Claims make no release; leave out --out and --resume.")
         told = None if as_json else not quiet
-        _judge(asked, rows, release, epsilon, told=told, yes=yes, **spent_on)
+        _judge(asked, rows, release, epsilon, told=told, yes=yes, **run)
         return
     planned = plan_answer(asked, release, epsilon=epsilon)
     if plan:
@@ -121,7 +116,7 @@ def answer(
         resume=resume,
         shown=not (as_json or quiet),
         trusted_cluster=trusted_cluster,
-        **spent_on,
+        **run,
     )
     if as_json:
         _print_answers(amended, out)
@@ -188,7 +183,7 @@ def _judge(
     *,
     told: bool | None,
     yes: bool,
-    **spent_on: Any,
+    **run: Any,
 ) -> None:
     """Show how sure verdicts would be; with data, and once approved, have the rows judge.
 
@@ -215,7 +210,7 @@ def _judge(
     try:
         with kept_runs.keeping(None, None):
             for plan in plans:
-                about = {"epsilon": plan.budget.epsilon, "assume_rows": plan.records, **spent_on}
+                about = {"epsilon": plan.budget.epsilon, "assume_rows": plan.records, **run}
                 found.append(verdict(data, loaded.schema, plan.claim, **about))
     finally:  # what is paid for is shown, whatever ends the next one
         if told is None and found:
@@ -236,6 +231,7 @@ USUAL = "sufficient-statistics"
 
 
 @app.command()
+@take_options("run", run_options)
 def regress(
     context: typer.Context,
     data: Data,
@@ -247,6 +243,7 @@ def regress(
         ),
     ],
     epsilon: Epsilon,
+    *,
     delta: Delta = "0",
     kind: Annotated[str, typer.Option(help="ols, logit or poisson.")] = "ols",
     mechanism: Annotated[
@@ -270,10 +267,7 @@ def regress(
         typer.Option("--out", help="Folder that the release is written to; must be new."),
     ] = None,
     seed: Seed = None,
-    insecure_noise_seed: NoiseSeed = None,
-    ledger: LedgerUrl = None,
-    by: By = None,
-    spill: Spill = None,
+    run: dict[str, Any],
     query: SQL = None,
     table: TableName = None,
     engine: Engine = Rows.HERE,
@@ -310,12 +304,9 @@ def regress(
             loaded,
             formula,
             **asked,
-            insecure_noise_seed=insecure_noise_seed,
+            **run,
             checkpoint=place,
             keep_checkpoint=True,
-            ledger=ledger,
-            by=by,
-            spill=spill,
             trusted_cluster=trusted_cluster,
             progress=tell,
         )

@@ -10,6 +10,7 @@ Mistakes end it with a sentence.
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import re
 import signal
@@ -17,10 +18,10 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import StrEnum
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar, cast
 
 import typer
 from typer.core import TyperGroup
@@ -199,7 +200,6 @@ Options = Annotated[
     list[str] | None, typer.Option("--option", "-o", help="Option of the method, name=value.")
 ]
 SchemaFile = Annotated[Path, typer.Option("--schema", help="Reviewed schema (TOML).")]
-RowsShare = Annotated[str, typer.Option(help="Share of the budget that buys the number of rows.")]
 
 Seed = Annotated[
     int | None, typer.Option(help="Seed of the sampling after the last paid step.", min=0)
@@ -228,19 +228,18 @@ Spill = Annotated[
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")]
 
-AnswersShare = Annotated[
-    str | None,
+Budget = Annotated[
+    list[str] | None,
     typer.Option(
-        help="Share of the rest that buys second moments, for linear models, correlations and "
-        "group means; by default 0.25 with the method auto and delta above 0, 0.5 with declared "
-        "analyses, of whose columns these then are."
-    ),
-]
-LayerShare = Annotated[
-    str | None,
-    typer.Option(
-        help="Share of the rest that buys second moments of all columns beside those of declared "
-        "analyses; by default 0.1 with the method auto and delta above 0."
+        "--budget",
+        help="Parts of the budget, as answers=.3,lines=.1, or repeated. rows: the number of rows, "
+        "by default 0.05. Of the rest, answers: second moments, for linear models, correlations "
+        "and group means; by default 0.25 with the method auto and delta above 0, 0.5 with "
+        "declared analyses, of whose columns these then are. lines: number lines, for quantiles, "
+        "shares and means of functions, and for what lies beyond the bounds; by default 0.1 with "
+        "the method auto, or where a declared analysis asks for such. layer: second moments of all "
+        "columns beside those of declared analyses; by default 0.1 with the method auto and delta "
+        "above 0.",
     ),
 ]
 Priority = Annotated[
@@ -249,14 +248,6 @@ Priority = Annotated[
         "--priority",
         help="Columns that matter most: a quarter of the share of answers buys second moments of "
         "these alone; as age,income, or repeated.",
-    ),
-]
-LinesShare = Annotated[
-    str | None,
-    typer.Option(
-        help="Share of the rest that buys number lines, for quantiles, shares and means of "
-        "functions, and for what lies beyond the bounds; by default 0.1 with the method auto and "
-        "delta above 0, or where a declared analysis asks for such."
     ),
 ]
 Analyses = Annotated[
@@ -283,19 +274,115 @@ def collect_analyses(analyses: list[str] | None, file: Path | None) -> object:
     return file or analyses
 
 
-def method_options(pairs: list[str] | None) -> dict[str, str]:
-    """Options of a method: name → text.
+AssumeRows = Annotated[
+    int | None,
+    typer.Option(help="Number of records for which to say how exact answers will be.", min=1),
+]
+Like = Annotated[
+    Path | None,
+    typer.Option(help="An earlier release whose records stand for the population there."),
+]
+
+
+_Former = Annotated[str | None, typer.Option(hidden=True)]
+
+
+def synthesis_options(
+    method: MethodName = "auto",
+    sets: Sets = 1,
+    option: Options = None,
+    budget: Budget = None,
+    analysis: Analyses = None,
+    analyses: AnalysesFile = None,
+    assume_rows: AssumeRows = None,
+    like: Like = None,
+    priority: Priority = None,
+    rows_share: _Former = None,
+    answers_share: _Former = None,
+    lines_share: _Former = None,
+    layer_share: _Former = None,
+) -> Callable[..., Any]:
+    """What is to be made of a budget: `understudy.SynthesisOptions`, once the schema is known."""
+    from understudy.release import Release
+    from understudy.workflow.options import SynthesisOptions
+
+    parts = [part for text in budget or [] for part in text.split(",")]
+    former = {"rows": rows_share, "answers": answers_share}
+    former |= {"lines": lines_share, "layer": layer_share}
+    for name, value in former.items():
+        if value is not None:
+            _say(f"--{name}-share: a former name; write --budget {name}={value}.")
+            parts.append(f"{name}={value}")
+    return lambda schema: SynthesisOptions(
+        method=method,
+        sets=sets,
+        options=split_pairs("--option", option, "form=filtered"),
+        budget=split_pairs("--budget", parts, "answers=.3"),
+        analyses=collect_analyses(analysis, analyses),
+        assume_rows=assume_rows,
+        like=None if like is None else Release.load(like),
+        priority=split_names(priority, schema.names),
+    )
+
+
+def run_options(
+    insecure_noise_seed: NoiseSeed = None,
+    ledger: LedgerUrl = None,
+    by: By = None,
+    spill: Spill = None,
+) -> dict[str, Any]:
+    """Keywords of `understudy.RunOptions` that all commands which spend have in common."""
+    return dict(locals())
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def take_options(name: str, group: Callable[..., Any]) -> Callable[[_Command], _Command]:
+    """Have a command take the options of a group, in place of one parameter.
+
+    Args:
+        name: of the parameter, which gets what the group makes of them.
+        group: whose parameters are options.
+    """
+
+    def taking(command: _Command) -> _Command:
+        own = inspect.signature(command, eval_str=True).parameters
+        options = inspect.signature(group, eval_str=True).parameters
+        every = [one for k in own for one in (options.values() if k == name else [own[k]])]
+
+        @wraps(command)
+        def run(**given: Any) -> Any:
+            made = group(**{option: given.pop(option) for option in options})
+            return command(**given, **{name: made})
+
+        every = [one.replace(kind=one.KEYWORD_ONLY) for one in every]
+        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        return cast(_Command, run)
+
+    return taking
+
+
+def split_pairs(option: str, pairs: list[str] | None, example: str) -> dict[str, str]:
+    """Values that an option gives by name: name → text.
+
+    Args:
+        option: its name.
+        pairs: what was given.
+        example: of a pair.
 
     Raises:
-        MethodError: one that does not read name=value.
+        MethodError: one that does not read name=value, or a name that is given twice.
     """
-    options = {}
+    values: dict[str, str] = {}
     for pair in pairs or []:
-        name, equals, value = pair.partition("=")
+        name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals:
-            raise MethodError(f"--option {pair!r} must read name=value, such as form=filtered.")
-        options[name.strip()] = value.strip()
-    return options
+            raise MethodError(f"{option} {pair!r} must read name=value, such as {example}.")
+        if name in values:
+            raise MethodError(f"{option} gives {name} twice; leave one of them out.")
+        values[name] = value
+    return values
 
 
 def split_names(texts: list[str] | None, columns: Sequence[str]) -> list[str]:

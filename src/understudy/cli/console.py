@@ -21,7 +21,7 @@ from rich.console import Console
 from understudy.errors import line
 
 if TYPE_CHECKING:
-    from understudy.workflow.gates import Progress
+    from understudy.workflow.options import Progress
 
 
 class Screen(Console):

@@ -25,10 +25,10 @@ from understudy.cli.app import (
     app,
     given_table,
     internal_place,
-    method_options,
     print_json,
     require_new_file,
     split_names,
+    split_pairs,
     write_text,
 )
 from understudy.errors import MethodError
@@ -36,7 +36,7 @@ from understudy.errors import MethodError
 if TYPE_CHECKING:
     from understudy.evaluate.tradeoff import Tradeoff
     from understudy.schema import Schema
-    from understudy.workflow.gates import Progress
+    from understudy.workflow.options import Progress
 
 
 Control = Annotated[
@@ -307,7 +307,7 @@ def _parts(text: str) -> list[str]:
 def _by_method(pairs: list[str] | None) -> dict[str, dict[str, str]]:
     """Options by method: "method.name=value" for each."""
     options: dict[str, dict[str, str]] = {}
-    for full, value in method_options(pairs).items():
+    for full, value in split_pairs("--option", pairs, "laplace.form=filtered").items():
         method, dot, name = full.partition(".")
         if not dot:
             raise MethodError(

@@ -15,7 +15,7 @@ from understudy.cli.app import INTERRUPTED, MACHINE, TERMINATED, Terminated, mac
 from understudy.errors import CheckpointError, ReleaseError, UnderstudyError, UnsavedError
 
 if TYPE_CHECKING:
-    from understudy.workflow.gates import Progress
+    from understudy.workflow.options import Progress
     from understudy.workflow.request import Request
 
 

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,40 +20,28 @@ import understudy as us
 from understudy.cli import console, kept_runs, render, render_release
 from understudy.cli.app import (
     SQL,
-    Analyses,
-    AnalysesFile,
-    AnswersShare,
-    By,
     Data,
     Delta,
     Engine,
     Epsilon,
     Json,
-    LayerShare,
-    LedgerUrl,
-    LinesShare,
     MethodName,
-    NoiseSeed,
-    Options,
-    Priority,
     Quiet,
     Resume,
     Rows,
-    RowsShare,
     SchemaFile,
     Seed,
     Sets,
-    Spill,
     TableName,
     Trusted,
     app,
-    collect_analyses,
     given_rows,
-    method_options,
     print_json,
     require_new_file,
+    run_options,
     shown_table,
-    split_names,
+    synthesis_options,
+    take_options,
 )
 from understudy.cli.console import Screen, escape, out
 from understudy.errors import MethodError
@@ -173,16 +162,6 @@ _Sign = Annotated[
     Path | None,
     typer.Option(help="Private key that signs the release; understudy ledger key makes one."),
 ]
-_AssumeRows = Annotated[
-    int | None,
-    typer.Option(help="Number of records for which to say how exact answers will be.", min=1),
-]
-
-
-_Like = Annotated[
-    Path | None,
-    typer.Option(help="An earlier release whose records stand for the population there."),
-]
 
 
 @app.command()
@@ -200,7 +179,7 @@ def demo(
     What the survey was made for is declared, so that it is measured first and answered with error
     bars. Replaces the output folder only if a demo made it.
     """
-    from understudy.demo import ANALYSES, SHARES, demo_data, demo_schema
+    from understudy.demo import ANALYSES, BUDGET, demo_data, demo_schema
     from understudy.release.folder import remove
 
     schema = demo_schema()
@@ -215,9 +194,7 @@ def demo(
             method=method,
             sets=sets,
             analyses=ANALYSES,
-            rows_share=SHARES["rows_share"],
-            answers_share=SHARES["answers_share"],
-            layer_share=SHARES["layer_share"],
+            budget=BUDGET,
             progress=tell,
         )
         tell("Writing the release", 0, 1)
@@ -232,46 +209,21 @@ def demo(
 
 
 @app.command()
+@take_options("how", synthesis_options)
 def plan(
     schema: SchemaFile,
     epsilon: Epsilon,
+    *,
     delta: Delta = "0",
-    method: MethodName = "auto",
-    sets: Sets = 1,
-    option: Options = None,
-    rows_share: RowsShare = "0.05",
-    answers_share: AnswersShare = None,
-    lines_share: LinesShare = None,
-    layer_share: LayerShare = None,
-    analysis: Analyses = None,
-    analyses: AnalysesFile = None,
-    priority: Priority = None,
-    assume_rows: _AssumeRows = None,
-    like: _Like = None,
+    how: Callable[..., Any],
     as_json: Json = False,
 ) -> None:
     """Show what a release would measure, cost and how exact it would be. Reads no data."""
-    from understudy.release import Release
     from understudy.schema import Schema
     from understudy.workflow.plan import plan as make_plan
 
     loaded = Schema.load(schema)
-    planned = make_plan(
-        loaded,
-        epsilon=epsilon,
-        delta=delta,
-        method=method,
-        sets=sets,
-        options=method_options(option),
-        rows_share=rows_share,
-        answers_share=answers_share,
-        lines_share=lines_share,
-        layer_share=layer_share,
-        analyses=collect_analyses(analysis, analyses),
-        priority=split_names(priority, loaded.names),
-        assume_rows=assume_rows,
-        like=None if like is None else Release.load(like),
-    )
+    planned = make_plan(loaded, epsilon=epsilon, delta=delta, how=how(loaded))
     if as_json:
         print_json(render.plan_json(planned))
     else:
@@ -279,35 +231,24 @@ def plan(
 
 
 @app.command()
+@take_options("how", synthesis_options)
+@take_options("run", run_options)
 def synthesize(
     context: typer.Context,
     data: Data,
     schema: SchemaFile,
     epsilon: Epsilon,
     out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
+    *,
     delta: Delta = "0",
-    method: MethodName = "auto",
-    sets: Sets = 1,
-    option: Options = None,
-    rows_share: RowsShare = "0.05",
-    answers_share: AnswersShare = None,
-    lines_share: LinesShare = None,
-    layer_share: LayerShare = None,
-    analysis: Analyses = None,
-    analyses: AnalysesFile = None,
-    assume_rows: _AssumeRows = None,
-    like: _Like = None,
-    priority: Priority = None,
+    how: Callable[..., Any],
     seed: Seed = None,
-    insecure_noise_seed: NoiseSeed = None,
+    run: dict[str, Any],
     allow_nonprivate: _AllowNonprivate = False,
     also: Also = None,
     csv: Csv = False,
     csv_raw: CsvRaw = False,
     sign: _Sign = None,
-    ledger: LedgerUrl = None,
-    by: By = None,
-    spill: Spill = None,
     query: SQL = None,
     table: TableName = None,
     engine: Engine = Rows.HERE,
@@ -321,7 +262,6 @@ def synthesize(
     Until the release is written, OUT.checkpoint holds what was paid for. Ctrl-C ends the rounds of
     a method that works in rounds and makes the release of that; a second one aborts.
     """
-    from understudy.release import Release
     from understudy.release.folder import require_key
     from understudy.release.tables import formats_of, require_formats
     from understudy.schema import Schema
@@ -333,31 +273,18 @@ def synthesize(
     loaded = Schema.load(schema)
     formats = formats_of(also or (), csv=csv, csv_raw=csv_raw)
     require_formats(formats, loaded)
-    request: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "method": method, "sets": sets}
-    request |= {"options": method_options(option), "rows_share": rows_share}
-    request |= {"answers_share": answers_share, "lines_share": lines_share}
-    request |= {"layer_share": layer_share, "analyses": collect_analyses(analysis, analyses)}
-    request |= {"priority": split_names(priority, loaded.names)}
-    place = kept_runs.checkpoint_of(out, request_of(loaded, **request), resume=resume)
+    asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "how": how(loaded)}
+    place = kept_runs.checkpoint_of(out, request_of(loaded, **asked), resume=resume)
     rows = given_rows(data, query, table, engine, loaded)
-    earlier = None if like is None else Release.load(like)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with kept_runs.keeping(place, out), console.progress(quiet=quiet or as_json) as bar:
         tell = kept_runs.noting(bar, out, place)
-        release = us.synthesize(
-            rows,
-            loaded,
-            **request,
-            assume_rows=assume_rows,
-            like=earlier,
+        options = us.RunOptions(
+            **run,
             seed=seed,
-            insecure_noise_seed=insecure_noise_seed,
             allow_nonprivate=allow_nonprivate,
             checkpoint=place,
             keep_checkpoint=True,
-            ledger=ledger,
-            by=by,
-            spill=spill,
             trusted_cluster=trusted_cluster,
             progress=tell,
             confide=None if quiet or as_json else diagnostics.append,
@@ -365,6 +292,7 @@ def synthesize(
             confide_misfits=sys.stderr.isatty(),
             also=formats,
         )
+        release = us.synthesize(rows, loaded, **asked, run=options)
         tell("Writing the release", 0, 1)
         release.save(out, also=formats, sign=sign)
         tell("Writing the release", 1, 1)

@@ -48,8 +48,9 @@ from understudy.methods.registry import METHODS
 from understudy.papers.perturbed_gibbs import LazyRows
 from understudy.release import Measurement
 from understudy.schema import GibbsSweep, Schema
-from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE, budget_of
+from understudy.workflow.budget_shares import budget_of
 from understudy.workflow.gates import coded_rows, open_gate
+from understudy.workflow.options import SynthesisOptions
 from understudy.workflow.request import Request, request_of
 from understudy.workflow.synthesize import Drawing, measure_and_draw
 
@@ -249,12 +250,9 @@ class AuditCase:
             return _Probed(schema, budget_of(self.epsilon, self.delta, by_any, schema), self.probe)
         request = request_of(
             schema,
-            method=self.method,
             epsilon=self.epsilon,
             delta=self.delta,
-            sets=self.sets,
-            options=dict(self.options),
-            rows_share=DEFAULT_ROWS_SHARE,
+            how=SynthesisOptions(method=self.method, sets=self.sets, options=dict(self.options)),
         )
         return _Released(request.schema, request.budget, request)
 

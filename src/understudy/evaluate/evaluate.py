@@ -85,8 +85,9 @@ from understudy.inference.records import Records
 from understudy.release import Release
 from understudy.release.release import given_release
 from understudy.schema import Schema
-from understudy.workflow.gates import Progress, coded_rows
+from understudy.workflow.gates import coded_rows
 from understudy.workflow.governance import enter_evaluation
+from understudy.workflow.options import Progress
 
 if TYPE_CHECKING:
     from understudy.evaluate.attack_setup import Risks

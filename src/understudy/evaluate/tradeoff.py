@@ -59,9 +59,9 @@ from understudy.methods.registry import METHODS
 from understudy.release import Release
 from understudy.schema import Schema
 from understudy.schema.schema import LedgerBinding, given_schema
-from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.gates import NOTICE
 from understudy.workflow.governance import enter_use
+from understudy.workflow.options import SynthesisOptions
 from understudy.workflow.request import request_of
 from understudy.workflow.synthesize import synthesize
 
@@ -196,12 +196,11 @@ class Design:
         try:
             request = request_of(
                 self.schema,
-                method=setting.method,
                 epsilon=self.budget(setting),
                 delta=self.delta,
-                sets=1,
-                options=self.options.get(setting.method),
-                rows_share=DEFAULT_ROWS_SHARE,
+                how=SynthesisOptions(
+                    method=setting.method, options=self.options.get(setting.method)
+                ),
             )
             request.tables()
             request.setup()

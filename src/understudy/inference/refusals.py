@@ -180,7 +180,7 @@ class Advice:
         if self.kind == "count":
             return (
                 f"a release made with epsilon={self.epsilon} and delta={self.delta}, or with a "
-                "larger lines_share, is expected to count them closely enough"
+                "larger part of the budget for lines, is expected to count them closely enough"
             )
         if self.kind == "domain":
             broken = (

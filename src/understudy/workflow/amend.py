@@ -33,10 +33,10 @@ from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from understudy import data as engines
-from understudy._validation import path_of, require_function, require_whole
+from understudy._validation import path_of
 from understudy.checkpoint.journal import open_journal
 from understudy.checkpoint.replay import remove as remove_checkpoint
 from understudy.dp.accountant import Entry
@@ -48,7 +48,6 @@ from understudy.dp.guarantee import Guarantee
 from understudy.dp.mechanism import Charge, Mechanism
 from understudy.dp.randomness import Randomness, SeededRandomness, randomness_of
 from understudy.errors import (
-    CheckpointError,
     InferenceError,
     MethodError,
     NotPrivateError,
@@ -74,13 +73,13 @@ from understudy.release.manifest import Amendment, name_of
 from understudy.schema import NUMERIC, Column, Schema
 from understudy.workflow.describe import state_budget
 from understudy.workflow.gates import (
-    Progress,
     open_gate,
     require_late_needs,
     summed_rows,
     telling_what_was_spent,
 )
 from understudy.workflow.governance import outlay_of, spending
+from understudy.workflow.options import AnswerKeywords, RunOptions, gather, list_keywords
 from understudy.workflow.pages import pages
 
 MOST_CELLS: Final = 4_096
@@ -227,20 +226,15 @@ class Parent:
         return tuple(Entry.from_json(entry, kept_in) for entry in self.release.manifest.ledger)
 
 
+@list_keywords(AnswerKeywords)
 def answer(
     question: object,
     data: object,
     release: str | Path,
     *,
     epsilon: Number,
-    insecure_noise_seed: int | None = None,
-    checkpoint: str | Path | None = None,
-    keep_checkpoint: bool = False,
-    ledger: str | Path | None = None,
-    by: str | None = None,
-    spill: str | Path | None = None,
-    trusted_cluster: bool = False,
-    progress: Progress | None = None,
+    run: RunOptions | None = None,
+    **keywords: Unpack[AnswerKeywords],
 ) -> Release:
     """Measure what a question asks, and give back the amended release.
 
@@ -249,14 +243,8 @@ def answer(
         data: the confidential table behind the release: pandas, Polars, Arrow or Spark, or a path.
         release: folder of the release, as it was published.
         epsilon: what the answer adds to the ε of the release; its δ stays.
-        insecure_noise_seed: for tests and studies only: the result is **not private**.
-        checkpoint: folder that holds, while this runs, what was released and what it cost.
-        keep_checkpoint: leave it when the answer is there, for callers that save it first.
-        ledger: that governs the population of the rows, as for `synthesize`.
-        by: who spends, as for `synthesize`.
-        spill: folder for coded rows, as for `synthesize`.
-        trusted_cluster: as for `synthesize`.
-        progress: called with a stage, and how much of how much is done.
+        run: how the run goes; in place of the keywords that follow.
+        **keywords: fields of `RunOptions`.
 
     Returns:
         The same records, with more measurements; its manifest names the question, and its guarantee
@@ -271,34 +259,25 @@ def answer(
         CheckpointError: as `synthesize`.
         LedgerError: as `synthesize`.
     """
-    if insecure_noise_seed is not None:
-        require_whole("insecure_noise_seed", insecure_noise_seed, MethodError, least=0)
-    require_function("progress", progress, MethodError)
+    _, run = gather("answer", AnswerKeywords, keywords, run=run)
     asked, parent = _read_question(question), Parent.of(release)
     schema, budget = parent.release.schema, parent.extend_budget(epsilon)
     bought = [purchase for purchase, _ in _price_question(asked, parent, budget)]
-    seed = insecure_noise_seed
-    source = randomness_of(seed)
-    place = None if checkpoint is None else path_of("checkpoint", checkpoint, CheckpointError)
-    added = _spend(parent, budget)
-    outlay = outlay_of(
-        schema, budget, ledger, by, spend=added, secure=source.secure, checkpoint=place
-    )
+    source = randomness_of(run.insecure_noise_seed)
+    outlay = outlay_of(schema, budget, run, spend=_spend(parent, budget))
     outlay.require_entered(parent.checksum.removeprefix("sha256:"))
     declared = [str(one["kind"]) for one in parent.release.manifest.analyses]
     require_late_needs(source, [*declared, *(one.kind for one in asked.analyses)])
-    tell = progress or (lambda _stage, _done, _total: None)
-    rows = summed_rows(
-        data, schema, tell, spill, passes=1 + len(bought), trusted_cluster=trusted_cluster
-    )
+    rows = summed_rows(data, schema, run, passes=1 + len(bought))
+    seed = str(run.insecure_noise_seed)
     identity = {
-        **{"question": asked.digest, "release": parent.checksum, "seed": str(seed)},
+        **{"question": asked.digest, "release": parent.checksum, "seed": seed},
         **{"epsilon": str(budget.epsilon), "delta": str(budget.delta)},
         **{"accounting": budget.accounting, "neighbours": schema.neighbours},
         **outlay.identity,
     }
     with (
-        open_journal(place, identity, 0) as (journal, _),
+        open_journal(run.place, identity, 0) as (journal, _),
         spending(
             outlay, "question", identity, journal, left=parent.compute_remainder(budget)
         ) as spent,
@@ -308,8 +287,8 @@ def answer(
         with telling_what_was_spent(gate):
             amended = _amend_release(asked, parent, gate, bought, budget, secure=source.secure)
             spent.settle(gate.guarantee(), amended.manifest.to_json())
-    if place is not None and not keep_checkpoint:
-        remove_checkpoint(place)
+    if run.place is not None and not run.keep_checkpoint:
+        remove_checkpoint(run.place)
     return replace(amended, entered=spent.entered)
 
 

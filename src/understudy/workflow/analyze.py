@@ -52,7 +52,8 @@ from understudy.release.release import given_release
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
-from understudy.workflow.gates import Progress, open_gate
+from understudy.workflow.gates import open_gate
+from understudy.workflow.options import Progress, SynthesisOptions
 from understudy.workflow.request import Request, request_of
 from understudy.workflow.synthesize import bought_once, draw_sets, prepared_by
 
@@ -281,17 +282,21 @@ def request_again(release: Release) -> Request:
     budget = manifest.budget
     return request_of(
         coarse_again(release.schema),
-        method=manifest.method,
         epsilon=budget["epsilon"],
         delta=budget["delta"],
-        sets=manifest.sets,
-        options=manifest.options,
-        rows_share=manifest.rows_share or DEFAULT_ROWS_SHARE,
-        answers_share=manifest.answers_share or 0,
-        lines_share=manifest.lines_share or 0,
-        layer_share=manifest.layer_share or 0,
-        analyses=manifest.analyses,
-        priority=manifest.priority,
+        how=SynthesisOptions(
+            method=manifest.method,
+            sets=manifest.sets,
+            options=manifest.options,
+            budget={
+                "rows": manifest.rows_share or DEFAULT_ROWS_SHARE,
+                "answers": manifest.answers_share or 0,
+                "lines": manifest.lines_share or 0,
+                "layer": manifest.layer_share or 0,
+            },
+            analyses=manifest.analyses,
+            priority=manifest.priority,
+        ),
     )
 
 

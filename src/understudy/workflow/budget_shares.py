@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Final
 
-from understudy._validation import require_list
+from understudy._validation import require_list, require_mapping
 from understudy.dp.budget import Budget, Number, exact
 from understudy.dp.calibration import (
     NoiseName,
@@ -20,6 +21,8 @@ from understudy.inference.declared import DeclaredAnalysis, by_absences, on_line
 from understudy.methods.base import Method
 from understudy.schema import NUMERIC, Schema
 
+PARTS: Final = ("rows", "answers", "lines", "layer")
+"""Of a budget, as somebody states them: the first is of the whole, the others of the rest."""
 DEFAULT_ROWS_SHARE = Fraction(1, 20)
 DEFAULT_ANSWERS_SHARE = Fraction(1, 4)
 """Of what is left for an automatic release with δ above 0; without δ the moments are dear."""
@@ -131,32 +134,28 @@ def line_weights(schema: Schema, columns: tuple[str, ...]) -> tuple[int, ...]:
     )
 
 
-def rows_part(stated: Number) -> Fraction:
-    """The part that buys the number of rows, as stated.
-
-    Raises:
-        BudgetError: not between 0 and 1.
-    """
-    share = exact(stated, "rows_share")
-    if not 0 < share < 1:
-        raise BudgetError("rows_share must lie between 0 and 1; the default is 0.05.")
-    return share
-
-
-def stated_share(stated: Number, name: str = "answers_share") -> Fraction:
-    """The part that somebody states.
+def stated_parts(budget: Mapping[str, Number] | None) -> dict[str, Fraction]:
+    """The parts of a budget that somebody states, exactly.
 
     Args:
-        stated: the part.
-        name: of the argument.
+        budget: some of `PARTS`; None for the usual ones.
 
     Raises:
-        BudgetError: not below 1, or negative.
+        BudgetError: no such part, or one that does not lie between 0 and 1.
     """
-    share = exact(stated, name)
-    if not 0 <= share < 1:
-        raise BudgetError(f"{name} must lie between 0 and 1; 0 buys no answers.")
-    return share
+    require_mapping("budget", budget or {}, BudgetError, '{"answers": 0.3}')
+    parts = {}
+    for name, stated in (budget or {}).items():
+        if name not in PARTS:
+            raise BudgetError(
+                f"A budget has no part {name!r}{suggestion(name, PARTS)}; its parts are "
+                f"{', '.join(PARTS)}."
+            )
+        parts[name] = exact(stated, f"The part {name!r} of the budget")
+        if not (0 < parts[name] < 1 or (parts[name] == 0 and name != "rows")):
+            usual = "the usual one is 0.05" if name == "rows" else "0 buys none"
+            raise BudgetError(f"The part {name!r} of the budget must lie between 0 and 1; {usual}.")
+    return parts
 
 
 def scored_columns(schema: Schema) -> tuple[str, ...]:
@@ -173,21 +172,6 @@ def scored_columns(schema: Schema) -> tuple[str, ...]:
         dropped.add(name)
         left -= sizes[name]
     return tuple(name for name in schema.names if name not in dropped) if left else ()
-
-
-@dataclass(frozen=True)
-class StatedShares:
-    """Shares as somebody states them; None for the usual one.
-
-    Attributes:
-        answers: for second moments.
-        layer: for those of all columns, beside those of declared analyses.
-        lines: for number lines.
-    """
-
-    answers: Number | None = None
-    layer: Number | None = None
-    lines: Number | None = None
 
 
 @dataclass(frozen=True)
@@ -209,7 +193,7 @@ class AnswerShares:
     @classmethod
     def of(
         cls,
-        stated: StatedShares,
+        stated: Mapping[str, Fraction],
         schema: Schema,
         budget: Budget,
         *,
@@ -220,7 +204,7 @@ class AnswerShares:
         """The parts, from public facts.
 
         Args:
-            stated: what somebody wants them to be.
+            stated: those that somebody states, as `stated_parts` gives them.
             schema: public.
             budget: the stated one.
             declared: analyses.
@@ -228,17 +212,20 @@ class AnswerShares:
             automatic: whether the method is chosen automatically.
 
         Raises:
-            BudgetError: no parts, or more than there is.
+            BudgetError: more than there is, or a layer beside nothing.
             MethodError: priority columns, and nothing for them.
         """
         usual = usual_share(schema, budget, automatic=automatic, declared=bool(declared))
-        own = usual if stated.answers is None else stated_share(stated.answers)
+        own = stated.get("answers", usual)
         first = own * PRIORITY_PART if priority else Fraction(0)
         if priority and not own:
-            if stated.answers is not None:
-                raise MethodError("A part of answers_share buys what has priority, and it is 0.")
+            if "answers" in stated:
+                raise MethodError(
+                    "A part of what is for answers buys what has priority, and the budget's part "
+                    "'answers' is 0."
+                )
             own = first = PRIORITY_ALONE
-        lines = _lines(stated.lines, own, schema, declared, automatic=automatic)
+        lines = _lines(stated.get("lines"), own, schema, declared, automatic=automatic)
         layer = usual_layer_share(
             schema,
             budget,
@@ -246,16 +233,16 @@ class AnswerShares:
             automatic=automatic,
             groups=by_absences(declared, schema),
         )
-        if stated.layer is not None:
-            layer = stated_share(stated.layer, "layer_share")
-            if layer and not declared:
-                raise BudgetError(
-                    "layer_share is beside declared analyses; without any, answers_share buys the "
-                    "moments of all columns."
-                )
+        if stated.get("layer") and not declared:
+            raise BudgetError(
+                "The budget's part 'layer' is beside declared analyses; without any, its part "
+                "'answers' buys the moments of all columns."
+            )
+        layer = stated.get("layer", layer)
         if own + lines + layer >= 1:
             raise BudgetError(
-                "lines_share, layer_share and answers_share must leave something for the records."
+                "The parts 'answers', 'lines' and 'layer' of the budget must leave something for "
+                "the records."
             )
         return cls(own - first, first, layer, lines)
 
@@ -294,7 +281,7 @@ def lines_of(schema: Schema, analyses: tuple[DeclaredAnalysis, ...]) -> tuple[st
 
 
 def _lines(
-    stated: Number | None,
+    stated: Fraction | None,
     answers: Fraction,
     schema: Schema,
     declared: tuple[DeclaredAnalysis, ...],
@@ -306,4 +293,4 @@ def _lines(
         return Fraction(0)
     if stated is None:
         return usual_lines_share(answers, automatic=automatic, declared=bool(declared))
-    return stated_share(stated, "lines_share")
+    return stated

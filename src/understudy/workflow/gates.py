@@ -25,7 +25,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Final, cast
 
-from understudy._validation import path_of, require_extra
+from understudy._validation import require_extra
 from understudy.checkpoint.journal import Journal
 from understudy.checkpoint.replay import Replay
 from understudy.data import Engine, Table
@@ -35,8 +35,9 @@ from understudy.dp.budget import Budget, decimal_up
 from understudy.dp.confidential import DiagnosticCallback
 from understudy.dp.gate import Gate, Unrecorded
 from understudy.dp.randomness import Randomness, SecureRandomness
-from understudy.errors import DataError, MethodError
+from understudy.errors import MethodError
 from understudy.schema import Schema
+from understudy.workflow.options import Progress, RunOptions
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -143,10 +144,6 @@ def _ours() -> bool:
     )
 
 
-Progress = Callable[[str, int, int], None]
-"""Called with a stage, and how much of how much is done."""
-
-
 def open_gate(
     engine: Engine,
     budget: Budget,
@@ -201,9 +198,8 @@ def coded_rows(
     Raises:
         DataError: a structural fault of the data, or the spill cannot be written.
     """
-    folder = None if spill is None else path_of("spill", spill, DataError)
     tell("Reading and coding rows", 0, 1)
-    rows = Table(data, schema, spill=folder)
+    rows = Table(data, schema, spill=None if spill is None else Path(spill))
     tell("Reading and coding rows", 1, 1)
     return rows
 
@@ -227,30 +223,27 @@ def in_spark(place: str, schema: Schema) -> DataFrame | SparkTexts:
 def summed_rows(
     data: object,
     schema: Schema,
-    tell: Progress,
-    spill: str | Path | None = None,
+    run: RunOptions,
     *,
     records_for: str = "",
     passes: int = 1,
-    trusted_cluster: bool = False,
 ) -> Table | SparkRows:
     """The same rows, or those of a Spark data frame, which are summed where they are.
 
     Args:
         data: as `synthesize` takes it.
         schema: of the table.
-        tell: who waits.
-        spill: as for `coded_rows`; a Spark data frame needs none.
+        run: who waits, the spill, which a Spark data frame does not need, and whether the steward
+            vouches for its cluster.
         records_for: what needs whole records, and not sums alone, as a sentence; "" for nothing.
         passes: over the rows at least, where each reads them anew.
-        trusted_cluster: whether the steward vouches for a Spark cluster that is not closed.
 
     Raises:
         DataError: a structural fault of the data.
         MethodError: whole records are needed, and the data are a Spark data frame.
     """
     if not is_spark(data):
-        return coded_rows(data, schema, tell, spill)
+        return coded_rows(data, schema, run.tell, run.spill)
     if records_for:
         raise MethodError(
             f"{records_for} Those of a Spark data frame stay where they are; hand in a table that "
@@ -259,9 +252,10 @@ def summed_rows(
     from understudy.spark.rows import SparkRows
 
     stage = f"Reading and coding rows in Spark, pass 1 of at least {passes}"
-    tell(stage, 0, 1)
-    rows = SparkRows(cast("DataFrame | SparkTexts", data), schema, trusted_cluster=trusted_cluster)
-    tell(stage, 1, 1)
+    run.tell(stage, 0, 1)
+    frame = cast("DataFrame | SparkTexts", data)
+    rows = SparkRows(frame, schema, trusted_cluster=run.trusted_cluster)
+    run.tell(stage, 1, 1)
     return rows
 
 

@@ -53,6 +53,7 @@ from understudy.ledger.reservation import Reservation, Standing
 from understudy.release import Release
 from understudy.release.consistency import stated_budget
 from understudy.schema import Schema
+from understudy.workflow.options import RunOptions
 
 if TYPE_CHECKING:
     from understudy.ledger.ledger import PopulationLedger
@@ -152,44 +153,39 @@ class Outlay:
 def outlay_of(
     schema: Schema,
     budget: Budget,
-    ledger: str | Path | None,
-    by: str | None,
+    run: RunOptions,
     *,
     spend: Fraction | None = None,
-    secure: bool = True,
     private: bool = True,
     options: Mapping[str, Any] = MappingProxyType({}),
-    checkpoint: Path | None = None,
 ) -> Outlay:
     """Settle what a run may cost; refuse before rows are read what the population cannot bear.
 
     Args:
         schema: of the table.
         budget: whose unit the cost is in.
-        ledger: as in `account_of`.
-        by: as in `account_of`.
+        run: its ledger, who spends, the source of its noise, and its checkpoint: one that an
+            earlier run left has its reservation.
         spend: what it may cost; all of the budget if None.
-        secure: whether its noise is drawn from a secure source.
         private: whether its method has a guarantee.
         options: of the method.
-        checkpoint: place of it; one that an earlier run left has its reservation.
 
     Raises:
         LedgerError: as `account_of`; something without a finite cost; or a cap that it would pass.
     """
     amount = budget.amount if spend is None else spend
     cost = Cost(budget.accounting, amount, schema.neighbours)
-    account = account_of(schema, ledger, by)
+    account = account_of(schema, run.ledger, run.by)
     if account is None:
         return Outlay(cost, None)
     for holds, what in (
-        (secure, "Noise from a seed can be taken off"),
+        (run.secure, "Noise from a seed can be taken off"),
         (private, "A method without a guarantee has no ε"),
         (options.get("mode") != "paper", "A published form may leave statistics unpaid"),
     ):
         if not holds:
             raise LedgerError(f"{what}, so the ledger of {account.population!r} refuses it.")
-    if checkpoint is None or not is_checkpoint(checkpoint):
+    if run.place is None or not is_checkpoint(run.place):
         account.ledger.require(account.population, cost)
     return Outlay(cost, account)
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from understudy._validation import require_whole
 from understudy.dp.budget import Budget, Number, decimal_up
 from understudy.dp.mechanism import Form
 from understudy.errors import BudgetError, MethodError
@@ -17,12 +16,11 @@ from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
 from understudy.methods.plan import PlannedTable
 from understudy.schema import Continuous, Integer, Schema
-from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
+from understudy.workflow.options import PlanKeywords, SynthesisOptions, gather, list_keywords
 from understudy.workflow.request import Request, adjust_for_row_count, request_of
 from understudy.workflow.request import remarks as settled_remarks
 
 if TYPE_CHECKING:
-    from understudy.release import Release
     from understudy.workflow.expected_answers import ExpectedRange
 
 
@@ -85,22 +83,14 @@ class Plan:
         )
 
 
+@list_keywords(PlanKeywords)
 def plan(
     schema: Schema | str | Path,
     *,
     epsilon: Number,
     delta: Number = 0,
-    method: str = "auto",
-    sets: int = 1,
-    options: Mapping[str, Any] | None = None,
-    rows_share: Number = DEFAULT_ROWS_SHARE,
-    answers_share: Number | None = None,
-    lines_share: Number | None = None,
-    layer_share: Number | None = None,
-    analyses: object = None,
-    priority: object = None,
-    assume_rows: int | None = None,
-    like: Release | None = None,
+    how: SynthesisOptions | None = None,
+    **keywords: Unpack[PlanKeywords],
 ) -> Plan:
     """Plan what a release would measure, cost and answer, and how exactly. No data are read.
 
@@ -108,51 +98,23 @@ def plan(
         schema: a reviewed schema, or the path of its file.
         epsilon: ε of the whole release.
         delta: δ of the whole release; 0 for pure differential privacy.
-        method: a name in the table of methods, or "auto".
-        sets: number of synthetic tables.
-        options: options of the method.
-        rows_share: share of the budget that buys the number of rows, where that is private.
-        answers_share: part of the rest that buys second moments of all columns, from which linear
-            models, correlations and group means are answered; by default a quarter for an
-            automatic release with δ above 0, half where analyses are declared, else nothing.
-        lines_share: part of the rest that buys number lines: counts of numbers in finer cells than
-            their bins, and beyond their bounds, which records follow too. By default a tenth for an
-            automatic release, or where a declared analysis asks for a mean, share, total or
-            quantile.
-        layer_share: part of the rest that buys second moments of all columns beside those of
-            declared analyses; by default a tenth for an automatic release with δ above 0.
-        analyses: what the release is to answer (`inference.declared`), such as "ols income
-            ~ age + sex"; then answers_share buys moments of their columns alone.
-        priority: names of columns that matter most: a quarter of what answers_share buys are
-            moments of these alone, so that questions about them have narrower intervals.
-        assume_rows: number of records for which widths are expected; 1,000 if it is private.
-        like: an earlier release that stands for the population there; else even records do.
+        how: what is to be made of the budget; in place of the keywords that follow.
+        **keywords: fields of `SynthesisOptions`.
 
     Raises:
         SchemaError: not a schema, or not reviewed.
-        BudgetError: not a budget.
-        MethodError: unknown method, option or priority column, or one that does not fit the schema.
+        BudgetError: not a budget, or parts that it cannot have.
+        MethodError: unknown method, option or priority column, or one that does not fit the schema;
+            or `how` beside a keyword.
         InferenceError: not an analysis.
     """
-    asked: dict[str, Any] = {
-        "method": method,
-        "epsilon": epsilon,
-        "delta": delta,
-        "sets": sets,
-        "options": options,
-        "rows_share": rows_share,
-        "answers_share": answers_share,
-        "lines_share": lines_share,
-        "layer_share": layer_share,
-        "analyses": analyses,
-        "priority": priority,
-    }
-    request = request_of(schema, **asked)
+    how, _ = gather("plan", PlanKeywords, keywords, how=how)
+    request = request_of(schema, epsilon=epsilon, delta=delta, how=how)
     if request.schema.rows == "public":
         request = adjust_for_row_count(request, request.schema.n_rows or 0)
     tables, setup = request.tables(), request.setup()
-    expected = expected_of(request, assume_rows, like)
-    ranges = _ranges(request, assume_rows) if expected and like is None else ()
+    expected = expected_of(request, how)
+    ranges = _ranges(request, how.assume_rows) if expected and how.like is None else ()
     effort = request.method.effort(request.schema, tables, request.budget)
     return Plan(
         method=request.name,
@@ -160,7 +122,7 @@ def plan(
         reason=request.reason,
         budget=request.budget,
         neighbours=request.schema.neighbours,
-        sets=sets,
+        sets=request.sets,
         sets_kind=request.method.sets,
         rows_noise=request.rows_words,
         setup=setup,
@@ -171,7 +133,7 @@ def plan(
             *_without_pairs(request, (*setup, *tables)),
             *request.remarks,
             *settled_remarks(request),
-            *_with_private_rows(request, tables, asked),
+            *_with_private_rows(request, tables, how),
             *_wide_bounds(request.schema),
         ),
         memory_mb=round(effort.memory_mb, 1),
@@ -259,14 +221,14 @@ def _epsilon_remarks(epsilon: Fraction) -> tuple[str, ...]:
 
 
 def _with_private_rows(
-    request: Request, tables: Sequence[PlannedTable], asked: Mapping[str, Any]
+    request: Request, tables: Sequence[PlannedTable], how: SynthesisOptions
 ) -> tuple[str, ...]:
     """Compute the noise as if the number of rows, which is public, were private.
 
     Args:
         request: what is asked for.
         tables: what it would measure.
-        asked: the same in the words of the caller.
+        how: it was asked for.
     """
     schema = request.schema
     if schema.rows == "private":
@@ -274,7 +236,8 @@ def _with_private_rows(
     limit = schema.n_rows or None
     changed = {"rows": "private", "n_rows": None, "row_limit": limit}
     try:
-        other = request_of(schema.model_copy(update=changed), **asked).tables()
+        private, budget = schema.model_copy(update=changed), request.budget
+        other = request_of(private, epsilon=budget.epsilon, delta=budget.delta, how=how).tables()
     except (MethodError, BudgetError):  # what is asked rests on a public number
         return ()
     noisy = [
@@ -293,29 +256,24 @@ def _with_private_rows(
     )
 
 
-def expected_of(
-    request: Request, assume_rows: int | None, like: Release | None
-) -> ExpectedAnswers | None:
+def expected_of(request: Request, how: SynthesisOptions) -> ExpectedAnswers | None:
     """Predict how exact answers to declared analyses will be; None where nothing is bought.
 
     Args:
         request: what is asked for.
-        assume_rows: number of records to assume; by default the public one, else 1,000.
-        like: an earlier release that stands for the population; else even records do.
+        how: it was asked for: the number of records to assume, and an earlier release.
 
     Raises:
-        MethodError: no number of records, or an earlier release of other columns.
+        MethodError: an earlier release of other columns.
     """
-    schema = request.schema
-    if assume_rows is not None:
-        require_whole("assume_rows", assume_rows, MethodError, least=1)
+    schema, like = request.schema, how.like
     if like is not None and (lacking := set(schema.names) - set(like.schema.names)):
         raise MethodError(f"The release in like lacks the column {min(lacking)!r} of the schema.")
     if not (request.analyses and request.answers):
         return None
     from understudy.workflow.expected_answers import expected_answers  # loads statistics
 
-    stated = _state_assumptions(request, assume_rows)
+    stated = _state_assumptions(request, how.assume_rows)
     drawn = None if like is None else like.tables[0]
     answers = expected_answers(request.analyses, schema, like=drawn, **stated)
     title = "" if like is None else like.schema.title or "an earlier release"

@@ -22,11 +22,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, Literal, Unpack, overload
 
-from understudy._validation import require_function, require_number, require_text
+from understudy._validation import require_number, require_text
 from understudy.dp.budget import Budget, Number
-from understudy.dp.confidential import DiagnosticCallback, terms_of
+from understudy.dp.confidential import terms_of
 from understudy.dp.randomness import randomness_of
 from understudy.errors import InferenceError, MethodError, suggestion
 from understudy.inference.combining import require_level
@@ -42,15 +42,21 @@ from understudy.inference.private_regression import (
 from understudy.mechanisms.regression import MECHANISMS, Regression, RegressionMechanism
 from understudy.schema import Schema
 from understudy.schema.schema import given_schema
-from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.gates import (
-    Progress,
     open_gate,
     require_late_needs,
     summed_rows,
     telling_what_was_spent,
 )
 from understudy.workflow.governance import outlay_of, spending
+from understudy.workflow.options import (
+    AnswerKeywords,
+    RegressKeywords,
+    RunOptions,
+    SynthesisOptions,
+    gather,
+    list_keywords,
+)
 from understudy.workflow.request import request_of
 from understudy.workflow.synthesize import synthesize
 
@@ -63,27 +69,9 @@ def published_regression(
     epsilon: Number,
     mechanism: RegressionMechanism,
     repair: Repair,
-    insecure_noise_seed: int | None,
-    governed: tuple[str | Path | None, str | None],
-    spill: str | Path | None,
-    trusted_cluster: bool,
-    tell: Progress,
+    run: RunOptions,
 ) -> PrivateRegression:
-    """Coefficients alone; whatever does not fit is refused before rows are read.
-
-    Args:
-        data: as for `workflow.regress.regress`, and so are the others.
-        schema: reviewed.
-        formula: names of numeric columns.
-        epsilon: pure ε.
-        mechanism: which.
-        repair: what is done where noise leaves no positive definite matrix.
-        insecure_noise_seed: of the noise.
-        governed: the ledger of the population, and who spends.
-        spill: folder for coded rows.
-        trusted_cluster: as for `regress`.
-        tell: who waits.
-    """
+    """Coefficients alone, of arguments as for `regress`; what does not fit is refused at once."""
     schema = given_schema(schema)
     schema.require_reviewed()
     response, predictors = read_formula(formula)
@@ -91,11 +79,10 @@ def published_regression(
     budget = Budget.of(epsilon)
     asked = Regression(response=response, predictors=predictors, mechanism=mechanism)
     asked.price(terms_of(schema, budget), budget.amount)
-    seed = insecure_noise_seed
-    source = randomness_of(seed)
+    source = randomness_of(run.insecure_noise_seed)
     require_late_needs(source)
-    outlay = outlay_of(schema, budget, *governed, secure=source.secure)
-    rows = summed_rows(data, schema, tell, spill, passes=2, trusted_cluster=trusted_cluster)
+    outlay = outlay_of(schema, budget, run)
+    rows = summed_rows(data, schema, run, passes=2)
     request = {"formula": formula, "mechanism": mechanism, "epsilon": str(budget.epsilon)}
     with spending(outlay, "regression", request) as spent:
         gate = open_gate(rows, budget, source)
@@ -128,17 +115,8 @@ def regress(
     kind: RegressionKind = ...,
     mechanism: Literal["sufficient-statistics"] = ...,
     level: float = ...,
-    seed: int | None = ...,
-    insecure_noise_seed: int | None = ...,
-    checkpoint: str | Path | None = ...,
-    keep_checkpoint: bool = ...,
-    ledger: str | Path | None = ...,
-    by: str | None = ...,
-    spill: str | Path | None = ...,
-    trusted_cluster: bool = ...,
-    progress: Progress | None = ...,
-    confide: DiagnosticCallback | None = ...,
-    confide_misfits: bool = ...,
+    run: RunOptions | None = ...,
+    **keywords: Unpack[RegressKeywords],
 ) -> RegressionRelease: ...
 
 
@@ -151,15 +129,12 @@ def regress(
     epsilon: Number,
     mechanism: RegressionMechanism,
     repair: Repair | None = ...,
-    insecure_noise_seed: int | None = ...,
-    ledger: str | Path | None = ...,
-    by: str | None = ...,
-    spill: str | Path | None = ...,
-    trusted_cluster: bool = ...,
-    progress: Progress | None = ...,
+    run: RunOptions | None = ...,
+    **keywords: Unpack[AnswerKeywords],
 ) -> PrivateRegression: ...
 
 
+@list_keywords(RegressKeywords)
 def regress(
     data: object,
     schema: Schema | str | Path,
@@ -171,17 +146,8 @@ def regress(
     mechanism: Literal["sufficient-statistics"] | RegressionMechanism = SUFFICIENT_STATISTICS,
     repair: Repair | None = None,
     level: float = _LEVEL,
-    seed: int | None = None,
-    insecure_noise_seed: int | None = None,
-    checkpoint: str | Path | None = None,
-    keep_checkpoint: bool = False,
-    ledger: str | Path | None = None,
-    by: str | None = None,
-    spill: str | Path | None = None,
-    trusted_cluster: bool = False,
-    progress: Progress | None = None,
-    confide: DiagnosticCallback | None = None,
-    confide_misfits: bool = True,
+    run: RunOptions | None = None,
+    **keywords: Unpack[RegressKeywords],
 ) -> RegressionRelease | PrivateRegression:
     """One regression that is known beforehand, under differential privacy.
 
@@ -210,18 +176,8 @@ def regress(
         repair: for the latter two, what is done where noise leaves no positive definite matrix:
             "ridge" (if none is given) or "trim".
         level: confidence level of the intervals shown, in (0, 1).
-        seed: of the sampling of records; for `synthesize`, as the next ones.
-        insecure_noise_seed: for tests and studies only: draw the noise from this seed, so that the
-            result is **not private** and its guarantee says so.
-        checkpoint: folder that holds, while this runs, what was released and what it cost.
-        keep_checkpoint: leave it when the release is made.
-        ledger: that governs the population of the rows, as for `synthesize`.
-        by: who spends, as for `synthesize`.
-        spill: folder for coded rows, as for `synthesize`.
-        trusted_cluster: as for `synthesize`.
-        progress: called with a stage, and how much of how much is done.
-        confide: gets diagnostics that depend on the rows: for the steward, never to be published.
-        confide_misfits: whether those of columns are among them.
+        run: how the run goes; in place of the keywords that follow.
+        **keywords: fields of `RunOptions`.
 
     Returns:
         A `RegressionRelease`. Where the answer is lost in the noise it says so; its budget is
@@ -238,15 +194,15 @@ def regress(
         CheckpointError: as `synthesize`.
         LedgerError: as `synthesize`.
     """
+    _, run = gather("regress", RegressKeywords, keywords, run=run)
     require_mechanism(mechanism)
     require_text("formula", formula, InferenceError, "income ~ age")
     require_number("level", level, InferenceError, 0.95)
     require_level(level)
-    require_function("progress", progress, MethodError)
     if mechanism != SUFFICIENT_STATISTICS:
         own: dict[str, object] = {"delta": Budget.of(epsilon, delta).delta, "kind": kind != "ols"}
-        own |= {"level": level != _LEVEL, "seed": seed is not None}
-        own |= {"checkpoint": checkpoint, "confide": confide}
+        own |= {"level": level != _LEVEL, "seed": run.seed is not None}
+        own |= {"checkpoint": run.checkpoint, "confide": run.confide}
         _require_none(mechanism, [name for name, given in own.items() if given])
         return published_regression(
             data,
@@ -255,30 +211,12 @@ def regress(
             epsilon=epsilon,
             mechanism=mechanism,
             repair="ridge" if repair is None else repair,
-            insecure_noise_seed=insecure_noise_seed,
-            governed=(ledger, by),
-            spill=spill,
-            trusted_cluster=trusted_cluster,
-            tell=progress or (lambda _stage, _done, _total: None),
+            run=run,
         )
     if repair is not None:
         raise MethodError("Sufficient statistics are not repaired; leave repair out.")
-    release = synthesize(
-        data,
-        **declare_regression(schema, formula, epsilon=epsilon, delta=delta, kind=kind),
-        seed=seed,
-        insecure_noise_seed=insecure_noise_seed,
-        checkpoint=checkpoint,
-        keep_checkpoint=keep_checkpoint,
-        ledger=ledger,
-        by=by,
-        spill=spill,
-        trusted_cluster=trusted_cluster,
-        progress=progress,
-        confide=confide,
-        confide_misfits=confide_misfits,
-    )
-    return RegressionRelease.of(release, level)
+    declared = declare_regression(schema, formula, epsilon=epsilon, delta=delta, kind=kind)
+    return RegressionRelease.of(synthesize(data, **declared, run=run), level)
 
 
 def declare_regression(
@@ -291,18 +229,7 @@ def declare_regression(
 ) -> dict[str, Any]:
     """The release of one regression, as arguments of `synthesize` that say what is measured.
 
-    Args:
-        schema: a reviewed schema, or the path of its file.
-        formula: of the regression.
-        epsilon: ε of the whole.
-        delta: δ of the whole.
-        kind: "ols", "logit" or "poisson".
-
-    Raises:
-        SchemaError: not a schema, or not reviewed.
-        BudgetError: not a budget.
-        InferenceError: not a regression, or one that second moments do not answer.
-        MethodError: columns of too many states.
+    Arguments and errors are those of `regress`.
     """
     from understudy.inference.question import MODELS
     from understudy.workflow.expected_answers import require_moments
@@ -317,18 +244,9 @@ def declare_regression(
     analysis = DeclaredAnalysis(kind, formula)
     estimand = analysis.estimand(schema)
     analysis = DeclaredAnalysis(kind, estimand.formula)  # derived columns are written out
-    arguments: dict[str, Any] = {
-        "schema": schema.part(estimand.columns),
-        "epsilon": epsilon,
-        "delta": delta,
-        "method": "auto",
-        "sets": 1,
-        "options": None,
-        "rows_share": DEFAULT_ROWS_SHARE,
-        "answers_share": MOMENTS_SHARE,
-        "layer_share": 0,
-        "analyses": (analysis,),
-    }
+    how = SynthesisOptions(budget={"answers": MOMENTS_SHARE, "layer": 0}, analyses=(analysis,))
+    arguments: dict[str, Any] = {"schema": schema.part(estimand.columns), "how": how}
+    arguments |= {"epsilon": epsilon, "delta": delta}
     request = request_of(**arguments)
     request.setup()  # refuses what cannot be measured
     pure = request.budget.accounting == "pure"

@@ -20,9 +20,8 @@ from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from understudy._validation import require_mapping, require_text, require_whole
 from understudy.dp.budget import Budget, Number
 from understudy.dp.calibration import (
     calibrate,
@@ -30,7 +29,6 @@ from understudy.dp.calibration import (
 )
 from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.mechanism import Mechanism
-from understudy.errors import MethodError
 from understudy.features.grids import heaped_columns
 from understudy.inference.declared import DeclaredAnalysis, by_absences, declared_analyses
 from understudy.mechanisms.second_moments import SecondMoments
@@ -45,17 +43,17 @@ from understudy.release.noise_check import PUBLIC_ROWS, bought_rows
 from understudy.schema import Schema
 from understudy.schema.schema import given_schema
 from understudy.workflow.budget_shares import (
+    DEFAULT_ROWS_SHARE,
     AnswerShares,
-    StatedShares,
     budget_of,
     heaps_part,
     line_weights,
     lines_of,
     priority_columns,
     rows_noise,
-    rows_part,
     scored_columns,
 )
+from understudy.workflow.options import SynthesisOptions
 
 
 @dataclass(frozen=True)
@@ -283,39 +281,33 @@ class Request:
         )
 
 
+_USUAL: Final = SynthesisOptions()
+
+
 def request_of(
     schema: Schema | str | Path,
     *,
-    method: str,
     epsilon: Number,
-    delta: Number,
-    sets: int,
-    options: Mapping[str, Any] | None,
-    rows_share: Number,
-    answers_share: Number | None = None,
-    lines_share: Number | None = None,
-    layer_share: Number | None = None,
-    analyses: object = None,
-    priority: object = None,
+    delta: Number = 0,
+    how: SynthesisOptions = _USUAL,
 ) -> Request:
     """Check a request; arguments and errors are those of `plan.plan`."""
     schema = given_schema(schema)
     schema.require_reviewed()
-    require_whole("sets", sets, MethodError, least=1)
-    require_text("method", method, MethodError, "marginals")
-    require_mapping("options", options or {}, MethodError, '{"form": "dense"}')
-    share = rows_part(rows_share)
-    stated = Budget.of(epsilon, delta)
-    automatic = method == "auto"
+    shares, stated = how.parts, Budget.of(epsilon, delta)
+    automatic = how.method == "auto"
     name, reason = (
-        choose_method(schema, stated.epsilon, stated.delta) if automatic else (method, "")
+        choose_method(schema, stated.epsilon, stated.delta) if automatic else (how.method, "")
     )
-    declared, named = declared_analyses(analyses, schema), priority_columns(priority, schema)
-    configured = _configure_method(name, options or {}, named)
+    declared = declared_analyses(how.analyses, schema)
+    named = priority_columns(how.priority, schema)
+    configured = _configure_method(name, how.options or {}, named)
     budget = budget_of(epsilon, delta, configured, schema)
-    rows_spend = budget.amount * share if schema.rows == "private" else Fraction(0)
+    rows_spend = Fraction(0)
+    if schema.rows == "private":
+        rows_spend = budget.amount * shares.get("rows", DEFAULT_ROWS_SHARE)
     parts = AnswerShares.of(
-        StatedShares(answers_share, layer_share, lines_share),
+        shares,
         schema,
         budget,
         declared=declared,
@@ -330,7 +322,7 @@ def request_of(
         configured,
         name,
         reason,
-        sets,
+        how.sets,
         rows_spend=rows_spend,
         answers_spend=rest * parts.moments,
         analyses=declared,
@@ -339,7 +331,7 @@ def request_of(
         priority=named,
         priority_spend=rest * parts.priority,
         heaps_spend=heaps_spend,
-        usual_answers=answers_share is lines_share is None and not (declared or named),
+        usual_answers=not (declared or named or shares.keys() & {"answers", "lines"}),
     )
 
 
@@ -407,7 +399,7 @@ def remarks(request: Request) -> tuple[str, ...]:
     moments = (
         f"Second moments are bought if the number of rows comes out at {least:,} or more; of fewer "
         "little could be answered from them, and their part buys tables for the records, unless "
-        "answers_share is stated."
+        "the budget's part 'answers' is stated."
     )
     many = math.ceil(HEAPS * max((step.stddev for step in heaps), default=0.0))
     closely = (

@@ -39,24 +39,22 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final, Unpack
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from understudy._validation import path_of, require_function, require_whole
 from understudy.checkpoint.journal import open_journal
 from understudy.checkpoint.replay import remove as remove_checkpoint
 from understudy.data import Table
 from understudy.dp.budget import Number
-from understudy.dp.confidential import Diagnostic, DiagnosticCallback, Internal, misfits
+from understudy.dp.confidential import Diagnostic, Internal, misfits
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import Randomness, SeededRandomness, randomness_of
 from understudy.dp.released import Noise, NoisyTable, Released
 from understudy.errors import (
     BudgetError,
-    CheckpointError,
     MethodError,
     NotPrivateError,
     UnderstudyError,
@@ -71,15 +69,13 @@ from understudy.methods.registry import METHODS
 from understudy.models import Model, Sample
 from understudy.models.model import draw_parameters, drawn_in_parts
 from understudy.release import Measurement, Release
-from understudy.release.decoding import FrameKind, decode, require_frame
+from understudy.release.decoding import FrameKind, decode
 from understudy.release.one_way_check import Contradiction, DrawnOneWays, contradictions, own_noise
 from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, add_identifiers, part_sizes
 from understudy.release.tables import formats_of, require_formats
 from understudy.schema import Schema
-from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.describe import inference_facts, manifest_of, measurements_of
 from understudy.workflow.gates import (
-    Progress,
     ending_rounds,
     open_gate,
     part_files,
@@ -87,111 +83,59 @@ from understudy.workflow.gates import (
     summed_rows,
     telling_what_was_spent,
 )
-from understudy.workflow.governance import Outlay, outlay_of, spending
+from understudy.workflow.governance import outlay_of, spending
 from understudy.workflow.numbers import Placing, place_numbers, places_of
+from understudy.workflow.options import (
+    Progress,
+    RunOptions,
+    SynthesisOptions,
+    SynthesizeKeywords,
+    gather,
+    list_keywords,
+)
 from understudy.workflow.pages import pages
 from understudy.workflow.plan import expected_of
 from understudy.workflow.request import Request, adjust_for_row_count, request_of
 
-if TYPE_CHECKING:
-    from understudy.spark.rows import SparkRows
 
-
-def require_possible(request: Request, seed: int | None, *, allow_nonprivate: bool) -> None:
+def require_possible(request: Request, how: SynthesisOptions, run: RunOptions) -> None:
     """Refuse what does not fit the schema or is not permitted, before rows are read.
 
     Args:
         request: what is asked for.
-        seed: of the sampling.
-        allow_nonprivate: whether exact statistics may be published.
+        how: the options that it is made of.
+        run: how it goes.
 
     Raises:
-        MethodError: what does not fit, or a seed where drawing is the mechanism.
-        NotPrivateError: a method without a guarantee, without permission.
+        MethodError: what does not fit, a seed where drawing is the mechanism, or more than a
+            checkpoint can hold.
+        NotPrivateError: a method without a guarantee, without permission; or an earlier release
+            without one, as what is expected by it stands in the manifest.
     """
     request.tables()
     request.setup()
-    if not (request.method.private or allow_nonprivate):
+    if not (request.method.private or run.allow_nonprivate):
         raise NotPrivateError(
             f"The method {request.name} {request.method.unprotected}; it needs allow_nonprivate "
             "(--allow-nonprivate), and its release is stamped not private."
         )
-    if seed is not None and request.draws_records:
+    if run.seed is not None and request.draws_records:
         raise MethodError(
             f"In this form of {request.name}, drawing records is the privacy "
             "mechanism, so no seed is accepted; leave seed out."
         )
-
-
-def expected_in(
-    request: Request, assume_rows: int | None, like: Release | None, *, secure: bool
-) -> ExpectedAnswers | None:
-    """Compute the manifest's expected answers; never by records without a guarantee, if it has one.
-
-    Args:
-        request: with the declared analyses.
-        assume_rows: number of records.
-        like: an earlier release that stands for the population.
-        secure: whether the noise will be from a secure source.
-
-    Raises:
-        NotPrivateError: an earlier release without a guarantee.
-    """
-    promised = like is None or (like.guarantee.epsilon is not None and like.manifest.secure)
-    if secure and not promised:
-        raise NotPrivateError(
-            "The release in like is not private, and what is expected by it stands in the "
-            "manifest; leave like out, and give it to plan alone."
-        )
-    return expected_of(request, assume_rows, like)
-
-
-def require_arguments(
-    seed: int | None,
-    insecure_noise_seed: int | None,
-    frame: FrameKind | None,
-    progress: Progress | None,
-    confide: DiagnosticCallback | None,
-) -> None:
-    """Refuse what would break something after the budget was spent.
-
-    Args:
-        seed: of the sampling, and so are the others arguments of `synthesize`.
-        insecure_noise_seed: of the noise.
-        frame: kind of data frame.
-        progress: that is told.
-        confide: that is told.
-
-    Raises:
-        MethodError: not of its type.
-        ReleaseError: an unknown kind of data frame.
-    """
-    for name, given in (("seed", seed), ("insecure_noise_seed", insecure_noise_seed)):
-        if given is not None:
-            require_whole(name, given, MethodError, least=0)
-    if frame is not None:
-        require_frame(frame)
-    require_function("progress", progress, MethodError)
-    require_function("confide", confide, MethodError)
-
-
-def resumable_place(checkpoint: str | Path, request: Request) -> Path:
-    """The folder of a checkpoint.
-
-    Args:
-        checkpoint: as it was given.
-        request: whose steps it is to hold.
-
-    Raises:
-        MethodError: it measures more than a checkpoint can hold.
-        CheckpointError: not a path.
-    """
-    if not request.method.can_resume(request.schema):
+    if run.checkpoint is not None and not request.method.can_resume(request.schema):
         raise MethodError(
             f"In this form the method {request.name} measures more than a checkpoint can hold; "
             "leave checkpoint out."
         )
-    return path_of("checkpoint", checkpoint, CheckpointError)
+    like = how.like
+    promised = like is None or (like.guarantee.epsilon is not None and like.manifest.secure)
+    if run.secure and not promised:
+        raise NotPrivateError(
+            "The release in like is not private, and what is expected by it stands in the "
+            "manifest; leave like out, and give it to plan alone."
+        )
 
 
 COUNTED: Final = 2**16
@@ -628,37 +572,16 @@ methods = list_methods
 """Its former name, which is a room of the package as well."""
 
 
+@list_keywords(SynthesizeKeywords)
 def synthesize(
     data: object,
     schema: Schema | str | Path,
     *,
     epsilon: Number,
     delta: Number = 0,
-    method: str = "auto",
-    sets: int = 1,
-    options: Mapping[str, Any] | None = None,
-    rows_share: Number = DEFAULT_ROWS_SHARE,
-    answers_share: Number | None = None,
-    lines_share: Number | None = None,
-    layer_share: Number | None = None,
-    analyses: object = None,
-    assume_rows: int | None = None,
-    like: Release | None = None,
-    priority: object = None,
-    seed: int | None = None,
-    insecure_noise_seed: int | None = None,
-    allow_nonprivate: bool = False,
-    frame: FrameKind | None = None,
-    checkpoint: str | Path | None = None,
-    keep_checkpoint: bool = False,
-    ledger: str | Path | None = None,
-    by: str | None = None,
-    spill: str | Path | None = None,
-    trusted_cluster: bool = False,
-    progress: Progress | None = None,
-    confide: DiagnosticCallback | None = None,
-    confide_misfits: bool = True,
-    also: str | Sequence[str] = (),
+    how: SynthesisOptions | None = None,
+    run: RunOptions | None = None,
+    **keywords: Unpack[SynthesizeKeywords],
 ) -> Release:
     """Turn a confidential table into a release.
 
@@ -669,57 +592,9 @@ def synthesize(
         schema: a reviewed schema, or the path of its file.
         epsilon: ε of the whole release.
         delta: δ of the whole release; 0 for pure differential privacy.
-        method: a name in the table of methods, or "auto".
-        sets: number of synthetic tables.
-        options: options of the method.
-        rows_share: share of the budget that buys the number of rows, where that is private.
-        answers_share: part of the rest that buys second moments of all columns, from which linear
-            models, correlations and group means are answered; by default a quarter for an
-            automatic release with δ above 0, half where analyses are declared, else nothing.
-        lines_share: part of the rest that buys number lines: counts of numbers in finer cells than
-            their bins, and beyond their bounds, which records follow too. By default a tenth for an
-            automatic release, or where a declared analysis asks for a mean, share, total or
-            quantile.
-        layer_share: part of the rest that buys second moments of all columns beside those of
-            declared analyses; by default a tenth for an automatic release with δ above 0.
-        analyses: what the release is to answer, as for `plan`; then answers_share buys moments of
-            their columns alone. Chosen by a look at the rows, they would tell what ε does not
-            cover.
-        assume_rows: number of records for which the manifest says how exact their answers were
-            expected to be, as `plan` says it; it must not be read from the rows.
-        like: an earlier release, published, that stands for the population there.
-        priority: names of columns that matter most, as for `plan`.
-        seed: seed of the sampling that follows the last paid step; recorded in the manifest.
-            It fixes which records are drawn, not their order.
-        insecure_noise_seed: for tests and studies only: draw the privacy noise from this seed, so
-            that the release is **not private** and stamped so.
-        allow_nonprivate: permit methods that publish exact statistics.
-        frame: kind of data frame to give back; by default the kind that came in.
-        checkpoint: folder that holds, while this runs, what was released and what it cost. A killed
-            run leaves it; the same request on the same rows continues from there, and counts a
-            charge that nothing came of as spent. Not to be published, copied or deleted while its
-            release is wanted.
-        keep_checkpoint: leave it when the release is made, for callers that save the release first:
-            without it, what was paid for is in this process alone until it is saved. Remove the
-            folder when `Release.save` has returned.
-        ledger: URL or path of the ledger that governs the population of the rows; None for the one
-            that `UNDERSTUDY_LEDGER` names. A schema with [ledger] is refused without one.
-        by: who spends, for that ledger; None for what `UNDERSTUDY_BY` says.
-        spill: folder for coded rows that are too many for memory: then one encrypted file lies
-            there, without a name and while this runs. Without it nothing exact is written to disk,
-            and each pass reads the input again once codes take more than a gibibyte.
-        trusted_cluster: for a Spark data frame: whether everybody who can see what its cluster
-            sends, writes and shows may see the rows, where its settings do not close that; the
-            manifest says so.
-        progress: called with a stage, and how much of how much is done. What stands behind a comma
-            changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
-        confide: gets the diagnostics, when the release is made: how each walk of a method by Markov
-            chain went, how records were weighted, and in coarse words which columns hardly fit the
-            schema. They depend on the rows: for the steward, never to be published, and no reason
-            to make the release again that ε would cover.
-        confide_misfits: whether those of columns are among them.
-        also: formats in which the release will be saved beside Parquet, as for `Release.save`: they
-            are tried on made-up records before anything is paid, as saving itself is in any case.
+        how: what is to be made of the budget; in place of the keywords that are its fields.
+        run: how the run goes; in place of the keywords that are its fields.
+        **keywords: fields of `SynthesisOptions` and `RunOptions`.
 
     Returns:
         The release: synthetic tables, noisy measurements, guarantee and ledger. The first Ctrl-C
@@ -728,8 +603,9 @@ def synthesize(
 
     Raises:
         SchemaError: not a schema, or not reviewed.
-        BudgetError: not a budget.
-        MethodError: unknown method or option, or one that does not fit the schema.
+        BudgetError: not a budget, or parts that it cannot have.
+        MethodError: unknown method or option, or one that does not fit the schema; or an object
+            beside a keyword that it states too.
         NotPrivateError: a method without a guarantee, and `allow_nonprivate` is not set; or an
             earlier release in `like` without one.
         DataError: a structural fault of the data, or the spill cannot be written; nothing was
@@ -741,39 +617,38 @@ def synthesize(
 
         An error that comes after something was paid says in a note what was spent.
     """
-    request = request_of(
-        schema,
-        method=method,
-        epsilon=epsilon,
-        delta=delta,
-        sets=sets,
-        options=options,
-        rows_share=rows_share,
-        answers_share=answers_share,
-        lines_share=lines_share,
-        layer_share=layer_share,
-        analyses=analyses,
-        priority=priority,
+    how, run = gather("synthesize", SynthesizeKeywords, keywords, how=how, run=run)
+    request = request_of(schema, epsilon=epsilon, delta=delta, how=how)
+    require_formats(formats := formats_of(run.also), request.schema)
+    require_possible(request, how, run)
+    outlay = outlay_of(
+        request.schema,
+        request.budget,
+        run,
+        private=request.method.private,
+        options=request.options,
     )
-    require_arguments(seed, insecure_noise_seed, frame, progress, confide)
-    require_formats(formats := formats_of(also), request.schema)
-    require_possible(request, seed, allow_nonprivate=allow_nonprivate)
-    secure = insecure_noise_seed is None
-    place = None if checkpoint is None else resumable_place(checkpoint, request)
-    outlay = _outlay(request, place, ledger, by, secure=secure)
-    expected = expected_in(request, assume_rows, like, secure=secure)
-    tell = progress or (lambda _stage, _done, _total: None)
+    expected = expected_of(request, how)
     kinds = [analysis.kind for analysis in request.analyses]
-    require_late_needs(randomness := randomness_of(insecure_noise_seed), kinds)
-    rehearse(request, expected=expected, formats=formats, frame=frame)
-    rows = _rows_for(request, data, tell, spill, trusted_cluster=trusted_cluster)
+    require_late_needs(randomness := randomness_of(run.insecure_noise_seed), kinds)
+    rehearse(request, expected=expected, formats=formats, frame=run.frame)
+    rows = summed_rows(
+        data,
+        request.schema,
+        run,
+        records_for=request.records_for,
+        passes=request.least_passes,
+    )
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
-    diagnoses: list[Internal[Diagnostic]] = [*misfits(rows)] if confide and confide_misfits else []
-    drawn_with = {"seeds": f"{seed}, {insecure_noise_seed}", "permissions": str(allow_nonprivate)}
+    diagnoses: list[Internal[Diagnostic]] = []
+    if run.confide and run.confide_misfits:
+        diagnoses += misfits(rows)
+    seeds = f"{run.seed}, {run.insecure_noise_seed}"
+    drawn_with = {"seeds": seeds, "permissions": str(run.allow_nonprivate)}
     identity = {**request.identity, **drawn_with, **outlay.identity}
     with (
-        open_journal(place, identity, _entropy(seed, insecure_noise_seed)) as (journal, entropy),
-        ending_rounds(request.method, tell) as stop,
+        open_journal(run.place, identity, _entropy(run)) as (journal, entropy),
+        ending_rounds(request.method, run.tell) as stop,
         spending(outlay, "release", identity, journal) as spent,
         ExitStack() as telling,
     ):
@@ -782,15 +657,19 @@ def synthesize(
             request.budget,
             randomness,
             journal,
-            allow_nonprivate=allow_nonprivate,
+            allow_nonprivate=run.allow_nonprivate,
             stop=stop,
             confide=diagnoses.append,
         )
         gate.listen(spent.note)
         telling.enter_context(telling_what_was_spent(gate))
         drawing = np.random.default_rng(entropy), randomness, part_files(rows)
-        n_rows, schema, measurements, tables, found = measure_and_draw(request, gate, drawing, tell)
-        _tell_steward(confide, diagnoses)
+        n_rows, schema, measurements, tables, found = measure_and_draw(
+            request, gate, drawing, run.tell
+        )
+        if run.confide:
+            for diagnosis in diagnoses:
+                run.confide(diagnosis)
         facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
         manifest = manifest_of(
             request,
@@ -799,8 +678,8 @@ def synthesize(
             facts,
             expected,
             contradictions=found,
-            seed=seed,
-            secure=secure,
+            seed=run.seed,
+            secure=run.secure,
         )
         spent.settle(manifest.guarantee, manifest.to_json())
         release = Release(
@@ -808,64 +687,16 @@ def synthesize(
             schema=schema,
             manifest=manifest,
             measurements=measurements,
-            frame=frame or rows.frame_kind,
+            frame=run.frame or rows.frame_kind,
             pages=pages,
             entered=spent.entered,
         )
-    if place is not None and not keep_checkpoint:
-        remove_checkpoint(place)
+    if run.place is not None and not run.keep_checkpoint:
+        remove_checkpoint(run.place)
     return release
 
 
-def _rows_for(
-    request: Request,
-    data: object,
-    tell: Progress,
-    spill: str | Path | None,
-    *,
-    trusted_cluster: bool,
-) -> Table | SparkRows:
-    return summed_rows(
-        data,
-        request.schema,
-        tell,
-        spill,
-        records_for=request.records_for,
-        passes=request.least_passes,
-        trusted_cluster=trusted_cluster,
-    )
-
-
-def _outlay(
-    request: Request,
-    place: Path | None,
-    ledger: str | Path | None,
-    by: str | None,
-    *,
-    secure: bool,
-) -> Outlay:
-    return outlay_of(
-        request.schema,
-        request.budget,
-        ledger,
-        by,
-        secure=secure,
-        private=request.method.private,
-        options=request.options,
-        checkpoint=place,
-    )
-
-
-def _tell_steward(
-    confide: DiagnosticCallback | None, diagnoses: list[Internal[Diagnostic]]
-) -> None:
-    for diagnosis in diagnoses:
-        if confide:
-            confide(diagnosis)
-
-
-def _entropy(seed: int | None, insecure_noise_seed: int | None) -> int:
+def _entropy(run: RunOptions) -> int:
     """Return what the sampling is seeded with."""
-    if seed is None and insecure_noise_seed is not None:
-        seed = insecure_noise_seed
+    seed = run.insecure_noise_seed if run.seed is None else run.seed
     return secrets.randbits(128) if seed is None else seed

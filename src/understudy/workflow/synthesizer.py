@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from understudy.dp.budget import Number
 from understudy.errors import MethodError, suggestion
 from understudy.release import Release
 from understudy.release.decoding import FrameKind
 from understudy.schema import Schema
-from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
+from understudy.workflow.options import (
+    RunOptions,
+    SynthesisOptions,
+    SynthesizeKeywords,
+    gather,
+    list_keywords,
+)
 from understudy.workflow.request import request_of
 from understudy.workflow.sample import ReleasedModel, require_more
 from understudy.workflow.synthesize import synthesize
@@ -29,12 +35,9 @@ class Synthesizer:
         schema: a reviewed schema, or the path of its file.
         epsilon: ε of the fit.
         delta: δ of the fit.
-        method: a name in the table of methods, or "auto".
-        sets: number of synthetic tables in the release.
-        options: options of the method.
-        analyses: what the release is to answer, as for `synthesize`.
-        ledger: URL or path of the ledger that governs the population of the rows.
-        by: who spends, for that ledger.
+        how: what is to be made of the budget; in place of the keywords that are its fields.
+        run: how the fit goes; in place of the keywords that are its fields.
+        **keywords: fields of `SynthesisOptions` and `RunOptions`, as for `synthesize`.
 
     Attributes:
         release_: the release, once it is fitted: its guarantee, its sets, and `save`.
@@ -52,28 +55,35 @@ class Synthesizer:
         ([1, 1], 'pure, ε = 1')
     """
 
+    @list_keywords(SynthesizeKeywords)
     def __init__(
         self,
         schema: Schema | str | Path,
         *,
         epsilon: Number,
         delta: Number = 0,
-        method: str = "auto",
-        sets: int = 1,
-        options: Mapping[str, Any] | None = None,
-        analyses: object = None,
-        ledger: str | Path | None = None,
-        by: str | None = None,
+        how: SynthesisOptions | None = None,
+        run: RunOptions | None = None,
+        **keywords: Unpack[SynthesizeKeywords],
     ) -> None:
-        # As given, so that whoever clones it finds the very same objects; `fit` checks them.
-        self.schema, self.epsilon, self.delta, self.method = schema, epsilon, delta, method
-        self.sets, self.options, self.analyses = sets, options, analyses
-        self.ledger, self.by = ledger, by
+        gather("Synthesizer", SynthesizeKeywords, keywords, how=how, run=run)  # which refuses
+        given: dict[str, Any] = {"schema": schema, "epsilon": epsilon, "delta": delta}
+        for name, kind, made in (("how", SynthesisOptions, how), ("run", RunOptions, run)):
+            if made is None:
+                given |= {one.name: one.default for one in fields(kind)}
+            else:
+                given[name] = made
+        # As given, so that whoever clones it finds the very same objects.
+        given |= keywords
+        vars(self).update(given)
+        self._names = tuple(given)
 
     def __repr__(self) -> str:
         """One line."""
         state = repr(self.release_) if self._fitted else "not fitted"
-        return f"Synthesizer({self.method}, ε = {self.epsilon}, δ = {self.delta}: {state})"
+        given = vars(self)
+        method = vars(given.get("how", self))["method"]
+        return f"Synthesizer({method}, ε = {given['epsilon']}, δ = {given['delta']}: {state})"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return what it was made with, by name.
@@ -81,7 +91,7 @@ class Synthesizer:
         Args:
             deep: has no effect, since nothing in it has parameters of its own.
         """
-        return {name: getattr(self, name) for name in _NAMES}
+        return {name: getattr(self, name) for name in self._names}
 
     def set_params(self, **params: Any) -> Synthesizer:
         """Change what it will be fitted with.
@@ -91,10 +101,9 @@ class Synthesizer:
         """
         self._require_new("a fit with other parameters")
         for name in params:
-            if name not in _NAMES:
-                raise MethodError(f"A Synthesizer has no {name!r}{suggestion(name, _NAMES)}.")
-        for name, value in params.items():
-            setattr(self, name, value)
+            if name not in self._names:
+                raise MethodError(f"A Synthesizer has no {name!r}{suggestion(name, self._names)}.")
+        vars(self).update(params)
         return self
 
     def fit(self, X: object, y: object = None) -> Synthesizer:
@@ -113,9 +122,12 @@ class Synthesizer:
             UnderstudyError: as `synthesize`.
         """
         self._require_new("a second fit")
-        how = {name: value for name, value in self.get_params().items() if name not in _SPENT_ON}
-        require_more(request_of(**how, rows_share=DEFAULT_ROWS_SHARE))
-        self.release_: Release = synthesize(X, **self.get_params())
+        given = self.get_params()
+        on = {name: given.pop(name) for name in ("schema", "epsilon", "delta")}
+        objects = {name: given.pop(name, None) for name in ("how", "run")}
+        how, run = gather("Synthesizer", SynthesizeKeywords, given, **objects)
+        require_more(request_of(**on, how=how))
+        self.release_: Release = synthesize(X, **on, how=how, run=run)
         return self
 
     def sample(
@@ -150,7 +162,3 @@ class Synthesizer:
                 f"This Synthesizer is fitted, and {what} would pay once more; make a new one, as "
                 "sklearn.base.clone does."
             )
-
-
-_SPENT_ON = ("ledger", "by")
-_NAMES = ("schema", "epsilon", "delta", "method", "sets", "options", "analyses", *_SPENT_ON)

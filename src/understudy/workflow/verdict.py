@@ -7,9 +7,9 @@ Random subsets of the confidential rows vote, and the noisy number of yes decide
 from __future__ import annotations
 
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import NamedTuple, Unpack, cast
 
-from understudy._validation import require_function, require_whole
+from understudy._validation import require_whole
 from understudy.dp import perturbation
 from understudy.dp.budget import Budget, Number, exact
 from understudy.dp.confidential import terms_of
@@ -36,13 +36,13 @@ from understudy.release import Release
 from understudy.schema import Schema
 from understudy.schema.schema import given_schema
 from understudy.workflow.gates import (
-    Progress,
     coded_rows,
     open_gate,
     require_late_needs,
     telling_what_was_spent,
 )
 from understudy.workflow.governance import outlay_of, spending
+from understudy.workflow.options import RunOptions, VerdictKeywords, gather, list_keywords
 
 
 class _Prepared(NamedTuple):
@@ -55,6 +55,7 @@ class _Prepared(NamedTuple):
     plan: VerdictPlan
 
 
+@list_keywords(VerdictKeywords)
 def verdict(
     data: object,
     schema: Schema | str | Path,
@@ -63,11 +64,8 @@ def verdict(
     epsilon: Number,
     delta: Number = 0,
     assume_rows: int | None = None,
-    insecure_noise_seed: int | None = None,
-    ledger: str | Path | None = None,
-    by: str | None = None,
-    spill: str | Path | None = None,
-    progress: Progress | None = None,
+    run: RunOptions | None = None,
+    **keywords: Unpack[VerdictKeywords],
 ) -> Verdict:
     """Ask whether the rows bear out a claim, under differential privacy.
 
@@ -81,12 +79,8 @@ def verdict(
         delta: δ of the verdict; 0 for pure differential privacy, which suits a single number best.
         assume_rows: about how many records there are, where their number is private; a public
             guess, never read from the rows, by which the number of subsets is chosen.
-        insecure_noise_seed: for tests and studies only: draw subsets and noise from this seed, so
-            that the verdict is **not private** and its guarantee says so.
-        ledger: that governs the population of the rows, as for `synthesize`.
-        by: who spends, as for `synthesize`.
-        spill: folder for coded rows, as for `synthesize`.
-        progress: called with a stage, and how much of how much is done.
+        run: how the run goes; in place of the keywords that follow.
+        **keywords: fields of `RunOptions`.
 
     Returns:
         A `Verdict`: "yes", "no" or "undecided", with stated probabilities of error. Whatever the
@@ -100,16 +94,12 @@ def verdict(
         DataError: a structural fault of the data; nothing was spent.
         LedgerError: as `synthesize`.
     """
-    require_function("progress", progress, MethodError)
-    tell = progress or (lambda _stage, _done, _total: None)
+    _, run = gather("verdict", VerdictKeywords, keywords, run=run)
     ready = _prepare(schema, claim, epsilon, delta, assume_rows)
-    seed = insecure_noise_seed
-    if seed is not None:
-        require_whole("insecure_noise_seed", seed, MethodError, least=0)
-    source = randomness_of(seed)
-    outlay = outlay_of(ready.schema, ready.budget, ledger, by, secure=source.secure)
+    source = randomness_of(run.insecure_noise_seed)
+    outlay = outlay_of(ready.schema, ready.budget, run)
     require_late_needs(source)
-    rows = coded_rows(data, ready.schema, tell, spill)
+    rows = coded_rows(data, ready.schema, run.tell, run.spill)
     request = {"claim": ready.plan.claim, "epsilon": str(epsilon), "delta": str(delta)}
     with spending(outlay, "verdict", request) as spent:
         gate = open_gate(rows, ready.budget, source)

@@ -60,7 +60,7 @@ def test_a_refusal_names_the_declaration_and_what_is_answered(alone, rows, kind,
 
 def test_fewer_predictors_are_offered_where_they_are_answered(rows):
     asked = ["ols y ~ x + sex"]
-    alone = {"analyses": asked, "layer_share": 0}
+    alone = {"analyses": asked, "budget": {"layer": 0}}
     made = us.synthesize(rows, SCHEMA, epsilon=4, delta="1e-6", insecure_noise_seed=3, **alone)
     error = refusal(made, "ols", "y ~ x + sex + wage")
     assert error.instead == ("ols y ~ x + sex",)

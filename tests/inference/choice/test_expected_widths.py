@@ -127,7 +127,7 @@ def test_nothing_is_expected_where_nothing_was_measured():
 
 def few(n):
     """Without number lines, of whose bounds few records would tell too little."""
-    asked = REQUESTS["layer"] | {"lines_share": 0, "answers_share": 0.25}
+    asked = REQUESTS["layer"] | {"budget": {"lines": 0, "answers": 0.25}}
     return us.synthesize(rows(n), SCHEMA, insecure_noise_seed=2, **asked)
 
 

@@ -28,7 +28,7 @@ def release():
     }
     return us.synthesize(
         pl.DataFrame(table), SCHEMA, epsilon=1, delta="1e-6", method="marginals", sets=3,
-        answers_share=0, insecure_noise_seed=1, seed=1,
+        budget={"answers": 0}, insecure_noise_seed=1, seed=1,
     )  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def test_chance_does_not_decide_whether_a_firm_model_is_answered(release):
     for seed in range(3):
         again = us.synthesize(
             release.tables[0], SCHEMA, epsilon="0.5", delta="1e-6", method="marginals", sets=3,
-            answers_share=0, insecure_noise_seed=seed, seed=seed,
+            budget={"answers": 0}, insecure_noise_seed=seed, seed=seed,
         )  # fmt: skip
         together = [set(one.columns) for one in again.measurements if one.kind.is_joint]
         facts = facts_of(again, "ols", ("item", "other"), additive=True)
@@ -101,7 +101,7 @@ def test_few_runs_tell_nothing_of_how_a_relation_goes_on_within_them():
     )
     made = us.synthesize(
         pl.DataFrame({"y": y, "z": z}), schema, epsilon="0.5", delta="1e-6", method="marginals",
-        sets=3, answers_share=0, insecure_noise_seed=1, seed=1,
+        sets=3, budget={"answers": 0}, insecure_noise_seed=1, seed=1,
     )  # fmt: skip
     joint = [one for one in made.measurements if one.kind.is_joint]
     together = [one for one in joint if {"y", "z"} == {*one.columns}]

@@ -56,7 +56,7 @@ def test_an_automatic_release_with_delta_buys_them(rows):
     [
         {"delta": 0},
         {"delta": DELTA, "method": "marginals"},
-        {"delta": DELTA, "answers_share": 0},
+        {"delta": DELTA, "budget": {"answers": 0}},
     ],
     ids=["pure", "named", "nothing"],
 )
@@ -68,8 +68,8 @@ def test_no_other_release_does_by_itself(rows, request_):
 
 
 def test_a_share_is_between_0_and_1(rows):
-    with pytest.raises(BudgetError, match="answers_share"):
-        us.synthesize(rows, SCHEMA, epsilon=2, delta=DELTA, answers_share="1.5")
+    with pytest.raises(BudgetError, match="'answers' of the budget must lie"):
+        us.synthesize(rows, SCHEMA, epsilon=2, delta=DELTA, budget={"answers": "1.5"})
 
 
 def test_declared_analyses_are_measured_on_the_records_that_they_are_about(declared, rows):
@@ -112,14 +112,14 @@ def test_a_layer_of_all_columns_stands_beside_declared_analyses(declared):
         ({"analyses": ["ols y ~ x + sex + rare + region"]}, [0.5, 0.1]),
         ({"delta": 0}, [0.5]),
         ({"method": "marginals"}, [0.5]),
-        ({"layer_share": 0}, [0.5]),
-        ({"layer_share": "0.05"}, [0.5, 0.05]),
-        ({"method": "marginals", "layer_share": "0.2"}, [0.5, 0.2]),
-        ({"answers_share": "0.9"}, [0.9, 0.05]),  # never more than half of what others leave
+        ({"budget": {"layer": 0}}, [0.5]),
+        ({"budget": {"layer": "0.05"}}, [0.5, 0.05]),
+        ({"method": "marginals", "budget": {"layer": "0.2"}}, [0.5, 0.2]),
+        ({"budget": {"answers": "0.9"}}, [0.9, 0.05]),  # never more than half of what others leave
         ({"priority": ["y"]}, [0.375, 0.125, 0.1]),
         ({"analyses": None, "priority": ["sex", "y"]}, [0.25 * 3 / 4, 0.25 / 4]),
         ({"analyses": None, "priority": ["sex", "y"], "delta": 0}, [0.25]),
-        ({"analyses": None, "priority": ["y"], "answers_share": "0.8"}, [0.6, 0.2]),
+        ({"analyses": None, "priority": ["y"], "budget": {"answers": "0.8"}}, [0.6, 0.2]),
     ],
 )
 def test_what_is_bought_for_answers(request_, shares):
@@ -141,10 +141,14 @@ def test_no_layer_where_declared_analyses_have_all_columns():
     [
         ({"priority": ["x", "yy"]}, MethodError, "no column 'yy'"),
         ({"priority": "x"}, MethodError, "priority"),
-        ({"priority": ["x"], "answers_share": 0}, MethodError, "priority"),
-        ({"layer_share": "0.1"}, BudgetError, "beside declared analyses"),
-        ({"layer_share": "0.5", "analyses": ["ols y ~ x"]}, BudgetError, "leave something"),
-        ({"layer_share": "2", "analyses": ["ols y ~ x"]}, BudgetError, "layer_share"),
+        ({"priority": ["x"], "budget": {"answers": 0}}, MethodError, "priority"),
+        ({"budget": {"layer": "0.1"}}, BudgetError, "beside declared analyses"),
+        ({"budget": {"layer": "0.5"}, "analyses": ["ols y ~ x"]}, BudgetError, "leave something"),
+        (
+            {"budget": {"layer": "2"}, "analyses": ["ols y ~ x"]},
+            BudgetError,
+            "'layer' of the budget must lie",
+        ),
     ],
 )
 def test_what_cannot_be_bought_is_refused_before_rows_are_read(request_, error, words):
@@ -232,7 +236,7 @@ def test_moments_make_no_relation_of_the_records(declared, tmp_path):
         epsilon=2,
         delta=DELTA,
         method="independent",
-        answers_share="0.5",
+        budget={"answers": "0.5"},
         insecure_noise_seed=1,
     )
     assert len(products(release)) == 1
@@ -274,8 +278,8 @@ def test_no_other_release_has_a_correlation(rows, sets, anyway):
 def test_a_plan_counts_the_noise_in_a_bought_number_of_rows(declared):
     """A mean is off by it as far as it lies from the middle of the bounds."""
 
-    def noise(rows_share):
-        asked = {"analyses": ["mean y"], "assume_rows": 4000, "rows_share": rows_share}
+    def noise(part):
+        asked = {"analyses": ["mean y"], "assume_rows": 4000, "budget": {"rows": part}}
         plan = us.plan(SCHEMA, epsilon=4, delta=DELTA, like=declared, **asked)
         return np.array([line.noise for line in plan.expected])
 
@@ -349,7 +353,7 @@ def test_a_plan_shows_priority_and_what_it_does(tmp_path, capsys):
     asked |= {"analyses": ["correlation x + y", "ols y ~ x + sex + rare + region"]}
     plans = [
         us.plan(SCHEMA, **asked, **more)
-        for more in ({"layer_share": 0}, {}, {"priority": ["x", "y"]})
+        for more in ({"budget": {"layer": 0}}, {}, {"priority": ["x", "y"]})
     ]
     alone, layered, first = (
         {(line.analysis, line.name): line.noise for line in planned.expected} for planned in plans

@@ -312,8 +312,8 @@ def test_a_tenth_of_the_rest_buys_them_and_stands_in_manifest_and_plan(released)
     [
         ({"delta": 0}, ("income", "age", "size", "since")),
         ({"delta": "1e-6", "method": "independent"}, ()),
-        ({"delta": "1e-6", "lines_share": 0}, ()),
-        ({"delta": 0, "lines_share": "0.2"}, ("income", "age", "size", "since")),
+        ({"delta": "1e-6", "budget": {"lines": 0}}, ()),
+        ({"delta": 0, "budget": {"lines": "0.2"}}, ("income", "age", "size", "since")),
         ({"delta": "1e-6", "analyses": ["ols income ~ age"]}, ()),
         ({"delta": 0, "analyses": ["quantile income", "table sex"]}, ("income",)),
         ({"delta": "1e-6", "analyses": ["mean log(age) ~ sex", "ols income ~ sex"]}, ("age",)),
@@ -326,17 +326,15 @@ def test_who_buys_lines(request_, columns):
     assert tuple(step.columns[0] for step in steps) == columns
 
 
-@pytest.mark.parametrize(
-    "more", [{"lines_share": "1"}, {"lines_share": "0.5", "answers_share": "0.5"}]
-)
+@pytest.mark.parametrize("more", [{"lines": "1"}, {"lines": "0.5", "answers": "0.5"}])
 def test_shares_leave_something(more):
-    with pytest.raises(BudgetError, match="lines_share"):
-        us.plan(Schema.loads(SCHEMA), epsilon=2, delta="1e-6", **more)
+    with pytest.raises(BudgetError, match="'lines'"):
+        us.plan(Schema.loads(SCHEMA), epsilon=2, delta="1e-6", budget=more)
 
 
 def test_moments_keep_what_they_ask_for():
     """Where nearly all is for moments, lines take half of what they leave."""
-    planned = us.plan(Schema.loads(SCHEMA), epsilon=2, delta="1e-6", answers_share="0.9")
+    planned = us.plan(Schema.loads(SCHEMA), epsilon=2, delta="1e-6", budget={"answers": "0.9"})
     share = sum(step.share for step in planned.setup if step.form == "line")
     assert float(share) == pytest.approx(0.05 * 0.95)
 
@@ -344,7 +342,7 @@ def test_moments_keep_what_they_ask_for():
 def test_laplace_tails_are_counted():
     rows = workers(2_000)
     release = us.synthesize(
-        rows, Schema.loads(SCHEMA), epsilon=4, lines_share="0.3", insecure_noise_seed=3
+        rows, Schema.loads(SCHEMA), epsilon=4, budget={"lines": "0.3"}, insecure_noise_seed=3
     )
     assert all(line.family.is_laplace for line in lines_of(release))
     answer = us.analyze(release, "quantile", "age", level=0.9999)

@@ -63,7 +63,7 @@ def moments(rows):
         epsilon=8,
         delta="1e-6",
         method="independent",
-        answers_share="0.8",
+        budget={"answers": "0.8"},
         insecure_noise_seed=2,
     )
 
@@ -177,7 +177,7 @@ def test_where_both_are_released_that_with_less_noise_is_taken(rows):
         SCHEMA.model_copy(update={"columns": {n: SCHEMA.columns[n] for n in ("sex", "works")}}),
         epsilon=2,
         delta="1e-6",
-        answers_share="0.9",
+        budget={"answers": "0.9"},
         insecure_noise_seed=3,
     )
     both = {one.kind for one in release.measurements if len(one.columns) == 2}
@@ -232,7 +232,7 @@ def test_a_number_that_is_one_of_two_is_a_trait_of_second_moments(rows):
         epsilon=8,
         delta="1e-6",
         method="independent",
-        answers_share="0.8",
+        budget={"answers": "0.8"},
         insecure_noise_seed=2,
     )
     cells = us.analyze(made, "table", "flag + region")

@@ -191,7 +191,7 @@ def release():
         delta="1e-6",
         method="marginals",
         sets=3,
-        answers_share="0.5",
+        budget={"answers": "0.5"},
         insecure_noise_seed=2,
         seed=2,
     )

@@ -172,7 +172,7 @@ def release(n=4_000, **more):
     )
     return us.synthesize(
         pl.DataFrame({"age": age, "sex": sex}), schema, epsilon=1, delta="1e-6",
-        insecure_noise_seed=1, lines_share=0.2, method="marginals", **more,
+        insecure_noise_seed=1, budget={"lines": 0.2}, method="marginals", **more,
     )  # fmt: skip
 
 

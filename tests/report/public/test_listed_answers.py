@@ -38,7 +38,7 @@ reviewed = true
 """
 REQUESTS = {
     "layer": {"delta": "1e-6"},
-    "no layer": {"delta": "1e-6", "layer_share": 0, "answers_share": 0},
+    "no layer": {"delta": "1e-6", "budget": {"layer": 0, "answers": 0}},
     "declared": {"delta": "1e-6", "analyses": ["ols pay ~ age + sex", "mean height ~ region"]},
     "pure": {"delta": 0},
     "beyond": {"delta": "1e-6"},

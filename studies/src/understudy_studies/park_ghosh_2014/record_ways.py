@@ -17,7 +17,7 @@ from understudy.papers.imputation_draws import imputed_records
 from understudy.papers.perturbed_gibbs import block_records, diverse_records, gibbs_records
 from understudy.schema import GibbsSweep
 from understudy.workflow.analyze import replica_gate
-from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
+from understudy.workflow.options import SynthesisOptions
 from understudy.workflow.request import request_of
 from understudy.workflow.synthesize import draw_sets
 from understudy_studies.framework.random_streams import Streams
@@ -120,12 +120,8 @@ def _released(table: patient_case.Case, line: Line, epsilon: float, streams: Str
     order = {"order": list(table.order)} if line.method == "pegs" else {}
     request = request_of(
         table.schema,
-        method=line.method,
         epsilon=line.total(epsilon),
-        delta=0,
-        sets=1,
-        options=dict(line.options) | order,
-        rows_share=DEFAULT_ROWS_SHARE,
+        how=SynthesisOptions(method=line.method, options=dict(line.options) | order),
     )
     seed = int(streams.generator("noise").integers(2**63))
     gate = replica_gate(frame(table.name), table.schema, request.budget, seed)
