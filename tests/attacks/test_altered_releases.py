@@ -10,8 +10,9 @@ import polars as pl
 import pytest
 
 import understudy as us
-from altered_releases import ALTERATIONS, BASES, Absent, Folder, altered, base
+from altered_releases import ALTERATIONS, BASES, Absent, Folder, altered
 from honest_releases import honest
+from night import NIGHT
 from understudy.errors import ReleaseError
 from understudy_verify import RULES, verify
 
@@ -21,9 +22,8 @@ TRIES, MORE = 3, 50
 
 
 @pytest.fixture(scope="module")
-def bases(tmp_path_factory):
-    place = tmp_path_factory.mktemp("bases")
-    return [base(name, place) for name in BASES]
+def bases(genuine):
+    return [genuine(name) for name in BASES]
 
 
 def require_refused(folder: Folder, place, name):
@@ -72,7 +72,7 @@ def test_every_rule_is_broken_by_some_alteration():
     assert {name.split()[0] for name in ALTERATIONS} == set(RULES)
 
 
-HONEST = 25
+HONEST = 25 if NIGHT else 8
 
 
 def test_both_accept_releases_of_any_schema_and_method(tmp_path):
@@ -128,6 +128,7 @@ VALUES = {
     ("missing", "delta", "method"),
     [("", "1e-6", "auto"), ('missing = ["", "?"]\n', 0, "independent")],
 )
+@pytest.mark.nightly(every=2)
 def test_every_kind_of_number_has_a_line_that_both_know(name, missing, delta, method, tmp_path):
     """With number lines and second moments, which name bounds as they were declared."""
     text = f'[columns.x]\n{NUMERIC[name]}\n{missing}source = "s"\nreviewed = true\n'

@@ -17,7 +17,6 @@ import understudy as us
 from altered_releases import (
     LAW_NAMES,
     MECHANISM_NAMES,
-    base,
     measured,
     mechanism_price,
     paid,
@@ -109,9 +108,8 @@ def test_both_programs_read_the_table_alike():
 
 
 @pytest.fixture(scope="module")
-def bases(tmp_path_factory):
-    place = tmp_path_factory.mktemp("bases")
-    return [base(name, place) for name in BASES]
+def bases(genuine):
+    return [genuine(name) for name in BASES]
 
 
 def refused_by(place):

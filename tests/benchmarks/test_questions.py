@@ -20,6 +20,7 @@ pytestmark = pytest.mark.whole
 
 
 @pytest.mark.parametrize("name", POPULATIONS)
+@pytest.mark.nightly(every=4)
 def test_questions_are_many_of_every_kind_and_about_every_column(name):
     asked, schema = read(QUESTIONS[name]), population(name).schema("private", 0)
     kinds = Counter(one.kind for one in asked)
@@ -111,6 +112,7 @@ def test_a_model_has_coefficients_without_the_intercept_and_a_difference_its_ran
         (Question("logit", "employed ~ age"), "skewed"),
     ],
 )
+@pytest.mark.nightly(every=5)
 def test_intervals_of_the_rows_hold_the_truth(question, name):
     # 300 intervals at 95 % (93 % for the skewed ones): fewer than 264 hold with chance 6·10⁻⁴.
     whole, rng = population(name), np.random.default_rng(2)
@@ -135,6 +137,7 @@ def test_intervals_that_go_together_count_as_one():
     assert not question_scores.is_low(np.repeat(covers, 50), np.repeat(np.arange(20), 50))
 
 
+@pytest.mark.nightly
 def test_every_question_is_judged_in_every_repetition():
     cell, asked = Cell("rare", 2_000), read(QUESTIONS["rare"])
     table, again = (

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import understudy as us
+from night import NIGHT
 
 pytestmark = pytest.mark.fuzz
 
@@ -63,7 +64,7 @@ reviewed = true
 )
 METHODS = [("laplace", {}), ("laplace", {"form": "lazy"}), ("independent", {})]
 FEW = settings(
-    max_examples=40,
+    max_examples=40 if NIGHT else 12,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

@@ -52,8 +52,9 @@ def calls(tree: ast.AST) -> tuple[ast.Call, ...]:
 
 
 def with_module(name: str, text: str) -> Sources:
-    """The house with one more module."""
-    return house() | {name: ast.parse(text)}
+    """The trusted room, which rules look names up in, with one more module."""
+    trusted = {module: tree for module, tree in house().items() if room(module) == "dp"}
+    return trusted | {name: ast.parse(text)}
 
 
 def room(module: str) -> str:

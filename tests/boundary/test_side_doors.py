@@ -132,6 +132,7 @@ SAME_ROWS = {
 
 
 @pytest.mark.parametrize("change", SAME_ROWS.values(), ids=SAME_ROWS)
+@pytest.mark.nightly(diagonal=True)
 def test_how_the_rows_came_in_changes_nothing(synthesize, of_base, tmp_path, change):
     one = of_base(frame="polars")
     two = synthesize(change(base(), tmp_path), frame="polars")
@@ -158,6 +159,7 @@ NEW_ROWS = {
 
 
 @pytest.mark.parametrize("row", NEW_ROWS.values(), ids=NEW_ROWS)
+@pytest.mark.nightly(diagonal=True)
 def test_one_row_more_changes_nothing_but_counts(synthesize, of_base, row):
     neighbour = as_text(base()).astype(object)
     neighbour.loc[N_ROWS] = row

@@ -4,14 +4,13 @@ A method that joins `METHODS` is tested with its defaults; a row in `OPTIONS` ad
 A test takes cases by naming one of `SELECTIONS` among its arguments.
 
 Not every test meets every case, but any two of test, method, δ, kind of rows and kind of sets meet,
-and every method meets each of its options in several tests (`meet_in_pairs`). `make test-all` has
-every test meet every case.
+and every method meets each of its options in the tests of ledgers (`meet_in_pairs`).
+`make test-all` has every test meet every case.
 """
 
 from __future__ import annotations
 
 import datetime
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -27,6 +26,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from night import NIGHT
 from understudy.dp.budget import Budget
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import SeededRandomness
@@ -114,7 +114,6 @@ COMBINATIONS = (("0", "private"), ("0", "public"), ("0.000001", "private"))
 """δ and rows."""
 SETS = ("free", "split", "posterior")
 ROW_LIMIT = 60
-WHOLE_MATRIX = "WHOLE_MATRIX" in os.environ
 EPSILON = "7.12345678912"
 """Of releases that tests share: no binary fraction, and few private numbers of rows are clipped."""
 LEAST_EPSILON = "0.0000123456789123456789"
@@ -499,6 +498,7 @@ ACCOUNTS = {
 RESTORABLE = [case for case in PRIVATE if case.method in rebuildable()]
 SELECTIONS = {
     "case": CASES,
+    "each_option": CASES,
     "one_set": ONE_SET,
     "paid": PAID,
     "counting": TABLES,
@@ -570,8 +570,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     test = metafunc.function.__name__
     for argument, cases in SELECTIONS.items():
         if argument in metafunc.fixturenames:
-            pairs = meet_in_pairs(cases, test, options=argument == "case")
-            metafunc.parametrize(argument, cases if WHOLE_MATRIX else pairs, ids=str)
+            pairs = meet_in_pairs(cases, test, options=argument == "each_option")
+            metafunc.parametrize(argument, cases if NIGHT else pairs, ids=str)
 
 
 @pytest.fixture(scope="session")

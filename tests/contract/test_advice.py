@@ -148,6 +148,7 @@ def releases_by(advice):
 
 
 @pytest.mark.parametrize("name", METHODS)
+@pytest.mark.nightly(every=3)
 def test_advice_is_followed_and_then_the_question_is_answered(name):
     made = release(name)
     for kind, formula in QUESTIONS:
@@ -167,6 +168,7 @@ def test_advice_is_followed_and_then_the_question_is_answered(name):
 
 
 @pytest.mark.parametrize("name", ["laplace", "independent", "modips", "dirichlet", "marginals"])
+@pytest.mark.nightly(every=3)
 def test_advice_of_a_bootstrap_is_followed(name):
     """What it refuses before it runs anything: columns apart, totals, quantiles, no model."""
     made = release(name)

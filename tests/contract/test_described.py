@@ -2,9 +2,12 @@
 
 import json
 
+import pytest
+
 from understudy.models import InferenceFacts
 
 
+@pytest.mark.nightly(every=2)
 def test_what_a_method_says_is_written(case, released, saved):
     """The manifest holds it. That no genuine release is taken for one that contradicts itself, and
     each is read as it was, is in `test_every_kind_of_release_is_read_as_it_was`.

@@ -163,6 +163,7 @@ def test_every_kind_has_a_question(fault):
 
 
 @pytest.mark.parametrize(("fault", "kind", "formula", "truth"), CASES)
+@pytest.mark.nightly(diagonal=True)
 def test_an_answer_covers_or_is_refused(fault, kind, formula, truth):
     answer, advised = asked(release(fault), kind, formula)
     if answer is None:

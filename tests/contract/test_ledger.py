@@ -58,16 +58,19 @@ def require_within_budget(case, release, epsilon):
     assert release.guarantee.delta == Fraction(case.delta)
 
 
-def test_the_steps_never_cost_more_than_the_budget(case, released, epsilon):
-    require_within_budget(case, released(case), epsilon)
+@pytest.mark.nightly(every=2)
+def test_the_steps_never_cost_more_than_the_budget(each_option, released, epsilon):
+    require_within_budget(each_option, released(each_option), epsilon)
 
 
 @pytest.mark.parametrize("tiny", [True, False], ids=["tiny", "huge"])
+@pytest.mark.nightly(diagonal=True)
 def test_the_steps_never_cost_more_than_any_budget(one_set, released, least_epsilon, tiny):
     epsilon = least_epsilon if tiny else one_set.huge()
     require_within_budget(one_set, released(one_set, "ordinary", epsilon), epsilon)
 
 
+@pytest.mark.nightly(every=3)
 def test_a_fit_is_charged_before_the_rows_are_asked(paid):
     engine = Refusing(paid.schema(10))
     gate = paid.gate(engine)
@@ -128,23 +131,24 @@ def require_rounds(budget, table, steps, measured, saved):
     assert costs[1::2] == sorted(costs[1::2])
 
 
-def test_the_plan_is_what_happens(case, released, tables, epsilon):
-    plan, release = case.plan(len(tables["ordinary"]), epsilon), released(case)
+@pytest.mark.nightly(every=2)
+def test_the_plan_is_what_happens(each_option, released, tables, epsilon):
+    plan, release = each_option.plan(len(tables["ordinary"]), epsilon), released(each_option)
     steps = [step for step in release.manifest.ledger if step["query"] != "number of rows"]
     planned = plan.setup + plan.tables * plan.fits
-    measured = case.by_plan(planned, release.measurements, lambda one: one.kind == "choice")
-    done = list(zip(planned, case.by_plan(planned, steps, is_choice), measured, strict=True))
+    measured = each_option.by_plan(planned, release.measurements, lambda one: one.kind == "choice")
+    done = list(zip(planned, each_option.by_plan(planned, steps, is_choice), measured, strict=True))
     saved = Fraction(0)
     for table, some_steps, some_measured in done:
         if table.form == "rounds":
             require_rounds(plan.budget, table, some_steps, some_measured, saved)
             saved = Fraction(0)
-        elif case.by_rows(table):
+        elif each_option.by_rows(table):
             paid = sum(cost(step, plan.budget) for step in some_steps)
             assert paid == 0 or paid >= table.share * plan.budget.amount
             saved += table.share * plan.budget.amount - paid
     assert saved == 0
-    done = [one for one in done if one[0].form != "rounds" and not case.by_rows(one[0])]
+    done = [one for one in done if one[0].form != "rounds" and not each_option.by_rows(one[0])]
     assert all(len(some_steps) == len(found) == 1 for _, some_steps, found in done)
     planned, steps = [table for table, _, _ in done], [step for _, (step,), _ in done]
     for step, table in zip(steps, planned, strict=True):
@@ -153,7 +157,7 @@ def test_the_plan_is_what_happens(case, released, tables, epsilon):
             assert step["cells"] <= table.n_cells
         else:
             assert (step["query"], step["cells"]) == (table.query, table.n_cells)
-    if case.configured.private:
+    if each_option.configured.private:
         costs = [cost(step, plan.budget) for step in steps]
         assert costs == [table.share * plan.budget.amount for table in planned]
     assert [(m.stddev, m.threshold) for _, _, (m,) in done] == [
@@ -238,22 +242,26 @@ def metadata(release, chosen, rounds=False, by_rows=False):
     return manifest, kept, sizes, [table.schema for table in release.tables]
 
 
+@pytest.mark.nightly(every=3)
 def test_neighbours_without_rows_have_the_same_ledger_and_metadata(one_set, released):
     """Of a public number of rows the least neighbours have one row each."""
     base = "no rows" if one_set.rows == "private" else "another row"
     require_same_metadata(one_set, released, base, "one row")
 
 
+@pytest.mark.nightly(every=2)
 def test_neighbouring_tables_have_the_same_ledger_and_metadata(one_set, released):
     base = "ordinary" if one_set.rows == "private" else "another more"
     require_same_metadata(one_set, released, base, "one more")
 
 
+@pytest.mark.nightly(every=3)
 def test_a_neighbour_out_of_domain_has_the_same_ledger_and_metadata(optioned, released):
     base = "ordinary" if optioned.rows == "private" else "another more"
     require_same_metadata(optioned, released, base, "a stranger more")
 
 
+@pytest.mark.nightly(every=3)
 def test_neighbouring_tables_have_the_same_ledger_and_metadata_in_several_sets(several, released):
     base = "ordinary" if several.rows == "private" else "another more"
     require_same_metadata(several, released, base, "one more")

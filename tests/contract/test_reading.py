@@ -363,6 +363,7 @@ def enlarged_and_read(maker, base, odd):
 
 
 @pytest.mark.parametrize("base", BASES)
+@pytest.mark.nightly(every=4)
 def test_one_row_more_in_a_pandas_frame(base):
     series = BASES[base]()
     n, heads = len(series), Heads(len(series))
@@ -383,6 +384,7 @@ def test_one_row_more_in_a_pandas_frame(base):
 
 
 @pytest.mark.parametrize("base", BASES)
+@pytest.mark.nightly(every=4)
 def test_another_order_of_rows_in_a_pandas_frame(base):
     series = BASES[base]()
     order = np.random.default_rng(1).permutation(len(series))
@@ -392,6 +394,7 @@ def test_another_order_of_rows_in_a_pandas_frame(base):
 
 
 @pytest.mark.parametrize("odd", PANDAS_ODD)
+@pytest.mark.nightly(every=4)
 def test_no_value_stops_the_reading_and_each_is_read_alike_beside_all_others(odd):
     found, _, _ = read(lone(PANDAS_ODD[odd]))
     assert set(coded(found, (found.dtype,), "pandas")) == set(COLUMNS)
@@ -453,6 +456,7 @@ def without_days(found):
 
 
 @pytest.mark.parametrize("base", VALUES)
+@pytest.mark.nightly(every=3)
 def test_one_row_more_in_a_polars_table(base):
     values = VALUES[base]
     n, heads, tried = len(values), Heads(len(values)), 0
@@ -473,6 +477,7 @@ def test_one_row_more_in_a_polars_table(base):
 
 
 @pytest.mark.parametrize("base", VALUES)
+@pytest.mark.nightly(every=3)
 def test_one_row_more_in_an_arrow_table(base):
     values = VALUES[base]
     n, heads, tried = len(values), Heads(len(values)), 0
@@ -486,6 +491,7 @@ def test_one_row_more_in_an_arrow_table(base):
 
 
 @pytest.mark.parametrize("base", VALUES)
+@pytest.mark.nightly(every=3)
 def test_the_same_values_are_read_alike_from_everywhere(base, tmp_path):
     values = VALUES[base]
     before = codes(pd.DataFrame({"c": pd.Series(values, dtype=object)}))
@@ -535,6 +541,7 @@ PARTS = {
 
 
 @pytest.mark.parametrize("base", VALUES)
+@pytest.mark.nightly(every=4)
 def test_one_part_more_in_a_folder_of_parquet_files(base, tmp_path):
     values = VALUES[base]
     first = tmp_path / "1.parquet"
@@ -563,6 +570,7 @@ CELLS = {
 
 @pytest.mark.parametrize("odd", ["", "x", "True", "1", "0.5", "1" * 40, "2020-02-29", "1e999"])
 @pytest.mark.parametrize("base", CELLS)
+@pytest.mark.nightly(diagonal=True)
 def test_one_line_more_in_a_file_that_pandas_parses(base, odd):
     cells = CELLS[base]
 
@@ -685,6 +693,7 @@ def read_statistical(path):
 
 @pytest.mark.parametrize("ending", WRITERS)
 @pytest.mark.parametrize("base", STATISTICAL)
+@pytest.mark.nightly(diagonal=True)
 def test_one_row_more_in_a_file_of_another_program(base, ending, tmp_path):
     values, formats = STATISTICAL[base]
     first = written(tmp_path / f"before{ending}", values, formats)

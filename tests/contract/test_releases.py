@@ -56,31 +56,37 @@ def require_schema_kept(case, release, forbidden, rows):
 
 
 @pytest.mark.parametrize("rows", ["no rows", "one row", "ordinary"])
+@pytest.mark.nightly(diagonal=True)
 def test_any_rows_give_rows_of_the_schema(one_set, released, tables, forbidden, rows):
     require_schema_kept(one_set, released(one_set, rows), forbidden, tables[rows])
 
 
 @pytest.mark.parametrize("rows", ["constant", "out of domain"])
+@pytest.mark.nightly(diagonal=True)
 def test_odd_rows_give_rows_of_the_schema(optioned, released, tables, forbidden, rows):
     """With each option; under which δ, and whether their number is public, has no say in it."""
     require_schema_kept(optioned, released(optioned, rows), forbidden, tables[rows])
 
 
 @pytest.mark.parametrize("rows", ["no rows", "ordinary"])
+@pytest.mark.nightly(diagonal=True)
 def test_any_rows_give_several_sets_of_the_schema(several, released, tables, forbidden, rows):
     require_schema_kept(several, released(several, rows), forbidden, tables[rows])
 
 
+@pytest.mark.nightly(every=3)
 def test_a_huge_budget_gives_rows_of_the_schema(one_set, released, tables, forbidden):
     release = released(one_set, "ordinary", one_set.huge())
     require_schema_kept(one_set, release, forbidden, tables["ordinary"])
 
 
+@pytest.mark.nightly(every=3)
 def test_a_huge_budget_for_no_rows_gives_rows_of_the_schema(optioned, released, nobody, forbidden):
     release = released(optioned, "no rows", optioned.huge())
     require_schema_kept(optioned, release, forbidden, nobody)
 
 
+@pytest.mark.nightly(every=3)
 def test_a_tiny_budget_gives_rows_of_the_schema(
     one_set, released, tables, forbidden, least_epsilon
 ):
@@ -93,6 +99,7 @@ def test_a_tiny_budget_gives_rows_of_the_schema(
     ("rows", "epsilon"),
     [("no rows", "0.00001"), ("out of domain", "1"), ("ordinary", "10000000")],
 )
+@pytest.mark.nightly(diagonal=True)
 def test_any_release_can_be_saved_and_read_again(default, released, tmp_path, rows, epsilon):
     release = released(default, rows, epsilon)
     place = release.save(tmp_path / "out", csv=True)
@@ -100,12 +107,14 @@ def test_any_release_can_be_saved_and_read_again(default, released, tmp_path, ro
     assert [said for said in verify(place) if said[1] == "broken"] == []
 
 
+@pytest.mark.nightly(every=2)
 def test_every_kind_of_release_is_read_as_it_was(case, released, saved):
     """What loading refuses of a folder that was altered, no method's own release has. Pages say
     what a release holds, and are not read: `test_every_kind_of_page_is_written` looks at them."""
     require_same(released(case), us.Release.load(saved(case), frame="polars"))
 
 
+@pytest.mark.nightly(every=2)
 def test_every_kind_of_release_is_accepted_by_the_independent_checker(case, saved):
     """The folder that was just read, by a program that knows nothing but its specification."""
     assert [said for said in verify(saved(case)) if said[1] == "broken"] == []
@@ -124,6 +133,7 @@ def require_same(release, again):
         }
 
 
+@pytest.mark.nightly(every=3)
 def test_every_kind_of_page_is_written(told, released):
     release = released(told)
     for page in release.pages(release).values():
@@ -153,6 +163,7 @@ def test_a_table_without_a_positive_count_still_gives_rows(counting):
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "csv", "parquet"])
+@pytest.mark.nightly(every=3)
 def test_the_kind_of_frame_that_came_in_goes_out(accounting, some, tmp_path, kind):
     """Of a few methods: all of them read rows of one kind, and make tables whose types were looked
     at above, from which every kind of frame is made by the same code."""
@@ -197,6 +208,7 @@ def bought(accounts):
     return {name: numbers_of_rows(case, 60) for name, case in accounts.items()}
 
 
+@pytest.mark.nightly(every=3)
 def test_the_private_number_of_rows_has_noise_around_the_truth(accounting, bought):
     """Standard deviations of 1.4 (pure) and 1.6: the mean of 60 runs leaves ±1.3 with probability
     below 1e-9 per case, and 60 runs show fewer than four values with less than 1e-6."""
@@ -205,12 +217,14 @@ def test_the_private_number_of_rows_has_noise_around_the_truth(accounting, bough
     assert len(set(found)) > 3
 
 
+@pytest.mark.nightly(every=3)
 def test_every_method_has_the_private_number_of_rows_that_was_bought(buying, bought):
     """The number is bought first, so that it follows from the seed and from how ε is counted: no
     method adds to its noise, or takes from it."""
     assert numbers_of_rows(buying, 4) == bought[buying.budget().accounting][:4]
 
 
+@pytest.mark.nightly(every=3)
 def test_free_sets_share_one_fit_and_split_sets_have_their_own(several, released, tables, epsilon):
     """Equal noise in all cells of two fits has a probability below 1e-6. The seed is one by which
     the private number of rows is not clipped to 0: drawn records are told apart by their rows."""

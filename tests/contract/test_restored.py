@@ -48,6 +48,7 @@ def fitted(monkeypatch):
     return found
 
 
+@pytest.mark.nightly(every=3)
 def test_the_restored_model_is_the_one_that_sets_were_drawn_from(
     rebuildable, some, fitted, tmp_path
 ):
@@ -126,6 +127,7 @@ def test_split_sets_are_drawn_from_all_of_their_fits_together(divided, some, fit
     assert drawn(model, 40)[0] == expected
 
 
+@pytest.mark.nightly(every=3)
 def test_a_request_is_read_back_from_a_release(default, released, tmp_path):
     if default.method not in rebuildable():
         return

@@ -38,6 +38,7 @@ def no_rows(monkeypatch):
     return start
 
 
+@pytest.mark.nightly(every=3)
 def test_a_seed_fixes_the_release_with_a_checkpoint_and_from_it(
     continued, released, tables, epsilon, tmp_path, no_rows
 ):

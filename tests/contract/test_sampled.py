@@ -8,6 +8,7 @@ from understudy.workflow.request import request_of
 from understudy.workflow.sample import ReleasedModel, why_not
 
 
+@pytest.mark.nightly(every=3)
 def test_a_release_gives_more_records_if_its_request_says_so(one_set, released):
     asked = one_set.arguments()
     budget = {name: asked.pop(name) for name in ("epsilon", "delta")}

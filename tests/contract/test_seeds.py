@@ -25,6 +25,7 @@ def test_a_noise_seed_stamps_the_release_not_private(case, released):
     assert not one.manifest.secure
 
 
+@pytest.mark.nightly(every=3)
 def test_a_release_of_a_noise_seed_can_be_read(private, released, tmp_path):
     """By both programs, also where without the seed an asymptotic promise would be left."""
     release = replace(released(private, insecure_noise_seed=3), pages=None)
@@ -33,6 +34,7 @@ def test_a_release_of_a_noise_seed_can_be_read(private, released, tmp_path):
     assert [line for line in verify(folder) if line[1] == "broken"] == []
 
 
+@pytest.mark.nightly(every=3)
 def test_another_noise_seed_gives_another_release(default, released):
     """Of each method: it hands on the seed, and no option takes the noise away, as the next test
     shows."""
@@ -40,6 +42,7 @@ def test_another_noise_seed_gives_another_release(default, released):
     assert content(one)[:2] != content(two)[:2]
 
 
+@pytest.mark.nightly(every=3)
 def test_without_a_noise_seed_two_runs_differ(one_set, released, tables, epsilon):
     """A false alarm would need equal rows, or none in both runs and equal noise in all that was
     measured: probability below 1e-8 per case."""
@@ -62,6 +65,7 @@ def test_where_drawing_is_the_mechanism_a_seed_is_refused_before_the_rows_are_re
         us.synthesize(Unreadable(), drawing.schema(10), **arguments, seed=1)
 
 
+@pytest.mark.nightly(every=3)
 def test_a_seed_is_recorded_and_leaves_the_release_private(optioned_modelling, some):
     release = optioned_modelling.release(some(20), seed=17)
     assert release.manifest.sampling_seed == 17

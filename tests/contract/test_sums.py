@@ -21,6 +21,7 @@ class SumsAlone(Table):
         raise AssertionError("whole records were asked for")
 
 
+@pytest.mark.nightly(every=3)
 def test_a_method_works_on_sums_or_says_that_it_needs_records(one_set, tables):
     rows, method = tables["ordinary"], one_set.configured
     gate = one_set.gate(SumsAlone(rows.frame, one_set.schema(len(rows))))

@@ -16,6 +16,7 @@ def measured(one, schema):
     return {row[:-1]: row[-1] for row in frame.iter_rows() if abs(row[-1]) > TOLERANCE}
 
 
+@pytest.mark.nightly(every=3)
 def test_tables_are_the_exact_tables(measuring, released, tables):
     rows = tables["ordinary"]
     release = released(measuring, "ordinary", measuring.huge())
@@ -34,6 +35,7 @@ def test_tables_are_the_exact_tables(measuring, released, tables):
         assert one.outside == pytest.approx(len(rows) - exact.total(), abs=TOLERANCE)
 
 
+@pytest.mark.nightly(every=3)
 def test_records_are_drawn_from_the_measured_tables(whole, some):
     """Without noise, no synthetic record stands where the measured tables are empty."""
     rows = some(5)
@@ -69,6 +71,7 @@ def test_empty_cells_have_noise_too(counting, nobody):
     assert any(one.counts.any() or (one.totals or {}).get("positive_mass") for one in measured)
 
 
+@pytest.mark.nightly(every=3)
 def test_the_noise_in_empty_cells_is_what_is_stated(dense, nobody):
     """Mean square of 1,500 numbers in units of the stated deviation. Its own deviation is at most
     √(5/1500) = 0.058, so ± 0.35 is left with probability below 1e-5; a scale that is wrong by 30 %

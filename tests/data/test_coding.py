@@ -267,6 +267,7 @@ def expected(column, cells):
 @each_column
 @reproducible
 @given(cells=columns_of(words))
+@pytest.mark.nightly(every=3)
 def test_texts(name, cells):
     column = COLUMNS[name]
     wanted = expected(column, cells)
@@ -279,6 +280,7 @@ def test_texts(name, cells):
 @each_column
 @settings(reproducible, max_examples=10)
 @given(cells=columns_of(words))
+@pytest.mark.nightly(every=3)
 def test_texts_in_every_container(name, cells, tmp_path_factory):
     column = COLUMNS[name]
     wanted = expected(column, cells)
@@ -304,6 +306,7 @@ NOT_DATES = [name for name in COLUMNS if name != "day"]
 @pytest.mark.parametrize("name", NOT_DATES)
 @reproducible
 @given(cells=columns_of(numbers))
+@pytest.mark.nightly(every=3)
 def test_real_numbers(name, cells):
     column = COLUMNS[name]
     wanted = expected(column, cells)
@@ -320,6 +323,7 @@ def test_real_numbers(name, cells):
 @pytest.mark.parametrize("name", NOT_DATES)
 @reproducible
 @given(cells=columns_of(integers))
+@pytest.mark.nightly(every=3)
 def test_whole_numbers(name, cells):
     column = COLUMNS[name]
     wanted = expected(column, cells)
@@ -354,6 +358,7 @@ def test_truth_values(name, cells):
 @each_column
 @reproducible
 @given(cells=columns_of(dates), hour=st.integers(0, 23))
+@pytest.mark.nightly(every=3)
 def test_dates(name, cells, hour):
     column = COLUMNS[name]
     wanted = expected(column, cells)
@@ -425,6 +430,7 @@ def test_unfit_values_go_to_the_declared_code_or_beyond_all_states():
 @each_column
 @settings(reproducible, max_examples=20)
 @given(first=columns_of(words), second=columns_of(words))
+@pytest.mark.nightly(every=3)
 def test_each_record_is_coded_by_itself(name, first, second):
     column = COLUMNS[name]
     a, b = (pl.Series("c", cells, dtype=pl.String) for cells in (first, second))

@@ -54,6 +54,7 @@ def run(understudy):
         ("poisson", "age ~ C(city)", "partial"),
     ],
 )
+@pytest.mark.nightly(every=3)
 def test_every_kind_gives_the_numbers_of_the_library(run, folders, kind, formula, rule):
     code, out, err = run(folders["laplace"], kind, formula, "--json", "--level", "0.9")
     assert (code, err) == (0, "")

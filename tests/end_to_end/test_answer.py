@@ -126,6 +126,7 @@ def test_sets_do_not_know_what_was_measured_later(people, tmp_path):
         us.analyze(later, shares, "job + city")
 
 
+@pytest.mark.nightly
 def test_a_second_amendment_amends_the_first(people, amended, tmp_path):
     folder = tmp_path / "first"
     amended.save(folder)

@@ -34,6 +34,7 @@ def folder(tmp_path_factory):
     return release.save(tmp_path_factory.mktemp("bootstrap") / "release")
 
 
+@pytest.mark.nightly
 def test_the_answer_does_not_depend_on_the_number_of_processes(understudy, folder):
     asked = ("analyze", folder, "ols", "kids ~ city", "--uncertainty", "bootstrap", "--json")
     answers = []

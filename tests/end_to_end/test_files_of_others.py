@@ -59,6 +59,7 @@ def written(name):
 
 
 @pytest.mark.parametrize("ending", [".sav", ".dta", ".xpt", ".xlsx", ".jsonl", ".arrow"])
+@pytest.mark.nightly(every=3)
 def test_every_file_is_checked_and_released(run, ending):
     name = written(f"people{ending}")
     assert run("schema", "check", name, "people.toml").code == 0

@@ -77,6 +77,7 @@ def test_the_readme_runs(workplace, capsys):
     assert "correlation of age and yrs_married" in shown
 
 
+@pytest.mark.nightly
 def test_the_guides_run_from_top_to_bottom(workplace, capsys):
     scope: dict = {}
     run(GUIDES / "steward.md", scope)

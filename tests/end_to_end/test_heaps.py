@@ -60,6 +60,7 @@ def folder(release, tmp_path_factory):
 
 @pytest.mark.parametrize("method", ["auto", "marginals", "mst", "independent", "aim", "dirichlet"])
 @pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.nightly(every=4)
 def test_as_many_records_lie_on_heaps_as_rows(method, delta):
     """Of .70 at multiples of 1,000; noise of a share is below .03 with δ, .06 without."""
     try:

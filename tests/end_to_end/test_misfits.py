@@ -163,6 +163,7 @@ def test_a_terminal_is_told_and_release_and_exit_code_do_not_depend_on_it(place)
     assert words_in(kept) == []
 
 
+@pytest.mark.nightly
 def test_a_stream_in_a_file_is_told_nothing(place):
     """Errors go to a log: nothing of it is in the log, nor on the terminal of the other stream."""
     found = synthesize(place, "bad.csv", terminal=("out",))

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import understudy as us
 from made_workbook import text, write_workbook
+from night import NIGHT
 from odd_names import NAMES, NO_NAMES
 from odd_tables import go_the_way, odd_tables
 from schemas import PEOPLE
@@ -38,7 +39,7 @@ REQUESTS = st.fixed_dictionaries(
 
 
 @settings(
-    max_examples=MANY or 40,
+    max_examples=MANY or (40 if NIGHT else 12),
     derandomize=not MANY,
     database=None,
     deadline=None,
@@ -82,7 +83,9 @@ reviewed = true
 
 @pytest.mark.parametrize("kind", ONE)
 @pytest.mark.parametrize("method", ["auto", "pmse"])
-def test_a_column_of_one_value_is_released_and_answered_like_others(kind, method, tmp_path):
+@pytest.mark.parametrize("beside", [BESIDE, ""], ids=["beside others", "alone"])
+@pytest.mark.nightly(diagonal=True)
+def test_a_column_of_one_value_is_released_and_answered_like_others(kind, method, beside, tmp_path):
     """Of many rows, so that second moments are bought, in which it has no width."""
     n, rng = 2_000 if method == "auto" else 40, np.random.default_rng(1)
     own = f'[columns.one]\n{ONE[kind]}\nsource = "made up"\nreviewed = true\n'
@@ -93,9 +96,8 @@ def test_a_column_of_one_value_is_released_and_answered_like_others(kind, method
             "x": rng.normal(size=n).clip(-5, 5),
         }
     )
-    for k, schema in enumerate((own + BESIDE, own)):
-        request = {"epsilon": 20, "delta": "1e-6", "method": method, "formats": FORMATS}
-        go_the_way(us.Schema.loads(schema), rows, tmp_path / f"release-{k}", **request)
+    request = {"epsilon": 20, "delta": "1e-6", "method": method, "formats": FORMATS}
+    go_the_way(us.Schema.loads(own + beside), rows, tmp_path / "release", **request)
 
 
 # --- names ------------------------------------------------------------------------------------
@@ -129,27 +131,34 @@ def accepted(draft):
     )
 
 
-def test_columns_of_any_names_stand_in_one_release(tmp_path):
-    rows, schema = named(NAMES), declared(NAMES)
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param(NAMES[::4], id="a quarter"),
+        pytest.param(NAMES, id="all", marks=pytest.mark.nightly),
+    ],
+)
+def test_columns_of_any_names_stand_in_one_release(names, tmp_path):
+    rows, schema = named(names), declared(names)
     place = tmp_path / "release"
     request = {"epsilon": 100, "method": "independent", "formats": FORMATS}
     assert not go_the_way(schema, rows.head(40), place, **request).refused
     release = us.Release.load(place, frame="polars")
-    assert tuple(release.sets[0].columns) == NAMES
+    assert tuple(release.sets[0].columns) == names
     sav, _ = pyreadstat.read_sav(str(place / "synthetic/set-1.sav"))
     dta, _ = pyreadstat.read_dta(str(place / "synthetic/set-1.dta"))
-    assert sav.shape[1] == dta.shape[1] == len(NAMES)
+    assert sav.shape[1] == dta.shape[1] == len(names)
 
 
 @pytest.mark.parametrize(
     "name", ["count", "len", "literal", "index", "*", "^a$", "^.*$", "a\nb", "=1+1", "é" * 32]
 )
-def test_a_name_that_libraries_use_themselves_is_as_good_as_any(name, tmp_path):
-    for k, values in enumerate((["u", "v"], [0, 7], [True, False])):
-        rows = pl.DataFrame({name: values * 200, "a": ["x", "y", "y", "x"] * 100})
-        request = {"epsilon": 50, "delta": "1e-6", "formats": FORMATS}
-        way = go_the_way(accepted(us.draft(rows)), rows, tmp_path / f"{k}", **request)
-        assert not way.refused
+@pytest.mark.parametrize("values", [["u", "v"], [0, 7], [True, False]], ids=str)
+@pytest.mark.nightly(diagonal=True)
+def test_a_name_that_libraries_use_themselves_is_as_good_as_any(name, values, tmp_path):
+    rows = pl.DataFrame({name: values * 200, "a": ["x", "y", "y", "x"] * 100})
+    request = {"epsilon": 50, "delta": "1e-6", "formats": FORMATS}
+    assert not go_the_way(accepted(us.draft(rows)), rows, tmp_path / "r", **request).refused
 
 
 def in_sqlite(rows, folder):
@@ -211,6 +220,7 @@ ALIKE = {"sqlite": str.lower, "duckdb": str.lower}
 
 
 @pytest.mark.parametrize("reader", READERS)
+@pytest.mark.nightly(every=2)
 def test_every_reader_takes_any_names(reader, tmp_path):
     names = tuple({ALIKE.get(reader, str)(name): name for name in NAMES}.values())
     if reader == "csv":  # a file of several lines a record has to say so

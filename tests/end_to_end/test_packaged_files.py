@@ -50,6 +50,7 @@ def released(data, schema, n):
 
 
 @pytest.mark.parametrize("name", ["iris.sas7bdat", "iris.sav", "iris.dta"])
+@pytest.mark.nightly(every=3)
 def test_iris_is_read_from_files_of_three_programs(name):
     pytest.importorskip("pyreadstat")
     file = haven_examples() / name

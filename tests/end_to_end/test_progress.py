@@ -65,6 +65,7 @@ def watched(arguments, *, terminal, **environment):
     return shown.decode(), (err if out is None else out).decode()
 
 
+@pytest.mark.nightly
 def test_a_terminal_on_standard_output_shows_bars(small, tmp_path):
     run = new_process(*ask(small, tmp_path))
     shown, piped = watched(run, terminal="stdout", TERM="xterm")
@@ -86,6 +87,7 @@ def test_a_terminal_on_standard_error_shows_bars_but_if_quiet_nothing(small, tmp
     assert quiet == nothing == ""
 
 
+@pytest.mark.nightly
 def test_bars_show_under_make(small, tmp_path):
     """`make` hands its own streams on; here its output is a pipe and its errors are a terminal."""
     makefile = tmp_path / "Makefile"

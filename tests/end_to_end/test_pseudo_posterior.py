@@ -52,6 +52,7 @@ def words(text):
     return " ".join(text.split())
 
 
+@pytest.mark.nightly
 def test_the_bundled_survey_whole(run, tmp_path):
     demo_data().to_csv(tmp_path / "fair.csv", index=False)
     (tmp_path / "fair.toml").write_text(demo_schema().dumps(), encoding="utf-8")

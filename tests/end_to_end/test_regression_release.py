@@ -156,6 +156,7 @@ def test_it_is_saved_and_read_again(found, tmp_path):
 
 @pytest.mark.parametrize(("delta", "kind"), [("0", "pure"), (DELTA, "approximate")])
 @pytest.mark.parametrize("schema", [SCHEMA, public(6000)], ids=["private", "public"])
+@pytest.mark.nightly(every=2)
 def test_any_rows_and_any_delta(rows, schema, delta, kind):
     promised = {"epsilon": 2, "delta": delta}
     found = us.regress(rows, schema, "income ~ age", **promised)
@@ -187,6 +188,7 @@ def test_other_kinds(rows, kind, formula, truth):
     [(1, DELTA, (0.9, 1.0)), (200, "0", (0.0, 0.1))],
     ids=["noise", "sampling"],
 )
+@pytest.mark.nightly
 def test_intervals_cover(epsilon, delta, share):
     """With a true coverage of 95 % one run in 300,000 fails by chance.
 
@@ -319,6 +321,7 @@ def test_an_interrupted_run_goes_on_with_what_it_has_paid_for(understudy, place,
     assert not (place / "r.checkpoint").exists()
 
 
+@pytest.mark.nightly
 def test_an_answer_lost_in_the_noise_ends_with_a_sentence_and_a_release(understudy, place):
     asked = [part if part != "2" else "0.01" for part in ASK]
     result = understudy(*asked, *SEEDED, "--out", "r", "--json")

@@ -84,6 +84,7 @@ def holds(table):
 
 
 @pytest.mark.parametrize("method", ["marginals", "mst", "independent", "laplace"])
+@pytest.mark.nightly(every=2)
 def test_every_set_keeps_to_them_at_no_cost(method):
     rows = people()
     release = us.synthesize(rows, SCHEMA, epsilon=1, method=method, sets=2, insecure_noise_seed=3)

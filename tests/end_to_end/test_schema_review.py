@@ -128,6 +128,7 @@ def test_one_source_for_many_bounds_as_in_the_rows_is_asked_about_again(numbers)
 
 
 @pytest.mark.parametrize("with_rows", [True, False])
+@pytest.mark.nightly(every=2)
 def test_bounds_typed_in_that_are_those_of_the_rows_are_seen_with_the_rows_alone(
     numbers, with_rows
 ):

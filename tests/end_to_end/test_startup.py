@@ -89,11 +89,13 @@ def test_a_release_loads_no_library_of_what_it_does_not_do(small, tmp_path):
     assert not loaded & {"scipy.stats", "sklearn", "statsmodels", "sqlalchemy", "matplotlib"}
 
 
+@pytest.mark.nightly
 def test_neither_a_schema_nor_a_release_loads_what_only_tables_and_pages_need():
     assert not loaded_by("import understudy as us\nus.Schema") & {"numba", "scipy", "polars"}
     assert not loaded_by("import understudy as us\nus.Release") & {"jinja2", "pandas", "formulaic"}
 
 
+@pytest.mark.nightly
 def test_a_release_loads_nothing_that_only_papers_stewards_or_codebooks_need():
     loaded = loaded_by("""
 import understudy as us
@@ -105,6 +107,7 @@ us.analyze(release, "mean", "age")
     assert not [name for name in loaded if name.startswith(tuple(f"understudy.{r}" for r in rooms))]
 
 
+@pytest.mark.nightly
 def test_public_names_are_themselves_whatever_was_imported_before():
     """A room of the same name, `methods`, does not hide the function; all names can be had."""
     code = """

@@ -117,6 +117,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("rows", ODD)
+@pytest.mark.nightly(every=3)
 def test_whatever_the_rows_are_there_is_a_verdict_and_no_error(rows):
     """Claim: an error would be an output that nobody paid for."""
     with np.errstate(all="raise"):

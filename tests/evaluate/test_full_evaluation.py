@@ -47,6 +47,7 @@ def demo(release_of, seen):
     return evaluate
 
 
+@pytest.mark.nightly
 def test_a_bootstrap_copy_cannot_be_told_from_the_original(demo):
     """It has the null of sets that were fitted to the original: for equal sizes half the mean of
     pMSE, and less SPECKS, than a fresh sample has. One seed; 5 sd of that null (6e-7 normal)."""
@@ -107,6 +108,7 @@ def test_everything_is_found_and_is_plain_data(demo):
     assert "internal" in json.dumps(found.to_json(), allow_nan=False)
 
 
+@pytest.mark.nightly
 def test_the_same_seed_gives_the_same_result(compare, schema, release_of, draw):
     release = release_of(frame(draw, schema), schema, bootstrap, sets=2)
     data = frame(draw, schema)
@@ -125,6 +127,7 @@ def frame(draw, schema, n=300, seed=9):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 12])
+@pytest.mark.nightly(every=2)
 def test_tiny_tables(draw, schema, release_of, n):
     data = frame(draw, schema, n)
     found = us.evaluate(data, release_of(data, schema, bootstrap, sets=2), by="city").value

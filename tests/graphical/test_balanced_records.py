@@ -126,6 +126,7 @@ def test_work_is_bounded(n, columns):
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 100])
+@pytest.mark.nightly(every=2)
 def test_a_model_draws_as_many_as_were_asked_for(n):
     model = three_columns()
     assert [len(column) for column in model.sample(n, np.random.default_rng(1)).states] == [n] * 3

@@ -41,6 +41,7 @@ def test_each_cell_is_within_one_of_its_expectation_in_its_group(seed):
 
 
 @pytest.mark.parametrize("systematic", [True, False])
+@pytest.mark.nightly(every=2)
 def test_every_marginal_is_right_on_average(systematic):
     """All pairs, also across cliques: means of 4000 draws within 5 standard errors of each cell.
 

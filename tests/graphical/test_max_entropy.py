@@ -62,6 +62,7 @@ def slow_fit(sizes, observations, n, regularisation, allowed):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("ruled", [False, True])
+@pytest.mark.nightly(every=3)
 def test_the_fit_minimises_the_primal_problem(seed, ruled):
     sizes, _, observations = random_problem(seed, columns=4)
     rng, allowed, rules = np.random.default_rng(seed), np.ones(sizes, dtype=bool), []
@@ -82,6 +83,7 @@ def test_the_fit_minimises_the_primal_problem(seed, ruled):
 
 
 @pytest.mark.parametrize("seed", range(25))
+@pytest.mark.nightly(every=4)
 def test_marginals_of_any_columns_agree_with_the_full_table(seed):
     """Within cliques, across them, and across parts that share no column."""
     sizes, _, observations = random_problem(seed, columns=7)

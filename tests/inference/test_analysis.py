@@ -156,6 +156,7 @@ def test_one_repetition_is_what_analyze_gives(small, release):
 
 
 @pytest.mark.statistical
+@pytest.mark.nightly
 def test_coverage_of_models_from_split_sets(population, release):
     """150 whole releases of 3 sets at ε = 4, five coefficients each; false alarm below 10⁻³."""
     reps = 150

@@ -197,6 +197,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize(("kind", "formula"), QUESTIONS)
+@pytest.mark.nightly(every=7)
 def test_every_kind_can_be_asked(release, kind, formula):
     one = release()
     found = ask(one, kind, formula)
@@ -238,6 +239,7 @@ def ask_mean(release):
 @pytest.mark.parametrize(
     "how", [{"sets": 1}, {"sets": 3}, {"sets": 3, "options": {"sets": "split"}}]
 )
+@pytest.mark.nightly(every=2)
 def test_replicates_are_made_as_the_release(release, how):
     found = ask(release("independent", **how))
     assert found.pooled.sets == how["sets"]

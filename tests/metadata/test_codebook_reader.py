@@ -133,6 +133,7 @@ def test_hostile_names_and_labels_stay_within_their_comment_and_key(read):
     assert all(one.startswith("#") for one in lines[: lines.index("format = 1") - 1])
 
 
+@pytest.mark.nightly
 def test_a_hundred_thousand_levels(read):
     lines = "".join(f",{k},label {k}\n" for k in range(10**5))
     column = read("a.csv", f"variable,code,value\nicd,,\n{lines}").columns["icd"]

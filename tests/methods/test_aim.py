@@ -100,6 +100,7 @@ def test_a_single_column_gets_all():
 @pytest.mark.parametrize("sizes", [(4,), (2, 2), (3, 2), (2, 3, 2)])
 @pytest.mark.parametrize("name", ["aim", "marginals", "mst"])
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.nightly(every=4)
 def test_tables_of_split_sets_are_told_apart(sizes, name, seed):
     """Rounds, and tables that are bought once more, may measure single columns in the order of the
     schema, which is how a fit begins."""
@@ -123,6 +124,7 @@ def test_tables_of_split_sets_are_told_apart(sizes, name, seed):
 @pytest.mark.parametrize("name", ["aim", "marginals", "mst"])
 @pytest.mark.parametrize("epsilon", ["0.00001", "1000000"])
 @pytest.mark.parametrize("n", [0, 40])
+@pytest.mark.nightly(every=4)
 def test_any_budget_and_number_of_rows(name, epsilon, n):
     rules = '[[forbidden]]\nwhere = { x0 = "0", x2 = ["1", "2"] }\nreviewed = true\nsource = "law"'
     declared = schema(SIZES, n, rules)

@@ -235,6 +235,7 @@ def shares(rows):
     [{}, {"censoring": "interval"}, {"search": "walk", "stride": 0.2}, {"delta": "0.000001"}],
     ids=str,
 )
+@pytest.mark.nightly(every=2)
 def test_columns_one_by_one_beat_the_prior(options):
     """Shares at ε = 10; the prior's mean has 1/3 each, and half the incomes."""
     data, known = people(2000), schema(n_rows=2000)

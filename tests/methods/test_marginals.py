@@ -85,6 +85,7 @@ def release_of(rows, n, method="marginals", seed=1, epsilon="1", **more):
 
 @pytest.mark.parametrize("method", ["marginals", "mst"])
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.nightly(every=4)
 def test_zeros_stay_exact_and_groups_are_of_a_kind(method, seed):
     """Whatever the noise merges: no impossible record, and no group of values and codes, of a spike
     and others, or of states that a rule tells apart."""
@@ -340,6 +341,7 @@ def test_numbers_end_to_end(name):
     require_close(*days, mean=0.02, sd=0.03, quartiles=0.05)
 
 
+@pytest.mark.nightly
 def test_posterior_sets_vary_by_the_noise_of_a_measured_share():
     """A two-way share over sets: its variance is that of the noise in one cell, for a table that is
     measured so often that nothing else says more of it. 160 sets: ± 11 % of a deviation; noise that

@@ -382,6 +382,7 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("rows", ["private", "public"])
 @pytest.mark.parametrize("n", [0, 1, 50])
+@pytest.mark.nightly(every=4)
 def test_the_plan_is_what_happens(options, rows, n):
     of = schema(MIXED, n if rows == "public" else None)
     arguments = {"method": "modips", "epsilon": "1", "sets": 2, "options": options}
@@ -453,6 +454,7 @@ def test_an_approximate_guarantee_is_refused():
 @pytest.mark.parametrize("n", [0, 1, 2])
 @pytest.mark.parametrize("epsilon", ["0.00001", "10000"])
 @pytest.mark.parametrize("rows", ["private", "public"])
+@pytest.mark.nightly(every=4)
 def test_next_to_no_rows_and_any_budget(columns, n, epsilon, rows):
     of = schema(columns, n if rows == "public" else None)
     frame = mixed(n) if columns == MIXED else pl.DataFrame({"x": [1.0] * n})

@@ -53,6 +53,7 @@ def test_the_tree_of_a_strong_chain_is_the_chain(seed, delta):
 
 
 @pytest.mark.parametrize("seed", range(25))
+@pytest.mark.nightly(every=5)
 def test_whatever_the_noise_pairs_make_no_cycle(seed):
     gate = gate_of(chain(50, seed=seed), schema([4] * 6, 50), "0.01", seed=seed)
     Mst().fit(gate, gate.budget.amount, 10)

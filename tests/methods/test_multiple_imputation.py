@@ -76,6 +76,7 @@ def test_a_saturated_regression_gives_the_table_back():
     assert stats.chi2.sf(((found - 20 * counts) ** 2 / (2 * 20 * counts)).sum(), 5) > 1e-6
 
 
+@pytest.mark.nightly
 def test_parameters_differ_between_sets_by_their_posterior():
     """Variance of a share between sets: that of the draws, and about as much of the parameters.
 
@@ -89,6 +90,7 @@ def test_parameters_differ_between_sets_by_their_posterior():
     assert 1.3 < np.var(shares, ddof=1) / (share * (1 - share) / 400) < 2.9
 
 
+@pytest.mark.nightly
 def test_intervals_of_pooled_shares_cover():
     """60 tables, three sets each: fewer than 50 covered has a probability of 3·10⁻⁴ at 95 %."""
     rng, truth, covered = np.random.default_rng(3), LAW[2] + LAW[5], 0

@@ -102,6 +102,7 @@ def test_each_set_has_parameters_of_its_own():
     assert not low < ratio < high
 
 
+@pytest.mark.nightly
 def test_the_rule_for_partially_synthetic_data_covers():
     """Mean of y in group b from 5 sets; 1,500 tables, so that coverage has an error of 0.6 points
     (4.5 of them: a false alarm in 150,000 seeds). One set taken for real data covers less."""

@@ -79,6 +79,7 @@ def test_wide_bounds_leave_the_shape(rows, seed):
     assert (made["spent"] == 0).mean() == pytest.approx((rows["spent"] == 0).mean(), abs=0.02)
 
 
+@pytest.mark.nightly
 def test_few_releases_have_a_number_far_out(rows):
     """Beyond three times the largest: at most 3 of 60 releases have one in either column, so that
     three of six have it by a chance below .003."""
@@ -110,6 +111,7 @@ def test_runs_of_numbers_are_measured_again_as_planned(rows):
         assert sum(step.share for step in steps) == 1
 
 
+@pytest.mark.nightly
 def test_posterior_sets_vary_as_releases_do(rows):
     """The deviation of a mean over 30 sets of a release against that over 24 releases: each is
     known to ± 14 %, so a ratio beyond [0.5, 2] has a chance of less than 1 in 1000."""

@@ -57,6 +57,7 @@ def release(method, options, rows="public", **more):
 
 
 @pytest.mark.parametrize(("method", "options", "leaks"), CASES)
+@pytest.mark.nightly(every=3)
 def test_what_a_published_form_leaves_in_is_stamped(method, options, leaks, tmp_path):
     found = release(method, {**options, "mode": "paper"})
     promise = found.guarantee

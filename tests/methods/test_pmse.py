@@ -183,6 +183,7 @@ def test_the_published_prior_is_far_too_flat_to_learn_from():
     ],
     ids=str,
 )
+@pytest.mark.nightly(every=3)
 def test_columns_one_by_one_beat_the_prior(options):
     """Shares of the categories at ε = 200; the prior's mean has 1/3 each, and half the incomes."""
     data, known = people(2000), schema(n_rows=2000)

@@ -88,6 +88,7 @@ def test_posterior_sets_spend_no_more_and_differ_by_more_than_free_ones():
     assert np.std(means["posterior"]) > 3 * np.std(means["free"])
 
 
+@pytest.mark.nightly
 def test_sets_differ_by_as_much_as_noise_moves_them():
     """The deviation between sets against that of point fits over fresh noise, same rows.
 

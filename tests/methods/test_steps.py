@@ -228,6 +228,7 @@ def test_an_empty_branch_leaves_no_trace_in_ledger_and_measurements(consistency)
     [{}, {"layers": 1}, {"split": "groups"}, {"order": "b"}, {"choice_share": 0.37}],
 )
 @pytest.mark.parametrize("sets", [1, 3])
+@pytest.mark.nightly(every=3)
 def test_the_budget_is_spent_to_the_last_digit(public, options, sets):
     for kind in ("free", "split"):
         found = release(some(20), "0.7", public, sets, kind, **options)
@@ -449,6 +450,7 @@ def test_nothing_is_spent_before_an_overdraft_is_refused():
 @pytest.mark.parametrize("rows", [[], [(2, 0, 0)] * 8, [(1, 2, 0)] * 8, [(0, 0, 0)] * 20])
 @pytest.mark.parametrize("consistency", ["gls", "gls_inner", "paper_phantom"])
 @pytest.mark.parametrize("epsilon", ["0.00001", "1"])
+@pytest.mark.nightly(every=5)
 def test_any_rows_will_do(public, rows, consistency, epsilon):
     """None, out of domain, impossible, constant."""
     found = release(rows, epsilon, public, consistency=consistency)

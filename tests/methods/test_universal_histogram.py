@@ -235,6 +235,7 @@ def test_structural_zeros_never_occur(consistency):
 @pytest.mark.parametrize("rows", [0, 1, 30])
 @pytest.mark.parametrize("epsilon", ["0.00001", "100"])
 @pytest.mark.parametrize("options", [{}, {"form": "ranges"}, {"consistency": "gls_inner"}])
+@pytest.mark.nightly(every=4)
 def test_any_rows_and_budget_will_do(rows, epsilon, options):
     assert release(frame(rows), epsilon, public=True, **options).tables[0].height == rows
     release(frame(rows), epsilon, **options)

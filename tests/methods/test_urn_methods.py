@@ -77,6 +77,7 @@ def test_what_does_not_fit_is_refused_in_the_plan(method):
 
 @pytest.mark.parametrize("method", URNS)
 @pytest.mark.parametrize("epsilon", [1, 8])
+@pytest.mark.nightly(every=3)
 def test_shares_are_those_of_the_rows_and_the_prior(method, epsilon):
     """200 sets of 40 records; 30 of 40 rows are sick. Mean share within 5 deviations."""
     rows = pl.DataFrame({"sick": [True] * 30 + [False] * 10})

@@ -80,6 +80,7 @@ def test_rules_come_before_tables(rows, small_trees, monkeypatch):
 
 
 @pytest.mark.usefixtures("small_trees")
+@pytest.mark.nightly
 def test_records_drawn_again_hold_what_was_measured(rows, monkeypatch):
     """Without precedence and without weights, the fault: it is noted of many columns."""
     schema = household_schema(slots=SLOTS, traits=SOME)
@@ -101,6 +102,7 @@ def test_records_drawn_again_hold_what_was_measured(rows, monkeypatch):
 
 @pytest.mark.parametrize("method", ["independent", "mst"])
 @pytest.mark.parametrize("absent_together", [False, True])
+@pytest.mark.nightly(every=3)
 def test_other_methods_hold_what_was_measured(rows, method, absent_together):
     """Independent columns had the size of households wrong by .6: rules took the rest away."""
     schema = household_schema(slots=SLOTS, traits=SOME, absent_together=absent_together)

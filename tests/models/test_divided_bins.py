@@ -29,6 +29,7 @@ def test_a_peak_keeps_its_share(normal):
 
 @pytest.mark.parametrize("normal", [True, False])
 @pytest.mark.parametrize("shape", ["even", "falling"])
+@pytest.mark.nightly(every=2)
 def test_a_dense_bin_gets_no_peak(normal, shape):
     """A bin of 2,048 parts has one by normal noise once in 230, by that of Laplace once in 50."""
     rng, found = np.random.default_rng(2), 0

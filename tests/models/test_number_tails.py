@@ -176,6 +176,7 @@ def capped(seed=3, n=30_000):
     return np.where(rng.random(n) < 0.005, 99_999, values.clip(0, 40_000)).astype(int)
 
 
+@pytest.mark.nightly
 def test_a_heap_of_top_codes_keeps_its_noisy_count():
     """Means over 200 noisy tables, five errors: 2.2 each. The mean of the estimates is the true
     count, to which smoothness alone would add a fifth of the way to none."""

@@ -141,6 +141,7 @@ def test_overwhelming_noise_leaves_what_the_widths_say():
 @pytest.mark.parametrize("total", [None, 0, 1e-8, 1e3, 1e9])
 @pytest.mark.parametrize("ordered", [True, False])
 @pytest.mark.parametrize("n_states", [1, 2, 7, 8])
+@pytest.mark.nightly(every=5)
 def test_nothing_is_negative_and_the_sum_is_kept(stddev, total, ordered, n_states):
     noisy = 100 + np.random.default_rng(4).normal(0, stddev, (3, n_states))
     widths = np.ones(n_states)

@@ -175,6 +175,7 @@ def spoilt(self, n_rows, rng, **_):
         ("marginals", "1e-6", compression.MarginalModel),
     ],
 )
+@pytest.mark.nightly(every=2)
 def test_a_broken_fit_is_noted_in_manifest_pages_and_terminal(
     rows, method, delta, model, monkeypatch, tmp_path, capsys
 ):

@@ -166,6 +166,7 @@ def of_part(how):
         (lambda place, _: (place / "synthetic/set-2/part-999.parquet").touch(), "no part of"),
     ],
 )
+@pytest.mark.nightly(every=3)
 def test_a_part_that_does_not_fit_is_refused(tmp_path, change, why):
     place = made().save(tmp_path / "r")
     forge(place, change)

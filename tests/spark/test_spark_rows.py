@@ -133,6 +133,7 @@ def same(ours, theirs):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.nightly(every=2)
 def test_every_pass_sums_what_the_in_process_engine_does(spark, folder, shape, monkeypatch):
     frame = SHAPES[shape](spark.read.parquet(str(folder)))
     here = Table(folder, SCHEMA) if shape != "no row" else Table(rows(700)[:0], SCHEMA)

@@ -108,6 +108,7 @@ def test_one_row_that_differs_is_no_rule():
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.nightly(every=4)
 def test_columns_that_have_nothing_to_do_with_each_other_get_no_rule(seed):
     """False-alarm rate: 2^-40 a draft by the rule; 12 tables of 20 columns show none here."""
     rng = np.random.default_rng(seed)
@@ -166,6 +167,7 @@ def test_what_may_be_a_sum_is_told_from_what_is_none():
     assert found_rules._may_be_sums(few) == {*numbers}
 
 
+@pytest.mark.nightly
 def test_wide_tables_are_asked_about_few_columns_at_a_time(monkeypatch):
     """A plan of all questions about all columns takes the square of them to make."""
     widths, ask = [], Rows.ask

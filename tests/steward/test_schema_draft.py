@@ -141,6 +141,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.nightly(every=2)
 def test_what_becomes_what(case):
     values, expected = CASES[case]
     assert facts(drafted(values)) == expected
@@ -476,6 +477,7 @@ def written(moments, path):
 
 
 @pytest.mark.parametrize("form", TIMED)
+@pytest.mark.nightly(every=2)
 def test_no_time_of_day_is_lost_in_silence(form, tmp_path):
     timed = Schema.loads(draft_schema(TIMED[form](MOMENTS, tmp_path))).columns["x"]
     assert (timed.kind, timed.resolution) == ("datetime", "minute")
@@ -495,6 +497,7 @@ MORE_LINES = {
 
 
 @pytest.mark.parametrize("case", MORE_LINES)
+@pytest.mark.nightly(every=2)
 def test_lines_of_words_behind_the_names_are_left_out_of_a_draft_and_told(case, tmp_path):
     more, n_lines = MORE_LINES[case]
     path = tmp_path / "a.csv"

@@ -117,6 +117,7 @@ def test_the_model_has_runs_and_places_so_that_what_follows_tests_them(model):
         ("began >= 12", pl.col("began") >= 12),
     ],
 )
+@pytest.mark.nightly(every=9)
 def test_records_that_fit_are_those_of_the_model_that_fit(model, whole, where, same):
     """Each column against what fits of an unconditional sample, by χ² of a table of two lines.
 
@@ -151,6 +152,7 @@ def test_many_records_are_like_the_released_ones(release, whole):
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 20_000])
+@pytest.mark.nightly(every=2)
 def test_as_many_as_are_asked_for_in_the_types_of_the_sets(release, model, n):
     table = model.frame(n, seed=1, kind="polars")
     assert (table.schema, table.height) == (release.tables[0].schema, n)

@@ -84,6 +84,7 @@ def test_what_somebody_asked_for_is_bought_of_any_rows(asked):
     assert adjust_for_row_count(made, 0) is made
 
 
+@pytest.mark.nightly
 def test_few_rows_have_tables_for_all_of_the_budget():
     """The ledger, the plan's remark and the manifest agree; and replicates ask for the same."""
     least = least_rows(request(schema()))

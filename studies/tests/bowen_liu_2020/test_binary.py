@@ -179,6 +179,7 @@ def planted_binary(names):
          (binary.TRUNCATION, binary.DP_PRIOR)),
     ],
 )  # fmt: skip
+@pytest.mark.nightly(every=4)
 def test_a_wrong_pattern_of_study_1_is_called_wrong(claim, swapped):
     def word(names):
         found = [one for one in binary_verdicts(planted_binary(names), 5_000) if claim in one.claim]

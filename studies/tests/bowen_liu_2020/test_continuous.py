@@ -234,6 +234,7 @@ def planted_continuous(names, sign=1, by_size=1):
         ("μ is overestimated", {"sign": -1}),
     ],
 )  # fmt: skip
+@pytest.mark.nightly(every=4)
 def test_a_wrong_pattern_of_study_2_is_called_wrong(claim, change):
     def word(**changes):
         found = [one for one in planted_continuous(**changes) if claim in one.claim]
@@ -252,6 +253,7 @@ def test_medians_that_are_not_the_papers_do_not_agree():
     assert [one.word for one in bins] == ["not"]
 
 
+@pytest.mark.nightly
 def test_study_2_runs_to_its_page(tmp_path, serial, monkeypatch):
     """With some of its figures; drawing takes most of the time."""
     monkeypatch.setattr(continuous, "LOG_EPSILONS", (-5, -2, 0, 4, 10))

@@ -247,6 +247,7 @@ def planted_mixed(*, swapped=False, over=1.0):
         ("σ₁₂: MODIPS has nominal coverage", "not"),
     ],
 )
+@pytest.mark.nightly(every=4)
 def test_a_wrong_pattern_of_study_3_is_called_wrong(claim, word):
     for swapped, expected in ((False, "agrees"), (True, word)):
         (found,) = (one for one in planted_mixed(swapped=swapped) if claim in one.claim)
@@ -260,6 +261,7 @@ def test_a_histogram_without_discretisation_or_with_other_bins_is_noticed():
         assert found == words
 
 
+@pytest.mark.nightly
 def test_study_3_runs_to_its_page(tmp_path, serial, monkeypatch):
     monkeypatch.setattr(mixed, "LOG_EPSILONS", (-5, 1, 4, 10))
     monkeypatch.setattr(mixed, "OTHER_BUDGETS", (1, 4, 10))

@@ -257,6 +257,7 @@ def test_coefficients_are_pooled_and_predict():
     assert np.isnan(steps.predicted(SMALL, nothing, tests)).all()
 
 
+@pytest.mark.nightly
 def test_the_saturated_model_has_a_heavier_penalty_beside(monkeypatch):
     """Of the judged law alone; estimates are shrunk by what it adds to the counts of cells."""
     judged = Scenario(SATURATED, 400, steps.JUDGED)
@@ -382,6 +383,7 @@ def test_the_papers_pattern_is_recognised():
         ({UH: PRIVBAYES, PRIVBAYES: UH}, "Saturated model: PrivBayes is worst in RMSE."),
     ],
 )
+@pytest.mark.nightly(every=4)
 def test_another_order_is_called_wrong(swap, claim):
     assert judgements(planted())[claim] == "agrees"
     assert judgements(planted(swap=swap))[claim] == "not"
@@ -431,6 +433,7 @@ def test_every_point_that_does_not_hold_has_a_cause():
     assert set(verdict_reasons.REASONS) <= set(points)
 
 
+@pytest.mark.nightly
 def test_the_study_runs_to_its_page(tmp_path, serial, monkeypatch):
     monkeypatch.setattr(steps, "N_ROWS", (300, 600))
     monkeypatch.setattr(steps, "EPSILONS", (2.0,))

@@ -314,6 +314,7 @@ def test_sums_are_those_worked_by_hand():
 
 
 @pytest.mark.parametrize("study", [STEPS_VOTER, STEPS_VOTER_CPS], ids=lambda one: one.name)
+@pytest.mark.nightly(every=2)
 def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
     """With scores that are made up; the runner does everything else."""
     monkeypatch.setattr(standin, "require", lambda: None)
@@ -341,6 +342,7 @@ def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
         assert len(list(csv.DictReader(stream))) == len(study.scenarios())
 
 
+@pytest.mark.nightly
 def test_of_few_repetitions_nothing_is_said(serial, tmp_path):
     def fake(scenario, repetitions, seed):
         score = dict.fromkeys((one.name for one in MEASURES), 0.5)

@@ -165,6 +165,7 @@ def test_progress_counts_repetitions_and_starts_where_it_left_off(tiny, tmp_path
     assert told[3:] == [("Writing results", 0, 1), ("Writing results", 1, 1)]
 
 
+@pytest.mark.nightly
 def test_ctrl_c_keeps_finished_chunks(tiny, tmp_path):
     """The signal goes to the whole group, as from a keyboard."""
     script = (

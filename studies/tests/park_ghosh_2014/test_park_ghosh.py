@@ -311,6 +311,7 @@ def test_every_method_can_be_planned(name, table):
 @pytest.mark.parametrize(
     "name", [PEGS, RESET_READ, BY_MARGINALS_READ, DIVERSE[0], TABLES, PMI, PMI_READ, FULL, UNIFORM]
 )
+@pytest.mark.nightly(every=3)
 def test_a_chunk_is_reproducible(name, monkeypatch):
     """With regressions on few rows; every way by the kernel that a release calls."""
     monkeypatch.setattr(prepared, "IMPUTATION", Imputation(penalty=0.1, most_rows=200))
@@ -472,6 +473,7 @@ def inpatients_at_random(monkeypatch):
 @pytest.mark.parametrize(
     "study", [park_ghosh_2014.PEGS, park_ghosh_2014.PEGS_HOSPITAL], ids=lambda one: one.name
 )
+@pytest.mark.nightly(every=2)
 def test_the_page_is_written(study, serial, inpatients_at_random, tmp_path, monkeypatch):
     """With scores that are made up, and figures of one page only; the runner does all else."""
     monkeypatch.setattr(hospital, "require", lambda: None)

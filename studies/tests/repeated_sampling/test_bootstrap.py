@@ -53,6 +53,7 @@ def rows():
     return simulation.run(Scenario("mst", 5.0, n_rows=1_000, refits=39), 1, 7)
 
 
+@pytest.mark.nightly
 def test_a_repetition_has_a_row_for_each_estimand_and_way(rows):
     assert {(r["estimand"], r["way"]) for r in rows} == {(e, w) for e in ESTIMANDS for w in WAYS}
     assert len(rows) == len(ESTIMANDS) * len(WAYS)
@@ -62,6 +63,7 @@ def test_a_repetition_has_a_row_for_each_estimand_and_way(rows):
             assert row["low"] < row["high"]
 
 
+@pytest.mark.nightly
 def test_repetitions_follow_from_the_seed(rows):
     assert simulation.run(Scenario("mst", 5.0, n_rows=1_000, refits=39), 1, 7) == rows
 

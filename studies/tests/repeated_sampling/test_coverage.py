@@ -111,6 +111,7 @@ def test_methods_that_need_public_rows_get_them(monkeypatch):
     assert {row["estimand"] for row in rows} == set(ESTIMANDS)
 
 
+@pytest.mark.nightly
 def test_repetitions_follow_from_the_seed_alone():
     scenario = Scenario("independent", "", 5, "split", 1.0, "private")
     first = simulation.run(scenario, 3, 7)
@@ -202,6 +203,7 @@ def little_advice(monkeypatch):
     monkeypatch.setattr(declarations, "declaration", first)
 
 
+@pytest.mark.nightly
 def test_the_study_runs_over_all_methods_from_the_command_line(
     installed, serial, little_advice, tmp_path, monkeypatch, capsys
 ):

@@ -226,6 +226,7 @@ def test_the_distance_is_the_wasserstein_distance():
 # Mechanisms
 
 
+@pytest.mark.nightly
 def test_fits_are_those_of_a_release(few, fitted):
     """Each by its own weighting: the scalar one is set by the vector weights' bound."""
     found = fitted
@@ -332,6 +333,7 @@ def test_a_row_holds_what_was_measured(few, fitted):
     assert mean.mean() == pytest.approx(fit.posterior.weights.mean(), rel=0.05)
 
 
+@pytest.mark.nightly
 def test_a_chunk_is_reproducible(few, monkeypatch):
     monkeypatch.setattr(consumer_case, "find", lambda _name: few)
     one = Scenario(few.name, "asinh", 1_000.0, 10, "marginal", False)
@@ -476,6 +478,7 @@ def test_quantiles_over_repetitions_and_their_errors():
     ],
     ids=lambda one: one.name,
 )
+@pytest.mark.nightly(every=3)
 def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
     """With numbers that are made up, and figures of one page only; the runner does all else."""
     real = not study.simulated
@@ -502,6 +505,7 @@ def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
     assert len(rows[0]["percentile"].split()) == resampling.POINTS
 
 
+@pytest.mark.nightly
 def test_of_few_repetitions_nothing_is_said(serial, tmp_path):
     study = savitsky_williams_hu_2020.PSEUDO_POSTERIOR
     fake = replace(study, run=lambda one, repetitions, seed: made_up(one) * repetitions)

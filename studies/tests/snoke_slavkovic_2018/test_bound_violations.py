@@ -99,6 +99,7 @@ def test_one_record_moves(sample):
     assert not (noise == small).any()
 
 
+@pytest.mark.nightly
 def test_changes_are_those_computed_one_by_one(sample):
     way = one_way(EXACT, "2")
     assert way.every == 10
@@ -122,12 +123,13 @@ def test_greedy_lines_are_the_trees_that_they_say(sample):
         Greedy(
             depth=DEPTHS[one.depth], complexity=one.complexity, rule=rules[one.method]
         ).smallest_sse(x, z)
-        for one in way.lines
+        for one in way.lines[::3]  # which meets every depth, complexity and rule
     ]
-    assert way.sses(x, z).tolist() == expected
+    assert way.sses(x, z).tolist()[::3] == expected
     assert len(way.lines) == len(set(way.lines)) == 2 * 4 * len(COMPLEXITIES[100])
 
 
+@pytest.mark.nightly
 def test_public_classes_find_no_less_than_all_trees(sample):
     x, z = sample.original[0], sample.synthetic[0]
     one, two = Stumps().smallest_sse(x, z), DepthTwo().smallest_sse(x, z)
@@ -255,6 +257,7 @@ def test_findings_follow_the_results():
     )
 
 
+@pytest.mark.nightly
 def test_the_page_is_written(serial, tmp_path):
     out = tmp_path / "out"
     page = run_study(PMSE_FAILURE, out, reps=30, jobs=1).read_text(encoding="utf-8")

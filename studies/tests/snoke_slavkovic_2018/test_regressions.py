@@ -67,6 +67,7 @@ def test_rows_follow_from_the_seed_alone(two_budgets):
     assert simulation.run(scenario, 2, 10) != first
 
 
+@pytest.mark.nightly
 def test_every_method_of_the_page_is_simulated(two_budgets):
     names = {
         row["method"]
@@ -77,6 +78,7 @@ def test_every_method_of_the_page_is_simulated(two_budgets):
     assert names == set(METHODS)
 
 
+@pytest.mark.nightly
 def test_bounded_methods_are_as_in_an_independent_computation(two_budgets):
     """Slopes of 40 tables, against what theory says of each method."""
     median = means(simulation.run(Scenario("bounded"), 40, 3))
@@ -94,6 +96,7 @@ def test_bounded_methods_are_as_in_an_independent_computation(two_budgets):
     assert 1.1 * exact < published < 2.5 * exact  # 1.6 times the noise
 
 
+@pytest.mark.nightly
 def test_columns_do_better_than_one_grid(two_budgets):
     parts = (simulation.run(Scenario(part), 12, 3) for part in ("counted", "searches"))
     median = means([row for rows in parts for row in rows])
@@ -166,6 +169,7 @@ def test_loose_bounds_that_do_no_harm_are_called_so():
     assert found[OTHERS, "Loose bounds of 10 sd do quite poorly."] == "not"
 
 
+@pytest.mark.nightly
 def test_the_study_runs_to_its_page(tmp_path, serial, monkeypatch):
     assert STUDIES["pmse-regression"] is PMSE_REGRESSION
     page = run_study(PMSE_REGRESSION, tmp_path / "out", reps=1, jobs=1).read_text(encoding="utf-8")

@@ -66,6 +66,7 @@ def test_expensive_methods_have_a_part_of_the_repetitions(two_budgets, monkeypat
     assert {row["method"] for row in rows} == {methods.walking(2)}
 
 
+@pytest.mark.nightly
 def test_every_method_of_the_page_is_simulated(two_budgets, monkeypatch):
     monkeypatch.setattr(simulation, "WALKS", {2: 1, 3: 1})
     names = {
@@ -92,6 +93,7 @@ def test_printed_values_are_near(two_budgets):
     assert mean[methods.bayes(1), 0.5] < 0.5 * mean[methods.BAYES, 0.5]
 
 
+@pytest.mark.nightly
 def test_means_over_sets_scatter_less(two_budgets):
     """The ratio of the variances is about 10; of 30 tables it is above 3 but for one in 500."""
     averages = simulation.run(Scenario("averages", every=1), 30, 3)

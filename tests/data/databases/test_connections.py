@@ -175,6 +175,7 @@ def duckdb_tables(tmp_path_factory):
 
 
 @pytest.mark.parametrize("sql", OF_DUCKDB)
+@pytest.mark.nightly(every=4)
 def test_what_a_query_of_duckdb_computes_is_said(duckdb_tables, sql):
     """Its text has no conversion, function or overflow that the plan has."""
     found = doubts(duckdb_tables, sql)

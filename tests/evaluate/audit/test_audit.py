@@ -44,6 +44,7 @@ def test_the_worst_case_shows_most_of_what_is_stated(line, n, least):
 
 
 @pytest.mark.parametrize("line", DEFAULT, ids=lambda line: line.method)
+@pytest.mark.nightly(every=4)
 def test_an_audit_sees_what_the_public_door_gives_out(line):
     """The same seeds give the same release, with its measurements, ledger and records."""
     rows = line.frames()[1]
@@ -75,6 +76,7 @@ def test_matrices_hold_what_each_release_shows():
     assert matrix([{"c": 1.0}], names)[1].tolist() == [[0, 0]]
 
 
+@pytest.mark.nightly
 def test_processes_find_what_one_process_finds():
     line = WORST[0]
     alone, several = (audit(line, releases=100, seed=3, jobs=jobs).to_json() for jobs in (1, 2))

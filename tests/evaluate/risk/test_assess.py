@@ -92,6 +92,7 @@ def test_a_weak_intruder_still_gains_from_the_table_itself(halves, unchanged):
 
 @pytest.mark.parametrize("method", ["marginals", "laplace"])
 @pytest.mark.parametrize("keys", [[], KNOWN], ids=["all", "some"])
+@pytest.mark.nightly(every=3)
 def test_private_releases_are_near_the_control(halves, releases, method, keys):
     """At ε = 1. One figure is raised in about one release of sixteen, as all releases share halves.
 
@@ -116,6 +117,7 @@ def test_private_releases_are_near_the_control(halves, releases, method, keys):
         assert sum(each[name].level == "raised" for each in risks) <= 3, name
 
 
+@pytest.mark.nightly
 def test_harmless_releases_are_called_raised_once_in_forty(compare, draw):
     """Members, control and synthetic rows are samples of one law, so that nothing is disclosed.
 

@@ -91,6 +91,7 @@ DISTRIBUTIONS = {
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
+@pytest.mark.nightly(every=3)
 def test_members_like_the_control_are_called_raised_once_in_forty(name):
     """The stated rate is 2.5 %; for skewed laws of few hits up to 4 % is accepted."""
     rng, distribution = np.random.default_rng(3), DISTRIBUTIONS[name]
@@ -123,6 +124,7 @@ def test_errors_like_those_of_the_control_are_called_raised_once_in_forty():
 
 
 @pytest.mark.parametrize("rounded", [False, True])
+@pytest.mark.nightly(every=2)
 def test_distances_like_those_of_the_control_are_called_raised_once_in_forty(rounded):
     """Area under the curve and true positive rate, without ties and with most distances tied."""
     rng = np.random.default_rng(5)

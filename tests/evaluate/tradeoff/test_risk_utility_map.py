@@ -58,6 +58,7 @@ def test_loss_falls_with_the_budget(found):
         assert last["independent"][loss].ends[0] > last["marginals"][loss].ends[1] + 0.1
 
 
+@pytest.mark.nightly
 def test_other_processes_and_other_points_change_nothing(found, make_rows, make_schema):
     again = tradeoff(
         make_rows(),

@@ -78,6 +78,7 @@ def test_the_release_has_the_intervals_of_analyze(release, found):
         )
 
 
+@pytest.mark.nightly
 def test_without_noise_to_speak_of_both_are_as_wide_and_with_it_the_release_is_wider(rows):
     few = ["ols y ~ x + sex", "correlation x + y", "proportion sex"]
     near = [one.ratio for one in compared(rows, released(rows, 2_000, few))]

@@ -64,6 +64,7 @@ def test_columns_that_follow_from_others_do_not_count(compare):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("n_synthetic", [400, 800])
+@pytest.mark.nightly(every=2)
 def test_the_nulls_of_logistic_pmse(n_synthetic, compare):
     """Mean over 200 pairs of tables, 4 standard errors: false alarm below 1e-4 each.
 

@@ -64,6 +64,7 @@ RESTING = [
 
 
 @pytest.mark.parametrize(("kind", "formula", "p"), RESTING)
+@pytest.mark.nightly(every=3)
 def test_what_rests_on_numbers_beyond_is_refused_and_says_so(release, kind, formula, p):
     column, bound = ("size", "5") if formula == "size" else ("assets", "20000")
     share = r"(9.\d|1\d)"
@@ -194,6 +195,7 @@ def refusal(release):
     return None
 
 
+@pytest.mark.nightly
 def test_where_too_few_are_counted_to_tell_nothing_is_trusted():
     """If a sixth lies beyond, no release has a mean; if nobody does, some have."""
     assert all(refusal(few(1 / 6, seed)) is not None for seed in range(12))

@@ -45,6 +45,7 @@ def refusal(release, kind, formula):
         ("table", "sex + region", ("proportion sex", "proportion region")),
     ],
 )
+@pytest.mark.nightly(every=2)
 def test_a_refusal_names_the_declaration_and_what_is_answered(alone, rows, kind, formula, instead):
     error = refusal(alone, kind, formula)
     assert error.advice.kind == "declare"
@@ -109,6 +110,7 @@ def test_how_much_more_would_do_is_said_where_it_is_within_reach(firmness, neede
     assert words in str(refuse_lost("A group is too small", firmness, needed))
 
 
+@pytest.mark.nightly
 def test_twice_the_noise_is_half_the_firmness(rows):
     """What the factor says holds: the refusal names about how much more ε ends it."""
     made = {"delta": "1e-6", "analyses": ["ols y ~ x + sex"], "insecure_noise_seed": 1}

@@ -69,6 +69,7 @@ def half(made, kind, formula):
 
 
 @pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.nightly(every=3)
 def test_shares_tables_and_means_are_as_wide_as_expected(name):
     made = release(name)
     found = ExpectedWidths(made)

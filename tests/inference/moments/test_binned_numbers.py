@@ -110,6 +110,7 @@ def test_other_conditions_have_no_answer(rows, kind, formula):
 
 
 @pytest.mark.statistical
+@pytest.mark.nightly
 def test_intervals_of_tables_and_conditions_cover(rows):
     """60 noisy matrices of the same rows: the noise part alone is judged, at 95 %."""
     rng = np.random.default_rng(2)

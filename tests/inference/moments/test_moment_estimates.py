@@ -142,6 +142,7 @@ def hits():
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("drawn", ["alike", "apart"])
+@pytest.mark.nightly
 def test_intervals_cover(hits, drawn):
     """At 3,000 records, noise of 20: with good synthetic records, and with unrelated columns."""
     worst = {q: float(np.mean(hit, axis=0).min()) for q, hit in hits[drawn].items()}

@@ -60,6 +60,7 @@ def test_an_automatic_release_with_delta_buys_them(rows):
     ],
     ids=["pure", "named", "nothing"],
 )
+@pytest.mark.nightly(every=3)
 def test_no_other_release_does_by_itself(rows, request_):
     release = us.synthesize(rows, SCHEMA, epsilon=2, insecure_noise_seed=1, **request_)
     assert products(release) == []
@@ -122,6 +123,7 @@ def test_a_layer_of_all_columns_stands_beside_declared_analyses(declared):
         ({"analyses": None, "priority": ["y"], "budget": {"answers": "0.8"}}, [0.6, 0.2]),
     ],
 )
+@pytest.mark.nightly(every=3)
 def test_what_is_bought_for_answers(request_, shares):
     asked = {"delta": DELTA, "analyses": ["ols y ~ x + sex"], **request_}
     steps = [step for step in us.plan(SCHEMA, epsilon=2, **asked).setup if step.form == "moments"]
@@ -156,6 +158,7 @@ def test_what_cannot_be_bought_is_refused_before_rows_are_read(request_, error, 
         us.synthesize(object(), SCHEMA, epsilon=1, delta=DELTA, **request_)
 
 
+@pytest.mark.nightly
 def test_priority_columns_have_moments_of_their_own(rows, tmp_path):
     """Beside those of all columns; both answer, also after saving."""
     release = us.synthesize(
@@ -180,6 +183,7 @@ def test_priority_columns_have_moments_of_their_own(rows, tmp_path):
 
 
 @pytest.mark.parametrize("fault", ["none", "swapped", "columns", "entry", "name", "priority"])
+@pytest.mark.nightly(every=3)
 def test_two_measurements_that_overlap_are_held_to_what_they_are(declared, tmp_path, fault):
     """Whoever alters one of them, and redoes the checksums, is found out by the other parts."""
     folder = declared.save(tmp_path / "r")
@@ -247,6 +251,7 @@ def test_moments_make_no_relation_of_the_records(declared, tmp_path):
     assert us.Release.load(tmp_path / "r").manifest.inference.independent
 
 
+@pytest.mark.nightly
 def test_one_column_of_numbers_alone(rows, tmp_path):
     """Of the records with a value there is no indicator at all: the number is the only score."""
     release = us.synthesize(
@@ -363,6 +368,7 @@ def test_a_plan_shows_priority_and_what_it_does(tmp_path, capsys):
     assert all(layered[one] < alone[one] for one in alone)
 
 
+@pytest.mark.nightly
 def test_means_of_functions_of_several_numbers(rows):
     """With hardly any noise: the textbook mean and its error; with noise: what those of the two
     columns say, and a wider interval than the rows have. Where a value is absent the record is left

@@ -136,6 +136,7 @@ def test_a_question_needs_each_pair_of_its_columns():
 
 
 @pytest.mark.parametrize("stated", [1.0, 1.2, 0.8], ids=["right", "too much", "too little"])
+@pytest.mark.nightly(every=3)
 def test_the_noise_is_as_stated(stated):
     """A wrong scale of one of two measurements is found.
 
@@ -160,6 +161,7 @@ def test_the_noise_is_as_stated(stated):
 
 @pytest.mark.parametrize("wanted", [(), ("job",), ("pay",), ("job", "pay"), ("pay", "wage")])
 @pytest.mark.parametrize("given", [(), ("job",), ("wage",), ("job", "pay"), ("pay", "wage")])
+@pytest.mark.nightly(every=4)
 def test_the_same_number_among_other_records(given, wanted):
     """What is taken for a wanted number is that number, whoever the records are."""
     scores = FeatureMap.of(CODED, CODED.names, wanted)

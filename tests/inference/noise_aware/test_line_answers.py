@@ -175,6 +175,7 @@ def test_shares_of_whole_cells_cover(name):
     assert (sums.noise < alone.noise).mean() > 0.99
 
 
+@pytest.mark.nightly
 def test_a_share_that_cuts_a_cell_covers():
     """What the cell hides is in the interval."""
     rng, name = np.random.default_rng(4), "skewed"
@@ -249,6 +250,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize(("kind", "formula", "p", "exact"), QUESTIONS)
+@pytest.mark.nightly(every=4)
 def test_a_release_answers_from_its_lines(released, kind, formula, p, exact):
     read, rows, made = released
     answer = us.analyze(read, kind, formula, probability=p, level=0.9999)

@@ -213,6 +213,7 @@ def test_dropped_components_do_not_show(monkeypatch):
         (DiscreteGaussian(Fraction(14400)), 10, 60),
     ],
 )
+@pytest.mark.nightly(every=3)
 def test_runs_do_not_show(monkeypatch, distribution, noisy, noisy_rows):
     def posterior():
         return from_noisy_counts(
@@ -333,6 +334,7 @@ def test_coverage_noisy_count(distribution, fixed):
     )
 
 
+@pytest.mark.nightly
 def test_coverage_noisy_counts():
     """With n from its own flat prior, and N* clipped as it is released."""
     rng, limit = np.random.default_rng(4), 40

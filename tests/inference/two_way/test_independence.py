@@ -63,6 +63,7 @@ def rejected(case, counted_as=1.0, *, as_normal=False):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("case", list(CASES))
+@pytest.mark.nightly(every=4)
 def test_it_rejects_what_is_true_as_often_as_it_says(case):
     """At 5 %, from 3 % to 7 %, where chance has a part of 1e-4 at most if it is 5 % exactly."""
     assert 0.03 < rejected(case) < 0.07

@@ -93,6 +93,7 @@ def known(rows, kind, formula):
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=" ".join)
 @pytest.mark.parametrize("source", ["table", "moments"])
+@pytest.mark.nightly(every=3)
 def test_answers_are_near_those_of_the_rows(question, source, request, exact):
     """Within four standard errors of the noise: a false alarm in 6e-5 of runs, ten times."""
     release = request.getfixturevalue(source)

@@ -122,6 +122,7 @@ def test_sets_are_runs_of_the_form_with_one_set_at_a_part_of_the_budget(method, 
         assert np.ravel(one.counts).tolist() == np.ravel(other.counts).tolist()
 
 
+@pytest.mark.nightly
 def test_each_set_has_a_tree_and_a_network_of_its_own():
     """At a small ε choices are drawn alike: six equal ones in a row have probability 3⁻⁵ at most;
     of eight seeds, all would (3⁻⁴⁰)."""
@@ -144,6 +145,7 @@ def test_each_set_has_a_tree_and_a_network_of_its_own():
 
 @pytest.mark.parametrize("public", [True, False])
 @pytest.mark.parametrize(("method", "options", "layers", "named"), TREES)
+@pytest.mark.nightly(every=4)
 def test_every_layer_has_the_noise_of_an_lth_part_and_the_promise_says_so(
     method, options, layers, named, public
 ):

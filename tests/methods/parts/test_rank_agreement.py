@@ -263,6 +263,7 @@ def test_ranks_of_too_few_rows_are_not_measured():
     ids=["usual", "share", "posterior", "split", "other noise"],
 )
 @pytest.mark.parametrize("public", [True, False])
+@pytest.mark.nightly(every=3)
 def test_what_is_planned_is_what_is_paid(asked, fits, public):
     """To the last digit; and the deviation that a plan shows is the one of the measurement. Private
     rows may be fewer than a plan goes by: then they cost more, unless their share is stated."""
@@ -334,6 +335,7 @@ def test_independent_columns_stay_independent():
         assert np.abs(rank_correlations(made)).mean() < 0.05
 
 
+@pytest.mark.nightly
 def test_more_records_have_the_same_correlations(rows, release):
     """As many as one likes, from the release alone."""
     without = off(release_of(rows, options={"ranks_share": 0}).tables[0], rows)
@@ -342,6 +344,7 @@ def test_more_records_have_the_same_correlations(rows, release):
         assert off(drawn, rows) < without / 2
 
 
+@pytest.mark.nightly
 def test_records_that_fit_a_condition_have_them_too(release):
     """Means of eleven items where another one is high: among 20,000 records that fit they differ
     from those of whole records that fit (some 3,000 of 20,000) by chance, .025 each; .1 is
@@ -494,6 +497,7 @@ def test_scores_rise_with_the_values_and_absence_has_none(mixed_release):
         ("mixed", {"options": {"noise": "geometric"}}),
     ],
 )
+@pytest.mark.nightly(every=4)
 def test_a_release_is_saved_loaded_and_checked(tmp_path, kind, asked):
     """By the checker that stands by itself as well; nothing of the measurement is lost."""
     schema, frame = (LIKERT, likert()) if kind == "likert" else (MIXED, mixed())
@@ -520,6 +524,7 @@ def test_a_release_is_saved_loaded_and_checked(tmp_path, kind, asked):
         ("mixed", {"epsilon": "0.2"}),
     ],
 )
+@pytest.mark.nightly(every=4)
 def test_the_model_made_again_has_the_exchange_that_made_the_sets(tmp_path, exchanges, kind, asked):
     """From the release in memory and from its folder."""
     schema, frame = (LIKERT, likert()) if kind == "likert" else (MIXED, mixed())
@@ -534,6 +539,7 @@ def test_the_model_made_again_has_the_exchange_that_made_the_sets(tmp_path, exch
     assert not same(altered, drawn_by)
 
 
+@pytest.mark.nightly
 def test_each_split_fit_has_ranks_of_its_own(exchanges, rows):
     """Measured anew at its share of the budget; and each set takes in those of its fit."""
     made = release_of(rows, sets=2, options={"sets": "split"})
@@ -560,6 +566,7 @@ def test_each_split_fit_has_ranks_of_its_own(exchanges, rows):
 # --- ranks drawn again ---------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 def test_posterior_sets_take_in_ranks_that_are_drawn_again(exchanges, rows):
     """Each its own, around what was released, by the noise in it: 5 sets of 66 numbers, so that the
     mean of z² has the deviation .08; half as much again is rejected."""
@@ -617,6 +624,7 @@ def test_sets_without_a_record_have_none_to_exchange():
 
 
 @pytest.mark.parametrize("every", [3, 20])
+@pytest.mark.nightly(every=2)
 def test_columns_with_records_out_of_domain(every):
     """They score 0: where a third is, products say too little; where a twentieth is, they are those
     of the others, which is 1/.95 as much."""
@@ -657,6 +665,7 @@ def test_columns_whose_values_nearly_all_agree_are_not_asked_for():
     assert len(rank_products(CompressedDomain(schema, {}), few + known[3:]).scores.columns) == 5
 
 
+@pytest.mark.nightly
 def test_a_column_of_two_states_keeps_what_it_goes_together_with(rows):
     """A label that follows six of the twelve items, of 5,000 records at ε = .3, in the mean of two
     releases: of its correlations with them .9 is left, without ranks .3 (six releases each)."""
@@ -682,6 +691,7 @@ def test_a_column_of_two_states_keeps_what_it_goes_together_with(rows):
     assert kept[0] > 0.7 > 0.5 > kept[1]
 
 
+@pytest.mark.nightly
 def test_a_strong_relation_of_few_private_rows_is_kept():
     """Of 700, among six columns: a correlation of .78 at ε = 1, in the mean of four releases (.68
     in twelve). What ranks of 5,000 rows cost would leave nothing of it."""

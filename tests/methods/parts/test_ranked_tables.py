@@ -149,6 +149,7 @@ def likert(n):
     return {name: np.array(LEVELS)[states[:, k]] for k, name in enumerate(ITEMS[2:6])}
 
 
+@pytest.mark.nightly
 def test_a_relation_that_noise_flattens_in_a_table_is_as_strong_as_ranks_say():
     """Two items that nearly are one, 3,000 rows, ε = .7: cells off the diagonal of their table that
     nobody is in get positive noise. Six releases; the mean correlation of .87 is .92 with ranks."""

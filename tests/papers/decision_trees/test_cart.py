@@ -40,6 +40,7 @@ def grown(points, labels, trees, level, step):
 
 @pytest.mark.parametrize("seed", range(60))
 @pytest.mark.parametrize("rule", ["prune", "stop"])
+@pytest.mark.nightly(every=3)
 def test_growth_and_pruning_equal_the_slow_ones(seed, rule):
     """Points without ties in gain: two columns of distinct numbers, uneven shifts."""
     rng = np.random.default_rng(seed)

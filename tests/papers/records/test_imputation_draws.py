@@ -84,6 +84,7 @@ def test_a_smaller_prior_weight_would_exceed_epsilon():
 
 @pytest.mark.parametrize("size", [1, 2, 71, 8_000])
 @pytest.mark.parametrize("power", [-32, -3, 0, 7, 23, 40, 55, 90])
+@pytest.mark.nightly(every=4)
 def test_weights_are_whole_and_fit_into_the_integers_that_are_drawn(size, power):
     prior = Fraction(2) ** power
     p = np.random.default_rng(1).dirichlet(np.ones(size), 5)
@@ -249,6 +250,7 @@ BOUNDED = pytest.mark.filterwarnings("ignore:The max_iter was reached")
 @pytest.mark.parametrize("mixing", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("column", [0, 1, 2])
 @pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.nightly(every=4)
 def test_fits_are_minima(mixing, column, weighted):
     """The problem is convex. Another penalty, mixing or weight of the rows is noticed."""
     n, penalty = 300, 0.01

@@ -71,6 +71,7 @@ def worst(oracle, sweep, relation, prior, n_rows=1, *, orders=(math.inf,), most=
 @pytest.mark.parametrize("sweep", [PLAIN, RULED], ids=["plain", "ruled"])
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("epsilon", [F(1, 20), F(1), F(5)])
+@pytest.mark.nightly(every=3)
 def test_a_record_costs_its_epsilon_and_hardly_less(oracle, sweep, relation, epsilon):
     prior = prior_weight(1, step_epsilon(epsilon, 2, "pure", relation), reinforced=False)
     seed = (0, 0)

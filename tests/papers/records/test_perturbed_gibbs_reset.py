@@ -67,6 +67,7 @@ def worst(oracle, sweep, relation, prior, length, *, reset=True, orders=(math.in
 
 
 @pytest.mark.parametrize("sweep", [PLAIN, RULED], ids=["plain", "ruled"])
+@pytest.mark.nightly(every=2)
 def test_a_block_costs_as_much_as_is_said_and_replacing_more_than_the_paper_says(oracle, sweep):
     """The weight that is enough where records come and go is not enough where one is replaced."""
     prior = prior_weight(1, row_epsilon(EPSILON, 2, "pure", "add_remove"), reinforced=False)

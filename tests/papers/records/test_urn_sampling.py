@@ -65,6 +65,7 @@ CASES = [
 @pytest.mark.parametrize("largest", PATHS)
 @pytest.mark.parametrize("reinforced", [True, False])
 @pytest.mark.parametrize(("listed", "n_cells", "prior", "n_rows"), CASES)
+@pytest.mark.nightly(every=4)
 def test_sequences_have_the_stated_law(
     listed, n_cells, prior, n_rows, reinforced, largest, monkeypatch
 ):

@@ -15,6 +15,7 @@ def indicators(n, rng):
 
 
 @pytest.mark.parametrize("kind", ["states", "numbers", "one column", "no rows", "constant"])
+@pytest.mark.nightly(every=2)
 def test_fitted_values_and_sums_are_those_of_the_rows(kind):
     rng = np.random.default_rng(1)
     x = {

@@ -86,6 +86,7 @@ def test_one_coefficient_by_integration(how):
 
 @pytest.mark.parametrize("target", [SEPARATED, THREE], ids=["separated", "three outcomes"])
 @pytest.mark.parametrize("how", [ALONE, COARSE], ids=["fine", "coarse"])
+@pytest.mark.nightly(every=2)
 def test_two_coefficients_by_integration(target, how):
     found = drawn(target, how)
     wrong = replace(target, weights=np.ones(len(target.weights)))
@@ -139,6 +140,7 @@ def hundreds(width=2.5, m=6, p=33, n=200, seed=5):
 
 
 @pytest.mark.parametrize("width", [2.5, 6.0])
+@pytest.mark.nightly(every=9)
 def test_hundreds_of_coefficients_forget_where_they_began(width):
     """300 chains after the usual burn-in against 300 after three times as many transitions."""
     target = hundreds(width)

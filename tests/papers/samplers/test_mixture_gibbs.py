@@ -177,6 +177,7 @@ def distance(sample, points, log_weights):
     return gap / np.sqrt(-0.5 * np.log(LEVEL / 2) / effective)
 
 
+@pytest.mark.nightly
 def test_the_weighted_target_by_integration_over_the_prior():
     """n = 3: draws from the prior, weighted by the target, against the ends of long walks.
 
@@ -300,6 +301,7 @@ def test_the_order_of_records_does_not_matter():
     assert not same(before, moved(sampler, labels), rtol=1e-9)
 
 
+@pytest.mark.nightly
 def test_no_records_give_the_prior():
     """From one common state, by sweeps alone."""
     source = SeededRandomness(71)

@@ -78,6 +78,7 @@ def p_values(drawn, points, y, x, logs):
     return values
 
 
+@pytest.mark.nightly
 def test_the_target_by_brute_force_over_the_prior():
     """Two components, three records: 100,000 draws from the prior, weighted by ∏ f^α.
 

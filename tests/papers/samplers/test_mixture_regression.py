@@ -87,6 +87,7 @@ def test_no_records():
 
 
 @pytest.mark.parametrize("power", ["labels", "marginal"])
+@pytest.mark.nightly(every=2)
 def test_a_chain_follows_the_weights(power):
     """Half of the records, elsewhere, weigh nothing; the law of new numbers is that of the rest."""
     x = np.ones((400, 1))
@@ -129,6 +130,7 @@ def integrated(z, weights, prior):
 
 
 @pytest.mark.parametrize("power", ["labels", "marginal"])
+@pytest.mark.nightly(every=2)
 def test_one_component_against_an_integral(power):
     """Means of long chains, thinned; the standard error is that of 40 batches."""
     prior = MixturePrior(components=1, coefficient_scale=0.7, noise_floor=0.1)

@@ -76,6 +76,7 @@ def asked(name):
 
 
 @pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.nightly(every=4)
 def test_what_is_listed_is_answered_and_the_rest_refused(name):
     made = release(name)
     for kind in asked(name):
@@ -104,6 +105,7 @@ def test_correlations_of_numbers_beyond_their_bounds_are_not_promised():
 
 
 @pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.nightly(every=4)
 def test_every_command_on_the_page_and_every_name_in_show_is_answered(name):
     made = release(name)
     commands = re.findall(r"understudy analyze release [^<\n]+", html.unescape(public_page(made)))
