@@ -65,7 +65,7 @@ def widths(
         for one, truth in truths.items():
             found += [
                 each
-                for each in judged(one, truth, by_rows[one], release)
+                for each in judged(one, truth, by_rows[one], release, whole)
                 if each["quantity"] != "Intercept"
             ]
     ratio = np.array([(x["upper"] - x["lower"]) / x["row_width"] for x in found])

@@ -181,5 +181,39 @@ logit: {income == '>50K'} ~ age; {income == '>50K'} ~ education_num + sex
 logit: {income == '>50K'} ~ age + hours_per_week + sex; {sex == 'Male'} ~ occupation
 share: education; native_country
 """,
+    "discharges": """
+share: gender; age; num_procedures >= 1; readmitted; diag_1; payer_code
+mean: time_in_hospital; num_medications; num_lab_procedures; number_inpatient; number_emergency
+group mean: time_in_hospital ~ gender; num_medications ~ age; number_inpatient ~ readmitted
+group mean: number_emergency ~ readmitted; num_lab_procedures ~ diag_1; num_medications ~ insulin
+difference: time_in_hospital ~ gender; number_inpatient ~ gender; num_procedures ~ gender
+difference: number_diagnoses ~ insulin; num_medications ~ readmitted
+quantile: time_in_hospital @ 0.5; num_medications @ 0.9; num_lab_procedures @ 0.5
+quantile: number_inpatient @ 0.9
+table: gender + readmitted; age + readmitted; diag_1 + gender; insulin + A1Cresult
+table: race + gender
+correlation: time_in_hospital + num_medications; num_procedures + num_medications
+correlation: number_inpatient + number_emergency; num_lab_procedures + time_in_hospital
+correlation: number_diagnoses + time_in_hospital
+ols: time_in_hospital ~ num_medications; time_in_hospital ~ num_medications + num_procedures
+ols: num_medications ~ time_in_hospital + gender + num_procedures
+ols: time_in_hospital ~ age; number_inpatient ~ number_emergency + gender
+logit: {readmitted != 'NO'} ~ number_inpatient; {readmitted != 'NO'} ~ time_in_hospital
+logit: {insulin != 'No'} ~ num_medications; {diag_1 == 'circulatory'} ~ time_in_hospital
+""",
+    "labour": """
+share: SEX; PINCP > 50000; EDU; MSP; INDP_CAT; AGEP >= 65
+mean: AGEP; PINCP; POVPIP; log(PINCP + 10000)
+group mean: PINCP ~ SEX; PINCP ~ OWN_RENT; AGEP ~ MSP; POVPIP ~ RAC1P; PINCP ~ EDU
+group mean: AGEP ~ DPHY; PINCP ~ INDP_CAT
+difference: PINCP ~ SEX; POVPIP ~ SEX; AGEP ~ SEX; PINCP ~ DEYE; POVPIP ~ OWN_RENT
+quantile: PINCP @ 0.5; PINCP @ 0.9; AGEP @ 0.5; POVPIP @ 0.25
+table: SEX + MSP; SEX + EDU; OWN_RENT + SEX; DREM + DPHY; RAC1P + HISP
+correlation: AGEP + PINCP; PINCP + POVPIP; AGEP + POVPIP; PINCP + {SEX == '1'}
+ols: PINCP ~ AGEP; PINCP ~ AGEP + SEX; POVPIP ~ AGEP + SEX + OWN_RENT
+ols: PINCP ~ EDU + SEX; AGEP ~ SEX + OWN_RENT
+logit: {DPHY == '1'} ~ AGEP; {PINCP > 50000} ~ SEX; {OWN_RENT == '1'} ~ AGEP + SEX
+logit: {DREM == '1'} ~ AGEP + SEX
+""",
 }
 """Name of a population → its questions."""

@@ -52,7 +52,8 @@ def is_low(covers: np.ndarray, repetition: np.ndarray) -> bool:
 def by_kind(table: pl.DataFrame, cell: Cell) -> Table:
     """One line for each kind of question."""
     shown = Table(
-        "question", "answered", "coverage", "rows cover", "width", "ms", title=_title(cell)
+        *("question", "answered", "coverage", "rows cover", "width", "within 2, 5, 10", "ms"),
+        title=_title(cell),
     )
     own = _of_cell(table, cell)
     for kind in [*ASKED_AS, None]:
@@ -69,7 +70,7 @@ def _numbers(part: pl.DataFrame) -> tuple[str, ...]:
     answered, spent = questions["counts"].mean(), questions["ms"].median()
     held = part.filter("counts")
     if not held.height:
-        return f"{answered:.0%}", "–", "–", "–", f"{spent:.0f}"
+        return f"{answered:.0%}", "–", "–", "–", "–", f"{spent:.0f}"
     low = is_low(held["covers"].to_numpy(), held["repetition"].to_numpy())
     width = held.filter(pl.col("width").is_finite())["width"].median()
     return (
@@ -77,14 +78,23 @@ def _numbers(part: pl.DataFrame) -> tuple[str, ...]:
         f"{held['covers'].mean():.1%}" + (" low" if low else ""),
         f"{held['row_covers'].mean():.1%}",
         "–" if width is None else f"×{width:.2f}",
+        ", ".join(f"{_within(part, times):.0%}" for times in (2, 5, 10)),
         f"{spent:.0f}",
     )
+
+
+def _within(part: pl.DataFrame, times: float) -> float:
+    """The mean over questions of the part of their quantities that are told so closely."""
+    close = pl.col("counts") & ~(pl.col("width") > times)
+    each = part.group_by("kind", "asked", "repetition").agg(close.mean().alias("close"))
+    return float(each["close"].mean())  # type: ignore[arg-type]
 
 
 def by_cell(table: pl.DataFrame, cells: Sequence[Cell]) -> Table:
     """One line for each cell: all questions, and its kinds with low coverage."""
     shown = Table(
-        "cell", "answered", "coverage", "rows cover", "width", "ms", "low", title="All cells"
+        *("cell", "answered", "coverage", "rows cover", "width", "within 2, 5, 10", "ms", "low"),
+        title="All cells",
     )
     for cell in cells:
         own = _of_cell(table, cell)

@@ -4,10 +4,10 @@
         [--delta 1e-6 …] [--epsilon 1 …] [--grid] [--answers-share S] [--repetitions 60]
         [--seed 1] [--workers 2] [--data DIR] [--out FILE] [--top 12]
 
-From each population (`populations.py`; with `--data` also the Adult table in that folder), whose
-values are the truth, n rows are drawn with replacement and released with default settings, and the
-`natural_questions.py` are asked of the release. A cell is a population, n, kind of rows, δ and ε:
-all combinations of what is given, or with `--grid` those of `CONDITIONS`. By cell and kind:
+From each population (`populations.py`; with `--data` also the real tables `KNOWN` in that folder),
+whose values are the truth, n rows are drawn with replacement and released with default settings,
+and the `natural_questions.py` are asked of the release. A cell is a population, n, kind of rows, δ
+and ε: all combinations of what is given, or with `--grid` those of `CONDITIONS`. By cell and kind:
 
 * **answered**: the mean over questions of the part of their quantities (coefficients without
   intercepts, shares, cells) that have an interval that counts. One over ten times as wide as those
@@ -17,7 +17,11 @@ all combinations of what is given, or with `--grid` those of `CONDITIONS`. By ce
   same quantities, in those samples. It is *low* if a binomial test at 1 % says that it is below
   93 %; quantities of one release are not independent, so their number is divided by the design
   effect between releases. Cells that no rows can have are not judged: all know them.
-* **width**: the median, over the mean one of the rows.
+* **width**: the median, over the mean one of the rows; and in how many **within** 2, 5 and 10
+  times it.
+
+An answer about numbers that are cut off at limits, and says so, is compared with the truth of that
+quantity, and with what the rows tell of it.
 * **ms**: of a question, in the median, answered or not.
 
 Single quantities have independent repetitions: those whose coverage is below 93 % by an exact
@@ -30,9 +34,9 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -47,7 +51,7 @@ from natural_questions import ASKED_AS, QUESTIONS, Question, read
 from populations import POPULATIONS, Population, population
 from question_scores import Cell, by_cell, by_kind, faults, refusals
 from row_answers import RowAnswer, row_answer
-from wider_populations import adult
+from wider_populations import KNOWN, known_table
 
 WIDEST = 10.0
 ROW_SAMPLES = 30
@@ -92,7 +96,7 @@ def measured(
         )
         for asked, truth in truths.items():
             about = {"kind": asked.kind, "asked": _words(asked), "repetition": repetition}
-            for one in judged(asked, truth, by_rows[asked], release):
+            for one in judged(asked, truth, by_rows[asked], release, whole):
                 found.append(asdict(cell) | about | one)
     return found
 
@@ -126,13 +130,40 @@ def of_rows(
     }
 
 
+def of_cut_off(
+    asked: Question,
+    cut_off: Mapping[str, tuple[float, float]],
+    by_rows: dict[str, OfRows],
+    whole: Population,
+    n: int,
+) -> tuple[RowAnswer, dict[str, OfRows]]:
+    """The truth of a quantity whose numbers are cut off, and how widely n rows tell it."""
+    people = whole.people
+    for name, ends in cut_off.items():
+        number, codes = people[name], whole.declared["columns"][name].get("missing", [])
+        is_code = pl.Series(np.isin(number.to_numpy(), codes))
+        people = people.with_columns(pl.when(is_code).then(number).otherwise(number.clip(*ends)))
+    truth = row_answer(asked, people, whole)
+    widths = (truth.upper - truth.lower) * np.sqrt(people.height / n)
+    each = zip(truth.names, widths.tolist(), strict=True)
+    return truth, {
+        name: replace(by_rows[name], width=width) for name, width in each if name in by_rows
+    }
+
+
 def judged(
-    asked: Question, truth: RowAnswer, by_rows: dict[str, OfRows], release: us.Release
+    asked: Question,
+    truth: RowAnswer,
+    by_rows: dict[str, OfRows],
+    release: us.Release,
+    whole: Population | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The quantities of a question, each as the release gives it."""
     start = time.perf_counter()
-    intervals, refused = answer(asked, release)
+    intervals, cut_off, refused = answer(asked, release)
     spent = 1e3 * (time.perf_counter() - start)
+    if cut_off and whole is not None:
+        truth, by_rows = of_cut_off(asked, cut_off, by_rows, whole, release.manifest.n_rows)
     for k, name in enumerate(truth.names):
         if name not in by_rows or _certain(asked, truth, k):
             continue
@@ -154,19 +185,19 @@ def judged(
 
 def answer(
     asked: Question, release: us.Release
-) -> tuple[dict[str, tuple[float, float]], str | None]:
-    """Intervals by quantity ("" for the only one), or why there are none."""
+) -> tuple[dict[str, tuple[float, float]], Mapping[str, tuple[float, float]], str | None]:
+    """Intervals by quantity ("" for the only one), where numbers are cut off, or why not."""
     try:
         found = us.analyze(
             release, ASKED_AS[asked.kind], asked.formula, probability=asked.probability
         )
     except us.UnderstudyError as error:
-        return {}, str(error)
+        return {}, {}, str(error)
     lower, upper = found.pooled.interval()
     ends = list(zip(lower.tolist(), upper.tolist(), strict=True))
     if asked.kind in {"quantile", "correlation"}:
-        return {"": ends[0]}, None
-    return dict(zip(found.pooled.names, ends, strict=True)), None
+        return {"": ends[0]}, found.cut_off, None
+    return dict(zip(found.pooled.names, ends, strict=True)), found.cut_off, None
 
 
 def counts(width: float, row_width: float) -> bool:
@@ -216,15 +247,14 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    known = list(POPULATIONS)
-    parser.add_argument("--populations", nargs="+", choices=known, default=known, metavar="NAME")
+    parser.add_argument("--populations", nargs="+", metavar="NAME", help="all by default")
     parser.add_argument("--n", nargs="+", type=int, default=[500, 5_000, 20_000])
     parser.add_argument("--rows", nargs="+", default=["private", "public"])
     parser.add_argument("--delta", nargs="+", default=["1e-6", "0"])
     parser.add_argument("--epsilon", nargs="+", default=["1"])
     parser.add_argument("--grid", action="store_true", help="the cells of CONDITIONS")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--data", type=Path, help="folder of the Adult table (adult_mixed)")
+    parser.add_argument("--data", type=Path, help="folder with the folders of real tables")
     parser.add_argument("--answers-share", help="of the budget, for second moments")
     parser.add_argument("--repetitions", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
@@ -246,8 +276,9 @@ def main() -> None:
     """Measure, and print cell by cell."""
     given, console, tables = arguments(), Console(), list[pl.DataFrame]()
     if given.data:
-        POPULATIONS["adult"] = lambda _: adult(given.data)
-        given.populations = [*given.populations, "adult"]
+        for name in KNOWN:
+            POPULATIONS[name] = lambda _, name=name: known_table(given.data, name)
+    given.populations = given.populations or [*POPULATIONS]
     todo = cells(given)
     with ProcessPoolExecutor(given.workers, multiprocessing.get_context("fork")) as pool:
         ways = [(cell, given.repetitions, given.seed, given.answers_share) for cell in todo]

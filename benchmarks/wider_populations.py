@@ -43,22 +43,57 @@ def wide(rng: np.random.Generator, size: int = 200_000) -> Population:
     return Population(pl.DataFrame(people), {"columns": columns})
 
 
-def adult(folder: Path) -> Population:
-    """The Adult table with raw numbers: its rows are the population.
+KNOWN = {
+    "adult": ("adult_mixed/adult_mixed.csv.gz", ()),
+    "discharges": (
+        "hospital_diabetes130/hospital_diabetes130.parquet",
+        (
+            *("race", "gender", "age", "admission_type_id", "discharge_disposition_id"),
+            *("admission_source_id", "time_in_hospital", "payer_code", "medical_specialty"),
+            *("num_lab_procedures", "num_procedures", "num_medications", "number_emergency"),
+            *("number_inpatient", "diag_1", "number_diagnoses", "A1Cresult", "insulin"),
+            "readmitted",
+        ),
+    ),
+    "labour": (
+        "nist_acs_national2019/nist_acs_national2019.csv",
+        (
+            *("AGEP", "SEX", "MSP", "HISP", "RAC1P", "OWN_RENT", "INDP_CAT", "EDU", "PINCP"),
+            *("POVPIP", "DVET", "DREM", "DPHY", "DEYE", "DEAR"),
+        ),
+    ),
+}
+"""Name of a real table → its file in a folder of tables, and the columns taken; () for all."""
+
+
+def known_table(folder: Path, name: str) -> Population:
+    """A real table with raw numbers: its rows are the population; of the labour force, adults.
 
     Args:
-        folder: that has `adult_mixed.csv.gz` and its `domain.json`, as `known_tables.py` says.
+        folder: that has a folder for each table, with the table and its `domain.json`.
+        name: one of `KNOWN`.
     """
-    domain = json.loads((folder / "domain.json").read_text(encoding="utf-8"))
-    declared = {name: _declared(column) for name, column in domain.items() if name != "fnlwgt"}
-    people = pl.read_csv(folder / "adult_mixed.csv.gz", columns=list(declared))
-    return Population(people, {"columns": declared})
+    path, columns = KNOWN[name]
+    file = folder / path
+    domain = json.loads((file.parent / "domain.json").read_text(encoding="utf-8"))
+    chosen = columns or tuple(column for column in domain if column != "fnlwgt")
+    if file.suffix == ".parquet":
+        people = pl.read_parquet(file, columns=list(chosen))
+    else:
+        people = pl.read_csv(file, columns=list(chosen), infer_schema_length=0)
+    numbers = [column for column in chosen if domain[column]["type"] == "numeric"]
+    people = people.with_columns(pl.col(numbers).cast(pl.Float64).cast(pl.Int64))
+    if name == "labour":
+        people = people.filter(pl.col("AGEP") >= 18, pl.col("PINCP").is_not_null())
+        people = people.with_columns(pl.col("POVPIP").fill_null(-1))
+    return Population(people, {"columns": {k: _declared(domain[k]) for k in chosen}})
 
 
 def _declared(column: Table) -> Table:
-    """A column of Adult in the words of a schema."""
+    """A column in the words of a schema."""
     if column["type"] == "numeric":
-        return number(column["lower"], column["upper"])
-    absent = [level for level in column["levels"] if level == "?"]
+        absent = {"missing": [-1]} if column["lower"] == 0 and column.get("nullable") else {}
+        return number(column["lower"], column["upper"], **absent)
+    absent_levels = [level for level in column["levels"] if level == "?"]
     known = [level for level in column["levels"] if level != "?"]
-    return {"kind": "categorical", "levels": known, "missing": absent} | CODEBOOK
+    return {"kind": "categorical", "levels": known, "missing": absent_levels} | CODEBOOK

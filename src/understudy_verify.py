@@ -54,6 +54,7 @@ SHAPE: dict[str, dict[str, str]] = {
         **{"outside": "number", "law": "text", "scale": "scale", "stddev": "spread"},
         **{"threshold": "number or null", "ledger_entry": "count", "totals": "totals"},
         **{"of": "[text]", "bins": "bins", "groups?": "groups", "ranks?": "ranks"},
+        "limits?": "limits",
     },
     "inference": {
         **{"posterior_rule": "posterior_rule", "swept": "truth", "shrunk": "truth"},
@@ -312,6 +313,9 @@ HOLDS: dict[str, Callable[[Any], bool]] = {
         v, lambda b: type(b) is int or _all(b, lambda e: _is_text(e) or _is_number(e)), dict
     ),
     "groups": lambda v: _all(v, lambda g: _all(g, lambda n: _is_whole(n, 0, COUNT)), dict),
+    "limits": lambda v: _all(
+        v, lambda ends: type(ends) is list and len(ends) == 2 and _all(ends, _is_number), dict
+    ),
     "ranks": lambda v: _all(v, lambda r: _all(r, lambda n: _is_whole(n, -(2**20), 2**20)), dict),
     **{name: partial(_is_one_of, name) for name in WORDS},
 }
@@ -1094,6 +1098,10 @@ class Release:
             fits = fits and all(self.columns[name].numeric for name in one["bins"])
             fits = fits and (one["kind"] not in SINGLE or len(one["columns"]) == 1)
             fits = fits and [*one.get("ranks", {})] == one["columns"] * (one["kind"] == "ranks")
+            fits = fits and all(
+                one["kind"] == "products" and name in one["columns"] and self._bounds(name, *ends)
+                for name, ends in one.get("limits", {}).items()
+            )
             fits = fits and (one["kind"] in KEYED or {*one["of"]} <= {*self.names})
             fits = fits and (one["kind"] != "products" or {*one["of"]} <= {*one["columns"]})
             heaped = "heaps" in self.entries[one["columns"][0]] if one["columns"] else False
@@ -1118,6 +1126,11 @@ class Release:
                 same = same and abs(one["stddev"] / max(wide, 1 / MOST) - 1) < 1e-6
             require(same, f"what step {number} measured states another noise")
         return f"{len(self.measured)} state the noise that was paid"
+
+    def _bounds(self, name: str, low: float, high: float) -> bool:
+        """Return whether limits are ascending numbers within the bounds of a numeric column."""
+        column = self.columns[name]
+        return bool(column.numeric and column.low <= low < high <= column.high)
 
     def _has_totals(self, one: dict[str, Any]) -> bool:
         names = [*(one["totals"] or ())]

@@ -98,6 +98,22 @@ def test_sums_are_those_of_a_loop(monkeypatch, batch):
     assert np.array_equal(exact.coded, coded)
 
 
+def test_numbers_beyond_limits_count_as_the_limits():
+    """As if they had been cut off before, whatever lies beyond the bounds as well."""
+    frame, limits = rows(300, 6), {"x": (-1.0, 4.0)}
+    scores = FeatureMap.of(SCHEMA, SCHEMA.names, limits=limits)
+    exact = Table(frame, SCHEMA).score_products(scores).expose()
+    x = frame["x"].to_numpy()
+    z = np.where(x == 99, 0, np.rint((np.clip(x, -1, 4) - 1.5) / 5 * 2 * HALF)).astype(np.int64)
+    place = scores.places("x")[0]
+    assert exact.sums[place] == HALF * z.sum()
+    first = np.flatnonzero(scores.numbers == place)[0]
+    assert exact.squares[first] == 2 * (z**2 - (x != 99) * (HALF**2 // 2)).sum()
+    plain = Table(frame, SCHEMA).score_products(SCORED).expose()
+    others = np.delete(np.arange(len(scores)), place)
+    assert np.array_equal(exact.sums[others], plain.sums[others])
+
+
 def folder_of(frames, folder):
     """Parquet files, each with the types that its own rows give it."""
     folder.mkdir()

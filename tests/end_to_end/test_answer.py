@@ -172,7 +172,7 @@ def test_an_altered_chain_is_refused(amended, tmp_path, change):
 def test_what_is_bought_follows_from_the_question():
     def bought(*analyses):
         asked = question_file({"analyses": list(analyses)})
-        found = purchases(asked.analyses, SCHEMA, Budget.of(1))
+        found = purchases(asked.analyses, SCHEMA, Budget.of(1), {})
         assert sum(purchase.share for purchase in found) == 1
         return [type(purchase.mechanism).__name__ for purchase in found]
 
@@ -188,7 +188,7 @@ def test_what_is_bought_follows_from_the_question():
 def test_what_a_release_has_in_finer_bins_than_a_line_is_counted_in_these():
     asked = question_file({"analyses": [{"kind": "quantile", "formula": "income"}]})
     fine = SCHEMA.with_bins({"income": tuple(range(101))})
-    (purchase,) = purchases(asked.analyses, fine, Budget.of(1))
+    (purchase,) = purchases(asked.analyses, fine, Budget.of(1), {})
     assert purchase.mechanism.marginals == (("income",),)
 
 

@@ -81,11 +81,11 @@ def test_none_is_finer_than_the_unit():
 
 
 @pytest.mark.parametrize("more", ["", "spikes = [3]\nbins = [1, 2, 3, 5]\n"])
-def test_single_values_need_no_line_but_for_what_lies_beyond(more):
+def test_single_values_have_the_cells_of_their_bins_and_what_lies_beyond(more):
     text = "kind = 'integer'\nlower = 1\nupper = 5\n" + more
     column, line = fine(text)
     assert is_plain(column)
-    assert len(bins_of(line)) == 1
+    assert line.intervals == column.intervals
     assert not is_finer(line, column)
     assert not is_plain(fine(COLUMNS["ages"])[0])
 

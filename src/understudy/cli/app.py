@@ -234,7 +234,7 @@ Budget = Annotated[
         "--budget",
         help="Parts of the budget, as answers=.3,lines=.1, or repeated. rows: the number of rows, "
         "by default 0.05. Of the rest, answers: second moments, for linear models, correlations "
-        "and group means; by default 0.25 with the method auto and delta above 0, 0.5 with "
+        "and group means; by default 1/3 with the method auto and delta above 0, 0.5 with "
         "declared analyses, of whose columns these then are. lines: number lines, for quantiles, "
         "shares and means of functions, and for what lies beyond the bounds; by default 0.1 with "
         "the method auto, or where a declared analysis asks for such. layer: second moments of all "

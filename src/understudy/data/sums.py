@@ -14,7 +14,7 @@ outside the domain of the table contributes nothing.
 **Exact sums of scores of the records, and of the products of two of them, in one pass.**
 
 Scores are those of `understudy.features.scores`, as whole numbers: those of a state stand in
-its table, a number is z = round((x − middle) / width · 2¹⁶) after clipping to its public bounds.
+its table, a number is z = round((x − middle) / width · 2¹⁶) after clipping to its limits.
 Squares are centred: 2z² less 1, and half of that by absence elsewhere, for each record with the
 number. What is summed is whole, and so is every sum; so the order of the rows plays no part.
 
@@ -258,7 +258,8 @@ class ScoreProducts(RowPass[ExactProducts]):
         z = np.empty((rows.n, len(self._numbers)), order="F")
         for j, name in enumerate(self._numbers):
             column, states = columns[name], rows.states[name]
-            z[:, j] = scored_numbers(column, states, rows.numbers[name])
+            limits = self._scores.limits[name]
+            z[:, j] = scored_numbers(column, states, rows.numbers[name], limits)
             self._present[j] += int((states < column.n_ordinary).sum())
             for other, sums in self._by.items():
                 if other != name:
@@ -401,7 +402,10 @@ class _Rows:
 
 
 def scored_numbers(
-    column: Column, states: NDArray[np.int64], numbers: NDArray[np.float64]
+    column: Column,
+    states: NDArray[np.int64],
+    numbers: NDArray[np.float64],
+    limits: tuple[float, float],
 ) -> NDArray[np.int64]:
     """The whole number z of each value; 0 where it is no number.
 
@@ -409,9 +413,10 @@ def scored_numbers(
         column: numeric.
         states: as records are counted, shape (n,).
         numbers: as they were read, NaN for none, shape (n,).
+        limits: where they are cut off.
     """
     assert isinstance(column, NUMERIC)
-    low, high = column.bounds
+    low, high = limits
     known = states < column.n_ordinary
     # A truth value in a column of numbers has a state, and no place on the line.
     own = np.array([(one.low + one.high) / 2 for one in column.intervals])

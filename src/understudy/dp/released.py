@@ -175,12 +175,14 @@ class NoisyProducts:
             the numbers, less ½, and of these by absence elsewhere (`Scores.coded`).
         complete: columns of which a record must have a value to count.
         pure: whether the scores are those for noise that goes by sums of sizes.
+        limits: column of numbers → where they are cut off, where not at the bounds.
     """
 
     columns: tuple[str, ...]
     values: NDArray[np.float64]
     complete: tuple[str, ...] = ()
     pure: bool = False
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -306,6 +306,63 @@ class LineCells:
         return np.where(below, column.size, np.where(above, column.size + 1, cells))
 
 
+TOLD: Final = 4.0
+"""Standard deviations by which cells must exceed 0 for records to be told from noise there."""
+_MOST_CUT = 0.05  # of the numbers, beyond either limit
+_MOST_CUT_OFF_PEAK = 0.2  # the same of those outside the fullest cell: most may be 0
+_NARROWER = 2 / 3  # of the bounds: limits that gain less are not worth their name
+
+
+def find_limits(counts: Floats, stddev: float, cells: LineCells) -> tuple[float, float] | None:
+    """Find where no records are told from noise beyond, by a released number line.
+
+    The upper limit is the end of the last cell that begins a run of cells, 1, 2, 4 or more of them,
+    whose noisy number is more than noise (`TOLD`); the lower one likewise. So with more records or
+    budget the limits move outwards, and less is cut off. Where too many seem to lie beyond, they
+    move outwards too; where little is gained, there is none. Only released numbers are used:
+    whatever the limits are, numbers cut off at them are well defined.
+
+    Args:
+        counts: noisy numbers of records in the cells.
+        stddev: of the noise in each.
+        cells: of the line.
+
+    Example:
+        >>> from understudy.schema import Integer
+        >>> pay = Integer(kind="integer", lower=0, upper=999, bins=10)
+        >>> counts = np.array([400.0, 350, 200, 40, 2, -3, 1, 0, 3, -1, 0, 1])
+        >>> find_limits(counts, 2.0, LineCells(pay))
+        (0.0, 399.0)
+    """
+    column, k = cells.column, cells.column.n_ordinary
+    below, above = counts[column.size :]
+    own = np.array([below, *counts[:k], above], dtype=np.float64)
+    most = min(_MOST_CUT * own.sum(), _MOST_CUT_OFF_PEAK * (own.sum() - own.max()))
+    first = max(k + 1 - _kept_cells(own[::-1], stddev, most), 0)
+    end = min(_kept_cells(own, stddev, most) - 1, k)
+    if stddev <= 0 or first >= end:
+        return None
+    kept = column.intervals[first:end]
+    low, high = float(min(one.low for one in kept)), float(max(one.high for one in kept))
+    bounds = column.bounds
+    return (low, high) if 0 < high - low <= _NARROWER * (bounds[1] - bounds[0]) else None
+
+
+def _kept_cells(counts: Floats, stddev: float, most: float) -> int:
+    """Number of cells up to the last one that begins a run with more than noise.
+
+    More, if more records than `most` seem to lie beyond.
+    """
+    sums, length, last = np.append(0.0, np.cumsum(counts)), 1, 0
+    while length <= len(counts):
+        runs = sums[length:] - sums[:-length]
+        told = np.flatnonzero(runs > TOLD * stddev * np.sqrt(length))
+        last = max(last, int(told.max(initial=-1)) + 1)
+        length *= 2
+    few = np.flatnonzero(sums[-1] - sums[last:] <= max(most, 0.0))
+    return last + int(few[0])
+
+
 def line_bins(column: Numeric) -> int | tuple[Any, ...]:
     """The bins of a number line, as `Schema.with_bins` takes them: a number, or all edges."""
     whole = not isinstance(column, Continuous)
@@ -313,7 +370,7 @@ def line_bins(column: Numeric) -> int | tuple[Any, ...]:
     values = [_n_values(interval, column) for interval in bins]
     single = sum(values) <= SINGLE
     if sum(values) == len(bins):
-        return 1
+        return _own_bins(column)
     if single and whole and not any(interval.spike for interval in column.intervals):
         return int(sum(values))
     parts = max(1, round(FINE / len(bins)))
@@ -326,13 +383,20 @@ def line_bins(column: Numeric) -> int | tuple[Any, ...]:
     if whole and starts[-1] == column.bounds[1] and len(starts) > 1:
         starts.pop()  # the last edge closes the last bin, so that value has none of its own
     if len(starts) <= len(bins):
-        return 1
+        return _own_bins(column)
     return _as_declared([*starts, column.bounds[1]], column)
 
 
+def _own_bins(column: Numeric) -> int | tuple[Any, ...]:
+    """The bins of a column itself, where they cannot be split: its line says what lies beyond."""
+    if column.bins is not None:
+        return column.bins
+    return sum(not interval.spike for interval in column.intervals)
+
+
 def is_plain(column: Column) -> bool:
-    """Return whether the line of a numeric column is one bin, since its bins cannot be split."""
-    return isinstance(column, NUMERIC) and line_bins(column) == 1
+    """Return whether the line of a numeric column has its bins, since they cannot be split."""
+    return isinstance(column, NUMERIC) and line_bins(column) == _own_bins(column)
 
 
 def is_finer(fine: Numeric, coarse: Numeric) -> bool:

@@ -1,9 +1,10 @@
 """Scores of a record: each column as a short vector of numbers, of length about 1 at most.
 
-*A column of numbers* gives its number, scaled by its public bounds so that they become −1 and 1,
-and an indicator of each code of absence and of what is out of domain; a record has at most one of
-these that is not 0. If it has few bins, those with a number have contrasts between the bins as
-well, as below but smaller (`BINS`): they add little to the length, and tell tables of the bins.
+*A column of numbers* gives its number, cut off at limits (its public bounds, or narrower ones) and
+scaled so that these become −1 and 1, and an indicator of each code of absence and of what is out of
+domain; a record has at most one of these that is not 0. If it has few bins, those with a number
+have contrasts between the bins as well, as below but smaller (`BINS`): they add little to the
+length, and tell tables of the bins.
 
 *A column of levels* with k states (codes of absence are states too) gives k − 1 contrasts between
 them, orthonormal and each with mean 0 over the states. So the vector of a state has the squared
@@ -153,6 +154,8 @@ class SumOrder:
         return np.repeat(many, astuple(self))
 
 
+Limits = Mapping[str, tuple[float, float]]
+"""Column of numbers → where its numbers are cut off."""
 UNIT: Final = 2**15
 """Steps per score of 1."""
 BINS: Final = 0.2
@@ -204,6 +207,7 @@ class FeatureMap:
         complete: columns of which a record must have a value to count; then how many records count
             is summed as well, in front.
         weight: of the sums against the products, all of which have the same noise.
+        limits: column of numbers → what counts as −1 and as 1, as numbers beyond it do.
     """
 
     columns: tuple[str, ...]
@@ -212,6 +216,7 @@ class FeatureMap:
     coded: tuple[CodedSquare, ...]
     complete: tuple[str, ...]
     weight: Fraction
+    limits: Limits
 
     @classmethod
     def of(
@@ -221,6 +226,7 @@ class FeatureMap:
         complete: Sequence[str] = (),
         *,
         pure: bool = False,
+        limits: Limits | None = None,
     ) -> FeatureMap:
         """The scores of columns of a schema, from public facts.
 
@@ -229,6 +235,7 @@ class FeatureMap:
             columns: names, each once.
             complete: those of them of which a record must have a value to count.
             pure: whether the noise goes by sums of sizes, and not of squares.
+            limits: of columns of numbers, where they are narrower than the bounds.
 
         Raises:
             MethodError: more scores than `MOST_SCORES`.
@@ -254,6 +261,11 @@ class FeatureMap:
             tuple(_pair_codes(schema, each, columns, complete)),
             tuple(complete),
             _weight(float(squared)),
+            {
+                name: (limits or {}).get(name, column.bounds)
+                for name in columns
+                if isinstance(column := schema.columns[name], NUMERIC)
+            },
         )
 
     def __len__(self) -> int:
@@ -332,6 +344,7 @@ class FeatureMap:
             ),
             self.complete,
             self.weight,
+            {name: ends for name, ends in self.limits.items() if name in kept},
         )
         return own, np.flatnonzero(self.order.join(part.astype(np.int64) for part in chosen))
 

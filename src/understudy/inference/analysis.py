@@ -6,13 +6,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 import pandas as pd
 
 from understudy.inference.combining import Pooled
 
+OPEN: Final = "open"
+"""Stands for an end of an interval that there is none of."""
+NO_INFORMATION: Final = "no information"
+"""Stands for an interval that has no end: the release says nothing of the quantity."""
 _MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponent
 P_VALUES: Final = {
     "quantile": "",
@@ -38,17 +43,18 @@ def row_texts(
     """
     pvalue, share, _ = rest
     digits = 1 - math.floor(math.log10(stderr)) if 0 < stderr < math.inf else None
-    number, error, low, high = (_number(v, digits) for v in (estimate, stderr, lower, upper))
+    number, error = _number(estimate, digits), _number(stderr, digits)
+    low, high = (_number(v, digits) if math.isfinite(v) else OPEN for v in (lower, upper))
+    if low == high == OPEN:
+        low, high = NO_INFORMATION, ""
     p = "< 0.001" if pvalue < 0.001 else _number(pvalue, 3)
     percent = f"{100 * share:.0f} %" if math.isfinite(share) else "–"
     return number, error, _number(df, 1), low, high, p, percent
 
 
 def _number(value: float, digits: int | None) -> str:
-    if math.isnan(value):
+    if not math.isfinite(value):
         return "–"
-    if math.isinf(value):
-        return "∞" if value > 0 else "-∞"
     if digits is None or digits > _MOST_DIGITS:
         return f"{value:,.0f}" if 1e3 <= abs(value) < 1e9 else f"{value:.4g}"
     return f"{round(value, digits) + 0.0:,.{max(digits, 0)}f}"
@@ -73,6 +79,10 @@ class Analysis:
         level: confidence level of the intervals shown.
         limits: the answer lies between these, whatever the rows are. Intervals are cut to them
             where people read them, and nowhere else.
+        cut_off: column → limits. The answer is about numbers of it cut off there: those beyond
+            count as the limits.
+        counting: the same in words, "pay above 900 counted as 900"; "" where numbers are as they
+            are.
     """
 
     kind: str
@@ -84,6 +94,8 @@ class Analysis:
     dropped: tuple[float, ...]
     level: float = 0.95
     limits: tuple[float, float] = (-math.inf, math.inf)
+    cut_off: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    counting: str = ""
     headings: ClassVar[tuple[str, ...]] = (
         *("estimate", "SE", "df"),
         *("lower", "upper", "p", "synth."),
@@ -98,6 +110,7 @@ class Analysis:
         return {
             "kind": self.kind,
             "formula": self.formula,
+            "cut_off": {name: list(ends) for name, ends in self.cut_off.items()},
             "valid": self.valid,
             "reason": self.reason,
             **self.pooled.to_json(self.level),
@@ -106,10 +119,15 @@ class Analysis:
         }
 
     @property
+    def quantity(self) -> str:
+        """What is estimated: the question, and where its numbers are cut off."""
+        return f"{self.kind} of {self.formula}{f', {self.counting}' * bool(self.counting)}"
+
+    @property
     def title(self) -> str:
-        """The question and how it was answered, in a line."""
+        """What is estimated and how, in a line."""
         reason = self.reason.replace(STAMP, STAMP.upper(), 1)
-        return f"{self.kind} of {self.formula}, rule {self.pooled.rule}: {reason}."
+        return f"{self.quantity}, rule {self.pooled.rule}: {reason}."
 
     @property
     def legend(self) -> str:

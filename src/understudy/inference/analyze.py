@@ -131,12 +131,20 @@ def _check_counts(
     analysis: Analysis, release: Release, question: Question, *, anyway: bool
 ) -> Analysis:
     """The same, before anybody asks for the ends of its intervals, which may take long to find."""
-    doubt, notes = refusals.check_bounds(release, question, analysis.pooled, analysis.level)
+    doubt, cut, notes = refusals.check_bounds(
+        release, question, analysis.pooled, analysis.level, analysis.cut_off
+    )
     pooled, lacking, said = refusals.require_counted(release, question, analysis.pooled)
     doubt = lacking or doubt
     if doubt is not None and not anyway:
         raise doubt
-    analysis = replace(analysis, pooled=pooled, notes=(*analysis.notes, *notes, *said))
+    analysis = replace(
+        analysis,
+        pooled=pooled,
+        cut_off=cut,
+        counting=refusals.counting_words(release.schema, cut),
+        notes=(*analysis.notes, *notes, *said),
+    )
     if doubt is not None and analysis.valid:
         analysis = replace(analysis, valid=False, reason=f"{STAMP}: {doubt.reason}")
     return analysis
@@ -209,7 +217,8 @@ def _from_measured(
         raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
     if answer is None:
         return None
-    return _valid(estimand, answer.pooled, answer.reason, answer.dropped, level)
+    found = _valid(estimand, answer.pooled, answer.reason, answer.dropped, level)
+    return replace(found, cut_off=answer.limits)
 
 
 def _narrower_by_moments(

@@ -112,9 +112,10 @@ class ExpectedWidths:
         lines = {one.columns[0]: one for one in self._measured if one.kind is Kind.LINE}
         for name in self.numeric:
             noise = self._table_noise((name,))
-            k, bins = self._schema.columns[name].n_ordinary, self._bins(name)[0]
+            column = self._schema.columns[name]
+            k, bins = column.n_ordinary, self._bins(name)[0]
             line = lines.get(name)
-            if line is not None and len(line.counts) > k + 2:  # finer cells than the bins
+            if line is not None and len(line.counts) > column.size + 2:  # finer than the bins
                 noise, k = line.stddev**2, len(line.counts)
                 bins = 0.5 / k
             if noise is not None:
@@ -138,11 +139,14 @@ class ExpectedWidths:
         found: dict[tuple[str, ...], float | None] = {}
         for columns in each:
             cells = math.prod(self._groups(name) for name in columns)
+            tables, moments = self._table_noise(columns), self._cell_noise(columns)
+            if tables and moments:  # moments are put together with the tables of their columns
+                moments = 1 / (1 / tables + 1 / moments)
             by_tables, by_moments = (
                 None
                 if noise is None
                 else _Z_95 * math.sqrt((1 - 1 / cells) * (1 / cells + noise / self._n) / self._n)
-                for noise in (self._table_noise(columns), self._cell_noise(columns))
+                for noise in (tables, moments)
             )
             found[columns] = by_tables
             if by_tables is None or (by_moments and by_moments < PLAINLY * by_tables):
@@ -290,10 +294,15 @@ class ExpectedWidths:
         found: dict[tuple[str, ...], float] = defaultdict(float)
         sizes = {name: column.size for name, column in self._schema.columns.items()}
         for table in self._measured:
-            own = [name for name in self._schema.names if name in table.columns]
-            if not covers(table, own) or not table.stddev:
+            whole = [name for name in self._schema.names if name in table.columns]
+            own = [name for name in whole if name not in table.bins and name not in table.groups]
+            if not own or not covers(table, own) or not table.stddev:
                 continue
-            cells = math.prod(sizes[name] for name in own)
+            merged = sizes
+            if len(own) < len(whole):  # others have bins or groups of their own
+                binned = table.bin_schema(self._schema).columns
+                merged = {name: binned[name].size for name in whole}
+            cells = math.prod(merged[name] for name in whole)
             for columns in [*((name,) for name in own), *combinations(own, 2)]:
                 kept = math.prod(sizes[name] for name in columns)
                 if kept <= MOST_CELLS:

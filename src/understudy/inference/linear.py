@@ -83,6 +83,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from understudy._arrays import Floats, Integers
+from understudy.features.scores import Limits
 from understudy.inference import formulas
 from understudy.inference.bin_bias import state_places
 from understudy.inference.combining import Pooled, require_level
@@ -434,6 +435,24 @@ def _has_both(weights: Floats, columns: Sequence[str], matrix: MomentMatrix) -> 
     return False
 
 
+def limits_met(weights: Floats, matrix: MomentMatrix, schema: Schema) -> Limits:
+    """Limits, narrower than the bounds, at which numbers in some terms were cut off.
+
+    What a matrix says of a term that is linear in a number, it says of the number cut off there.
+
+    Args:
+        weights: of the terms, shape (p, R).
+        matrix: whose rows they weigh.
+        schema: of the release.
+    """
+    return {
+        name: ends
+        for name, ends in matrix.scores.limits.items()
+        if ends != schema.columns[name].bounds  # type: ignore[union-attr]
+        and weights[:, matrix.place[name, None]].any()
+    }
+
+
 def _of_column(
     column: Column, name: str, values: _Values, change: Floats, matrix: MomentMatrix
 ) -> Floats:
@@ -444,7 +463,7 @@ def _of_column(
         rows = [matrix.place[name, state] for state in values.states.tolist()]
         weights[:, rows] = seen.T
         return weights
-    low, high = column.bounds
+    low, high = matrix.scores.limits[name]
     if low == high:
         return weights
     slope = change[0] / (values.numbers[1] - values.numbers[0])
@@ -473,7 +492,7 @@ def _rows(
     for j, name in enumerate(columns):
         column, states = schema.columns[name], values[j].states[probes[:, j]]
         if isinstance(column, NUMERIC):
-            low, high = column.bounds
+            low, high = matrix.scores.limits[name]
             numbers = values[j].numbers[probes[:, j]]
             half = (high - low) / 2 or 1.0
             rows[:, matrix.place[name, None]] = (numbers - (low + high) / 2) / half
@@ -548,6 +567,7 @@ class MomentRatios:
         squared: variance of the noise in D, shape (k,).
         dropped: records that are in no group, or have no value; noisy.
         bias: how far each may be off by where numbers lie within cells, shape (k,).
+        limits: at which numbers were cut off.
     """
 
     estimate: Floats
@@ -559,6 +579,7 @@ class MomentRatios:
     squared: Floats
     dropped: float
     bias: Floats
+    limits: Limits
 
 
 @dataclass(frozen=True)
@@ -595,6 +616,8 @@ def moment_ratios(
     products = _products(estimand, matrix, schema)
     if products is None:
         return None
+    limits = limits_met(products.added[0], matrix, schema)
+    sets = [records.cut_off(limits) for records in sets]
     (left, right), (first, second) = products.added, products.sizes
     if len(left) * len(matrix.numbers) > _MOST:
         return None
@@ -631,6 +654,7 @@ def moment_ratios(
         squared=squared,
         dropped=matrix.n - float(sizes.sum()),
         bias=matrix.within_cells_by(numerators) / own,
+        limits=limits,
     )
 
 

@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from understudy._arrays import Floats
+from understudy.features.scores import Limits
 from understudy.inference import formulas, moment_answers
 from understudy.inference.effect_sizes import odds_ratio, ratio_of_means, standardised_difference
-from understudy.inference.linear import absences, affine_weights
+from understudy.inference.linear import absences, affine_weights, limits_met
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.moment_answers import MeasuredAnswer
 from understudy.inference.question import OF_GROUPS, TWO_WAY, Estimand, group_terms
@@ -138,8 +139,8 @@ def _of_groups(
     _, (text,) = group_terms(estimand.kind, estimand.formula)
     estimate, words, between = _OF_GROUPS[estimand.kind]
     name = f"{words} of {text}, {group.labels[1]} {between} {group.labels[0]}"
-    drawn = [_split_set(text, group, records) for records in sets]
     if cells is not None:
+        drawn = [_split_set(text, group, records) for records in sets]
         values = outcome[0].values
         sums = counted_sums(cells, values)
         counted = Shown(
@@ -149,15 +150,19 @@ def _of_groups(
         )
         pooled = estimate(sums, drawn, counted, name=name, rule=cells.rule)
         return MeasuredAnswer(pooled, cells.dropped, cells.reason)
-    found = None if matrix is None else _number_sums(text, group, matrix, sets[0].schema)
-    if matrix is None or found is None:
+    measured = None if matrix is None else _number_sums(text, group, matrix, sets[0].schema)
+    if matrix is None or measured is None:
         return None
+    found, limits = measured
+    drawn = [_split_set(text, group, records.cut_off(limits)) for records in sets]
     pooled = estimate(found, drawn, None, name=name, rule=moment_answers.RULE)
-    return MeasuredAnswer(pooled, float(matrix.n - found.sizes.sum()))
+    return MeasuredAnswer(pooled, float(matrix.n - found.sizes.sum()), limits=limits)
 
 
-def _number_sums(text: str, group: Trait, matrix: MomentMatrix, schema: Schema) -> GroupSums | None:
-    """Sums of an affine function of one column of numbers; None where it is none.
+def _number_sums(
+    text: str, group: Trait, matrix: MomentMatrix, schema: Schema
+) -> tuple[GroupSums, Limits] | None:
+    """Sums of an affine function of one column of numbers, and its limits; None where it is none.
 
     None too where not all records have a value of more than two columns: of two, squares are known
     among those that have.
@@ -180,7 +185,8 @@ def _number_sums(text: str, group: Trait, matrix: MomentMatrix, schema: Schema) 
     present, value = matrix.presence(schema, names[0]), weights[0].copy()
     value[0] = 0
     value += weights[0, 0] * present  # the constant, for those who have a value
-    return moment_sums(matrix, value, present, groups)
+    limits = limits_met(weights, matrix, schema)
+    return moment_sums(matrix, value, present, groups), limits
 
 
 def _split_set(text: str, group: Trait, records: Records) -> Shown:

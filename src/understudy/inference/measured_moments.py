@@ -161,6 +161,37 @@ class NumberCounts:
         return self._known[name]
 
 
+def counted_mean(
+    measurements: Sequence[Measurement], schema: Schema, name: str
+) -> tuple[float, float] | None:
+    """The mean of a column by counts of its cells alone, and the standard deviation of its noise.
+
+    Numbers count as the middles of their cells.
+
+    Args:
+        measurements: of a release.
+        schema: of the release.
+        name: of the column.
+
+    Returns:
+        None where nothing counts them, or they seem to be none.
+    """
+    counted = _counts(measurements, schema, name)
+    if counted is None:
+        return None
+    table, cells = counted
+    k = cells.n_ordinary
+    rows = np.zeros((2, cells.size))
+    rows[0, :k] = [(one.low + one.high) / 2 for one in cells.intervals]
+    rows[1, :k] = 1
+    total, size = rows @ table.counts
+    if size < 1:
+        return None
+    mean = float(total / size)
+    off = np.array([[1.0, -mean]]) @ rows
+    return mean, float(np.sqrt(_covariance(off, table)[0, 0]) / size)
+
+
 def _counts(
     measurements: Sequence[Measurement], schema: Schema, name: str
 ) -> tuple[Table, Numeric] | None:
@@ -187,7 +218,7 @@ def _told_by_numbers(
     places = np.array(scores.places(name), dtype=np.int64)
     states = scores.tables[name] / UNIT
     weights = states[coarse_states(cells, column)]
-    middle, reach = _positions(cells)
+    middle, reach = _positions(cells, *scores.limits[name])
     k = cells.n_ordinary
     weights[:k, 0] = middle
     out = np.flatnonzero(states[-1] > 0)
@@ -212,10 +243,10 @@ def _told_by_numbers(
     )
 
 
-def _positions(cells: Numeric) -> tuple[Floats, Floats]:
-    """Middle and half the width of each ordinary cell, in scores."""
-    low, high = cells.bounds
-    ends = np.array([(cell.low, cell.high) for cell in cells.intervals], dtype=np.float64)
+def _positions(cells: Numeric, low: float, high: float) -> tuple[Floats, Floats]:
+    """Middle and half the width of each ordinary cell, in scores, cut off at limits."""
+    whole = np.array([(cell.low, cell.high) for cell in cells.intervals], dtype=np.float64)
+    ends = np.clip(whole, low, high)
     scaled = (2 * ends - low - high) / (high - low or 1.0)  # one value alone has the score 0
     return scaled.mean(axis=1), np.diff(scaled, axis=1)[:, 0] / 2
 

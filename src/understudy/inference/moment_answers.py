@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from understudy._arrays import Floats
-from understudy.errors import InferenceError
+from understudy.features.scores import Limits
 from understudy.inference import formulas
 from understudy.inference.combining import Pooled
 from understudy.inference.glm import ScoreIntervals, ScoreTests, score_model
@@ -19,13 +22,14 @@ from understudy.inference.linear import (
     affine_weights,
     correlation,
     least_squares,
+    limits_met,
     moment_ratios,
 )
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.question import MODELS, RATIOS, Estimand
 from understudy.inference.records import Records
-from understudy.inference.regression_models import designs
-from understudy.inference.second_moments import MomentMatrix
+from understudy.inference.regression_models import finite_values
+from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix
 from understudy.release import Release
 from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Schema
@@ -70,11 +74,14 @@ class MeasuredAnswer:
         pooled: the estimates.
         dropped: records without a value; noisy.
         reason: why it is valid; that of second moments if it is not said.
+        limits: column → where its numbers were cut off: the answer is about numbers that count as
+            these where they lie beyond.
     """
 
     pooled: Pooled
     dropped: float
     reason: str = REASON
+    limits: Limits = field(default_factory=dict)
 
 
 def moment_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
@@ -132,7 +139,8 @@ def _ratios(
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
     parts = found.noise, found.sampling
     pooled = _pool_parts(names, found.estimate, parts, len(sets), inverted, *notes)
-    return MeasuredAnswer(_with_bias(pooled, found.bias, matrix), found.dropped)
+    biased = _with_bias(pooled, found.bias, matrix)
+    return MeasuredAnswer(biased, found.dropped, limits=found.limits)
 
 
 def _mean_of_several(
@@ -148,7 +156,7 @@ def _mean_of_several(
     notes = tuple(note for note in answer.pooled.notes if note != MODEL_NOTES["ols"])
     pooled = replace(answer.pooled, names=estimand.names(schema), notes=notes)
     complete = matrix.among(absences(schema, estimand.columns, matrix), schema)
-    return MeasuredAnswer(pooled, matrix.n - complete.n)
+    return replace(answer, pooled=pooled, dropped=matrix.n - complete.n)
 
 
 def _model(
@@ -170,19 +178,20 @@ def _model(
     names, possible = laid[0]
     if estimand.kind == "logit" and not np.isin(possible, (0.0, 1.0)).all():
         return None
-    own = designs(estimand.kind, estimand.formula, [records.frame() for records in sets])
-    if own.names != names:
-        raise InferenceError(
-            "A level of a predictor is in no synthetic record; merge it with another."
-        )
+    limits = limits_met(weights, matrix, schema)
+    frames = [records.cut_off(limits).frame() for records in sets]
+    pairs = [_lay_out(estimand, frame) for frame in frames]
+    kept, merged = _merge_rare_levels(names, weights[1:], pairs, matrix)
+    names, design = tuple(itertools.compress(names, kept)), weights[1:][kept]
+    pairs = [(y, x[:, kept]) for y, x in pairs]
     if estimand.kind == "ols":
-        binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in own.pairs)
-        linear = least_squares(matrix, weights[1:], weights[0], own.pairs, binary=binary)
+        binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in pairs)
+        linear = least_squares(matrix, design, weights[0], pairs, binary=binary)
         inverted = linear.denominator, linear.mixed, linear.squared
-        parts, note = (linear.noise, linear.sampling), MODEL_NOTES["ols"]
-        pooled = _pool_parts(names, linear.estimate, parts, len(sets), inverted, note)
-        return MeasuredAnswer(_with_bias(pooled, linear.bias, matrix), 0.0)
-    fit = score_model(estimand.kind, matrix, weights[1:], weights[0], own.pairs)
+        parts, notes = (linear.noise, linear.sampling), (*merged, MODEL_NOTES["ols"])
+        pooled = _pool_parts(names, linear.estimate, parts, len(sets), inverted, *notes)
+        return MeasuredAnswer(_with_bias(pooled, linear.bias, matrix), 0.0, limits=limits)
+    fit = score_model(estimand.kind, matrix, design, weights[0], pairs)
     noise, covariance = fit.noise + fit.misfit, fit.noise + fit.misfit + fit.sampling
     scored = ScoreIntervals(
         names=names,
@@ -192,10 +201,78 @@ def _model(
         synthesis_share=_share(noise, covariance),
         rule=RULE,
         sets=len(sets),
-        notes=(MODEL_NOTES[estimand.kind], ENDS_NOTE, MISFIT_NOTE),
+        notes=(*merged, MODEL_NOTES[estimand.kind], ENDS_NOTE, MISFIT_NOTE),
         tests=ScoreTests(estimand.kind, fit),
     )
-    return MeasuredAnswer(_with_bias(scored, fit.bias, matrix), 0.0)
+    return MeasuredAnswer(_with_bias(scored, fit.bias, matrix), 0.0, limits=limits)
+
+
+def _lay_out(estimand: Estimand, frame: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Outcome and design of some records, with each level of the schema."""
+    both = formulas.matrices(estimand.formula, frame)
+    _, outcome, design = finite_values(estimand.kind, estimand.formula, both)
+    return outcome, design
+
+
+_LEVEL = re.compile(r"^(?P<term>.*)\[T\.(?P<level>.*)\]$")
+_RARE_OF_BASE = 0.1  # of the records of the base level, that a level merged with it may have
+
+
+def _merge_rare_levels(
+    names: Sequence[str],
+    design: Floats,
+    pairs: Sequence[tuple[Floats, Floats]],
+    matrix: MomentMatrix,
+) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+    """Merge levels of predictors with their base where their records are lost in the noise.
+
+    One such level, which may have no record at all, would leave a model without an answer. Which
+    levels these are follows from the synthetic records, as in `require_firm`. A level of more than
+    a tenth of the base's records is not merged: the model would be about another base.
+
+    Args:
+        names: of the terms.
+        design: their weights, shape (p, R).
+        pairs: outcome and design of each synthetic set.
+        matrix: whose noise counts.
+
+    Returns:
+        Which terms are kept, shape (p,), and what to say of the others.
+    """
+    kept, said = np.ones(len(names), dtype=np.bool_), []
+    found = {k: match for k, name in enumerate(names) if (match := _LEVEL.match(name))}
+    totals = np.mean([x.sum(axis=0) for _, x in pairs], axis=0)
+    n = float(np.mean([len(y) for y, _ in pairs]))
+    for term in dict.fromkeys(match["term"] for match in found.values()):
+        same = [k for k, match in found.items() if match["term"] == term]
+        of_base = -design[same].sum(axis=0)
+        of_base[0] += 1
+        base = n - totals[same].sum()
+        if base < FIRM * _noise_of_count(of_base, matrix):
+            raise LostInNoiseError(
+                f"Too few records for the privacy noise have the base level of {term}: name a "
+                f"common level as base, such as C({term}, contr.treatment('…'))."
+            )
+        for k in same:
+            if totals[k] >= FIRM * _noise_of_count(design[k], matrix):
+                continue
+            if totals[k] > _RARE_OF_BASE * base:
+                continue
+            kept[k] = False
+            said.append(f"{found[k]['level']} of {term}")
+    if not said:
+        return kept, ()
+    return kept, (
+        f"Too few records for the privacy noise have {', '.join(said)}; these count with the base "
+        "level.",
+    )
+
+
+def _noise_of_count(weights: Floats, matrix: MomentMatrix) -> float:
+    """Standard deviation of the noise in the sum of an affine function, shape (R,), of records."""
+    derivative = np.zeros((1, *matrix.sums.shape))
+    derivative[0, 0] = weights
+    return float(np.sqrt(matrix.noise_covariance(derivative)[0, 0]))
 
 
 def _correlation(
@@ -211,13 +288,15 @@ def _correlation(
     weights = affine_weights(values, estimand.columns, schema, matrix, named)
     if weights is None or len(weights) != 2:
         return None
-    pairs = [tuple(values(records.frame()).T) for records in sets]
+    limits = limits_met(weights, matrix, schema)
+    pairs = [tuple(values(records.cut_off(limits).frame()).T) for records in sets]
     found = correlation(matrix, weights[0], weights[1], [(x, y) for x, y in pairs])
     names = (f"correlation of {terms[0]} and {terms[1]}",)
     parts = np.array([[found.noise]]), np.array([[found.sampling]])
     inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
     pooled = _pool_parts(names, np.array([found.estimate]), parts, len(sets), inverted)
-    return MeasuredAnswer(_with_bias(pooled, np.array([found.bias]), matrix), 0.0)
+    biased = _with_bias(pooled, np.array([found.bias]), matrix)
+    return MeasuredAnswer(biased, 0.0, limits=limits)
 
 
 def _with_bias(pooled: Pooled, bias: Floats, matrix: MomentMatrix) -> Pooled:

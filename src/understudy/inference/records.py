@@ -19,6 +19,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers
+from understudy.features.scores import Limits
 from understudy.release.decoding import places_of
 from understudy.schema import NUMERIC, Boolean, Column, Continuous, Ordinal, Schema
 from understudy.schema.base import Code, is_number, number_of, text_of
@@ -82,6 +83,13 @@ class Records:
             {name: states[rows] for name, states in self.states.items()},
             {name: numbers[rows] for name, numbers in self.numbers.items()},
         )
+
+    def cut_off(self, limits: Limits) -> Records:
+        """The same records, with numbers beyond limits counted as these; states stay."""
+        if not limits:
+            return self
+        cut = {name: np.clip(self.numbers[name], *ends) for name, ends in limits.items()}
+        return Records(self.schema, self.states, self.numbers | cut)
 
     def frame(self) -> pd.DataFrame:
         """Complete records as a data frame for formulas.

@@ -104,6 +104,7 @@ from understudy._arrays import Floats
 from understudy.dp.calibration import calibrate
 from understudy.errors import InferenceError
 from understudy.features.grids import LineCells
+from understudy.features.scores import Limits
 from understudy.inference import formulas
 from understudy.inference.bin_bias import end_scores
 from understudy.inference.combining import Pooled
@@ -118,6 +119,7 @@ from understudy.inference.question import (
     MEASURED_ONLY,
     OF_GROUPS,
     RATIOS,
+    SHARES,
     TWO_WAY,
     Estimand,
     group_terms,
@@ -127,7 +129,7 @@ from understudy.inference.rules import Facts, most_distortion, select_rule
 from understudy.release import Measurement, Release
 from understudy.release.release import once
 from understudy.release.shape import MOST, Kind
-from understudy.schema import NUMERIC, Column, Continuous, Integer, Schema
+from understudy.schema import NUMERIC, Calendar, Column, Continuous, Integer, Schema
 
 AdvisedKind = Literal["rules", "release", "bounds", "count", "domain", "declare"]
 
@@ -350,6 +352,7 @@ class OutOfBounds:
         share: noisy share of the records.
         most: what it is at most, at 97.5 %.
         certain: whether it is more than noise.
+        place: of the bound on the number line.
     """
 
     column: str
@@ -358,6 +361,7 @@ class OutOfBounds:
     share: float
     most: float
     certain: bool
+    place: float
 
 
 def beyond(line: Measurement, release: Release) -> tuple[OutOfBounds, OutOfBounds]:
@@ -373,11 +377,13 @@ def beyond(line: Measurement, release: Release) -> tuple[OutOfBounds, OutOfBound
     n_lines = sum(measured.kind is Kind.LINE for measured in release.measurements)
     least = least_certain(line, n_lines)
     z = _LAPLACE if line.family.is_laplace else _NORMAL
+    bounds = _bounds_of(release.schema, name)
 
     def one(side: Literal["below", "above"], count: float, label: str) -> OutOfBounds:
         most = min((max(count, 0.0) + z * line.stddev) / n_rows, 1.0)
         share, bound = count / n_rows, label.removeprefix(f"{side} ")
-        return OutOfBounds(name, side, bound, share, most, count >= least)
+        place = bounds[side == "above"]
+        return OutOfBounds(name, side, bound, share, most, count >= least, place)
 
     low, high = (float(count) for count in line.counts[-2:])
     return one("below", low, labels[0]), one("above", high, labels[1])
@@ -415,33 +421,127 @@ def beyond_line(release: Release, name: str) -> tuple[OutOfBounds, ...]:
 
 
 def check_bounds(
-    release: Release, question: Question, pooled: Pooled, level: float
-) -> tuple[RefusedError | None, tuple[str, ...]]:
-    """Explain why an answer is one of clipped numbers, if it may well be; and what else to know.
+    release: Release, question: Question, pooled: Pooled, level: float, cut: Limits
+) -> tuple[RefusedError | None, Limits, tuple[str, ...]]:
+    """Find where an answer is one of numbers that are cut off, and what else to know of them.
+
+    What is said of numbers that are cut off at their bounds is true under that name, however many
+    lie beyond. A quantile beyond a bound, or a condition there, would say nothing: it is refused.
 
     Args:
         release: that was asked.
         question: what was asked.
         pooled: the answer.
         level: of its intervals.
+        cut: column → narrower limits, where its numbers were cut off when they were measured.
+
+    Returns:
+        A refusal, where numbers are cut off to begin with, and notes.
     """
-    rests = list(_rests_on(release, question, pooled, level))
-    certain = [one for one in rests if one.certain]
-    if certain:
-        columns = tuple(dict.fromkeys(one.column for one in certain))
-        return RefusedError(_bounds_reason(certain), Advice("bounds", columns)), ()
     counted = tuple(_in_end_bins(release, question))
-    if not rests:
-        return None, counted
-    unknown = [one for one in rests if one.most > MOST_BEYOND]
-    if unknown:
-        return RefusedError(_unknown(unknown), _closer_count(release, unknown)), ()
-    most = ", ".join(f"{one.column} {one.side} {one.bound} {_percent(one.most)}" for one in rests)
-    return None, (
-        "Numbers outside the declared bounds count as the bounds. By noisy counts these are at "
-        f"most so many of the records: {most}.",
-        *counted,
+    noted = tuple(_cut_note(release, name, ends) for name, ends in cut.items())
+    rests = [one for one in _rests_on(release, question, pooled, level) if not _is_within(one, cut)]
+    doubtful = [one for one in rests if one.certain or one.most > MOST_BEYOND]
+    if any(_asks_beyond(question, release.schema, one) for one in doubtful):
+        certain = [one for one in doubtful if one.certain]
+        columns = tuple(dict.fromkeys(one.column for one in certain))
+        if certain:
+            return RefusedError(_bounds_reason(certain), Advice("bounds", columns)), cut, ()
+        return RefusedError(_unknown(doubtful), _closer_count(release, doubtful)), cut, ()
+    bounds = {one.column: _bounds_of(release.schema, one.column) for one in doubtful}
+    likely = [one for one in rests if one not in doubtful]
+    if doubtful:
+        noted += (f"{_beyond_words(doubtful)}. A second, wider bound would tell of the rest.",)
+    if likely:
+        most = (f"{one.column} {one.side} {one.bound} {_percent(one.most)}" for one in likely)
+        noted += (
+            "Numbers outside the declared bounds count as the bounds. By noisy counts these are at "
+            f"most so many of the records: {', '.join(most)}.",
+        )
+    return None, {**bounds, **cut}, (*noted, *counted)
+
+
+def _is_within(one: OutOfBounds, cut: Limits) -> bool:
+    """Return whether numbers beyond a bound are beyond a narrower limit, which says it already."""
+    return one.column in cut and cut[one.column][one.side == "above"] != one.place
+
+
+def _asks_beyond(question: Question, schema: Schema, one: OutOfBounds) -> bool:
+    """Return whether numbers that are cut off at a bound would have no answer of their own.
+
+    A condition on numbers beyond the bound, "income > 500000", would be false of all of them.
+    """
+    asked = question.asked
+    if not isinstance(asked, Estimand) or question.kind in (*SHARES, "quantile", *TWO_WAY):
+        return True
+    text = asked.formula or asked.expression
+    if not set("<>=!") & set(text):
+        return False
+    named = formulas.constants(text if "~" in text else formulas.as_formula(text))
+    written = [number for number in named if number >= 0 or "-" in text]
+    sign = -1.0 if one.side == "below" else 1.0
+    return any((number - one.place) * sign >= 0 for number in written)
+
+
+def _bounds_of(schema: Schema, name: str) -> tuple[float, float]:
+    column = schema.columns[name]
+    assert isinstance(column, NUMERIC)
+    return column.bounds
+
+
+def counting_words(schema: Schema, cut: Limits) -> str:
+    """Say where numbers are cut off: "with pay above 900 counted as 900"; "" for nowhere.
+
+    Args:
+        schema: of the release.
+        cut: column → limits.
+    """
+    said = []
+    for name, ends in cut.items():
+        column, bounds = schema.columns[name], _bounds_of(schema, name)
+        low, high = (number_text(end, column) for end in ends)
+        whole = ends == bounds
+        if whole or ends[1] != bounds[1]:
+            said.append(f"{name} above {high} counted as {high}")
+        if (whole or ends[0] != bounds[0]) and low != "0":
+            said.append(f"{name} below {low} counted as {low}")
+    return f"with {' and '.join(said)}" if said else ""
+
+
+def number_text(number: float, column: Column) -> str:
+    """A number of a column as people write it."""
+    if isinstance(column, Calendar):
+        return str(column.text_at(int(number)))
+    return f"{number:,.12g}"
+
+
+def _cut_note(release: Release, name: str, ends: tuple[float, float]) -> str:
+    """Note how many numbers were cut off at limits, by the number line."""
+    line = line_of(release.measurements, name)
+    if line is None:
+        return f"Numbers of {name} beyond the limits count as the limits."
+    cells = line_schema(line, release.schema).columns[name]
+    assert isinstance(cells, NUMERIC)
+    beyond = np.zeros(cells.size + 2, dtype=np.bool_)
+    beyond[cells.size :] = True
+    for k, one in enumerate(cells.intervals):
+        beyond[k] = (one.high <= ends[0] < ends[1] and one.low < ends[0]) or (
+            one.low >= ends[1] and one.high > ends[1]
+        )
+    n_rows = max(release.manifest.n_rows, 1)
+    z = _LAPLACE if line.family.is_laplace else _NORMAL
+    found = max(float(line.counts[beyond].sum()), 0.0)
+    most = found + z * line.stddev * math.sqrt(beyond.sum())
+    return (
+        f"About {_percent(found / n_rows)} of the records, at most {_percent(most / n_rows)}, have "
+        f"{name} beyond these limits (noisy numbers)."
     )
+
+
+def _beyond_words(bounds: list[OutOfBounds]) -> str:
+    """Say how many lie beyond which bounds, and count as these."""
+    certain = [one for one in bounds if one.certain]
+    return _bounds_reason(certain) if certain else _unknown(bounds)
 
 
 def _in_end_bins(release: Release, question: Question) -> Iterator[str]:

@@ -49,7 +49,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations
+from itertools import permutations, product
 from typing import Final, TypeVar
 
 import numpy as np
@@ -58,7 +58,7 @@ from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers
 from understudy.errors import InferenceError
-from understudy.features.scores import UNIT, FeatureMap
+from understudy.features.scores import UNIT, FeatureMap, Limits
 from understudy.inference.complete_cases import CompleteCases, Entries
 from understudy.inference.records import ABSENT, Records
 from understudy.mechanisms.second_moments import SecondMoments
@@ -582,13 +582,22 @@ def joined_matrix(
     names = tuple(name for name in schema.names if name in columns)
     coded = tuple(name for name in names if schema.columns[name].codes)
     parts = list(_parts(sources, names))
-    for complete in dict.fromkeys((coded, ())):
+    for complete, limits in product(dict.fromkeys((coded, ())), _limits_of(parts)):
         for pure in sorted({source.pure for source in parts}):
-            scores = FeatureMap.of(schema, names, complete, pure=pure)
+            scores = FeatureMap.of(schema, names, complete, pure=pure, limits=limits)
             numbers, variances = average_numbers(scores, parts)
             if np.isfinite(variances).all():
                 return MomentMatrix.of(scores, schema, numbers, variances, n)
     return None
+
+
+def _limits_of(sources: Sequence[MomentSource]) -> list[Limits]:
+    """List the limits of numbers that measurements have, each once."""
+    found: list[Limits] = []
+    for source in sources:
+        if source.scores.limits not in found:
+            found.append(source.scores.limits)
+    return found
 
 
 def average_numbers(scores: FeatureMap, sources: Sequence[MomentSource]) -> tuple[Floats, Floats]:
@@ -672,11 +681,12 @@ def _same_scores(own: FeatureMap, wanted: FeatureMap) -> Integers:
     return np.array(same, dtype=np.int64)
 
 
-def _identity(scores: FeatureMap, place: int) -> tuple[str, bool, bytes]:
-    """Return what tells a score from others: its column, and what it is of each state."""
+def _identity(scores: FeatureMap, place: int) -> tuple[object, ...]:
+    """Return what tells a score from others: its column, its limits, and what each state has."""
     score = scores.each[place]
     first = scores.places(score.column)[0]
-    return score.column, score.number, scores.tables[score.column][:, place - first].tobytes()
+    limits = scores.limits[score.column] if score.number else None
+    return score.column, limits, scores.tables[score.column][:, place - first].tobytes()
 
 
 def _among_the_same(own: FeatureMap, wanted: FeatureMap) -> NDArray[np.bool_]:
@@ -714,7 +724,7 @@ def assumed_moments(
     if asked.complete:
         known = Records.of(rows, schema, asked.complete).complete()
         records = records.take(known)
-    whole = FeatureMap.of(schema, asked.columns, asked.complete, pure=pure)
+    whole = FeatureMap.of(schema, asked.columns, asked.complete, pure=pure, limits=asked.limits)
     scores, _ = whole.part(kept)
     return MomentSource.from_values(scores, _sums(scores, schema, records), stddev, pure=pure)
 
@@ -739,8 +749,9 @@ def score_values(scores: FeatureMap, schema: Schema, records: Records) -> Floats
         column, states = schema.columns[name], records.states[name]
         block = scores.tables[name][states] / UNIT
         if isinstance(column, NUMERIC):
-            low, high = column.bounds
-            block[:, 0] = (records.numbers[name] - (low + high) / 2) / ((high - low) / 2 or 1.0)
+            low, high = scores.limits[name]
+            numbers = np.clip(records.numbers[name], low, high)
+            block[:, 0] = (numbers - (low + high) / 2) / ((high - low) / 2 or 1.0)
         block[states == ABSENT] = 0
         blocks.append(block)
     return np.hstack(blocks)

@@ -44,12 +44,13 @@ by them: bins that have numbers on both sides of 25000 do not say who has more.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, chdtri
+from scipy.special import chdtrc, chdtri, chndtrinc
 
 from understudy._arrays import Floats, Integers
 from understudy.errors import InferenceError
@@ -464,9 +465,14 @@ def require_groups(sums: GroupSums, drawn: Sequence[Shown]) -> list[Shown]:
 _LEAST_CELL = chdtri(1, 0.05)  # records
 _RANK = 1e-10
 NAME = "χ² of independence"
+_LEVEL, _POWER = 0.05, 0.8
 TEST_NOTE = (
     "The first row is the test: its statistic, its degrees of freedom and its p-value. The others "
     "are shares of cells less the product of the shares of their levels, 0 if independent."
+)
+POWER_NOTE = (
+    "A test at 5 % finds an association of Cohen's w = {:.2g} in 80 of 100 such releases, and most "
+    "weaker ones in fewer; without privacy noise it would be {:.2g}."
 )
 
 
@@ -478,11 +484,14 @@ class IndependenceTest:
         statistic: X².
         df: degrees of freedom.
         pvalue: probability of a larger one under independence.
+        detectable: Cohen's w that a test at 5 % finds in 80 % of releases, on average over the
+            directions in which cells may deviate; and what it would be without noise.
     """
 
     statistic: float
     df: int
     pvalue: float
+    detectable: tuple[float, float] = (np.nan, np.nan)
 
 
 @dataclass(frozen=True)
@@ -521,9 +530,11 @@ def chi_square(counts: Floats, noise: Floats, fourth: Floats) -> IndependenceTes
     expected = n * np.outer(np.maximum(p, 0), np.maximum(q, 0)).reshape(-1)
     kept = np.arange(r * c).reshape(r, c)[:-1, :-1].reshape(-1)  # the others follow from these
     free = linear[kept]
-    lengths, axes = np.linalg.eigh(free @ (np.diag(expected) + noise) @ free.T)
+    alone = free @ np.diag(expected) @ free.T
+    lengths, axes = np.linalg.eigh(alone + free @ noise @ free.T)
     used = lengths > _RANK * max(lengths.max(initial=0.0), np.finfo(np.float64).tiny)
-    roots = (axes[:, used] / np.sqrt(lengths[used])).T @ free
+    turned = (axes[:, used] / np.sqrt(lengths[used])).T
+    roots = turned @ free
     df = int(used.sum())
     if not df:
         raise LostInNoiseError("By the counts a trait does not vary, so there is nothing to test.")
@@ -531,7 +542,11 @@ def chi_square(counts: Floats, noise: Floats, fourth: Floats) -> IndependenceTes
     heavier = float((roots**2).sum(axis=0) ** 2 @ fourth.reshape(-1))
     stretch = 1 + heavier / (2 * df)
     pvalue = float(chdtrc(df / stretch, statistic / stretch))
-    return IndependenceTest(statistic, df, pvalue)
+    # An effect w has the noncentrality n·w²; of that, noise leaves the part of sampling in all.
+    needed = float(chndtrinc(chdtri(df, _LEVEL), df, 1 - _POWER))
+    left = float(np.trace(turned @ alone @ turned.T)) / df
+    without = math.sqrt(needed / n)
+    return IndependenceTest(statistic, df, pvalue, (without / math.sqrt(left), without))
 
 
 def independence(cells: NoisyCells, traits: Sequence[Trait]) -> Independence:
@@ -568,7 +583,7 @@ def independence(cells: NoisyCells, traits: Sequence[Trait]) -> Independence:
         synthesis_share=share,
         rule=cells.rule,
         sets=cells.sources,
-        notes=(TEST_NOTE,),
+        notes=(TEST_NOTE, POWER_NOTE.format(*test.detectable)),
         test_pvalue=test.pvalue,
     )
 

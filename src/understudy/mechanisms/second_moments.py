@@ -94,7 +94,8 @@ the neighbours.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Final
 
@@ -112,7 +113,7 @@ from understudy.dp.perturbation import too_little
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, Released
 from understudy.errors import MethodError
-from understudy.features.scores import RANK_UNIT, UNIT, FeatureMap, RankScores
+from understudy.features.scores import RANK_UNIT, UNIT, FeatureMap, Limits, RankScores
 from understudy.mechanisms.sums import rounded_sensitivity
 from understudy.schema import NUMERIC, Schema
 
@@ -262,6 +263,9 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
     Attributes:
         columns: names, each once.
         complete: those of them of which a record must have a value to count; () counts all.
+        limits: column of numbers → public limits at which its numbers are cut off before they are
+            scored, where they are narrower than its bounds. The sensitivity is that of scores in
+            [−1, 1], wherever the limits lie.
     """
 
     name: ClassVar[str] = "noisy score moments"
@@ -269,6 +273,7 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
 
     columns: tuple[str, ...]
     complete: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=dict)
 
     def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[ProductNoise], ...]:
         """One step: Gaussian noise under zCDP and GDP, Laplace noise under pure ε.
@@ -280,6 +285,7 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
         terms.view.places(self.columns)
         if not set(self.complete) <= set(self.columns):
             raise MethodError("Records can be asked for values of these columns only.")
+        require_limits(self.limits, terms.schema, self.columns)
         terms.require(spend)
         scores = self._scores(terms.schema, pure=terms.accounting == "pure")
         if not len(scores):
@@ -310,10 +316,27 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
         rounded = (whole + noise.coarseness // 2) // noise.coarseness
         noisy = rounded + noise.distribution.sample(rounded.size, source)
         values = noisy.astype(np.float64) * float(noise.step)
-        return answer(NoisyProducts(self.columns, values, self.complete, noise.pure), None)
+        value = NoisyProducts(self.columns, values, self.complete, noise.pure, self.limits)
+        return answer(value, None)
 
     def _scores(self, schema: Schema, *, pure: bool) -> FeatureMap:
-        return FeatureMap.of(schema, self.columns, self.complete, pure=pure)
+        return FeatureMap.of(schema, self.columns, self.complete, pure=pure, limits=self.limits)
+
+
+def require_limits(limits: Limits, schema: Schema, columns: Sequence[str]) -> None:
+    """Refuse limits that are not ascending numbers within the bounds of a column of numbers.
+
+    Raises:
+        MethodError: such limits.
+    """
+    for name, (low, high) in limits.items():
+        column = schema.columns[name] if name in columns else None
+        if not isinstance(column, NUMERIC) or not (
+            column.bounds[0] <= low < high <= column.bounds[1]
+        ):
+            raise MethodError(
+                f"The limits of {name} must be two ascending numbers within its bounds."
+            )
 
 
 def stack_sums(exact: ExactProducts, scores: FeatureMap) -> Integers:

@@ -47,7 +47,7 @@ from understudy.dp.released import (
 )
 from understudy.errors import ReleaseError
 from understudy.features.grids import HeapCells, LineCells
-from understudy.features.scores import CodedSquare, FeatureMap
+from understudy.features.scores import CodedSquare, FeatureMap, Limits
 from understudy.release.shape import NAME, Kind
 from understudy.schema import Domain, Schema
 from understudy.schema.coarsening import in_these_bins
@@ -107,6 +107,7 @@ class Content:
         bins: of numeric columns.
         groups: of states.
         ranks: score of each state of columns whose ranks are multiplied.
+        limits: where numbers were cut off before they were scored.
     """
 
     kind: Kind
@@ -120,6 +121,7 @@ class Content:
     bins: Bins = field(default_factory=dict)
     groups: Groups = field(default_factory=dict)
     ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    limits: Limits = field(default_factory=dict)
 
 
 @singledispatch
@@ -191,7 +193,8 @@ def _(value: NoisyMoment, schema: Schema) -> Content:
 def _(value: NoisyProducts, schema: Schema) -> Content:
     scores = FeatureMap.of(schema, value.columns, value.complete, pure=value.pure)
     codes = product_codes(scores)
-    return Content(Kind.PRODUCTS, value.columns, codes, value.values, of=value.complete)
+    content = Content(Kind.PRODUCTS, value.columns, codes, value.values, of=value.complete)
+    return replace(content, limits=value.limits)
 
 
 @content_of.register
@@ -388,6 +391,7 @@ class Measurement:
         bins: bins of its numeric columns, where they are not those of the schema.
         groups: how states of its columns are merged, where they are.
         ranks: of ranks, the score of each state of its columns.
+        limits: of products, where numbers of a column were cut off, if not at its bounds.
     """
 
     name: str
@@ -406,6 +410,7 @@ class Measurement:
     bins: Bins = field(default_factory=dict)
     groups: Groups = field(default_factory=dict)
     ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    limits: Limits = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """The kind may be given by its word; a name that would be a path is refused.
@@ -448,6 +453,7 @@ class Measurement:
             bins={n: b for n, b in content.bins.items() if not in_these_bins(declared[n], b)},
             groups=dict(content.groups),
             ranks=dict(content.ranks),
+            limits=dict(content.limits),
         )
 
     @property
@@ -462,7 +468,8 @@ class Measurement:
 
     def scores(self, schema: Schema) -> FeatureMap:
         """The scores whose sums and products these are; of the kind "products" alone."""
-        return FeatureMap.of(schema, self.columns, self.of, pure=self.family.is_laplace)
+        pure = self.family.is_laplace
+        return FeatureMap.of(schema, self.columns, self.of, pure=pure, limits=self.limits)
 
     def bin_schema(self, schema: Schema) -> Schema:
         """The schema in the bins and groups of this measurement.
@@ -537,11 +544,8 @@ class Measurement:
             "of": list(self.of),
             "bins": {n: b if isinstance(b, int) else list(b) for n, b in self.bins.items()},
             "groups": {name: list(groups) for name, groups in self.groups.items()},
-            **(
-                {"ranks": {name: list(own) for name, own in self.ranks.items()}}
-                if self.ranks
-                else {}
-            ),
+            **_listed("ranks", self.ranks),
+            **_listed("limits", self.limits),
         }
 
     @classmethod
@@ -572,6 +576,7 @@ class Measurement:
             bins=bins,
             groups=groups,
             ranks={name: tuple(own) for name, own in data.get("ranks", {}).items()},
+            limits=limits_in(data),
         )
 
 
@@ -596,6 +601,20 @@ def binned_schema(data: Mapping[str, Any], schema: Schema) -> Schema:
         schema: the public schema of the release.
     """
     return _coarse(schema, _bins_in(data), _groups_in(data))
+
+
+def limits_in(data: Mapping[str, Any]) -> Limits:
+    """Read where the numbers of a measurement were cut off.
+
+    Args:
+        data: what `Measurement.to_json` gives.
+    """
+    return {name: (low, high) for name, (low, high) in data.get("limits", {}).items()}
+
+
+def _listed(name: str, values: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    """An entry of the manifest that stands there only where it has something."""
+    return {name: {column: list(own) for column, own in values.items()}} if values else {}
 
 
 def _bins_in(data: Mapping[str, Any]) -> Bins:

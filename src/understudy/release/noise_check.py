@@ -46,7 +46,7 @@ from understudy.mechanisms.sums import holding_cells
 from understudy.mechanisms.tables import RowCount, query_of
 from understudy.release.consistency import stated_budget
 from understudy.release.manifest import Manifest
-from understudy.release.measurement import binned_schema
+from understudy.release.measurement import binned_schema, limits_in
 from understudy.release.shape import Fault, Kind, key_of
 from understudy.schema import NUMERIC, Column, Schema
 
@@ -211,7 +211,8 @@ def _scores(step: StatedStep) -> Iterator[Priced]:
     told = step.measured
     if told is None or told["kind"] != Kind.PRODUCTS or told["bins"] or told.get("groups"):
         return
-    yield from step.priced_by(SecondMoments(tuple(told["columns"]), tuple(told["of"])))
+    columns, complete = tuple(told["columns"]), tuple(told["of"])
+    yield from step.priced_by(SecondMoments(columns, complete, limits_in(told)))
 
 
 def _ranks(step: StatedStep) -> Iterator[Priced]:

@@ -247,6 +247,7 @@ class _Measurement(_Plain):
     bins: dict[str, int | list[_Number | str]]
     groups: dict[str, list[_Count]] = {}
     ranks: dict[str, list[Annotated[int, Field(ge=-(2**20), le=2**20)]]] = {}
+    limits: dict[str, Annotated[list[_Number], Field(min_length=2, max_length=2)]] = {}
 
 
 class _Edge(_Plain):

@@ -28,7 +28,7 @@ from markupsafe import Markup
 
 from understudy.errors import InferenceError
 from understudy.inference.amended import POOLED_RIGHT
-from understudy.inference.analysis import Analysis
+from understudy.inference.analysis import NO_INFORMATION, Analysis
 from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.inference.question import MODELS
 from understudy.inference.refusals import quote_text
@@ -256,6 +256,8 @@ def _row(
     shown, low, high = text[1], text[4], text[5]
     answered = math.isfinite(estimate)
     words = f"{shown} ({low} to {high})".replace("-", "−") if answered else "no answer"
+    if low == NO_INFORMATION:
+        words = NO_INFORMATION
     lower, upper, bias = values["lower"], values["upper"], values["bias_bound"]
     noisy = (min(lower + bias, estimate), max(upper - bias, estimate))
     share = values["synthesis_share"]
@@ -311,7 +313,7 @@ def _draw_chart(analysis: Analysis, *, heading: bool) -> tuple[Chart, str]:
 def _heading(analysis: Analysis, letters: int) -> list[str]:
     """Write the heading: what was asked, and whether the intervals hold."""
     stamp = "" if analysis.valid else "NOT VALID: "
-    asked = textwrap.wrap(f"{stamp}{analysis.kind} of {analysis.formula}", letters)
+    asked = textwrap.wrap(f"{stamp}{analysis.quantity}", letters)
     return [*asked, f"Estimates with {100 * analysis.level:g} % intervals"]
 
 
@@ -397,5 +399,5 @@ def _spoken(analysis: Analysis, rows: Sequence[ForestRow]) -> str:
     """The picture in words; its table has the rest."""
     first = "; ".join(f"{row.name}: {row.words}" for row in rows[:5])
     more = f" and {len(rows) - 5:,} more" if len(rows) > 5 else ""
-    title = f"{analysis.kind} of {analysis.formula}"
+    title = analysis.quantity
     return f"Estimates and {100 * analysis.level:g} % intervals, {title}. {first}{more}."

@@ -35,6 +35,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Unpack
 
+import numpy as np
+
 from understudy import data as engines
 from understudy._validation import path_of
 from understudy.checkpoint.journal import open_journal
@@ -53,7 +55,8 @@ from understudy.errors import (
     NotPrivateError,
     ReleaseError,
 )
-from understudy.features.grids import is_finer, line_bins
+from understudy.features.grids import LineCells, find_limits, is_finer, line_bins
+from understudy.features.scores import Limits
 from understudy.inference.amended import amended_answers
 from understudy.inference.declared import (
     DeclaredAnalysis,
@@ -62,6 +65,7 @@ from understudy.inference.declared import (
     on_lines,
     question_file,
 )
+from understudy.inference.noisy_tables import line_of
 from understudy.inference.question import TWO_WAY
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.tables import NoisyTables, NumberLines
@@ -70,7 +74,9 @@ from understudy.release import Measurement, Release
 from understudy.release.consistency import stated_budget
 from understudy.release.folder import MANIFEST, digest
 from understudy.release.manifest import Amendment, name_of
+from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Column, Schema
+from understudy.workflow.budget_shares import lined_columns
 from understudy.workflow.describe import state_budget
 from understudy.workflow.gates import (
     open_gate,
@@ -102,7 +108,7 @@ class Purchase:
 
 
 def purchases(
-    analyses: Sequence[DeclaredAnalysis], schema: Schema, budget: Budget
+    analyses: Sequence[DeclaredAnalysis], schema: Schema, budget: Budget, limits: Limits
 ) -> tuple[Purchase, ...]:
     """List the purchases for some analyses; each has an equal part of the whole.
 
@@ -110,6 +116,7 @@ def purchases(
         analyses: of a question.
         schema: of the release.
         budget: whose unit decides on the noise.
+        limits: at which the release cuts numbers off.
     """
     each, noise = Fraction(1, len(analyses)), natural_noise(budget.accounting)
     of_levels = [one for one in analyses if _small_table(one, schema)]
@@ -128,7 +135,8 @@ def purchases(
     weight = each * (len(numbers) - Fraction(len(halves), 2))
     groups = by_absences(numbers, schema)
     for coded, columns in groups.items():
-        found.append(Purchase(SecondMoments(columns, coded), weight / len(groups)))
+        own = {name: ends for name, ends in limits.items() if name in columns}
+        found.append(Purchase(SecondMoments(columns, coded, own), weight / len(groups)))
     return tuple(found)
 
 
@@ -342,10 +350,29 @@ def _price_question(
     schema = parent.release.schema
     asked.require_asked(schema)
     terms, whole = terms_of(schema, budget), _spend(parent, budget)
+    bought = purchases(asked.analyses, schema, budget, limits_of(parent.release))
     return tuple(
-        (purchase, purchase.mechanism.price(terms, purchase.share * whole))
-        for purchase in purchases(asked.analyses, schema, budget)
+        (purchase, purchase.mechanism.price(terms, purchase.share * whole)) for purchase in bought
     )
+
+
+def limits_of(release: Release) -> Limits:
+    """Where a release cuts numbers off for second moments; by its number lines, if it has none.
+
+    Args:
+        release: that is published.
+    """
+    moments = [one for one in release.measurements if one.kind is Kind.PRODUCTS]
+    if moments:
+        return {name: ends for one in moments for name, ends in one.limits.items()}
+    found = dict[str, tuple[float, float]]()
+    for name in lined_columns(release.schema):
+        line = line_of(release.measurements, name)
+        if line is not None:
+            cells = LineCells.of(line.bin_schema(release.schema), name)
+            limits = find_limits(line.counts.astype(np.float64), line.stddev, cells)
+            found |= {name: limits} if limits else {}
+    return found
 
 
 def _amend_release(

@@ -182,7 +182,9 @@ def _beside(release: Release, fit: int, fits: int) -> Beside:
     """Lines and second moments bought before the fits, and ranks of one, as the gate gave them."""
     products = [
         (
-            NoisyProducts(one.columns, np.asarray(one.counts), one.of, one.family.is_laplace),
+            NoisyProducts(
+                one.columns, np.asarray(one.counts), one.of, one.family.is_laplace, one.limits
+            ),
             one.noise,
         )
         for one in release.behind_sets

@@ -17,14 +17,14 @@ from understudy.dp.calibration import (
 from understudy.errors import BudgetError, MethodError, suggestion
 from understudy.features.grids import heaped_columns, is_plain
 from understudy.features.scores import n_scores
-from understudy.inference.declared import DeclaredAnalysis, by_absences, on_lines
+from understudy.inference.declared import DeclaredAnalysis, by_absences, columns_of
 from understudy.methods.base import Method
 from understudy.schema import NUMERIC, Schema
 
 PARTS: Final = ("rows", "answers", "lines", "layer")
 """Of a budget, as somebody states them: the first is of the whole, the others of the rest."""
 DEFAULT_ROWS_SHARE = Fraction(1, 20)
-DEFAULT_ANSWERS_SHARE = Fraction(1, 4)
+DEFAULT_ANSWERS_SHARE = Fraction(1, 3)
 """Of what is left for an automatic release with δ above 0; without δ the moments are dear."""
 DECLARED_SHARE = Fraction(1, 2)
 """Of what is left where analyses are declared."""
@@ -37,8 +37,8 @@ DEFAULT_LINES_SHARE = Fraction(1, 10)
 """Of what is left after the number of rows, for number lines; never more than moments leave."""
 _HEAPS_PART, _MOST_HEAPS_PART = Fraction(1, 50), Fraction(1, 10)
 """Of what is left after the number of rows, for the heaps of a column, and of all."""
-_FINE_WEIGHT, _PLAIN_WEIGHT = 4, 1
-"""Of lines that are finer than their bins, and of those that only tell what lies beyond them."""
+_FINE_WEIGHT, _PLAIN_WEIGHT = 4, 2
+"""Of lines that are finer than their bins, and of those that are not: tables tell these too."""
 
 
 def rows_noise(budget: Budget) -> NoiseName:
@@ -276,8 +276,13 @@ def priority_columns(given: object, schema: Schema) -> tuple[str, ...]:
 
 
 def lines_of(schema: Schema, analyses: tuple[DeclaredAnalysis, ...]) -> tuple[str, ...]:
-    """Columns that have a number line: those that declared analyses ask for, else all numeric."""
-    return on_lines(analyses, schema) if analyses else lined_columns(schema)
+    """Columns that have a number line: numeric ones of declared analyses, or all without any.
+
+    A line tells where few numbers lie beyond, so that second moments can be of numbers cut off
+    there.
+    """
+    used = columns_of(analyses, schema) if analyses else schema.names
+    return tuple(name for name in lined_columns(schema) if name in used)
 
 
 def _lines(

@@ -13,8 +13,8 @@ and to lie in the lowest tenth of their range: all of them, the outcome alone, a
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ import polars as pl
 from scipy.special import ndtr
 
 from understudy.errors import InferenceError
+from understudy.features.grids import LineCells, find_limits, line_bins
 from understudy.inference.declared import DeclaredAnalysis, Expected, columns_of
 from understudy.inference.linear import Inverted
 from understudy.inference.measured_answers import matrix_answer
@@ -37,7 +38,7 @@ from understudy.inference.second_moments import (
 )
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.release.decoding import decode
-from understudy.schema import Continuous, Integer, Schema
+from understudy.schema import NUMERIC, Continuous, Integer, Schema
 
 _MOST_ROWS = 200_000
 _FEW_ROWS = 1_000
@@ -56,6 +57,7 @@ def expected_answers(
     n_rows: int,
     like: pl.DataFrame | None,
     rows_stddev: float,
+    lines: Mapping[str, float],
 ) -> tuple[Expected, ...]:
     """Expected half-widths of each estimate of some analyses.
 
@@ -67,15 +69,15 @@ def expected_answers(
         n_rows: how many records to assume, at most 200,000.
         like: records to assume; drawn evenly over the schema if None.
         rows_stddev: of the noise in the number of records, where it is not among the sums.
-        skewed: whether numbers of records that are drawn are skewed, and not even.
+        lines: column → standard deviation of the noise in the cells of its number line.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
-    sources = _sources(analyses, schema, steps, rows, pure=pure)
-    lines: list[Expected] = []
+    sources = _sources(analyses, schema, _limited(steps, schema, rows, lines), rows, pure=pure)
+    found: list[Expected] = []
     for analysis in analyses:
         matrix = _matrix_for(analysis, sources, schema, (float(rows.height), rows_stddev))
-        lines += _expect_answer(analysis, matrix, schema, rows)
-    return tuple(lines)
+        found += _expect_answer(analysis, matrix, schema, rows)
+    return tuple(found)
 
 
 def require_moments(
@@ -129,6 +131,29 @@ def _sources(
         assumed_moments(schema, rows, asked, used, stddev, pure=pure)
         for asked, stddev in steps
         if set(asked.columns) & set(used)
+    ]
+
+
+def _limited(
+    steps: Sequence[tuple[SecondMoments, float]],
+    schema: Schema,
+    rows: pl.DataFrame,
+    lines: Mapping[str, float],
+) -> list[tuple[SecondMoments, float]]:
+    """The steps, with the limits of numbers that number lines of these records would give."""
+    limits = dict[str, tuple[float, float]]()
+    for name, stddev in lines.items():
+        column = schema.columns[name]
+        assert isinstance(column, NUMERIC)
+        cells = LineCells.of(schema.with_bins({name: line_bins(column)}), name)
+        numbers = Records.of(rows, schema, (name,)).numbers[name]
+        states = Records.states_of(numbers[np.isfinite(numbers)], cells.column)
+        counts = np.bincount(states, minlength=cells.size).astype(np.float64)
+        if found := find_limits(counts, stddev, cells):
+            limits[name] = found
+    return [
+        (replace(asked, limits={k: v for k, v in limits.items() if k in asked.columns}), noise)
+        for asked, noise in steps
     ]
 
 
@@ -186,6 +211,7 @@ def expected_ranges(
     pure: bool,
     n_rows: int,
     rows_stddev: float,
+    lines: Mapping[str, float],
 ) -> tuple[ExpectedRange, ...]:
     """Half-widths and chances of refusal over several ways in which numbers may be spread.
 
@@ -200,6 +226,7 @@ def expected_ranges(
         pure: whether the budget has no δ.
         n_rows: how many records to assume.
         rows_stddev: of the noise in the number of records.
+        lines: as for `expected_answers`.
     """
     even = _rows(schema, min(n_rows, _MOST_ROWS), None)
     about = float(even.height), rows_stddev
@@ -208,7 +235,8 @@ def expected_ranges(
         each, chance, lost = dict[str, list[float]](), 0.0, False
         for skewed in _ways(analysis, schema):
             rows = with_skewed_numbers(even, schema, skewed)
-            sources = _sources([analysis], schema, steps, rows, pure=pure)
+            limited = _limited(steps, schema, rows, lines)
+            sources = _sources([analysis], schema, limited, rows, pure=pure)
             matrix = _matrix_for(analysis, sources, schema, about)
             widths, refusal = _half_widths(analysis, matrix, schema, rows)
             chance, lost = max(chance, refusal), lost or not widths

@@ -22,7 +22,7 @@ from scipy import optimize
 
 from understudy._arrays import Floats, Integers
 from understudy.features.grids import Numeric, coarse_states, is_finer
-from understudy.inference.measured_moments import moments_of
+from understudy.inference.measured_moments import counted_mean, moments_of
 from understudy.inference.noisy_tables import line_of
 from understudy.methods.base import Method
 from understudy.methods.binning import declared_bins
@@ -391,6 +391,10 @@ def _mean(
     matrix = moments_of(measurements, schema, (name,), rows)
     if matrix is None:
         return None
+    column = schema.columns[name]
+    assert isinstance(column, NUMERIC)
+    if matrix.scores.limits[name] != column.bounds:  # moments are of numbers that are cut off
+        return counted_mean(measurements, schema, name)
     number, present = matrix.place[name, None], matrix.presence(schema, name)
     size = float(present @ matrix.sums[0])
     if size < 1:
@@ -400,7 +404,5 @@ def _mean(
     derivative[0, 0] = -share * present
     derivative[0, 0, number] += 1
     error = float(np.sqrt(matrix.noise_covariance(derivative)[0, 0])) / size
-    column = schema.columns[name]
-    assert isinstance(column, NUMERIC)
     low, high = column.bounds
     return (low + high) / 2 + share * (high - low) / 2, error * (high - low) / 2

@@ -51,12 +51,12 @@ class SynthesisOptions:
             {"answers": 0.3}. "rows" is of the whole and buys the number of rows, where that is
             private; by default 0.05. The others are of the rest. "answers" buys second moments of
             all columns, from which linear models, correlations and group means are answered; by
-            default a quarter for an automatic release with δ above 0, half where analyses are
+            default a third for an automatic release with δ above 0, half where analyses are
             declared, else nothing. "lines" buys number lines: counts of numbers in finer cells
-            than their bins, and beyond their bounds, which records follow too; by default a tenth
-            for an automatic release, or where a declared analysis asks for a mean, share, total or
-            quantile. "layer" buys second moments of all columns beside those of declared analyses;
-            by default a tenth for an automatic release with δ above 0.
+            than their bins, and beyond their bounds, which records follow too, and which tell
+            where second moments cut numbers off; by default a tenth for an automatic release, or
+            where analyses are declared. "layer" buys second moments of all columns beside those of
+            declared analyses; by default a tenth for an automatic release with δ above 0.
         analyses: what the release is to answer (`inference.declared`), such as "ols income
             ~ age + sex"; then "answers" buys moments of their columns alone. Chosen by a look at
             the rows, they would tell what ε does not cover.

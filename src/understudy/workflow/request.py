@@ -16,11 +16,13 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from understudy.dp.budget import Budget, Number
 from understudy.dp.calibration import (
@@ -29,7 +31,9 @@ from understudy.dp.calibration import (
 )
 from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.mechanism import Mechanism
-from understudy.features.grids import heaped_columns
+from understudy.dp.released import NoisyLine, Released
+from understudy.features.grids import LineCells, find_limits, heaped_columns
+from understudy.features.scores import Limits
 from understudy.inference.declared import DeclaredAnalysis, by_absences, declared_analyses
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.tables import HeapCounts, NumberLines
@@ -77,6 +81,7 @@ class Request:
         priority_spend: what buys these.
         heaps_spend: what buys counts of how numbers are rounded; 0 for none.
         usual_answers: whether nobody asked for these second moments.
+        limits: where numbers are cut off for these, once number lines are released.
     """
 
     schema: Schema
@@ -94,6 +99,7 @@ class Request:
     priority_spend: Fraction = Fraction(0)
     heaps_spend: Fraction = Fraction(0)
     usual_answers: bool = False
+    limits: Limits = field(default_factory=dict)
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """List what one fit measures, and what it buys before where each fit does."""
@@ -121,12 +127,17 @@ class Request:
         if self.answers_spend:
             groups = by_absences(self.analyses, self.schema) or {(): every}
             each = self.answers_spend / len(groups)
-            found += [(SecondMoments(columns, coded), each) for coded, columns in groups.items()]
+            found += [(self._moments(columns, coded), each) for coded, columns in groups.items()]
         if self.priority_spend:
-            found.append((SecondMoments(self.priority), self.priority_spend))
+            found.append((self._moments(self.priority), self.priority_spend))
         if self.layer_spend:
-            found.append((SecondMoments(every), self.layer_spend))
+            found.append((self._moments(every), self.layer_spend))
         return tuple(found)
+
+    def _moments(self, columns: tuple[str, ...], complete: tuple[str, ...] = ()) -> SecondMoments:
+        """Second moments of some columns, with the limits of these."""
+        limits = {name: ends for name, ends in self.limits.items() if name in columns}
+        return SecondMoments(columns, complete, limits)
 
     @property
     def draws_records(self) -> bool:
@@ -155,13 +166,13 @@ class Request:
 
     def setup(self) -> tuple[PlannedTable, ...]:
         """List what is measured once, before the fits."""
-        steps = self._line_steps() + self.heap_steps() + self.answer_steps()
+        steps = self.line_steps() + self.heap_steps() + self.answer_steps()
         if self.method.anew:
             return steps
         return steps + self.method.plan_setup(self.schema, self.setup_spend, self.budget)
 
-    def _line_steps(self) -> tuple[PlannedTable, ...]:
-        """The number lines, one step each."""
+    def line_steps(self) -> tuple[PlannedTable, ...]:
+        """List the number lines, one step each."""
         return self._steps([(self.lines, self.lines_spend)])
 
     def heap_steps(self) -> tuple[PlannedTable, ...]:
@@ -379,6 +390,24 @@ def adjust_for_row_count(request: Request, n_rows: int) -> Request:
     if n_rows >= least_rows(request):
         return request
     return replace(request, answers_spend=Fraction(0), usual_answers=False)
+
+
+def limit_numbers(request: Request, lines: Iterable[Released[NoisyLine]]) -> Request:
+    """The request with limits at which numbers are cut off for second moments, by released lines.
+
+    Args:
+        request: what is asked for.
+        lines: that were bought.
+    """
+    found = {}
+    for line in lines:
+        (name,) = line.value.columns
+        cells = LineCells.of(request.schema.with_bins(line.value.bins), name)
+        counts = np.asarray(line.value.counts, dtype=np.float64)
+        limits = find_limits(counts, line.noise.stddev, cells)
+        if limits:
+            found[name] = limits
+    return replace(request, limits=found)
 
 
 def _part_of_heaps(request: Request, n_rows: int) -> Fraction:

@@ -95,7 +95,12 @@ from understudy.workflow.options import (
 )
 from understudy.workflow.pages import pages
 from understudy.workflow.plan import expected_of
-from understudy.workflow.request import Request, adjust_for_row_count, request_of
+from understudy.workflow.request import (
+    Request,
+    adjust_for_row_count,
+    limit_numbers,
+    request_of,
+)
 
 
 def require_possible(request: Request, how: SynthesisOptions, run: RunOptions) -> None:
@@ -418,7 +423,8 @@ def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:
     n_rows = gate.ask(RowCount(), spend=request.rows_spend)
     request = adjust_for_row_count(request, n_rows.value)
     if request.lines is not None:
-        gate.ask(request.lines, spend=request.lines_spend)
+        lines = gate.ask(request.lines, spend=request.lines_spend)
+        request = limit_numbers(request, lines)
     if request.heaps is not None:
         gate.ask(request.heaps, spend=request.heaps_spend)
     for asked, spend in request.answers:

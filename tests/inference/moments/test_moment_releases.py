@@ -47,7 +47,7 @@ def test_an_automatic_release_with_delta_buys_them(rows):
     release = us.synthesize(rows, SCHEMA, epsilon=2, delta=DELTA, insecure_noise_seed=1)
     (bought,) = products(release)
     assert bought.columns == SCHEMA.names
-    assert share_of(release, bought) == pytest.approx(0.25 * 0.95)
+    assert share_of(release, bought) == pytest.approx(0.95 / 3)
     assert us.analyze(release, "ols", "y ~ x").valid
 
 
@@ -116,9 +116,9 @@ def test_a_layer_of_all_columns_stands_beside_declared_analyses(declared):
         ({"budget": {"layer": 0}}, [0.5]),
         ({"budget": {"layer": "0.05"}}, [0.5, 0.05]),
         ({"method": "marginals", "budget": {"layer": "0.2"}}, [0.5, 0.2]),
-        ({"budget": {"answers": "0.9"}}, [0.9, 0.05]),  # never more than half of what others leave
+        ({"budget": {"answers": "0.9"}}, [0.9, 0.025]),  # half of what moments and lines leave
         ({"priority": ["y"]}, [0.375, 0.125, 0.1]),
-        ({"analyses": None, "priority": ["sex", "y"]}, [0.25 * 3 / 4, 0.25 / 4]),
+        ({"analyses": None, "priority": ["sex", "y"]}, [1 / 4, 1 / 12]),
         ({"analyses": None, "priority": ["sex", "y"], "delta": 0}, [0.25]),
         ({"analyses": None, "priority": ["y"], "budget": {"answers": "0.8"}}, [0.6, 0.2]),
     ],
@@ -382,7 +382,7 @@ def test_means_of_functions_of_several_numbers(rows):
     assert found["estimate"] == pytest.approx(own.mean(), abs=0.2 * own.std() / math.sqrt(4000))
     assert found["stderr"] == pytest.approx(own.std() / math.sqrt(4000), rel=0.1)
     wide = us.analyze(noisy, "mean", "{y - 2 * x}").to_frame().iloc[0]
-    assert wide["stderr"] > 1.2 * found["stderr"]
+    assert wide["stderr"] > 1.1 * found["stderr"]
     assert abs(wide["estimate"] - own.mean()) < 5 * wide["stderr"]
     earners = rows.filter(pl.col("wage") >= 0)
     both = earners["wage"] - earners["x"]

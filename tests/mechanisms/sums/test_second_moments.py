@@ -12,7 +12,13 @@ from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
 from understudy.features.scores import BINS, MOST_BINS, MOST_SCORES, FeatureMap, contrasts, n_scores
-from understudy.mechanisms.second_moments import SecondMoments, Sensitivity, product_noise
+from understudy.mechanisms.second_moments import (
+    ONE,
+    SecondMoments,
+    Sensitivity,
+    product_noise,
+    stack_sums,
+)
 from understudy.schema import Schema
 from understudy.workflow.gates import open_gate
 
@@ -188,6 +194,51 @@ def test_no_number_in_between_changes_more():
         assert change @ change <= float(bound) * 1.001
         near = max(near, change @ change / float(bound))
     assert near > 0.8  # the bound is no idle one
+
+
+@pytest.mark.parametrize("limits", [(0.0, 1.0), (1.0, 2.0), (0.5, 0.75)])
+def test_numbers_that_are_cut_off_change_no_more(limits):
+    """Every record of three columns, added or in place of another; scores are at most 1 in size.
+
+    With limits within the bounds numbers reach 1 in a bin that is not at an end, or never.
+    """
+    columns, names = (MIXED, LEVELS, MIXED), ("x0", "x1", "x2")
+    own = dict.fromkeys(("x0", "x2"), limits)
+    scores = FeatureMap.of(schema_of(columns), names, limits=own)
+    low, high = limits
+    plain = FeatureMap.of(schema_of(columns), names)
+    assert (scores.lengths, scores.squared_lengths) == (plain.lengths, plain.squared_lengths)
+    records = list(itertools.product(*(VALUES[c] for c in columns)))
+    exact = []
+    for record in records:
+        frame = pl.DataFrame([record], schema=names, orient="row", strict=False)
+        found = Table(frame, schema_of(columns)).score_products(scores).expose()
+        exact.append(stack_sums(found, scores) / ONE)
+    each = np.array(exact)
+    place = scores.places("x0")[0]
+    for record, sums in zip(records, each, strict=True):
+        if record[0] in (0, 1, 2):
+            z = (min(max(record[0], low), high) - (low + high) / 2) / ((high - low) / 2)
+            assert sums[place] / float(scores.weight) == pytest.approx(z, abs=1e-4)
+    added = Sensitivity.of(schema_of(columns), scores)
+    assert (each**2).sum(axis=1).max() <= float(added.squared_l2) * 1.001
+    assert np.abs(each).sum(axis=1).max() <= float(added.l1) * 1.001
+    gram = each @ each.T
+    largest = (np.diag(gram)[:, None] + np.diag(gram) - 2 * gram).max()
+    replaced = Sensitivity.of(schema_of(columns, "replace"), scores)
+    assert largest <= float(replaced.squared_l2) * 1.001
+
+
+@pytest.mark.parametrize(
+    "limits", [{"x0": (1.0, 1.0)}, {"x0": (-1.0, 1.0)}, {"x0": (0.0, 3.0)}, {"x1": (0.0, 1.0)}]
+)
+def test_limits_outside_the_bounds_cost_nothing(limits):
+    """Nor do those that are no range, or of levels."""
+    frame = pl.DataFrame({"x0": [1], "x1": ["b"]})
+    gate = open_gate(Table(frame, schema_of((NUMBER, LEVELS))), Budget.of(1), SeededRandomness(1))
+    with pytest.raises(MethodError, match="two ascending numbers within its bounds"):
+        gate.ask(SecondMoments(("x0", "x1"), limits=limits), spend=Fraction(1, 2))
+    assert not gate.ledger
 
 
 def test_contrasts_are_orthonormal_and_centred():
