@@ -177,5 +177,5 @@ def test_an_interval_of_all_that_is_possible_is_no_answer(monkeypatch):
     truth = row_answer(asked, whole.people, whole)
     own = {"quantile": questions.OfRows(width=30.0, covers=0.95)}
     for ends, counted in (((18, 99), False), ((19, 99), True)):
-        monkeypatch.setattr(questions, "answer", lambda *_, ends=ends: ({"": ends}, None))
+        monkeypatch.setattr(questions, "answer", lambda *_, ends=ends: ({"": ends}, {}, None))
         assert next(questions.judged(asked, truth, own, None))["counts"] is counted

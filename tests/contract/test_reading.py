@@ -122,7 +122,8 @@ def taken(name, values):
     if not isinstance(column, NUMERIC):
         return states.tolist()
     cells = LineCells(column).places(states, reading.number)
-    whole = on_lattice(reading, column), scored_numbers(column, states, reading.number)
+    scored = scored_numbers(column, states, reading.number, column.bounds)
+    whole = on_lattice(reading, column), scored
     return list(zip(*(part.tolist() for part in (states, cells, *whole)), strict=True))
 
 

@@ -256,7 +256,7 @@ def _row(
     shown, low, high = text[1], text[4], text[5]
     answered = math.isfinite(estimate)
     words = f"{shown} ({low} to {high})".replace("-", "−") if answered else "no answer"
-    if low == NO_INFORMATION:
+    if answered and low == NO_INFORMATION:
         words = NO_INFORMATION
     lower, upper, bias = values["lower"], values["upper"], values["bias_bound"]
     noisy = (min(lower + bias, estimate), max(upper - bias, estimate))
