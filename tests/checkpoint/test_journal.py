@@ -211,12 +211,13 @@ def test_a_scalar_stays_a_scalar_and_a_table_keeps_its_bins_and_groups():
         ("a", "n"),
         np.arange(4.0).reshape(2, 2),
         0.5,
+        Noise("discrete_gaussian", "9", 3.0),
         MappingProxyType({"n": (0, 5, 9)}),
         {"a": (0, 0, 1)},
     )
     back = unpack(json.loads(json.dumps(pack(table))))
     assert (back.columns, back.outside, back.bins) == (("a", "n"), 0.5, {"n": (0, 5, 9)})
-    assert back.groups == {"a": (0, 0, 1)}
+    assert (back.groups, back.noise) == ({"a": (0, 0, 1)}, table.noise)
     assert back.counts.tolist() == table.counts.tolist()
 
 

@@ -89,14 +89,15 @@ def test_second_moments_that_a_fit_took_are_taken_again(method, fitted, tmp_path
 
 def test_posterior_sets_have_moments_drawn_again():
     """What moments without noise say is in each set; noisy ones are as noisy in what sets say."""
-    moments = NoisyProducts(("a", "b"), np.zeros(FeatureMap.of(LEVELS, ("a", "b")).size))
+    none = np.zeros(FeatureMap.of(LEVELS, ("a", "b")).size)
     exact, usual, wide = (Noise("discrete_gaussian", str(sd**2), sd) for sd in (0.01, 1.0, 8.0))
-    tables = [(NoisyTable((name,), np.full(3, 30.0), 0.0), usual) for name in "abc"]
-    tables.append((NoisyTable(("a", "b"), np.full((3, 3), 10.0), 0.0), wide))
+    tables = [NoisyTable((name,), np.full(3, 30.0), 0.0, usual) for name in "abc"]
+    tables.append(NoisyTable(("a", "b"), np.full((3, 3), 10.0), 0.0, wide))
     spreads, method = [], configure("mst", {})
     for noise in (exact, wide):
-        model = method.rebuilt(LEVELS, tables, 90, [(moments, noise)])
-        sets = method.redrawn(LEVELS, tables, 90, model, [(moments, noise)])
+        moments = [NoisyProducts(("a", "b"), none, noise)]
+        model = method.rebuilt(LEVELS, tables, 90, moments)
+        sets = method.redrawn(LEVELS, tables, 90, model, moments)
         pairs = [sets.refit(np.random.default_rng(k)).fit.marginal((0, 1)) for k in range(8)]
         spreads.append(float(np.std(pairs, axis=0).mean()))
     assert 5 * spreads[0] < spreads[1], spreads

@@ -294,6 +294,7 @@ def test_a_grouped_view_shares_the_ledger_and_says_how_states_are_merged():
     (fine,) = door.ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(500))
     (coarse,) = view.ask(NoisyTables([("a", "b")], noise="geometric"), spend=Fraction(500))
     assert coarse.value.groups == {"a": (1, 0, 0)}
+    assert (coarse.value.noise, fine.value.noise) == (coarse.noise, fine.noise)
     assert fine.value.groups == {}
     assert coarse.value.counts.sum(axis=1).tolist() == [15, 20]
     assert [one.entry for one in door.measured] == [1, 2]

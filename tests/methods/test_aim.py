@@ -117,7 +117,7 @@ def test_tables_of_split_sets_are_told_apart(sizes, name, seed):
     declared = release.schema
     tables = [one.noisy(declared) for one in measured if one.kind == "table"]
     found = configure(name, {"sets": "split"}).by_fit(declared, tables, 3)
-    assert [[table.columns for table, _ in one] for one in found] == parts
+    assert [[table.columns for table in one] for one in found] == parts
     assert model_of(release, 3) is not None
 
 

@@ -14,7 +14,6 @@ from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import Noise, NoisyTable
 from understudy.methods.auto import configure
 from understudy.methods.merging import CompressedDomain, observations
-from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.release.shape import Kind
 from understudy.workflow.analyze import model_of
 from understudy.workflow.gates import open_gate
@@ -133,7 +132,7 @@ def test_a_fitted_model_is_restored_from_its_tables_alone(name):
     method = configure(name, {})
     prepared = method.setup(gate, budget.amount)
     model = prepared.fit(budget.amount, 1_000)
-    tables = [(m.value, m.noise) for m in gate.measured if isinstance(m.value, NoisyTable)]
+    tables = [m.value for m in gate.measured if isinstance(m.value, NoisyTable)]
     again = method.rebuilt(prepared.schema, tables, 1_000)
     drawn = [one.sample(700, np.random.default_rng(5)) for one in (model, again)]
     assert [one.tolist() for one in drawn[0].states] == [one.tolist() for one in drawn[1].states]
@@ -175,12 +174,12 @@ def test_scaling_by_hand():
         'rows = "public"\nn_rows = 100\n[columns.x]\nkind = "boolean"\n' + REVIEWED
     )
     noise = Noise("laplace", "1", 1.0)
-    table = NoisyTable(("x",), np.array([60.0, 30.0]), outside=10.0)
-    (one,) = observations(CompressedDomain(schema, {}), [NoisyMarginal(table, noise)], 100)
+    table = NoisyTable(("x",), np.array([60.0, 30.0]), 10.0, noise)
+    (one,) = observations(CompressedDomain(schema, {}), [table], 100, {})
     np.testing.assert_allclose(one.counts, [600 / 9, 300 / 9])
     np.testing.assert_allclose(one.variance, (10 / 9) ** 2)
-    few = NoisyTable(("x",), np.array([60.0, 30.0]), outside=3.0)
-    (one,) = observations(CompressedDomain(schema, {}), [NoisyMarginal(few, noise)], 100)
+    few = NoisyTable(("x",), np.array([60.0, 30.0]), 3.0, noise)
+    (one,) = observations(CompressedDomain(schema, {}), [few], 100, {})
     np.testing.assert_allclose(one.counts, [60, 30])
 
 
@@ -189,9 +188,9 @@ def test_a_fine_table_is_summed_over_groups():
         'rows = "public"\nn_rows = 9\n[columns.x]\nkind = "categorical"\nlevels = ["a", "b", "c"]\n'
         + REVIEWED
     )
-    table = NoisyTable(("x",), np.array([1.0, 2.0, 4.0]), outside=0.0)
+    table = NoisyTable(("x",), np.array([1.0, 2.0, 4.0]), 0.0, Noise("laplace", "1", 3.0))
     merged = CompressedDomain(schema, {"x": (0, 1, 0)})
-    (one,) = observations(merged, [NoisyMarginal(table, Noise("laplace", "1", 3.0))], 7)
+    (one,) = observations(merged, [table], 7, {})
     assert one.counts.tolist() == [5, 2]
     assert one.variance.tolist() == [18, 9]
 

@@ -11,7 +11,7 @@ import understudy as us
 from understudy.dp.released import Noise, NoisyTable
 from understudy.inference.combining import mi_variance, pool
 from understudy.inference.rules import MOST_SHARE, facts_of, outweighs, select_rule
-from understudy.methods.noisy_marginals import NoisyMarginal, fresh
+from understudy.methods.noisy_marginals import resample
 from understudy.models.model import PosteriorPredictive
 
 SCHEMA = us.Schema.loads(
@@ -60,10 +60,8 @@ def test_fresh_noise_has_the_released_law(distribution, name):
     """40,000 draws; Kolmogorov-Smirnov at p > 0.001, seed fixed; ±30 % scales must be rejected."""
     rng = np.random.default_rng(1)
     counts = np.full((2, 4), 100.0)
-    noisy_marginals = NoisyMarginal(
-        NoisyTable(("sex", "kids"), counts, outside=0.0), Noise(distribution, "1", 5.0)
-    )
-    drawn = [fresh(SCHEMA, noisy_marginals, rng).table for _ in range(6_000)]
+    table = NoisyTable(("sex", "kids"), counts, 0.0, Noise(distribution, "1", 5.0))
+    drawn = [resample(SCHEMA, table, rng) for _ in range(6_000)]
     moved = np.stack([one.counts for one in drawn]) - counts
     assert (moved[:, 0, 3] == 0).all()  # a structural zero
     found = np.delete(moved.reshape(len(moved), -1), 3, axis=1).reshape(-1)

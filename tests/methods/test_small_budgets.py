@@ -16,7 +16,7 @@ from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.auto import configure
 from understudy.methods.binning import records_per_noise
 from understudy.methods.marginals import ONE_WAY_SHARE
-from understudy.methods.noisy_marginals import NoisyMarginal, average_tables, fine_tables
+from understudy.methods.noisy_marginals import average_tables, fine_tables
 from understudy.workflow.gates import open_gate
 
 LEVELS = {"a": 2, "b": 3, "c": 6, "d": 6}
@@ -172,16 +172,18 @@ def test_the_mean_of_two_tables_is_unbiased_and_has_its_stated_noise(wrong):
     deviations, found, stated = (4.0, 8.0), [], 0.0
     for _ in range(2_000):
         one, other = (
-            NoisyMarginal(
-                NoisyTable(("a",), true + rng.normal(0, s * (1 + wrong), 3), rng.normal(0, s)),
+            NoisyTable(
+                ("a",),
+                true + rng.normal(0, s * (1 + wrong), 3),
+                rng.normal(0, s),
                 Noise("discrete_gaussian", str(Fraction(s) ** 2), s),
             )
             for s in deviations
         )
         mean = average_tables(one, other)
-        found.append(mean.table.counts)
+        found.append(mean.counts)
         stated = mean.stddev
-        assert fine_tables([one, other])["a"].table.counts.tolist() == mean.table.counts.tolist()
+        assert fine_tables([one, other])["a"].counts.tolist() == mean.counts.tolist()
     assert stated == pytest.approx(1 / np.sqrt(1 / 16 + 1 / 64))
     scaled = ((np.array(found) - true) / stated).reshape(-1)
     assert abs(scaled.mean()) < 6 * (1 + wrong) / np.sqrt(6_000)

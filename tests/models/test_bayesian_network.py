@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from understudy.dp.released import NoisyTable
+from understudy.dp.released import NO_NOISE, NoisyTable
 from understudy.models.bayesian_network import (
     BayesianNetwork,
     Conditional,
@@ -34,7 +34,7 @@ def rule(where):
 
 
 def table(names, counts):
-    return NoisyTable(tuple(names), np.array(counts), outside=0)
+    return NoisyTable(tuple(names), np.array(counts), 0, NO_NOISE)
 
 
 def shares_of(tables, edge, sizes):

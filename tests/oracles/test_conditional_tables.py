@@ -15,7 +15,7 @@ from scipy import stats
 from understudy.data import ExactCells, ExactTable
 from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.randomness import SeededRandomness
-from understudy.dp.released import NoisyTable
+from understudy.dp.released import NO_NOISE, NoisyTable
 from understudy.mechanisms.tables import noisy_table
 from understudy.papers.gibbs_mechanisms import HashedRows
 from understudy.papers.pegs_tables import ConditionalTables
@@ -41,7 +41,7 @@ def noisy_tables(sweep, seed):
     for places in sweep.tables:
         domain = sweep.domain.project(places)
         counts = rng.integers(-4, 5, domain.sizes) * domain.allowed_mask()
-        found.append(NoisyTable(tuple(NAMES[j] for j in places), counts, 0))
+        found.append(NoisyTable(tuple(NAMES[j] for j in places), counts, 0, NO_NOISE))
     return found
 
 

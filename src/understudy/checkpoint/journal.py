@@ -369,7 +369,7 @@ class Spending:
         return f"{math.ceil(100 * spent / budget.amount)} % of {whole} ({words})"
 
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 JOURNAL_FILE: Final = "journal.jsonl"
 
 

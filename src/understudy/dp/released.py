@@ -173,6 +173,7 @@ class NoisyProducts:
         values: in records: sums of the scores, times their weight; in front the number of records,
             where only some count; then sums of the products of `Scores.pairs`, of the squares of
             the numbers, less ½, and of these by absence elsewhere (`Scores.coded`).
+        noise: in each of them.
         complete: columns of which a record must have a value to count.
         pure: whether the scores are those for noise that goes by sums of sizes.
         limits: column of numbers → where they are cut off, where not at the bounds.
@@ -180,6 +181,7 @@ class NoisyProducts:
 
     columns: tuple[str, ...]
     values: NDArray[np.float64]
+    noise: Noise
     complete: tuple[str, ...] = ()
     pure: bool = False
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -192,6 +194,7 @@ class NoisyRanks:
     Attributes:
         columns: ordered ones.
         values: in records, one for each pair, first < second, shape (pairs,).
+        noise: in each of them.
         scores: column → score of each state (`understudy.features.scores.RankScores`).
         bins: bins of its numeric columns, where they are not those of the schema.
         groups: how states of its columns are merged, where they are.
@@ -199,6 +202,7 @@ class NoisyRanks:
 
     columns: tuple[str, ...]
     values: NDArray[np.float64]
+    noise: Noise
     scores: Mapping[str, tuple[int, ...]]
     bins: Bins = field(default_factory=dict)
     groups: Groups = field(default_factory=dict)
@@ -311,15 +315,24 @@ class Released(Generic[T_co]):
     entry: int
 
 
+LEAST_STDDEV: Final = 1e-6
+"""In records: that of whole-number noise at a huge budget underflows when it is squared."""
+CLEAR: Final = 4.0
+"""Standard deviations by which records out of domain must stand out to be taken off."""
+
+
 @dataclass(frozen=True)
 class NoisyTable:
     """A contingency table with noise in every allowed cell, empty ones included.
+
+    Methods fit models to such tables, and a release is read back as such.
 
     Attributes:
         columns: names, one per axis.
         counts: shape of the columns' sizes; structural zeros hold exactly 0.
         outside: noisy number of records that are in no cell, with one of these columns (of a layer
             of a hierarchy: any column) out of domain.
+        noise: in each allowed cell, and in `outside`.
         bins: bins of its numeric columns, where they are not those of the schema.
         groups: how states of its columns are merged, where they are; an axis then has one place
             for each group.
@@ -328,8 +341,19 @@ class NoisyTable:
     columns: tuple[str, ...]
     counts: NDArray[Any]
     outside: float
+    noise: Noise
     bins: Bins = field(default_factory=dict)
     groups: Groups = field(default_factory=dict)
+
+    @property
+    def stddev(self) -> float:
+        """Deviation of the noise, kept above what a fit can tell from none at all."""
+        return max(self.noise.stddev, LEAST_STDDEV)
+
+    @property
+    def strays(self) -> bool:
+        """True if records out of domain clearly stand out."""
+        return self.outside > CLEAR * self.stddev
 
 
 @dataclass(frozen=True)
@@ -341,12 +365,14 @@ class NoisyLine:
         counts: of each cell of `understudy.features.grids`: states, below, and above; shape
             (cells,).
         outside: noisy number of records with this column out of domain.
+        noise: in each cell, and in `outside`.
         bins: of the line.
     """
 
     columns: tuple[str]
     counts: NDArray[Any]
     outside: float
+    noise: Noise
     bins: Bins
 
 

@@ -316,8 +316,8 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
         rounded = (whole + noise.coarseness // 2) // noise.coarseness
         noisy = rounded + noise.distribution.sample(rounded.size, source)
         values = noisy.astype(np.float64) * float(noise.step)
-        value = NoisyProducts(self.columns, values, self.complete, noise.pure, self.limits)
-        return answer(value, None)
+        about = charges[0].recorded, self.complete, noise.pure, self.limits
+        return answer(NoisyProducts(self.columns, values, *about), None)
 
     def _scores(self, schema: Schema, *, pure: bool) -> FeatureMap:
         return FeatureMap.of(schema, self.columns, self.complete, pure=pure, limits=self.limits)
@@ -464,8 +464,9 @@ class RankProducts(Mechanism[Released[NoisyRanks], RankNoise]):
         noisy = exact + charges[0].parameter.sample(exact.size, source)
         columns, view = self.scores.columns, rows.view
         values = noisy.astype(np.float64) * float(STEP)
-        more = view.bins_of(columns), view.groups_of(columns)
-        return answer(NoisyRanks(columns, values, dict(self.scores.tables), *more), None)
+        coded = view.bins_of(columns), view.groups_of(columns)
+        scores = dict(self.scores.tables)
+        return answer(NoisyRanks(columns, values, charges[0].recorded, scores, *coded), None)
 
 
 def squared_sensitivity(scores: RankScores, neighbours: Neighbours) -> int:

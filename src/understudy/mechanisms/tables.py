@@ -225,7 +225,7 @@ def noisy_table(
     counts = np.zeros(domain.sizes, dtype=noisy.dtype)
     # A record in a structurally impossible cell was coded out of domain, so these cells hold 0.
     counts[allowed] = noisy[:-1]
-    return NoisyTable(columns, counts, outside=float(noisy[-1]))
+    return NoisyTable(columns, counts, float(noisy[-1]), describe_noise(distribution))
 
 
 def count_charge(
@@ -361,7 +361,7 @@ class NumberLines(Mechanism[tuple[Released[NoisyLine], ...], DiscreteNoise]):
         released = []
         for (name, (bins, _)), charge in zip(lines.items(), charges, strict=True):
             noisy = perturb(exact[name], charge.parameter, source)
-            released.append(NoisyLine((name,), noisy[:-1], float(noisy[-1]), bins))
+            released.append(NoisyLine((name,), noisy[:-1], float(noisy[-1]), charge.recorded, bins))
         return answers(released)
 
 

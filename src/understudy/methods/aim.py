@@ -62,6 +62,7 @@ from understudy.dp.budget import Accounting, Budget
 from understudy.dp.calibration import NoiseName, calibrate
 from understudy.dp.gate import Gate
 from understudy.dp.mechanism import Form
+from understudy.dp.released import NoisyTable
 from understudy.graphical.estimation import MaxEntropy
 from understudy.graphical.factors import firm_boxes
 from understudy.graphical.junction_tree import Columns, TreeLimit
@@ -81,7 +82,7 @@ from understudy.methods.base import (
 from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
 from understudy.methods.merging import CompressedDomain
-from understudy.methods.noisy_marginals import NoisyMarginal
+from understudy.methods.noisy_marginals import Lines
 from understudy.methods.plan import PlannedTable, Workload, planned_rounds
 from understudy.models import Model
 from understudy.schema import Schema
@@ -89,7 +90,7 @@ from understudy.schema.stacked_tables import table_counts
 
 _STEPS = 12
 """Steps of the fit between two rounds; the last fit runs until it has converged."""
-Fit = Callable[[Sequence[NoisyMarginal], MaxEntropy | None], MaxEntropy]
+Fit = Callable[[Sequence[NoisyTable], MaxEntropy | None], MaxEntropy]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,25 +142,25 @@ class _Covered(NamedTuple):
     """
 
     firm: tuple[Columns, ...]
-    marginals: Sequence[NoisyMarginal]
+    marginals: Sequence[NoisyTable]
     most_cells: float
 
     def limit(self, schema: Schema) -> TreeLimit:
         """Return which tables leave the tree small enough."""
         place = {name: j for j, name in enumerate(schema.names)}
-        tables = [tuple(place[name] for name in one.table.columns) for one in self.marginals]
+        tables = [tuple(place[name] for name in one.columns) for one in self.marginals]
         return TreeLimit(schema.sizes, (*self.firm, *tables), self.most_cells)
 
 
 def run_rounds(
     gate: Gate,
-    known: Sequence[NoisyMarginal],
+    known: Sequence[NoisyTable],
     workload: Workload,
     *,
     spent: Fraction,
     pace: Pace,
     fit: Fit,
-) -> list[NoisyMarginal]:
+) -> list[NoisyTable]:
     """Buy tables until the budget is spent, or somebody asks to stop; known ones stand first.
 
     Args:
@@ -183,7 +184,7 @@ def run_rounds(
         covered = _Covered(firm, marginals, needed + max(free, 0.0))
         winner = _choose(gate, covered, listed, [*before.values()], this=this)
         (released,) = gate.ask(NoisyTables([winner], noise=pace.noise), spend=this.table)
-        marginals.append(NoisyMarginal.of(released))
+        marginals.append(released.value)
         model = fit(marginals, model)
         noise = mean_size(pace.noise, released.noise.stddev) * _cells(gate, winner)
         if _count_changed_records(gate, winner, earlier, before[winner], model) <= noise:
@@ -348,11 +349,12 @@ class AdaptiveMethod(MarginalMethod):
         self,
         gate: Gate,
         merged: CompressedDomain,
-        known: Sequence[NoisyMarginal],
+        known: Sequence[NoisyTable],
         pace: Pace,
         workload: Workload,
         *,
         bought: Fraction,
+        lines: Lines | None = None,
     ) -> Model:
         """The model after rounds that spend what pace says.
 
@@ -363,12 +365,20 @@ class AdaptiveMethod(MarginalMethod):
             pace: how rounds spend.
             workload: of the merged columns.
             bought: what the known tables cost.
+            lines: what number lines say, where rounds are to know.
         """
         n_rows, view = known_rows(gate), gate.group(merged.groups)
 
-        def fit(marginals: Sequence[NoisyMarginal], warm: MaxEntropy | None) -> MaxEntropy:
-            cells = self._cells
-            return fit_of(merged, marginals, n_rows, warm=warm, steps=_STEPS, model_cells=cells)
+        def fit(marginals: Sequence[NoisyTable], warm: MaxEntropy | None) -> MaxEntropy:
+            return fit_of(
+                merged,
+                marginals,
+                n_rows,
+                lines=lines,
+                warm=warm,
+                steps=_STEPS,
+                model_cells=self._cells,
+            )
 
         marginals = run_rounds(view, known, workload, spent=bought, pace=pace, fit=fit)
         return self._through(gate, marginals, n_rows)

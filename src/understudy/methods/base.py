@@ -65,7 +65,6 @@ from understudy.dp.gate import Gate
 from understudy.dp.mechanism import Form
 from understudy.dp.perturbation import Mode
 from understudy.dp.released import (
-    Noise,
     NoisyLine,
     NoisyProducts,
     NoisyRanks,
@@ -195,9 +194,9 @@ def known_rows(gate: AnyGate) -> int:
 MOST_CELLS = 2**62
 SetsKind = Literal["free", "split", "posterior"]
 CostClass = Literal["fast", "slow", "mcmc"]
-Tables = Sequence[tuple[NoisyTable, Noise]]
+Tables = Sequence[NoisyTable]
 """What was measured of tables with every cell."""
-Beside = Sequence[tuple[NoisyProducts | NoisyRanks | NoisyLine, Noise]]
+Beside = Sequence[NoisyProducts | NoisyRanks | NoisyLine]
 """What was measured beside them: second moments, ranks and number lines."""
 
 

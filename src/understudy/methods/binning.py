@@ -50,10 +50,10 @@ from pydantic import ValidationError
 
 from understudy.dp.calibration import NoiseName, calibrate
 from understudy.dp.gate import Gate
+from understudy.dp.released import LEAST_STDDEV
 from understudy.errors import MethodError
 from understudy.features.grids import Numeric, line_bins
 from understudy.methods.base import known_rows
-from understudy.methods.noisy_marginals import LEAST_STDDEV
 from understudy.models.numeric import POINT
 from understudy.schema import (
     NUMERIC,

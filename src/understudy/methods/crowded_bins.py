@@ -31,7 +31,6 @@ from understudy.features.grids import Numeric
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.base import known_rows
 from understudy.methods.binning import declared_bins, merged_starts, records_per_noise
-from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.models.numeric import POINT, bins_on_line, heaps_on_line
 from understudy.schema import NUMERIC, Calendar, Continuous, Schema
 from understudy.schema.coarsening import in_these_bins
@@ -76,7 +75,7 @@ def divide_bins(
     gate: Gate,
     noise: NoiseName,
     masses: Mapping[str, Floats],
-    ones: Mapping[str, NoisyMarginal],
+    ones: Mapping[str, NoisyTable],
     left: Fraction,
 ) -> Fraction:
     """Count crowded bins more finely; what that cost.
@@ -109,7 +108,7 @@ def divide_bins(
         counted = gate.rebin(edges).ask(tables, spend=spend)
         spent += spend
         crowds = {
-            name: _full_parts(gate.schema, crowds[name], one.value, one.noise.stddev)
+            name: _full_parts(gate.schema, crowds[name], one.value)
             for name, one in zip(edges, counted, strict=True)
         }
     return spent
@@ -231,9 +230,7 @@ def _affordable(
     return {}, Fraction(0)
 
 
-def _full_parts(
-    schema: Schema, crowds: Sequence[Crowd], table: NoisyTable, stddev: float
-) -> list[Crowd]:
+def _full_parts(schema: Schema, crowds: Sequence[Crowd], table: NoisyTable) -> list[Crowd]:
     """Parts of several values that hold much of what was divided, the fullest first."""
     (name,) = table.columns
     column = schema.with_bins(table.bins).columns[name]
@@ -241,10 +238,10 @@ def _full_parts(
     states, _, single = bins_on_line(column)
     lows = np.array([one.low for one in column.intervals], dtype=np.float64)[states]
     ends, counts = np.append(lows[1:], column.bounds[1]), np.asarray(table.counts)[states]
-    found = []
+    found, clear = [], ~single & (counts > CLEAR * table.noise.stddev)
     for crowd in crowds:
-        inside = (lows >= crowd.low) & (ends <= crowd.high) & ~single
-        full = inside & (counts > CROWDED / 2 * crowd.excess) & (counts > CLEAR * stddev)
+        inside = clear & (lows >= crowd.low) & (ends <= crowd.high)
+        full = inside & (counts > CROWDED / 2 * crowd.excess)
         found += [
             Crowd(float(lows[k]), float(ends[k]), float(counts[k])) for k in np.flatnonzero(full)
         ]

@@ -115,7 +115,7 @@ class Laplace(NonAdaptiveMethod):
         self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """The table, in the dense form; the others do not release every cell."""
-        return TableModel.dense(tables[0][0], schema.domain) if tables else None
+        return TableModel.dense(tables[0], schema.domain) if tables else None
 
     def _form(self, schema: Schema) -> Form:
         if self.mode == "paper":

@@ -20,7 +20,6 @@ Source: Dwork & Roth (2014), §3.3, applied to each column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -47,7 +46,7 @@ from understudy.methods.binning import (
     records_per_noise,
 )
 from understudy.methods.merging import numbers
-from understudy.methods.noisy_marginals import NoisyMarginal, number_masses
+from understudy.methods.noisy_marginals import number_masses
 from understudy.methods.plan import AnyGate, PlannedTable, natural_noise
 from understudy.models import InferenceFacts, Model, ProductModel
 from understudy.models.tables import project
@@ -103,31 +102,27 @@ class Independent(NonAdaptiveMethod):
             self._noise(gate.budget.accounting),
         )
         tables = gate.ask(NoisyTables(marginals, noise=noise), spend=spend)
-        return lambda: _drawn_from(
-            gate.schema, [NoisyMarginal.of(table) for table in tables], known_rows(gate)
-        )
+        return lambda: _drawn_from(gate.schema, [one.value for one in tables], known_rows(gate))
 
     def rebuilt(
         self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """Columns drawn by their released tables."""
-        return _drawn_from(schema, [NoisyMarginal(*one) for one in tables], n_rows)
+        return _drawn_from(schema, tables, n_rows)
 
     def _noise(self, accounting: Accounting) -> NoiseName:
         return natural_noise(accounting) if self.noise == "auto" else self.noise
 
 
-def _drawn_from(schema: Schema, marginals: Sequence[NoisyMarginal], n_rows: int) -> ProductModel:
+def _drawn_from(schema: Schema, marginals: Tables, n_rows: int) -> ProductModel:
     """Columns drawn by the nearest counts that are not negative and have the same sum.
 
     Those of numbers in fine bins are drawn by estimated records, of so many rows.
     """
-    weights = {
-        one.table.columns[0]: project(one.table.counts, one.table.counts.sum()) for one in marginals
-    }
+    weights = {one.columns[0]: project(one.counts, one.counts.sum()) for one in marginals}
     declared = coarse_again(schema).columns
     fine = {name for name in numeric_columns(schema) if declared[name] != schema.columns[name]}
-    lined = [one for one in marginals if fine.intersection(one.table.columns)]
-    weights |= number_masses(schema, lined, n_rows)
+    numeric = [one for one in marginals if fine.intersection(one.columns)]
+    weights |= number_masses(schema, numeric, n_rows, {})
     within = numbers(schema, {name: weights[name] for name in fine})
     return ProductModel(schema.domain, tuple(weights.values()), within)

@@ -59,21 +59,22 @@ from understudy.methods.merging import (
     run_places,
 )
 from understudy.methods.noisy_marginals import (
-    NoisyMarginal,
+    LineParts,
+    Lines,
+    counts_states,
     fine_tables,
-    fresh,
+    line_parts,
     number_masses,
-    with_lines,
+    resample,
 )
 from understudy.methods.plan import PlannedTable, natural_noise, plan_mechanism
 from understudy.methods.privbayes import require_columns
 from understudy.methods.ranks import (
     RankedTables,
-    Ranks,
-    fresh_ranks,
     rank_exchange,
     ranked_groups,
     ranks_in,
+    resample_ranks,
 )
 from understudy.models import InferenceFacts, Model
 from understudy.models.model import PosteriorPredictive
@@ -87,7 +88,7 @@ FARTHEST = 4.0
 def measured_beside(measured: Iterable[Released[object]]) -> Beside:
     """Second moments, ranks and number lines among what was measured."""
     return [
-        (outcome.value, outcome.noise)
+        outcome.value
         for outcome in measured
         if isinstance(outcome.value, NoisyProducts | NoisyRanks | NoisyLine)
     ]
@@ -95,7 +96,7 @@ def measured_beside(measured: Iterable[Released[object]]) -> Beside:
 
 def level_tables(
     beside: Beside, schema: Schema, n_rows: float, fitted: Iterable[tuple[str, ...]]
-) -> list[NoisyMarginal]:
+) -> list[NoisyTable]:
     """Tables of one and of two columns of levels that second moments tell.
 
     Args:
@@ -106,21 +107,20 @@ def level_tables(
         fitted: columns of the tables of a fit; of a pair that none of them holds there is no table.
     """
     pairs = {frozenset(pair) for columns in fitted for pair in combinations(columns, 2)}
-    found: list[NoisyMarginal] = []
-    for products, noise in beside:
+    found: list[NoisyTable] = []
+    for products in beside:
         if isinstance(products, NoisyProducts) and not (products.pure or products.complete):
-            found += _tables(products, noise, schema, n_rows, pairs)
+            found += _tables(products, schema, n_rows, pairs)
     return found
 
 
 def _tables(
     products: NoisyProducts,
-    noise: Noise,
     schema: Schema,
     n_rows: float,
     pairs: Collection[frozenset[str]],
-) -> Iterator[NoisyMarginal]:
-    scores = FeatureMap.of(schema, products.columns)
+) -> Iterator[NoisyTable]:
+    scores, noise = FeatureMap.of(schema, products.columns), products.noise
     weights = scores.order.weights(float(scores.weight))
     _, sums, inner, _, _ = scores.order.split(products.values / weights)
     matrix = np.zeros((len(scores), len(scores)))
@@ -144,16 +144,14 @@ def _tables(
         yield _marginal((a, b), told + turns[a] @ both @ turns[b].T, noise, schema)
 
 
-def _marginal(
-    columns: tuple[str, ...], counts: Floats, noise: Noise, schema: Schema
-) -> NoisyMarginal:
+def _marginal(columns: tuple[str, ...], counts: Floats, noise: Noise, schema: Schema) -> NoisyTable:
     allowed = schema.table(columns).allowed_mask().reshape(counts.shape)
-    return NoisyMarginal(NoisyTable(columns, np.where(allowed, counts, 0.0), 0.0), noise)
+    return NoisyTable(columns, np.where(allowed, counts, 0.0), 0.0, noise)
 
 
 def telling(
-    derived: Iterable[NoisyMarginal], measured: Sequence[NoisyMarginal], sizes: Mapping[str, int]
-) -> list[NoisyMarginal]:
+    derived: Iterable[NoisyTable], measured: Sequence[NoisyTable], sizes: Mapping[str, int]
+) -> list[NoisyTable]:
     """Those of which measured tables hold all columns, and do not say much more.
 
     Args:
@@ -161,25 +159,59 @@ def telling(
         measured: the tables of a fit.
         sizes: groups of each column, as the fit has them.
     """
-    strays = {name for one in measured if one.strays for name in one.table.columns}
+    strays = {name for one in measured if one.strays for name in one.columns}
     kept = []
     for table in derived:
-        own = set(table.table.columns)
+        own = set(table.columns)
         merged = math.prod(
-            size / sizes[name]
-            for name, size in zip(table.table.columns, table.table.counts.shape, strict=True)
+            size / sizes[name] for name, size in zip(table.columns, table.counts.shape, strict=True)
         )
         best = min(
             (
-                one.stddev**2 * math.prod(sizes[name] for name in {*one.table.columns} - own)
+                one.stddev**2 * math.prod(sizes[name] for name in {*one.columns} - own)
                 for one in measured
-                if own <= {*one.table.columns}
+                if own <= {*one.columns}
             ),
             default=0.0,
         )
         if not own & strays and table.stddev**2 * merged <= FARTHEST * best:
             kept.append(table)
     return kept
+
+
+@dataclass(frozen=True)
+class NoisyStatistics:
+    """What was released and a model is fitted to.
+
+    Attributes:
+        tables: measured, with every cell.
+        lines: what number lines say of the states of their columns.
+        derived: tables that second moments tell.
+        ranks: how far ranks go together.
+    """
+
+    tables: Sequence[NoisyTable]
+    lines: Lines
+    derived: Sequence[NoisyTable]
+    ranks: NoisyRanks | None
+
+    def resample(self, schema: Schema, rng: np.random.Generator) -> NoisyStatistics:
+        """All of it drawn again, with fresh noise on top.
+
+        Args:
+            schema: in which tables were measured, states not merged.
+            rng: randomness.
+        """
+        tables: list[NoisyTable] = []
+        lines: dict[str, LineParts] = {}
+        for table in self.tables:
+            tables.append(resample(schema, table, rng))
+            for name in table.columns if counts_states(table) else ():
+                if name in self.lines and name not in lines:
+                    lines[name] = self.lines[name].resample(rng)
+        derived = [resample(schema, table, rng) for table in self.derived]
+        ranks = None if self.ranks is None else resample_ranks(self.ranks, rng)
+        return NoisyStatistics(tables, lines, derived, ranks)
 
 
 REGULARISATION = 0.1
@@ -210,9 +242,7 @@ class MarginalMethod(Method):
         self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """The model that sets are drawn from, from what is released."""
-        marginals = self._marginals(schema, tables, beside)
-        told = self._derive_tables(schema, beside, n_rows, marginals)
-        return self._model(schema, marginals, n_rows, told, ranks_in(beside))
+        return self._model(schema, self._statistics(schema, tables, n_rows, beside), n_rows)
 
     def by_fit(self, schema: Schema, tables: Tables, fits: int) -> list[Tables]:
         """A fit begins with a table of each column, in the order of the schema.
@@ -221,10 +251,10 @@ class MarginalMethod(Method):
         before each of them is known: a table's is inversely proportional to the scale of its noise.
         """
         one_ways, d = [(name,) for name in schema.names], len(schema.names)
-        columns = [() if divides(schema, table) else table.columns for table, _ in tables]
+        columns = [() if divides(schema, table) else table.columns for table in tables]
         starts = [k for k in range(len(tables)) if columns[k : k + d] == one_ways]
         if len(starts) > fits:
-            costs = [0.0, *accumulate(1 / float(Fraction(noise.scale)) for _, noise in tables)]
+            costs = [0.0, *accumulate(1 / float(Fraction(table.noise.scale)) for table in tables)]
             before = [costs[-1] * k / fits for k in range(fits)]
             starts = sorted({min(starts, key=lambda k: abs(costs[k] - b)) for b in before})
         ends = [*starts[1:], len(tables)]
@@ -237,51 +267,47 @@ class MarginalMethod(Method):
         if self.sets != "posterior":
             return model
         assert isinstance(model, MarginalModel)
-        marginals = self._marginals(schema, tables, beside)
-        told = self._derive_tables(schema, beside, n_rows, marginals)
-        ranks = ranks_in(beside)
-        merged = self._columns(schema, marginals, n_rows, ranks)
+        released = self._statistics(schema, tables, n_rows, beside)
+        merged = self._columns(schema, released, n_rows)
 
         def refit(rng: np.random.Generator) -> Model:
-            again, more = ([fresh(schema, one, rng) for one in some] for some in (marginals, told))
-            own = fresh_ranks(ranks, rng)
-            return self._model(schema, again, n_rows, more, own, warm=model.fit, known=merged)
+            again = released.resample(schema, rng)
+            return self._model(schema, again, n_rows, warm=model.fit, known=merged)
 
         return PosteriorPredictive(refit)
 
     def _model(
         self,
         schema: Schema,
-        marginals: Sequence[NoisyMarginal],
+        released: NoisyStatistics,
         n_rows: int,
-        told: Sequence[NoisyMarginal] = (),
-        ranks: Ranks | None = None,
         *,
         warm: MaxEntropy | None = None,
         known: CompressedDomain | None = None,
     ) -> MarginalModel:
-        """The model of some tables, and of those beside them that tell more of the same columns.
+        """The model of what was released.
 
         Groups, and states that hold numbers, follow from `known`.
         """
-        merged = known or self._columns(schema, marginals, n_rows, ranks)
+        merged = known or self._columns(schema, released, n_rows)
         sizes = dict(zip(schema.names, merged.coarse.sizes, strict=True))
-        more = telling(told, marginals, sizes)
-        firm = known is not None or self.sets == "split"
+        marginals, lines, ranks = released.tables, released.lines, released.ranks
+        derived = telling(released.derived, marginals, sizes)
         exchange = None if ranks is None else rank_exchange(merged, marginals, ranks, n_rows)
         fit = fit_of(
             merged,
             marginals,
             n_rows,
-            more,
+            derived,
             exchange,
+            lines=lines,
             warm=warm,
-            firm=firm,
+            firm=known is not None or self.sets == "split",
             model_cells=self._cells,
         )
-        masses = denoised_columns(merged, fine_tables([*marginals, *more]), n_rows)
+        masses = denoised_columns(merged, fine_tables([*marginals, *derived]), n_rows)
         if known is not None:
-            masses |= number_masses(schema, marginals, n_rows, known.masses)
+            masses |= number_masses(schema, marginals, n_rows, lines, known.masses)
         return MarginalModel(
             schema.domain,
             fit,
@@ -292,15 +318,12 @@ class MarginalMethod(Method):
         )
 
     def _columns(
-        self,
-        schema: Schema,
-        marginals: Sequence[NoisyMarginal],
-        n_rows: float,
-        ranks: Ranks | None,
+        self, schema: Schema, released: NoisyStatistics, n_rows: float
     ) -> CompressedDomain:
         """The columns of the model; those with measured ranks in the groups of these."""
-        merged = self._merge_columns(schema, marginals, number_masses(schema, marginals, n_rows))
-        return merged if ranks is None else ranked_groups(merged, ranks)
+        masses = number_masses(schema, released.tables, n_rows, released.lines)
+        merged = self._merge_columns(schema, released.tables, masses)
+        return merged if released.ranks is None else ranked_groups(merged, released.ranks)
 
     def _fine(self, gate: Gate, spend: Fraction) -> tuple[Gate, tuple[str, ...]]:
         """Numbers in default bins seen through fine ones, and the columns that these are.
@@ -316,7 +339,7 @@ class MarginalMethod(Method):
     def _number_runs(
         self,
         schema: Schema,
-        marginals: Sequence[NoisyMarginal],
+        marginals: Sequence[NoisyTable],
         names: tuple[str, ...],
         n_rows: int,
     ) -> CompressedDomain:
@@ -328,40 +351,33 @@ class MarginalMethod(Method):
             names: of the columns in fine bins.
             n_rows: number of rows.
         """
-        found = number_masses(schema, marginals, n_rows)
+        found = number_masses(schema, marginals, n_rows, {})
         masses = {name: found[name] for name in names}
         ones = [one for name, one in fine_tables(marginals).items() if name in names]
         return CompressedDomain(schema, coarse_groups(schema, ones, DEFAULT_BINS, masses), masses)
 
-    def _through(
-        self, gate: Gate, marginals: Sequence[NoisyMarginal], n_rows: int
-    ) -> MarginalModel:
+    def _through(self, gate: Gate, marginals: Sequence[NoisyTable], n_rows: int) -> MarginalModel:
         """The model of tables that were measured through a gate, and of what else it gave out."""
         beside = measured_beside(gate.measured)
-        lined = self._add_lines(gate.schema, marginals, beside)
-        told = self._derive_tables(gate.schema, beside, n_rows, lined)
-        return self._model(gate.schema, lined, n_rows, told, ranks_in(beside))
+        released = self._statistics(gate.schema, marginals, n_rows, beside)
+        return self._model(gate.schema, released, n_rows)
 
-    def _marginals(self, schema: Schema, tables: Tables, beside: Beside) -> list[NoisyMarginal]:
-        """Tables of a fit, with what number lines say of their columns."""
-        fitted = [NoisyMarginal(*one) for one in tables if not divides(schema, one[0])]
-        return self._add_lines(schema, fitted, beside)
+    def _statistics(
+        self, schema: Schema, tables: Tables, n_rows: float, beside: Beside
+    ) -> NoisyStatistics:
+        """What a fit rests on; no second moments where sets are to differ by all their noise."""
+        fitted = [table for table in tables if not divides(schema, table)]
+        held = [table.columns for table in fitted]
+        derived = [] if self.sets == "split" else level_tables(beside, schema, n_rows, held)
+        lines = self._lines(schema, beside)
+        return NoisyStatistics(fitted, lines, derived, ranks_in(beside))
 
-    def _add_lines(
-        self, schema: Schema, marginals: Sequence[NoisyMarginal], beside: Beside
-    ) -> list[NoisyMarginal]:
-        """The same, but for fits whose sets are to differ by all their noise."""
-        return [*marginals] if self.sets == "split" else with_lines(schema, marginals, beside)
-
-    def _derive_tables(
-        self, schema: Schema, beside: Beside, n_rows: float, marginals: Sequence[NoisyMarginal]
-    ) -> list[NoisyMarginal]:
-        """Derive tables from second moments; none where sets are to differ by all their noise."""
-        held = [one.table.columns for one in marginals]
-        return [] if self.sets == "split" else level_tables(beside, schema, n_rows, held)
+    def _lines(self, schema: Schema, beside: Beside) -> Lines:
+        """What number lines say; nothing where sets are to differ by all their noise."""
+        return {} if self.sets == "split" else line_parts(schema, beside)
 
     def _merge_columns(
-        self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
+        self, schema: Schema, marginals: Sequence[NoisyTable], masses: Mapping[str, Floats]
     ) -> CompressedDomain:
         """The columns of the model, with groups of states: those that tables were measured over."""
         return CompressedDomain.by_tables(schema, marginals, masses)
@@ -381,10 +397,10 @@ class MarginalMethod(Method):
 
     def _one_ways(
         self, gate: Gate, spend: Fraction, weights: Sequence[Fraction] | None = None
-    ) -> list[NoisyMarginal]:
+    ) -> list[NoisyTable]:
         """A table of each column; costs go by weights, alike if None."""
         tables = self._tables(gate.schema, gate.budget, weights)
-        return [NoisyMarginal.of(table) for table in gate.ask(tables, spend=spend)]
+        return [table.value for table in gate.ask(tables, spend=spend)]
 
     def _planned_one_ways(
         self,
@@ -406,11 +422,12 @@ class MarginalMethod(Method):
 
 def fit_of(
     merged: CompressedDomain,
-    marginals: Sequence[NoisyMarginal],
+    marginals: Sequence[NoisyTable],
     n_rows: float,
-    told: Sequence[NoisyMarginal] = (),
+    told: Sequence[NoisyTable] = (),
     exchange: RankExchange | None = None,
     *,
+    lines: Lines | None = None,
     warm: MaxEntropy | None = None,
     firm: bool = False,
     steps: int = 500,
@@ -425,6 +442,7 @@ def fit_of(
         told: further tables of the same columns.
         exchange: what was measured of ranks; a single fit takes from it how far columns of a table
             go together, and fits of sets that are drawn again from their tables alone.
+        lines: what number lines say.
         warm: an earlier model to begin from.
         firm: whether effects are kept more firmly than cells, which makes a fit less biased and, of
             few records, a little less close.
@@ -443,7 +461,7 @@ def fit_of(
         most_cells=max(model_cells, MOST_CELLS),
         steps=steps,
     )
-    tables = observations(merged, [*marginals, *told], n_rows)
+    tables = observations(merged, [*marginals, *told], n_rows, lines or {})
     if firm:
         columns = enumerate(merged.schema.columns.items())
         contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}

@@ -62,7 +62,7 @@ from pydantic import Field
 from understudy._arrays import Floats
 from understudy.dp.budget import Accounting, Budget, exact
 from understudy.dp.gate import Gate
-from understudy.dp.released import Groups
+from understudy.dp.released import Groups, NoisyTable
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.aim import AdaptiveMethod, Pace, expected_effort
 from understudy.methods.base import Effort, Facts, Prepared, known_rows
@@ -76,7 +76,7 @@ from understudy.methods.merging import (
     runs_spend,
     wide_numbers,
 )
-from understudy.methods.noisy_marginals import NoisyMarginal, fine_tables, number_masses
+from understudy.methods.noisy_marginals import Lines, fine_tables, number_masses
 from understudy.methods.plan import (
     PlannedTable,
     plan_mechanism,
@@ -212,19 +212,19 @@ class Marginals(AdaptiveMethod):
         known = self._one_ways(gate, bought - runs, size_weights(planned, 2 / 3, wide))
         if again := self._again(gate, rest - cost):
             known += self._one_ways(gate, again, size_weights(schema, 1 / 3))
-        known = self._add_lines(schema, known, measured_beside(gate.measured))
+        lines = self._lines(schema, measured_beside(gate.measured))
         left = rest - cost - again
         room = self._room(gate, left) if left else math.inf
         most = self._bins(room)
-        known, finer = self._with_runs(gate, known, runs, wide, room)
-        masses = number_masses(schema, known, known_rows(gate))
+        known, finer = self._with_runs(gate, known, runs, wide, room, lines=lines)
+        masses = number_masses(schema, known, known_rows(gate), lines)
         ones = [*fine_tables(known).values()]
         left -= divide_bins(gate, self._noise(gate.budget), masses, fine_tables(known), left)
         groups = coarse_groups(schema, ones, most, masses, finer, room=room)
         view, merged = gate.group(groups), CompressedDomain(schema, groups, masses)
         if tied:
             tables = NoisyTables(tied, noise=self._noise(gate.budget))
-            known += [NoisyMarginal.of(table) for table in view.ask(tables, spend=cost)]
+            known += [table.value for table in view.ask(tables, spend=cost)]
         if ranks:
             view.ask(rank_products(merged, known), spend=ranks)
         narrow = room < TRIPLES_ROOM
@@ -238,7 +238,8 @@ class Marginals(AdaptiveMethod):
             model_cells=self._cells,
             noise=self._noise(gate.budget),
         )
-        return self._in_rounds(gate, merged, known, pace, workload, bought=spend - left)
+        bought = spend - left
+        return self._in_rounds(gate, merged, known, pace, workload, bought=bought, lines=lines)
 
     def _before_rounds(
         self, schema: Schema, spend: Fraction, budget: Budget
@@ -264,13 +265,11 @@ class Marginals(AdaptiveMethod):
         return left * (1 - Fraction(round(1000 * used), 1000)) if used >= FEWEST_CELLS else left
 
     def _merge_columns(
-        self, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
+        self, schema: Schema, marginals: Sequence[NoisyTable], masses: Mapping[str, Floats]
     ) -> CompressedDomain:
         """Columns that are in no table of several have rare states merged as well."""
         merged = super()._merge_columns(schema, marginals, masses)
-        chosen = {
-            name for one in marginals if len(one.table.columns) > 1 for name in one.table.columns
-        }
+        chosen = {name for one in marginals if len(one.columns) > 1 for name in one.columns}
         alone = [one for name, one in fine_tables(marginals).items() if name not in chosen]
         own = coarse_groups(schema, alone, self.bins or MOST_BINS, masses)
         return CompressedDomain(schema, {**own, **merged.groups}, masses)
@@ -290,19 +289,21 @@ class Marginals(AdaptiveMethod):
     def _with_runs(
         self,
         gate: Gate,
-        known: list[NoisyMarginal],
+        known: list[NoisyTable],
         spend: Fraction,
         wide: tuple[str, ...],
         room: float,
-    ) -> tuple[list[NoisyMarginal], Groups]:
+        *,
+        lines: Lines,
+    ) -> tuple[list[NoisyTable], Groups]:
         """One-way tables, with those over runs of some columns; and these runs."""
         if not wide:
             return known, {}
         n_rows, bins = known_rows(gate), self._bins(room)
-        finer = finer_runs(gate.schema, known, n_rows, wide, bins=bins, room=room)
+        finer = finer_runs(gate.schema, known, n_rows, wide, lines=lines, bins=bins, room=room)
         tables = NoisyTables([(name,) for name in wide], noise=self._noise(gate.budget))
         more = gate.group(finer).ask(tables, spend=spend)
-        return [*known, *(NoisyMarginal.of(table) for table in more)], finer
+        return [*known, *(table.value for table in more)], finer
 
     def _bins(self, room: float) -> int:
         """Runs of a column, from released and public numbers.

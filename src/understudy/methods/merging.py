@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from understudy._arrays import Flags, Floats, Integers
 from understudy.dp.budget import Budget
-from understudy.dp.released import Groups
+from understudy.dp.released import CLEAR, Groups, NoisyTable
 from understudy.graphical.compression import (
     RARE,
     Expansion,
@@ -42,9 +42,11 @@ from understudy.graphical.compression import (
 )
 from understudy.graphical.estimation import MaxEntropy, Observation
 from understudy.methods.noisy_marginals import (
-    CLEAR,
-    NoisyMarginal,
+    LineParts,
+    Lines,
+    StateCounts,
     alone,
+    counts_states,
     fine_tables,
     number_masses,
 )
@@ -116,12 +118,12 @@ class CompressedDomain:
 
     @classmethod
     def by_tables(
-        cls, schema: Schema, marginals: Sequence[NoisyMarginal], masses: Mapping[str, Floats]
+        cls, schema: Schema, marginals: Sequence[NoisyTable], masses: Mapping[str, Floats]
     ) -> CompressedDomain:
         """As the tables say that were measured over groups."""
         groups: dict[str, tuple[int, ...]] = {}
         for marginal in marginals:
-            groups.update(marginal.table.groups)
+            groups.update(marginal.groups)
         return cls(schema, groups, masses)
 
     def choose_schema(self, groups: Groups) -> Schema:
@@ -161,7 +163,7 @@ class CompressedDomain:
 
 
 def observations(
-    merged: CompressedDomain, marginals: Sequence[NoisyMarginal], n_rows: float
+    merged: CompressedDomain, marginals: Sequence[NoisyTable], n_rows: float, lines: Lines
 ) -> list[Observation]:
     """The tables in merged states, as if every record were in domain.
 
@@ -173,41 +175,43 @@ def observations(
         merged: the columns in which the tables were measured.
         marginals: the tables.
         n_rows: number of rows.
+        lines: of columns; the first table of the states of each takes in what they say.
     """
     place = {name: j for j, name in enumerate(merged.schema.names)}
-    observed = []
-    for marginal in marginals:
-        table, own = marginal.table, marginal.table.groups
-        allowed = merged.choose_schema(own).table(table.columns).allowed_mask()
-        by_state = len(table.columns) == 1 and not own
-        summed_up = _states_summed if by_state else _cells_summed
-        counts, variance = summed_up(merged, marginal, allowed)
-        scale = _scale(marginal, n_rows, int(allowed.sum()))
+    observed, lines = [], dict(lines)
+    for table in marginals:
+        allowed = merged.choose_schema(table.groups).table(table.columns).allowed_mask()
+        if counts_states(table):
+            line = lines.pop(table.columns[0], None)
+            counts, variance = _sum_states(merged, table, allowed, line)
+        else:
+            counts, variance = _sum_cells(merged, table, allowed)
+        scale = _scale(table, n_rows, int(allowed.sum()))
         columns = tuple(place[name] for name in table.columns)
         observed.append(Observation(columns, counts * scale, variance * scale**2))
     return observed
 
 
-def _states_summed(
-    merged: CompressedDomain, marginal: NoisyMarginal, allowed: Flags
+def _sum_states(
+    merged: CompressedDomain, marginal: NoisyTable, allowed: Flags, line: LineParts | None
 ) -> tuple[Floats, Floats]:
     """Counts of the groups of one column and their variances, from a table of its states."""
-    (name,) = marginal.table.columns
+    (name,) = marginal.columns
     held = merged.find_held_states(name)
-    noisy = marginal.by_state(allowed if held is None else allowed & held)
+    noisy = StateCounts.of(marginal, allowed if held is None else allowed & held, line)
     groups = merged.groups.get(name, range(allowed.size))
     variances = noisy.variances_of(np.array(groups))
     return sum_groups(noisy.counts, groups), np.where(variances > 0, variances, marginal.stddev**2)
 
 
-def _cells_summed(
-    merged: CompressedDomain, marginal: NoisyMarginal, allowed: Flags
+def _sum_cells(
+    merged: CompressedDomain, marginal: NoisyTable, allowed: Flags
 ) -> tuple[Floats, Floats]:
     """Counts of the cells of a table in merged states, and their variances."""
-    groups, own = merged.groups, marginal.table.groups
-    counts = np.asarray(marginal.table.counts, dtype=np.float64)
+    groups, own = merged.groups, marginal.groups
+    counts = np.asarray(marginal.counts, dtype=np.float64)
     cells = allowed.astype(np.float64)
-    for axis, name in enumerate(marginal.table.columns):
+    for axis, name in enumerate(marginal.columns):
         if name in groups and own.get(name) != groups[name]:
             into = _into(groups[name], own.get(name))
             counts = np.apply_along_axis(sum_groups, axis, counts, into)
@@ -220,9 +224,9 @@ def _into(groups: tuple[int, ...], finer: tuple[int, ...] | None) -> tuple[int, 
     return groups if finer is None else tuple(dict(zip(finer, groups, strict=True)).values())
 
 
-def _scale(marginal: NoisyMarginal, n_rows: float, n_cells: int) -> float:
+def _scale(marginal: NoisyTable, n_rows: float, n_cells: int) -> float:
     """Compute the factor that turns counts of records in domain into counts of all records."""
-    inside = float(np.sum(marginal.table.counts))
+    inside = float(np.sum(marginal.counts))
     if not marginal.strays or inside <= CLEAR * marginal.stddev * math.sqrt(n_cells):
         return 1.0
     return max(n_rows, 1.0) / inside
@@ -236,7 +240,7 @@ _SINGLE = 10**9
 """Runs that no mass limits: only values with too little of it beside noise are merged."""
 
 
-def rare_groups(schema: Schema, marginals: Sequence[NoisyMarginal]) -> Groups:
+def rare_groups(schema: Schema, marginals: Sequence[NoisyTable]) -> Groups:
     """Rare states of each column in one group; those of few ordered values with their neighbours.
 
     Args:
@@ -248,7 +252,7 @@ def rare_groups(schema: Schema, marginals: Sequence[NoisyMarginal]) -> Groups:
 
 def coarse_groups(
     schema: Schema,
-    marginals: Sequence[NoisyMarginal],
+    marginals: Sequence[NoisyTable],
     bins: int,
     masses: Mapping[str, Floats],
     finer: Groups | None = None,
@@ -276,7 +280,7 @@ def coarse_groups(
 
 def _groups(
     schema: Schema,
-    marginals: Sequence[NoisyMarginal],
+    marginals: Sequence[NoisyTable],
     bins: int | None,
     masses: Mapping[str, Floats],
     finer: Groups,
@@ -287,8 +291,8 @@ def _groups(
     rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
     merged = {}
     for marginal in marginals:
-        (name,) = marginal.table.columns
-        column, counts = schema.columns[name], np.asarray(marginal.table.counts, dtype=np.float64)
+        (name,) = marginal.columns
+        column, counts = schema.columns[name], np.asarray(marginal.counts, dtype=np.float64)
         signature = _signature(column, rules[name])
         stddev = marginal.stddev
         if is_ordered(column) and (bins is not None or column.size <= FEW_VALUES):
@@ -333,7 +337,7 @@ def _signature(column: Column, rules: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def denoised_columns(
-    merged: CompressedDomain, one_ways: Mapping[str, NoisyMarginal], n_rows: float
+    merged: CompressedDomain, one_ways: Mapping[str, NoisyTable], n_rows: float
 ) -> dict[str, Floats]:
     """Estimated records in each state of the columns that are merged or hold numbers.
 
@@ -349,7 +353,7 @@ def denoised_columns(
         if isinstance(column, NUMERIC):
             masses[name] = merged.masses[name]
         elif name in merged.groups:
-            counts = np.asarray(one_ways[name].table.counts, dtype=np.float64)
+            counts = np.asarray(one_ways[name].counts, dtype=np.float64)
             order = in_branches(column)
             masses[name] = np.empty(column.size)
             masses[name][order] = denoise(
@@ -438,10 +442,11 @@ def wide_numbers(schema: Schema, budget: Budget, most: int) -> tuple[str, ...]:
 
 def finer_runs(
     schema: Schema,
-    marginals: Sequence[NoisyMarginal],
+    marginals: Sequence[NoisyTable],
     n_rows: float,
     wide: tuple[str, ...],
     *,
+    lines: Lines,
     bins: int,
     room: float,
 ) -> Groups:
@@ -456,10 +461,11 @@ def finer_runs(
         marginals: a one-way table of each column.
         n_rows: number of rows.
         wide: columns to be measured once more.
+        lines: of the columns that have one.
         bins: runs of a column in tables of two; about so many of equal mass, `LEAST_RUNS` at least.
         room: cells that noise leaves room for in a table of two columns (`coarse_groups`).
     """
-    masses = number_masses(schema, marginals, n_rows)
+    masses = number_masses(schema, marginals, n_rows, lines)
     ones = [one for name, one in fine_tables(marginals).items() if name in wide]
     rare = LIGHT if room > LIGHT_ROOM else RARE
     most = max(bins, LEAST_RUNS)

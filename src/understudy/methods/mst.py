@@ -50,7 +50,6 @@ from understudy.methods.base import Effort, Facts, Prepared, known_rows, pairs_e
 from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
 from understudy.methods.merging import CompressedDomain, rare_groups
-from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.methods.plan import PlannedTable, plan_table, planned_choice, small
 from understudy.models import Model
 from understudy.schema import Schema
@@ -122,10 +121,8 @@ class Mst(MarginalMethod):
         model = fit_of(merged, marginals, total, model_cells=self._cells)
         pairs = self._tree(view, model, third)
         distribution = self._noise(gate.budget)
-        marginals += [
-            NoisyMarginal.of(table)
-            for table in view.ask(NoisyTables(pairs, noise=distribution), spend=third)
-        ]
+        measured = view.ask(NoisyTables(pairs, noise=distribution), spend=third)
+        marginals += [table.value for table in measured]
         return self._through(gate, marginals, total)
 
     def _tree(self, view: Gate, model: MaxEntropy, spend: Fraction) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""A noisy table with the noise that is in it, which can be drawn again.
+"""Noisy tables that are drawn again, averaged, and put together with number lines.
 
 A released count is y = t + e with noise e of a known, symmetric distribution. Under a flat prior
 for the true count t its posterior is y plus such noise. So a table that is drawn again is the noisy
@@ -35,7 +35,7 @@ once has the mean of its tables. All of it is post-processing of released tables
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -43,9 +43,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Flags, Floats, Integers
-from understudy.dp.released import Noise, NoisyLine, NoisyTable, Released
+from understudy.dp.released import Noise, NoisyLine, NoisyTable
 from understudy.features.grids import LineCells, Numeric
-from understudy.methods.base import Beside
+from understudy.methods.base import Beside, Tables
 from understudy.models.number_line import LEAST_HELD, estimate_support, estimated_records, with_runs
 from understudy.schema import NUMERIC, Column, Schema
 
@@ -74,15 +74,19 @@ class LineParts:
         """Of the noise in the counts, shape (parts,)."""
         return np.asarray(self.cells * self.noise.stddev**2)
 
+    def resample(self, rng: np.random.Generator) -> LineParts:
+        """The same with fresh noise on top, in each cell."""
+        drawn = np.sqrt(self.cells) * noise_of(self.noise, self.counts.shape, rng)
+        return replace(self, counts=self.counts + drawn)
+
     @classmethod
-    def of(cls, line: NoisyLine, noise: Noise, schema: Schema) -> LineParts:
+    def of(cls, line: NoisyLine, schema: Schema) -> LineParts:
         """The parts of a line and the states of its column.
 
         What is beyond the bounds counts as the bound, as in a table.
 
         Args:
             line: as released.
-            noise: in each cell.
             schema: with the states.
         """
         (name,) = line.columns
@@ -94,12 +98,15 @@ class LineParts:
         cells = _parts(fine, edges)
         own = np.concatenate([cells, cells[list(LineCells(fine).ends)]])
         counts = np.asarray(np.bincount(own, line.counts), dtype=np.float64)
-        return cls(_parts(column, edges), counts, np.bincount(own), noise)
+        return cls(_parts(column, edges), counts, np.bincount(own), line.noise)
 
 
 @dataclass(frozen=True, eq=False)
 class StateCounts:
-    """Noisy counts of the states of a column.
+    """Noisy counts of the states of a column, whose noise differs and may go together.
+
+    So they are no `NoisyTable`: a number line corrects all states of a part at once, and states
+    that hold nobody have no noise.
 
     Attributes:
         table: by its table, shape (states,).
@@ -110,6 +117,18 @@ class StateCounts:
     table: Floats
     spread: Floats
     line: LineParts | None = None
+
+    @classmethod
+    def of(cls, table: NoisyTable, held: Flags, line: LineParts | None) -> StateCounts:
+        """By a one-way table, and its number line if it has one.
+
+        Args:
+            table: in states that are not merged.
+            held: which states may hold records, shape (states,).
+            line: what a number line says.
+        """
+        counts = np.where(held, np.asarray(table.counts, dtype=np.float64), 0.0)
+        return cls(counts, np.where(held, table.stddev**2, 0.0), line)
 
     @cached_property
     def counts(self) -> Floats:
@@ -151,6 +170,10 @@ class StateCounts:
         return np.asarray(np.bincount(self.line.states, self.spread) + self.line.variances)
 
 
+Lines = Mapping[str, LineParts]
+"""Column → what its number line says of its states."""
+
+
 def _common_edges(one: Numeric, other: Numeric) -> Floats:
     """List where bins of both columns begin, ascending; shape (edges,)."""
     own, others = (
@@ -182,93 +205,39 @@ def alone(column: Column) -> Flags:
     return found
 
 
-LEAST_STDDEV = 1e-6
-"""In records: that of whole-number noise at a huge budget underflows when it is squared."""
-CLEAR = 4.0
-"""Standard deviations by which records out of domain must stand out to be taken off."""
-
-
-@dataclass(frozen=True)
-class NoisyMarginal:
-    """A released table and its noise.
-
-    Attributes:
-        table: the noisy counts.
-        noise: in each of them.
-        line: what a number line says of the states, if the table is of one column.
-    """
-
-    table: NoisyTable
-    noise: Noise
-    line: LineParts | None = None
-
-    @property
-    def stddev(self) -> float:
-        """Deviation of the noise, kept above what a fit can tell from none at all."""
-        return max(self.noise.stddev, LEAST_STDDEV)
-
-    @property
-    def strays(self) -> bool:
-        """True if records out of domain clearly stand out."""
-        return self.table.outside > CLEAR * self.stddev
-
-    @classmethod
-    def of(cls, released: Released[NoisyTable]) -> NoisyMarginal:
-        """From what the gate gave out."""
-        return cls(released.value, released.noise)
-
-    def by_state(self, held: Flags) -> StateCounts:
-        """Counts of the states of its column, with those of its number line.
-
-        Args:
-            held: which states may hold records, shape (states,).
-        """
-        counts = np.where(held, np.asarray(self.table.counts, dtype=np.float64), 0.0)
-        return StateCounts(counts, np.where(held, self.stddev**2, 0.0), self.line)
-
-
-def with_lines(
-    schema: Schema, marginals: Sequence[NoisyMarginal], beside: Beside
-) -> list[NoisyMarginal]:
-    """The same tables; the first of each column that has a number line takes in what it says.
+def line_parts(schema: Schema, beside: Beside) -> Lines:
+    """What number lines say of the states of their columns.
 
     Args:
-        schema: in which the tables were measured, states not merged.
-        marginals: the tables.
-        beside: what else was measured.
+        schema: in which tables were measured, states not merged.
+        beside: what was measured beside them.
     """
-    lines: dict[tuple[str, ...], LineParts] = {
-        value.columns: LineParts.of(value, noise, schema)
-        for value, noise in beside
+    return {
+        value.columns[0]: LineParts.of(value, schema)
+        for value in beside
         if isinstance(value, NoisyLine)
     }
-    found = []
-    for marginal in marginals:
-        own = None if marginal.table.groups else lines.pop(marginal.table.columns, None)
-        found.append(marginal if own is None else replace(marginal, line=own))
-    return found
 
 
-def fresh(schema: Schema, marginal: NoisyMarginal, rng: np.random.Generator) -> NoisyMarginal:
-    """A measured table with fresh noise on top; structural zeros stay 0.
+def counts_states(table: NoisyTable) -> bool:
+    """Return whether a table is of one column, in states that are not merged."""
+    return len(table.columns) == 1 and not table.groups
+
+
+def resample(schema: Schema, table: NoisyTable, rng: np.random.Generator) -> NoisyTable:
+    """Draw a measured table again: with fresh noise on top; structural zeros stay 0.
 
     Args:
         schema: in which it was measured, states not merged.
-        marginal: the released table and its noise.
+        table: as released.
         rng: randomness.
     """
-    table = marginal.table
     binned = schema.with_bins(table.bins) if table.bins else schema
     coarse = binned.with_groups(table.groups) if table.groups else binned
     allowed = coarse.table(table.columns).allowed_mask().reshape(table.counts.shape)
-    drawn = np.where(allowed, noise_of(marginal.noise, table.counts.shape, rng), 0.0)
-    outside = float(table.outside) + float(noise_of(marginal.noise, (), rng))
-    line = marginal.line
-    if line is not None:
-        noise = np.sqrt(line.cells) * noise_of(line.noise, line.counts.shape, rng)
-        line = replace(line, counts=line.counts + noise)
-    again = replace(table, counts=table.counts + drawn, outside=outside)
-    return replace(marginal, table=again, line=line)
+    drawn = np.where(allowed, noise_of(table.noise, table.counts.shape, rng), 0.0)
+    outside = float(table.outside) + float(noise_of(table.noise, (), rng))
+    return replace(table, counts=table.counts + drawn, outside=outside)
 
 
 def noise_of(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -286,8 +255,9 @@ def noise_of(noise: Noise, shape: tuple[int, ...], rng: np.random.Generator) -> 
 
 def number_masses(
     schema: Schema,
-    marginals: Sequence[NoisyMarginal],
+    marginals: Tables,
     n_rows: float,
+    lines: Lines,
     known: Mapping[str, Floats] | None = None,
 ) -> dict[str, Floats]:
     """Estimated records in each state of the columns of numbers, with tails (`models.number_line`).
@@ -296,59 +266,55 @@ def number_masses(
         schema: states not merged.
         marginals: tables, among them one-way ones, some also over runs of their states.
         n_rows: number of rows.
+        lines: of the columns that have one.
         known: earlier estimates; states that held hardly anybody then are empty now.
     """
     masses = {}
-    for name, marginal in fine_tables(marginals).items():
-        column, table = schema.columns[name], marginal.table
+    for name, table in fine_tables(marginals).items():
+        column = schema.columns[name]
         if not isinstance(column, NUMERIC):
             continue
-        noisy = marginal.by_state(schema.table((name,)).allowed_mask())
+        noisy = StateCounts.of(table, schema.table((name,)).allowed_mask(), lines.get(name))
         if known is None:
-            inside, normal = n_rows - max(table.outside, 0.0), marginal.noise.family.is_gaussian
+            inside, normal = n_rows - max(table.outside, 0.0), table.noise.family.is_gaussian
             held = estimate_support(column, noisy.counts, noisy.deviations, inside, normal=normal)
         else:
             held = known[name] > LEAST_HELD
         found = estimated_records(column, noisy.counts, noisy.deviations, n_rows, held)
-        over = [m for m in marginals if m.table.columns == (name,) and m.table.groups]
+        over = [m for m in marginals if m.columns == (name,) and m.groups]
         if over:  # the first was measured before any round
-            runs = np.array(over[0].table.groups[name])
-            counts, spread = np.asarray(over[0].table.counts), over[0].stddev
+            runs = np.array(over[0].groups[name])
+            counts, spread = np.asarray(over[0].counts), over[0].stddev
             found = with_runs(found, noisy.deviations, runs, counts, spread)
         masses[name] = found
     return masses
 
 
-def fine_tables(marginals: Sequence[NoisyMarginal]) -> dict[str, NoisyMarginal]:
+def fine_tables(marginals: Tables) -> dict[str, NoisyTable]:
     """The one-way table of each column in states that are not merged; the mean of several."""
-    found: dict[str, NoisyMarginal] = {}
+    found: dict[str, NoisyTable] = {}
     for marginal in marginals:
-        if len(marginal.table.columns) == 1 and not marginal.table.groups:
-            (name,) = marginal.table.columns
+        if counts_states(marginal):
+            (name,) = marginal.columns
             found[name] = average_tables(found[name], marginal) if name in found else marginal
     return found
 
 
-def average_tables(one: NoisyMarginal, other: NoisyMarginal) -> NoisyMarginal:
+def average_tables(first: NoisyTable, other: NoisyTable) -> NoisyTable:
     """The mean, by inverse variance, of two tables of the same cells with independent noise.
 
     Of Gaussian noise that is as good as a single table for the cost of both; of Laplace noise it is
     not. Its noise is named as that of the first.
 
     Args:
-        one: a table.
+        first: a table.
         other: of the same columns, bins and groups.
     """
-    variances = one.stddev**2, other.stddev**2
+    variances = first.stddev**2, other.stddev**2
     share = variances[0] / sum(variances)  # of the other
-    counts = np.asarray(one.table.counts, dtype=np.float64)
-    counts = counts + share * (np.asarray(other.table.counts) - counts)
-    outside = one.table.outside + share * (other.table.outside - one.table.outside)
+    counts = np.asarray(first.counts, dtype=np.float64)
+    counts = counts + share * (np.asarray(other.counts) - counts)
+    outside = first.outside + share * (other.outside - first.outside)
     variance = share * variances[1]
-    noise = Noise(one.noise.distribution, str(variance), math.sqrt(variance))
-    return replace(
-        one,
-        table=replace(one.table, counts=counts, outside=float(outside)),
-        noise=noise,
-        line=one.line or other.line,
-    )
+    noise = Noise(first.noise.distribution, str(variance), math.sqrt(variance))
+    return replace(first, counts=counts, outside=float(outside), noise=noise)

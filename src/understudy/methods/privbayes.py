@@ -457,9 +457,8 @@ class PrivBayes(PublishedSets):
         self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """The network, as declared or as the released tables tell, with their counts."""
-        released = [table for table, _ in tables]
-        edges = self.network_of(schema, tuple(dict.fromkeys(table.columns for table in released)))
-        return None if edges is None else self._fit_network(schema, edges, released)
+        edges = self.network_of(schema, tuple(dict.fromkeys(table.columns for table in tables)))
+        return None if edges is None else self._fit_network(schema, edges, tables)
 
     def _fit_network(
         self, schema: Schema, edges: tuple[Edge, ...], tables: Sequence[NoisyTable]

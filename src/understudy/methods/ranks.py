@@ -33,20 +33,14 @@ import numpy as np
 
 from understudy._arrays import Floats
 from understudy.dp.budget import Budget, exact
-from understudy.dp.released import Noise, NoisyRanks
+from understudy.dp.released import CLEAR, LEAST_STDDEV, NoisyRanks, NoisyTable
 from understudy.features.scores import RANK_UNIT, RankScores
 from understudy.graphical.estimation import SHARE, MaxEntropy, Observation, along
 from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.mechanisms.second_moments import STEP, WIDEST, RankProducts, squared_sensitivity
 from understudy.methods.base import Beside, expected_rows
 from understudy.methods.merging import CompressedDomain
-from understudy.methods.noisy_marginals import (
-    CLEAR,
-    LEAST_STDDEV,
-    NoisyMarginal,
-    fine_tables,
-    noise_of,
-)
+from understudy.methods.noisy_marginals import fine_tables, noise_of
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.schema import Schema, is_ordered
 
@@ -59,8 +53,6 @@ MOST_SHARE: Final = Fraction(3, 20)
 """Of the budget of a fit."""
 FEW_ROWS: Final = 5_000
 MANY_OUTSIDE: Final = 0.1
-
-Ranks = tuple[NoisyRanks, Noise]
 
 
 def ranked_columns(schema: Schema) -> tuple[str, ...]:
@@ -154,7 +146,7 @@ def _any_scores(schema: Schema) -> RankScores:
     return RankScores({name: (0,) * schema.columns[name].size for name in names})
 
 
-def rank_products(merged: CompressedDomain, known: Sequence[NoisyMarginal]) -> RankProducts:
+def rank_products(merged: CompressedDomain, known: Sequence[NoisyTable]) -> RankProducts:
     """Return what is asked of the ranks of columns, in groups of their states.
 
     Nothing is asked of columns whose values nearly all share a group, as far as noisy tables tell:
@@ -167,7 +159,7 @@ def rank_products(merged: CompressedDomain, known: Sequence[NoisyMarginal]) -> R
     one_ways, by_group, apart, spread = fine_tables(known), {}, {}, []
     for name in ranked_columns(merged.schema):
         column = merged.schema.columns[name]
-        masses = np.maximum(merged.masses.get(name, one_ways[name].table.counts), 0)
+        masses = np.maximum(merged.masses.get(name, one_ways[name].counts), 0)
         groups = np.array(merged.groups.get(name, range(column.size)))
         by_group[name] = np.bincount(groups, masses)
         apart[name] = sorted({*groups[column.n_ordinary :].tolist()})
@@ -180,29 +172,25 @@ def rank_products(merged: CompressedDomain, known: Sequence[NoisyMarginal]) -> R
     return RankProducts(RankScores.of({name: by_group[name] for name in asked}, apart))
 
 
-def ranks_in(beside: Beside) -> Ranks | None:
+def ranks_in(beside: Beside) -> NoisyRanks | None:
     """Those of the last fit, among all that was measured beside tables."""
-    found = [(value, noise) for value, noise in beside if isinstance(value, NoisyRanks)]
+    found = [value for value in beside if isinstance(value, NoisyRanks)]
     return found[-1] if found else None
 
 
-def fresh_ranks(ranks: Ranks | None, rng: np.random.Generator) -> Ranks | None:
-    """Measured ranks with fresh noise on top, as tables that are drawn again have it."""
-    if ranks is None:
-        return None
-    value, noise = ranks
-    return replace(value, values=value.values + noise_of(noise, value.values.shape, rng)), noise
+def resample_ranks(ranks: NoisyRanks, rng: np.random.Generator) -> NoisyRanks:
+    """Draw measured ranks again: with fresh noise on top, as tables that are drawn again."""
+    return replace(ranks, values=ranks.values + noise_of(ranks.noise, ranks.values.shape, rng))
 
 
-def ranked_groups(merged: CompressedDomain, ranks: Ranks) -> CompressedDomain:
+def ranked_groups(merged: CompressedDomain, ranks: NoisyRanks) -> CompressedDomain:
     """The columns with the groups that ranks were measured over."""
-    value, _ = ranks
-    kept = {name: own for name, own in merged.groups.items() if name not in value.columns}
-    return replace(merged, groups=kept | dict(value.groups))
+    kept = {name: own for name, own in merged.groups.items() if name not in ranks.columns}
+    return replace(merged, groups=kept | dict(ranks.groups))
 
 
 def rank_exchange(
-    merged: CompressedDomain, marginals: Sequence[NoisyMarginal], ranks: Ranks, n_rows: float
+    merged: CompressedDomain, marginals: Sequence[NoisyTable], ranks: NoisyRanks, n_rows: float
 ) -> RankExchange:
     """Return how drawn records take in measured ranks.
 
@@ -216,28 +204,25 @@ def rank_exchange(
         ranks: noisy sums of products.
         n_rows: number of records that they are of.
     """
-    value, noise = ranks
     place = {name: j for j, name in enumerate(merged.schema.names)}
-    held = [frozenset(place[name] for name in one.table.columns) for one in marginals]
+    held = [frozenset(place[name] for name in one.columns) for one in marginals]
     held += [frozenset(box) for box in merged.coarse.domain.boxes]
-    columns = tuple(place[name] for name in value.columns)
+    columns = tuple(place[name] for name in ranks.columns)
     beside = (frozenset().union(*(own for own in held if j in own)) - {j} for j in columns)
     n = max(float(n_rows), 1.0)
     outside = {
-        one.table.columns[0]: one.table.outside / n
-        for one in marginals
-        if len(one.table.columns) == 1 and one.strays
+        one.columns[0]: one.outside / n for one in marginals if len(one.columns) == 1 and one.strays
     }
-    lost = np.array([outside.get(name, 0.0) for name in value.columns])
+    lost = np.array([outside.get(name, 0.0) for name in ranks.columns])
     inside = np.where(lost > MANY_OUTSIDE, np.nan, 1 - np.minimum(lost, MANY_OUTSIDE))
     first, second = np.triu_indices(len(columns), 1)
     return RankExchange(
         columns,
-        tuple(np.array(own, dtype=np.float64) for own in value.scores.values()),
-        RankScores(value.scores).most,
+        tuple(np.array(own, dtype=np.float64) for own in ranks.scores.values()),
+        RankScores(ranks.scores).most,
         tuple(tuple(sorted(own)) for own in beside),
-        value.values / (n * inside[first] * inside[second]),
-        noise.stddev / n,
+        ranks.values / (n * inside[first] * inside[second]),
+        ranks.noise.stddev / n,
     )
 
 

@@ -72,7 +72,8 @@ class BayesianNetwork:
     Example:
         A column x and a copy of it, y:
 
-        >>> tables = [NoisyTable(("x", "y"), np.array([[3.0, -0.2], [0.0, 1.0]]), outside=0)]
+        >>> from understudy.dp.released import NO_NOISE
+        >>> tables = [NoisyTable(("x", "y"), np.array([[3.0, -0.2], [0.0, 1.0]]), 0, NO_NOISE)]
         >>> edges = (("x", ()), ("y", ("x",)))
         >>> for conditional in conditionals(tables, edges, Domain((2, 2)), ("x", "y")):
         ...     print(conditional.shares.tolist())

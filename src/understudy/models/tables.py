@@ -30,7 +30,8 @@ class TableModel:
     Example:
         Counts (3, 1, 0, 0) with noise (.5, −2, .25, −.1) give shares (.9333, 0, .0667, 0):
 
-        >>> noisy = NoisyTable(("x",), np.array([3.5, -1.0, 0.25, -0.1]), outside=0)
+        >>> from understudy.dp.released import NO_NOISE
+        >>> noisy = NoisyTable(("x",), np.array([3.5, -1.0, 0.25, -0.1]), 0, NO_NOISE)
         >>> TableModel.dense(noisy, Domain((4,))).shares.round(4).tolist()
         [0.9333, 0.0, 0.0667, 0.0]
     """

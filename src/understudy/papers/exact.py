@@ -32,7 +32,14 @@ from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.guarantee import Unpaid
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer, answers
 from understudy.dp.randomness import Randomness
-from understudy.dp.released import ExactStatistics, NoisyCells, NoisyMoment, NoisyTable, Released
+from understudy.dp.released import (
+    NO_NOISE,
+    ExactStatistics,
+    NoisyCells,
+    NoisyMoment,
+    NoisyTable,
+    Released,
+)
 from understudy.errors import MethodError
 from understudy.mechanisms.sums import exact_moment, moments_of
 from understudy.mechanisms.tables import query_of
@@ -155,7 +162,9 @@ class ExactTables(Mechanism[tuple[Released[NoisyTable], ...], None]):
     ) -> Outcome[tuple[Released[NoisyTable], ...]]:
         """Count all of them in one pass."""
         tables = [
-            NoisyTable(names, table.inside, float(table.outside), rows.view.bins_of(names))
+            NoisyTable(
+                names, table.inside, float(table.outside), NO_NOISE, rows.view.bins_of(names)
+            )
             for names, table in zip(self.marginals, rows.tables(self.marginals), strict=True)
         ]
         return answers(tables, [ExactStatistics(names) for names in self.marginals])

@@ -158,6 +158,7 @@ from understudy.dp.perturbation import (
     Mode,
     NoiseDistribution,
     count_noise,
+    describe_noise,
     perturb,
     unpaid_leak,
 )
@@ -279,7 +280,8 @@ def _noisy_layer(
     if alike:
         table = np.zeros([tree.domain.sizes[j] for j in order], dtype=noisy.dtype)
         table[tuple(nodes.states[:, order].T)] = counts
-        return NoisyTable(names, table, outside, bins=view.bins_of(names))
+        noise = describe_noise(distribution)
+        return NoisyTable(names, table, outside, noise, view.bins_of(names))
     ones = np.ones(len(nodes), dtype=np.int64)
     return NoisyNodes(
         names, nodes.states[:, order], counts, outside, ones, bins=view.bins_of(names)

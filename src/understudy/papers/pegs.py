@@ -295,9 +295,8 @@ class PegsTables(PreparingMethod):
         self, schema: Schema, tables: Tables, n_rows: int, beside: Beside = ()
     ) -> Model | None:
         """The sweeps of the released tables, which tell the keys."""
-        released = [table for table, _ in tables]
-        sweep = gibbs_sweep_of_tables(schema, [table.columns for table in released])
-        return self._sampler(schema, sweep, None).model(released, n_rows)
+        sweep = gibbs_sweep_of_tables(schema, [table.columns for table in tables])
+        return self._sampler(schema, sweep, None).model(tables, n_rows)
 
     def _measure_tables(
         self, gate: Gate, sweep: GibbsSweep | None, spend: Fraction, n_rows: int

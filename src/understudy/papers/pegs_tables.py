@@ -377,7 +377,8 @@ class ConditionalTables:
 
         >>> from understudy.schema import Domain
         >>> sweep = GibbsSweep(("x", "y"), Domain((2, 2)), ((1,), (0,)))
-        >>> noisy = NoisyTable(("x", "y"), np.array([[0.0, 0.0], [-1.0, 9.0]]), outside=0)
+        >>> from understudy.dp.released import NO_NOISE
+        >>> noisy = NoisyTable(("x", "y"), np.array([[0.0, 0.0], [-1.0, 9.0]]), 0, NO_NOISE)
         >>> model = ConditionalTables.of_tables(sweep, [noisy], 9, sweeps=1)
         >>> [column.tolist() for column in model.sample(3, np.random.default_rng(1)).states]
         [[1, 1, 1], [1, 1, 1]]

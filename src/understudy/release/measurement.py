@@ -496,8 +496,8 @@ class Measurement:
     def _last_domain(self) -> list[tuple[Schema, Domain]]:
         return []
 
-    def noisy(self, schema: Schema) -> tuple[NoisyTable, Noise]:
-        """The noisy table and its noise, as the gate gave them out.
+    def noisy(self, schema: Schema) -> NoisyTable:
+        """The noisy table, as the gate gave it out.
 
         Args:
             schema: the public schema of the release.
@@ -508,10 +508,8 @@ class Measurement:
         if self.kind is not Kind.TABLE:
             raise ValueError(f"a measurement of the kind {self.kind} is no table of every cell")
         sizes = self.domain(schema).sizes
-        table = NoisyTable(
-            self.columns, self.counts.reshape(sizes), self.outside, self.bins, self.groups
-        )
-        return table, self.noise
+        counts = self.counts.reshape(sizes)
+        return NoisyTable(self.columns, counts, self.outside, self.noise, self.bins, self.groups)
 
     def frame(self, schema: Schema) -> pl.DataFrame:
         """The cells as a table: one labelled column per variable, and their `count` (or `sum`).

@@ -180,30 +180,18 @@ def model_of(release: Release, fits: int) -> Model | None:
 
 def _beside(release: Release, fit: int, fits: int) -> Beside:
     """Lines and second moments bought before the fits, and ranks of one, as the gate gave them."""
-    products = [
-        (
-            NoisyProducts(
-                one.columns, np.asarray(one.counts), one.of, one.family.is_laplace, one.limits
-            ),
-            one.noise,
-        )
-        for one in release.behind_sets
-        if one.kind is Kind.PRODUCTS
-    ]
-    ranks = [
-        (
-            NoisyRanks(one.columns, np.asarray(one.counts), one.ranks, one.bins, one.groups),
-            one.noise,
-        )
-        for one in release.behind_sets
-        if one.kind is Kind.RANKS
-    ]
-    lines = [
-        (NoisyLine((name,), np.asarray(one.counts), one.outside, one.bins), one.noise)
-        for one in release.behind_sets
-        if one.kind is Kind.LINE
-        for name in one.columns
-    ]
+    lines: list[NoisyLine] = []
+    products: list[NoisyProducts] = []
+    ranks: list[NoisyRanks] = []
+    for one in release.behind_sets:
+        columns, counts, noise = one.columns, np.asarray(one.counts), one.noise
+        if one.kind is Kind.LINE:
+            lines.append(NoisyLine((columns[0],), counts, one.outside, noise, one.bins))
+        elif one.kind is Kind.PRODUCTS:
+            about = noise, one.of, one.family.is_laplace, one.limits
+            products.append(NoisyProducts(columns, counts, *about))
+        elif one.kind is Kind.RANKS:
+            ranks.append(NoisyRanks(columns, counts, noise, one.ranks, one.bins, one.groups))
     own = len(ranks) // fits
     return [*lines, *products, *ranks[fit * own : (fit + 1) * own]]
 

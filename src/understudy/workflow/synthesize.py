@@ -52,7 +52,7 @@ from understudy.dp.budget import Number
 from understudy.dp.confidential import Diagnostic, Internal, misfits
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import Randomness, SeededRandomness, randomness_of
-from understudy.dp.released import Noise, NoisyTable, Released
+from understudy.dp.released import NoisyTable, Released
 from understudy.errors import (
     BudgetError,
     MethodError,
@@ -322,15 +322,9 @@ def _fit_sets(request: Request, prepared: Prepared, gate: Gate, n_rows: int, *, 
     if sets == 1 or method.sets != "posterior":
         return model
     beside = measured_beside(gate.measured)
-    return method.redrawn(prepared.schema, _tables(gate.measured[before:]), n_rows, model, beside)
-
-
-def _tables(measured: Sequence[Released[object]]) -> list[tuple[NoisyTable, Noise]]:
-    return [
-        (outcome.value, outcome.noise)
-        for outcome in measured
-        if isinstance(outcome.value, NoisyTable)
-    ]
+    values = [outcome.value for outcome in gate.measured[before:]]
+    tables = [value for value in values if isinstance(value, NoisyTable)]
+    return method.redrawn(prepared.schema, tables, n_rows, model, beside)
 
 
 def drawn_tables(

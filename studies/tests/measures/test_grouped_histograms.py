@@ -12,7 +12,7 @@ from understudy.dp.budget import Budget
 from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.perturbation import perturb
 from understudy.dp.randomness import SeededRandomness
-from understudy.dp.released import NoisyTable
+from understudy.dp.released import NO_NOISE, NoisyTable
 from understudy.mechanisms.tables import NoisyTables
 from understudy.models import TableModel
 from understudy.release.decoding import decode
@@ -72,7 +72,7 @@ def test_one_repetition_has_the_noise_and_the_shares_of_the_gate():
 @pytest.mark.parametrize("counts", [[3.5, -1.0, 0.0, 7.25, 0.0, 1.0, -2.0], [-1.0] * 7])
 def test_values_have_the_law_of_a_release(counts):
     """Bins, and places within them, against the rows that a model gives (two-sample tests)."""
-    n, table = 6000, NoisyTable(("x",), np.array(counts), outside=0.0)
+    n, table = 6000, NoisyTable(("x",), np.array(counts), 0.0, NO_NOISE)
     rng = np.random.default_rng(6)
     sample = TableModel.dense(table, Domain((7,))).sample(n, rng)
     released = decode(sample.states, schema(n), rng).get_column("x").to_numpy()

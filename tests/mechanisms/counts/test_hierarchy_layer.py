@@ -83,7 +83,7 @@ def test_a_layer_divided_alike_is_a_table_and_any_other_is_nodes():
         HierarchyLayers(TREE, [1, 2], noise="geometric"), spend=F(1)
     )
     assert isinstance(first.value, NoisyTable)
-    assert first.value.columns == ("a",)
+    assert (first.value.columns, first.value.noise) == (("a",), first.noise)
     assert isinstance(second.value, NoisyNodes)
     assert second.value.columns == ("a", "b", "c")
     assert second.value.states.tolist() == [

@@ -19,7 +19,6 @@ from understudy.methods.aim import Aim, Pace, mean_size, run_rounds
 from understudy.methods.marginal_based import fit_of
 from understudy.methods.marginals import Marginals
 from understudy.methods.merging import CompressedDomain
-from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.methods.plan import Workload
 from understudy.workflow.gates import open_gate
 
@@ -197,7 +196,7 @@ def test_a_workload_is_all_that_is_measured():
     declared = gate.schema
     workload = Workload.of(declared, degree=None, target="", entries=["x0 & x2"])
     tables = NoisyTables([(name,) for name in declared.names], noise="gaussian")
-    known = [NoisyMarginal.of(one) for one in gate.ask(tables, spend=Fraction(1, 100))]
+    known = [one.value for one in gate.ask(tables, spend=Fraction(1, 100))]
     spend = Fraction(1, 2)
     noisy_marginals = run_rounds(
         gate,
@@ -216,6 +215,6 @@ def test_a_workload_is_all_that_is_measured():
         ),
     )
     assert noisy_marginals[:D] == known
-    columns = {one.table.columns for one in noisy_marginals[D:]}
+    columns = {one.columns for one in noisy_marginals[D:]}
     assert ("x0", "x2") in columns
     assert columns <= {("x0", "x2"), *((name,) for name in declared.names)}

@@ -1,5 +1,7 @@
 """Tables by second moments: what products of scores say, cell by cell, and how noisily."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -11,7 +13,6 @@ from understudy.features.scores import UNIT, FeatureMap
 from understudy.mechanisms.second_moments import ONE, stack_sums
 from understudy.methods.auto import configure
 from understudy.methods.marginal_based import FARTHEST, level_tables, measured_beside, telling
-from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.workflow.analyze import model_of
 
 SCHEMA = us.Schema.loads(
@@ -53,7 +54,7 @@ def products(rows=ROWS, columns=NAMES, **more):
     """Second moments of rows, without noise."""
     scores = FeatureMap.of(SCHEMA, columns)
     exact = Table(rows, SCHEMA).score_products(scores).expose()
-    return NoisyProducts(columns, stack_sums(exact, scores) / ONE, **more)
+    return NoisyProducts(columns, stack_sums(exact, scores) / ONE, UNNOISY, **more)
 
 
 def exact_table(rows, columns):
@@ -66,47 +67,46 @@ def exact_table(rows, columns):
 
 
 def by_columns(moments, beside=(NAMES,)):
-    return {one.table.columns: one for one in level_tables(moments, SCHEMA, 300, beside)}
+    return {one.columns: one for one in level_tables(moments, SCHEMA, 300, beside)}
 
 
 def test_pairs_are_told_that_a_table_holds():
-    found = by_columns([(products(), UNNOISY)], [("job",), ("size2", "size", "sex")])
+    found = by_columns([products()], [("job",), ("size2", "size", "sex")])
     assert [*found] == [("sex",), ("job",), ("size2",), ("sex", "size2")]
 
 
 def test_without_noise_they_are_the_tables():
     """Contrasts are rounded to 2⁻¹⁵, which 300 records may move by a hundredth."""
-    found = by_columns([(products(), UNNOISY)])
+    found = by_columns([products()])
     pairs = [("sex", "job"), ("sex", "size2"), ("job", "size2")]
     assert [*found] == [("sex",), ("job",), ("size2",), *pairs]
     for columns, one in found.items():
-        np.testing.assert_allclose(one.table.counts, exact_table(ROWS, columns), atol=300 / UNIT)
+        np.testing.assert_allclose(one.counts, exact_table(ROWS, columns), atol=300 / UNIT)
 
 
 def test_records_out_of_domain_count_as_an_even_mix():
     stray = ROWS.with_columns(
         sex=pl.when(pl.int_range(300) < 30).then(pl.lit("x")).otherwise("sex")
     )
-    found = by_columns([(products(stray), UNNOISY)])
+    found = by_columns([products(stray)])
     inside = stray.filter(pl.col("sex") != "x")
     expected = exact_table(inside, ("sex",)) + 15
-    np.testing.assert_allclose(found["sex",].table.counts, expected, atol=300 / UNIT)
+    np.testing.assert_allclose(found["sex",].counts, expected, atol=300 / UNIT)
 
 
 @pytest.mark.parametrize("more", [{"pure": True}, {"complete": ("job",)}])
 def test_moments_of_other_scores_or_of_some_records_tell_none(more):
-    assert by_columns([(products(**more), UNNOISY)]) == {}
+    assert by_columns([products(**more)]) == {}
 
 
 def test_structural_zeros_hold_nothing():
     forbidding = us.Schema.loads(
         SCHEMA.dumps() + '\n[[forbidden]]\nwhere = { sex = "f", size2 = "l" }\n'
     )
-    own = NoisyProducts(NAMES, products().values + RNG.normal(0, 9, products().values.shape))
-    found = {
-        one.table.columns: one for one in level_tables([(own, UNNOISY)], forbidding, 300, [NAMES])
-    }
-    counts = found["sex", "size2"].table.counts
+    moments = products()
+    own = replace(moments, values=moments.values + RNG.normal(0, 9, moments.values.shape))
+    found = {one.columns: one for one in level_tables([own], forbidding, 300, [NAMES])}
+    counts = found["sex", "size2"].counts
     assert counts[0, 2] == 0
     assert (counts != 0).sum() == 5
 
@@ -117,13 +117,13 @@ def test_cells_have_the_noise_that_is_stated():
     scores, exact, sigma = FeatureMap.of(SCHEMA, NAMES), products().values, 5.0
     rng, sizes = np.random.default_rng(11), {("job",): 3, ("job", "size2"): 6}
     sums = dict.fromkeys(sizes, 0.0)
-    before = by_columns([(NoisyProducts(NAMES, exact), UNNOISY)])
+    before = by_columns([NoisyProducts(NAMES, exact, UNNOISY)])
     stated = {}
     for _ in range(400):
-        noisy = NoisyProducts(NAMES, exact + rng.normal(0, sigma, exact.shape))
-        found = by_columns([(noisy, Noise("discrete_gaussian", "25", sigma))])
+        noise = Noise("discrete_gaussian", "25", sigma)
+        found = by_columns([NoisyProducts(NAMES, exact + rng.normal(0, sigma, exact.shape), noise)])
         for columns in sizes:
-            error = found[columns].table.counts - before[columns].table.counts
+            error = found[columns].counts - before[columns].counts
             for axis in range(error.ndim):
                 error = error - error.mean(axis=axis, keepdims=True)
             sums[columns] += float((error**2).sum()) / 400
@@ -137,7 +137,7 @@ def test_cells_have_the_noise_that_is_stated():
 def measured(columns, stddev, outside=0.0):
     counts = np.zeros([SCHEMA.columns[name].size for name in columns])
     noise = Noise("discrete_gaussian", str(stddev**2), stddev)
-    return NoisyMarginal(NoisyTable(columns, counts, outside), noise)
+    return NoisyTable(columns, counts, outside, noise)
 
 
 SIZES = {"sex": 2, "job": 4, "size": 10, "size2": 3}
@@ -166,9 +166,9 @@ def test_a_column_with_records_out_of_domain_is_left_out():
 
 
 def test_moments_are_found_among_what_was_measured():
-    table = Released(measured(("sex",), 1.0).table, UNNOISY, "noisy table", 1)
+    table = Released(measured(("sex",), 1.0), UNNOISY, "noisy table", 1)
     own = Released(products(), UNNOISY, "noisy score moments", 2)
-    assert measured_beside([table, own]) == [(own.value, UNNOISY)]
+    assert measured_beside([table, own]) == [own.value]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ from schemas import column
 from understudy.dp.budget import Budget
 from understudy.dp.released import Noise, NoisyTable
 from understudy.methods.merging import LEAST_RUNS, LIGHT_ROOM, finer_runs, runs_spend, wide_numbers
-from understudy.methods.noisy_marginals import NoisyMarginal
 
 SCHEMA = us.Schema.loads(
     column("age", "integer", lower=0, upper=99)
@@ -21,13 +20,13 @@ SCHEMA = us.Schema.loads(
 
 def one_way(name, counts, stddev):
     noise = Noise("discrete_gaussian", str(Fraction(stddev) ** 2), stddev)
-    return NoisyMarginal(NoisyTable((name,), np.array(counts, dtype=float), 0.0), noise)
+    return NoisyTable((name,), np.array(counts, dtype=float), 0.0, noise)
 
 
 def runs(room, bins=24):
     """Of 100 states with 20 records each, of which noise of 30 tells none apart by itself."""
     tables = [one_way("age", [20] * 100, 30.0), one_way("sex", [1_000, 1_000], 30.0)]
-    found = finer_runs(SCHEMA, tables, 2_000.0, ("age",), bins=bins, room=room)
+    found = finer_runs(SCHEMA, tables, 2_000.0, ("age",), lines={}, bins=bins, room=room)
     assert set(found) == {"age"}
     return max(found["age"]) + 1
 

@@ -20,12 +20,10 @@ from understudy.features.scores import RankScores
 from understudy.graphical.rank_exchange import MOST_NOISE, RankExchange
 from understudy.mechanisms.second_moments import RankProducts
 from understudy.methods.merging import CompressedDomain
-from understudy.methods.noisy_marginals import NoisyMarginal
 from understudy.methods.ranks import (
     FEW_ROWS,
     MOST_SHARE,
     NOISE,
-    fresh_ranks,
     planned_ranks,
     rank_exchange,
     rank_products,
@@ -33,6 +31,7 @@ from understudy.methods.ranks import (
     ranked_groups,
     ranks_in,
     ranks_spend,
+    resample_ranks,
 )
 from understudy.workflow.analyze import model_of
 from understudy_verify import verify
@@ -439,12 +438,12 @@ def test_the_exchange_of_measured_ranks():
 
     def table(*columns):
         counts = np.zeros([MIXED.columns[name].size for name in columns])
-        return NoisyMarginal(NoisyTable(columns, counts, 0.0), noise)
+        return NoisyTable(columns, counts, 0.0, noise)
 
     merged, one_ways = CompressedDomain(MIXED, {}), [table(name) for name in MIXED.names]
     names = ("age", "mood", "pain")
     scores = {name: tuple(range(MIXED.columns[name].size)) for name in names}
-    ranks = NoisyRanks(names, np.array([10.0, -20.0, 30.0]), scores), noise
+    ranks = NoisyRanks(names, np.array([10.0, -20.0, 30.0]), noise, scores)
     alone = rank_exchange(merged, one_ways, ranks, 100)
     assert alone.columns == (0, 3, 4)
     assert alone.partners == ((4,), (), (0,))
@@ -464,8 +463,9 @@ def test_ranked_columns_have_the_groups_of_their_measurement():
     merged = CompressedDomain(MIXED, {"mood": (0, 0, 1, 1, 1, 2), "sex": (0, 0), "pain": (0, 0, 1)})
     scores = {"mood": (-64, 0, 64, 0), "pain": (-64, 0, 64)}
     groups = {"mood": (0, 0, 1, 1, 2, 3)}
-    value = NoisyRanks(("mood", "pain"), np.zeros(1), scores, {}, groups)
-    found = ranked_groups(merged, (value, Noise("discrete_gaussian", "25", 5.0)))
+    noise = Noise("discrete_gaussian", "25", 5.0)
+    ranks = NoisyRanks(("mood", "pain"), np.zeros(1), noise, scores, {}, groups)
+    found = ranked_groups(merged, ranks)
     assert found.groups == {"mood": (0, 0, 1, 1, 2, 3), "sex": (0, 0)}
     assert merged.groups["pain"] == (0, 0, 1)
 
@@ -588,31 +588,29 @@ def test_posterior_sets_take_in_ranks_that_are_drawn_again(exchanges, rows):
 def test_fresh_noise_is_as_wide_as_what_was_added():
     """40,000 numbers: the mean of z² has the deviation .007, and the mean .005."""
     noise = Noise("discrete_gaussian", "9", 3.0)
-    value = NoisyRanks(("a", "b", "c"), np.arange(3.0), {"a": (0,), "b": (1,), "c": (2,)})
+    scores = {"a": (0,), "b": (1,), "c": (2,)}
+    value = NoisyRanks(("a", "b", "c"), np.arange(3.0), noise, scores)
     rng = np.random.default_rng(1)
     z = []
     for _ in range(13_334):
-        again, same_noise = fresh_ranks((value, noise), rng)
-        assert same_noise == noise
+        again = resample_ranks(value, rng)
         z.append((again.values - value.values) / 3.0)
     assert vars(again) | {"values": 0} == vars(value) | {"values": 0}
     assert value.values.tolist() == [0, 1, 2]
     assert abs(np.mean(np.square(z)) - 1) < 0.035
     assert abs(np.mean(z)) < 0.025
     assert abs(np.mean(np.square(z)) / 1.1 - 1) > 0.035
-    assert fresh_ranks(None, rng) is None
 
 
 def test_the_last_ranks_that_were_measured_are_those_of_a_fit():
     """Among moments of another kind; none where there are none."""
     noise = Noise("discrete_gaussian", "9", 3.0)
-    products = NoisyProducts(("a",), np.zeros(1))
-    one, two = (NoisyRanks(("a", "b"), np.full(1, k), {"a": (0,), "b": (0,)}) for k in (1.0, 2.0))
+    products = NoisyProducts(("a",), np.zeros(1), noise)
+    scores = {"a": (0,), "b": (0,)}
+    one, two = (NoisyRanks(("a", "b"), np.full(1, k), noise, scores) for k in (1.0, 2.0))
     assert ranks_in([]) is None
-    assert ranks_in([(products, noise)]) is None
-    found = ranks_in([(one, noise), (two, noise), (products, noise)])
-    assert found is not None
-    assert found[0] is two
+    assert ranks_in([products]) is None
+    assert ranks_in([one, two, products]) is two
 
 
 def test_sets_without_a_record_have_none_to_exchange():
@@ -656,12 +654,12 @@ def test_columns_whose_values_nearly_all_agree_are_not_asked_for():
     counts = {name: np.array([900.0, 1_100, 1_300, 900, 800]) for name in names}
     counts["q3"] = np.array([4_990.0, 20, -15, 10, -5])
     noise = Noise("discrete Gaussian", "400", 20.0)
-    known = [NoisyMarginal(NoisyTable((name,), counts[name], 0.0), noise) for name in names]
+    known = [NoisyTable((name,), counts[name], 0.0, noise) for name in names]
     asked = rank_products(CompressedDomain(schema, {}), known)
     assert asked.scores.columns == ("q0", "q1", "q2", "q4")
     every = RankScores(dict.fromkeys(names, (0,) * 5))
     assert asked.scores.most < every.most
-    few = [replace(one, table=replace(one.table, counts=counts["q3"])) for one in known[:3]]
+    few = [replace(one, counts=counts["q3"]) for one in known[:3]]
     assert len(rank_products(CompressedDomain(schema, {}), few + known[3:]).scores.columns) == 5
 
 

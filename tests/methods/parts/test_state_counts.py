@@ -9,15 +9,15 @@ from hypothesis import strategies as st
 import understudy as us
 from understudy.dp.released import Noise, NoisyLine, NoisyTable
 from understudy.features.grids import LineCells, line_bins
+from understudy.methods import marginal_based, merging
 from understudy.methods.auto import configure
 from understudy.methods.binning import fine_bins
-from understudy.methods.marginal_based import MarginalMethod
+from understudy.methods.marginal_based import NoisyStatistics
+from understudy.methods.merging import CompressedDomain, observations
 from understudy.methods.noisy_marginals import (
     LineParts,
-    NoisyMarginal,
     StateCounts,
-    fresh,
-    with_lines,
+    line_parts,
 )
 from understudy.release.shape import Kind
 from understudy.schema import Schema
@@ -72,14 +72,14 @@ def lined(name, seed, stddev=0.0):
     beyond = rng.integers(0, 9, 2)  # clipped to the bounds in a table
     cells = np.append(counted(narrow, values, codes), beyond)
     np.add.at(exact, list(LineCells(column).ends), beyond)
-    line = NoisyLine((name,), cells + rng.normal(0, stddev, len(cells)), 0.0, bins)
+    line = NoisyLine((name,), cells + rng.normal(0, stddev, len(cells)), 0.0, SIGMA, bins)
     return fine, line, exact
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_parts_hold_the_same_records_in_a_table_and_in_a_line(name):
     fine, line, exact = lined(name, 1)
-    parts = LineParts.of(line, SIGMA, fine)
+    parts = LineParts.of(line, fine)
     np.testing.assert_array_equal(np.bincount(parts.states, exact), parts.counts)
     assert parts.cells.sum() == len(line.counts)
     assert (parts.cells > 0).all()
@@ -122,8 +122,8 @@ def test_counts_are_generalised_least_squares(data):
 
 def test_states_that_hold_nobody_have_none_whatever_a_line_says():
     line = LineParts(np.array([0, 0, 1]), np.array([50.0, 8]), np.array([1, 1]), SIGMA)
-    table = NoisyTable(("x",), np.array([30.0, 4, 9]), 0.0)
-    found = NoisyMarginal(table, SIGMA, line).by_state(np.array([True, False, True]))
+    table = NoisyTable(("x",), np.array([30.0, 4, 9]), 0.0, SIGMA)
+    found = StateCounts.of(table, np.array([True, False, True]), line)
     assert found.counts.tolist() == [40.0, 0.0, 8.5]
     np.testing.assert_allclose(found.deviations**2, [4.5, 0, 4.5])
 
@@ -138,26 +138,32 @@ def test_without_a_line_a_table_is_as_it_was():
 def test_the_first_table_of_a_column_takes_its_line():
     """Not one over groups, not a second one, none of another column."""
     fine, line, exact = lined("age", 2)
-    plain = NoisyMarginal(NoisyTable(("age",), exact, 0.0), SIGMA)
+    plain = NoisyTable(("age",), exact, 0.0, SIGMA)
     groups = {"age": tuple(range(len(exact)))}
-    grouped = NoisyMarginal(NoisyTable(("age",), exact, 0.0, groups=groups), SIGMA)
-    found = with_lines(fine, [grouped, plain, plain], [(line, SIGMA)])
-    assert [one.line is not None for one in found] == [False, True, False]
-    assert with_lines(fine, [plain], []) == [plain]
+    grouped = NoisyTable(("age",), exact, 0.0, SIGMA, groups=groups)
+    found = observations(
+        CompressedDomain(fine, {}), [grouped, plain, plain], 300, line_parts(fine, [line])
+    )
+    variance = SIGMA.stddev**2
+    assert [(one.variance < variance).all() for one in found] == [False, True, False]
+    assert [(one.variance == variance).all() for one in found] == [True, False, True]
+    assert line_parts(fine, []) == {}
 
 
 def test_a_line_that_is_drawn_again_has_fresh_noise_in_every_cell():
     """6,000 draws; deviations within five standard errors, parts of more cells have more."""
     fine, line, exact = lined("income", 3)
-    plain = NoisyMarginal(NoisyTable(("income",), exact, 0.0), SIGMA)
-    (one,) = with_lines(fine, [plain], [(line, SIGMA)])
+    plain = NoisyTable(("income",), exact, 0.0, SIGMA)
+    parts = LineParts.of(line, fine)
+    released = NoisyStatistics([plain, plain], {"income": parts}, [], None)
     rng = np.random.default_rng(4)
-    drawn = np.array([fresh(fine, one, rng).line.counts for _ in range(6_000)])
-    ratio = drawn.var(axis=0) / one.line.variances
-    assert one.line.cells.max() > 1
+    again = [released.resample(fine, rng) for _ in range(6_000)]
+    drawn = np.array([one.lines["income"].counts for one in again])
+    ratio = drawn.var(axis=0) / parts.variances
+    assert parts.cells.max() > 1
     assert np.abs(ratio - 1).max() < 5 * np.sqrt(2 / 6_000)
     np.testing.assert_allclose(
-        drawn.mean(axis=0), one.line.counts, atol=5 * 3 * np.sqrt(one.line.cells.max() / 6_000)
+        drawn.mean(axis=0), parts.counts, atol=5 * 3 * np.sqrt(parts.cells.max() / 6_000)
     )
 
 
@@ -182,10 +188,10 @@ def test_the_model_of_a_release_has_its_line():
     tables = [one.noisy(made.schema) for one in made.measurements if one.kind is Kind.TABLE]
     method = configure("marginals", {})
     model, alone = model_of(made, 1), method.rebuilt(made.schema, tables, made.manifest.n_rows)
-    (table,) = (one for one in tables if one[0].columns == ("age",) and not one[0].groups)
+    (table,) = (one for one in tables if one.columns == ("age",) and not one.groups)
     (line,) = (one for one in made.measurements if one.kind is Kind.LINE)
-    counts = np.asarray(table[0].counts), np.asarray(line.counts)[: len(table[0].counts)]
-    both = np.average(counts, axis=0, weights=[1 / table[1].stddev ** 2, 1 / line.stddev**2])
+    counts = np.asarray(table.counts), np.asarray(line.counts)[: len(table.counts)]
+    both = np.average(counts, axis=0, weights=[1 / table.stddev**2, 1 / line.stddev**2])
     drawn = made.tables[0]["age"].to_numpy()
     errors = [
         np.abs(own.numbers["age"][1].masses[20:80] - both[20:80]).mean() for own in (model, alone)
@@ -203,23 +209,27 @@ def test_the_model_of_a_release_has_its_line():
 @pytest.mark.parametrize("n", [60, 4_000])
 def test_a_line_counts_once(monkeypatch, n):
     """Also where single columns are measured again, as with few records."""
-    seen = []
-    own = MarginalMethod._model
+    fits = []
 
-    def watched(self, schema, marginals, *more, **named):
-        tables = [
-            one for one in marginals if one.table.columns == ("age",) and not one.table.groups
-        ]
-        seen.append([one.line is not None for one in tables])
-        return own(self, schema, marginals, *more, **named)
+    def observe(*asked):
+        fits.append([])
+        return observations(*asked)
 
-    monkeypatch.setattr(MarginalMethod, "_model", watched)
+    def watch(merged, table, allowed, line):
+        if table.columns == ("age",):
+            fits[-1].append(line is not None)
+        return sum_states(merged, table, allowed, line)
+
+    sum_states = merging._sum_states
+    monkeypatch.setattr(marginal_based, "observations", observe)
+    monkeypatch.setattr(merging, "_sum_states", watch)
     made = release(n=n)
+    last = fits[-1]
     assert model_of(made, 1) is not None
-    assert [sum(lines) for lines in seen] == [1, 1]
-    assert seen[0] == seen[1]
+    assert fits[-1] == last
+    assert {sum(lines) for lines in fits} == {1}
     if n < 100:
-        assert len(seen[0]) > 1
+        assert len(last) > 1
 
 
 def test_sets_of_their_own_fits_share_no_line():
@@ -228,10 +238,8 @@ def test_sets_of_their_own_fits_share_no_line():
     tables = [one.noisy(made.schema) for one in made.measurements if one.kind is Kind.TABLE]
     method = configure("marginals", {"sets": "split"})
     (line,) = (one for one in made.measurements if one.kind is Kind.LINE)
-    value = NoisyLine(("age",), np.asarray(line.counts), line.outside, line.bins)
+    value = NoisyLine(("age",), np.asarray(line.counts), line.outside, line.noise, line.bins)
     first = method.by_fit(made.schema, tables, 2)[0]
     n_rows = made.manifest.n_rows
-    one, other = (
-        method.rebuilt(made.schema, first, n_rows, beside) for beside in ((), [(value, line.noise)])
-    )
+    one, other = (method.rebuilt(made.schema, first, n_rows, beside) for beside in ((), [value]))
     np.testing.assert_array_equal(one.numbers["age"][1].masses, other.numbers["age"][1].masses)
