@@ -159,9 +159,8 @@ def test_the_name_of_a_measurement_is_no_path(folder, tmp_path, name):
 @pytest.mark.parametrize("name", ["../outside", "/tmp/outside", "a/b", "a\\b", "..", "a.b", "é"])
 def test_saving_writes_nothing_outside_the_folder(name):
     """Claim attacked: a measurement made by hand cannot be saved anywhere else."""
-    none = np.zeros(0, dtype=np.int64)
     with pytest.raises(ReleaseError, match="its file is named so"):
-        Measurement(name, "table", (), none, none, 0.0, "none", "0", 0.0, 1)
+        Measurement("table", (), name=name, distribution="none", scale="0", stddev=0.0, entry=1)
 
 
 def test_two_measurements_of_one_name_are_not_saved_over_each_other(folder, tmp_path):

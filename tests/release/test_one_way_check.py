@@ -40,7 +40,8 @@ LAWS = {"discrete_gaussian": "normal", "discrete_laplace": "laplace"}
 def measurement(name, counts, stddev, law, outside=0.0):
     """A measured one-way table."""
     return Measurement(
-        *(f"table-{name}", Kind.TABLE, (name,)),
+        *(Kind.TABLE, (name,)),
+        name=f"table-{name}",
         codes=np.arange(len(counts)),
         counts=np.asarray(counts),
         outside=outside,
@@ -130,8 +131,9 @@ def test_what_is_noted_is_how_many_records_would_need_another_value():
 def test_a_column_is_known_from_a_table_of_several_where_it_was_not_measured_alone():
     counts = np.outer([700.0, 250, 50], np.full(60, 1 / 60)).reshape(-1)
     table = Measurement(
-        *("table-1", Kind.TABLE, ("few", "many"), np.arange(180), counts, 0.0),
-        *("discrete_gaussian", "1", 0.5, 1),
+        *(Kind.TABLE, ("few", "many"), np.arange(180), counts),
+        **{"name": "table-1", "distribution": "discrete_gaussian", "scale": "1", "stddev": 0.5},
+        entry=1,
     )
     drawn = DrawnOneWays((np.array([500, 450, 50]), np.full(60, 1000 // 60)), 1000)
     asked = {"n_rows": 1000.0, "rows_stddev": 0.0, "own_noise": 0.0}

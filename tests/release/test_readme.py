@@ -40,8 +40,8 @@ def _release(schema, **changes):
     rng = np.random.default_rng(0)
     measurements = tuple(
         Measurement(
-            f"table-{k}", "table", (name,), np.arange(column.size), np.arange(column.size), 0.0,
-            "discrete_laplace", "2", 2.72, k,
+            "table", (name,), np.arange(column.size), np.arange(column.size), name=f"table-{k}",
+            distribution="discrete_laplace", scale="2", stddev=2.72, entry=k,
         )
         for k, (name, column) in enumerate(schema.columns.items(), start=1)
     )  # fmt: skip

@@ -71,16 +71,15 @@ def table(
     """A whole measured table."""
     counts = np.asarray(counts)
     return Measurement(
-        name,
         "table",
         columns,
         np.arange(counts.size),
         counts.reshape(-1),
-        0.0,
-        distribution,
-        scale,
-        stddev,
-        entry,
+        name=name,
+        distribution=distribution,
+        scale=scale,
+        stddev=stddev,
+        entry=entry,
     )
 
 

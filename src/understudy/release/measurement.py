@@ -92,22 +92,47 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 @dataclass(frozen=True)
 class Content:
-    """Fields of a measurement that depend on the kind of value; they are explained there.
+    """What is released: a contingency table, or what is told of one or in its place.
 
     Attributes:
-        kind: of measurement.
-        columns: that it covers.
-        codes: of cells or nodes.
-        counts: in them.
-        outside: noisy number of records out of domain.
-        threshold: public threshold.
-        totals: single numbers.
-        of: columns that are summed, or that nodes fix; of sweeps and posteriors, what each is drawn
-            given.
-        bins: of numeric columns.
-        groups: of states.
-        ranks: score of each state of columns whose ranks are multiplied.
-        limits: where numbers were cut off before they were scored.
+        kind: "table": a noisy count of every cell; "cells": of the cells that reached a public
+            threshold; "totals": nothing but totals; "successes": a noisy number of records with the
+            second level of a column; "line": a noisy count of every cell of a number line, finer
+            than a table, and of what lies beyond the bounds; "heaps": of every way in which its
+            numbers are rounded; "sums": a noisy sum of (value - middle
+            of the bounds) in every cell; "means": the same over its number of records, which
+            divides the noise too; "scatter": a noisy sum of squares or products about the means of
+            the cells; "products": noisy sums over all records of scores of the columns, and of
+            products of two of them; "ranks": noisy sums of products of rank scores of two columns;
+            "draws": records drawn from rows and a prior; "sweeps": records
+            drawn column by column, each given some others; "distribution": counts that the
+            exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
+            hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
+            full table below such nodes; "ranges": a noisy count of every range of states in a layer
+            of a tree of ranges over one column; "choice": columns that the exponential mechanism
+            chose, a column before its parents; "parameters": parameters of a public generator of
+            records that it chose; "posterior": records drawn from a posterior of the exact rows;
+            "kept": columns of all records that every synthetic set has as they stand; "exact":
+            statistics without noise, which are not published.
+        columns: names of the table's columns.
+        codes: mixed-radix number of each cell, ascending, the last column running fastest; of a
+            node, with one state more for each column, which says that it is open; of a range, its
+            first and last state.
+        counts: noisy count (or sum) of each of these cells.
+        outside: noisy number of records that are in no cell, with one of these columns (of a layer
+            of a hierarchy: any column) out of domain.
+        threshold: public threshold; None where every cell is released.
+        totals: what is released as single numbers: positive cells and positive mass; successes; a
+            scatter; the prior weight of a cell, in records, the number of cells, and whether draws
+            add weight; of sweeps, the weight added to each state, and records in a block;
+            parameters by name.
+        of: the numeric columns that are summed; of products, columns of which a record must have a
+            value to count; of leaf sums, the columns that nodes fix; of
+            sweeps and posteriors, what each column is drawn given, as in "job<-age & sex".
+        bins: bins of its numeric columns, where they are not those of the schema.
+        groups: how states of its columns are merged, where they are.
+        ranks: of ranks, the score of each state of its columns.
+        limits: of products, where numbers of a column were cut off, if not at its bounds.
     """
 
     kind: Kind
@@ -344,73 +369,23 @@ def groups_of(measurements: Sequence[Measurement]) -> Groups:
     return {name: merged for one in measurements for name, merged in one.groups.items()}
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """One released contingency table, or what is released of it or in its place.
+@dataclass(frozen=True, kw_only=True)
+class Measurement(Content):
+    """What was released, as a release stores it: with a name, its noise, and what paid for it.
 
     Attributes:
         name: file name without ending; "" for single numbers, which stand in the manifest alone.
-        kind: "table": a noisy count of every cell; "cells": of the cells that reached a public
-            threshold; "totals": nothing but totals; "successes": a noisy number of records with the
-            second level of a column; "line": a noisy count of every cell of a number line, finer
-            than a table, and of what lies beyond the bounds; "heaps": of every way in which its
-            numbers are rounded; "sums": a noisy sum of (value - middle
-            of the bounds) in every cell; "means": the same over its number of records, which
-            divides the noise too; "scatter": a noisy sum of squares or products about the means of
-            the cells; "products": noisy sums over all records of scores of the columns, and of
-            products of two of them; "ranks": noisy sums of products of rank scores of two columns;
-            "draws": records drawn from rows and a prior; "sweeps": records
-            drawn column by column, each given some others; "distribution": counts that the
-            exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
-            hierarchy whose nodes fix different columns; "leaf-sums": sums of the noisy cells of a
-            full table below such nodes; "ranges": a noisy count of every range of states in a layer
-            of a tree of ranges over one column; "choice": columns that the exponential mechanism
-            chose, a column before its parents; "parameters": parameters of a public generator of
-            records that it chose; "posterior": records drawn from a posterior of the exact rows;
-            "kept": columns of all records that every synthetic set has as they stand; "exact":
-            statistics without noise, which are not published.
-        columns: names of the table's columns.
-        codes: mixed-radix number of each cell, ascending, the last column running fastest; of a
-            node, with one state more for each column, which says that it is open; of a range, its
-            first and last state.
-        counts: noisy count (or sum) of each of these cells.
-        outside: noisy number of records that are in no cell, with one of these columns (of a layer
-            of a hierarchy: any column) out of domain.
         distribution: distribution of the noise in each number.
         scale: its exact parameter (Laplace: scale; Gaussian: variance).
         stddev: standard deviation of the noise in one number, before any threshold.
-        threshold: public threshold; None where every cell is released.
         entry: ledger entry that paid for it.
-        totals: what is released as single numbers: positive cells and positive mass; successes; a
-            scatter; the prior weight of a cell, in records, the number of cells, and whether draws
-            add weight; of sweeps, the weight added to each state, and records in a block;
-            parameters by name.
-        of: the numeric columns that are summed; of products, columns of which a record must have a
-            value to count; of leaf sums, the columns that nodes fix; of
-            sweeps and posteriors, what each column is drawn given, as in "job<-age & sex".
-        bins: bins of its numeric columns, where they are not those of the schema.
-        groups: how states of its columns are merged, where they are.
-        ranks: of ranks, the score of each state of its columns.
-        limits: of products, where numbers of a column were cut off, if not at its bounds.
     """
 
     name: str
-    kind: Kind
-    columns: tuple[str, ...]
-    codes: NDArray[np.int64]
-    counts: NDArray[Any]
-    outside: float
     distribution: str
     scale: str
     stddev: float
     entry: int
-    threshold: float | None = None
-    totals: dict[str, float] | None = None
-    of: tuple[str, ...] = ()
-    bins: Bins = field(default_factory=dict)
-    groups: Groups = field(default_factory=dict)
-    ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    limits: Limits = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """The kind may be given by its word; a name that would be a path is refused.
@@ -435,25 +410,15 @@ class Measurement:
             schema: the public schema of the release.
         """
         content, noise = content_of(released.value, schema), released.noise
-        declared = schema.columns
+        declared, bins = schema.columns, content.bins.items()
+        changed = {column: own for column, own in bins if not in_these_bins(declared[column], own)}
         return cls(
+            **vars(content) | {"bins": changed},
             name=name if content.kind.has_cells else "",
-            kind=content.kind,
-            columns=content.columns,
-            codes=content.codes,
-            counts=content.counts,
-            outside=content.outside,
             distribution=noise.distribution,
             scale=noise.scale,
             stddev=noise.stddev,
             entry=released.entry,
-            threshold=content.threshold,
-            totals=None if content.totals is None else dict(content.totals),
-            of=content.of,
-            bins={n: b for n, b in content.bins.items() if not in_these_bins(declared[n], b)},
-            groups=dict(content.groups),
-            ranks=dict(content.ranks),
-            limits=dict(content.limits),
         )
 
     @property

@@ -215,9 +215,9 @@ def measurement(scores, values, stddev, name, *, pure):
 def table(columns, counts, stddev=1.0):
     """A full noisy table."""
     counts = np.asarray(counts, dtype=float).ravel()
-    about = {"outside": 0.0, "distribution": "discrete_gaussian", "scale": "", "entry": 1}
+    about = {"name": "t", "distribution": "discrete_gaussian", "scale": "", "entry": 1}
     codes = np.arange(len(counts))
-    return Measurement("t", "table", columns, codes, counts, stddev=stddev, **about)
+    return Measurement("table", columns, codes, counts, stddev=stddev, **about)
 
 
 @pytest.mark.parametrize(

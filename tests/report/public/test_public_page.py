@@ -154,13 +154,13 @@ def test_no_measurements_no_ledger(mixed, make, check):
 
 def test_filtered_and_lazy_measurements_have_no_band(mixed, make, check):
     cells = Measurement(
-        "table-1", "cells", mixed.names, np.array([3, 50]), np.array([40, 31]), 2.0,
-        "discrete_laplace", "2", 2.83, 1, threshold=30.0,
+        "cells", mixed.names, np.array([3, 50]), np.array([40, 31]), 2.0, threshold=30.0,
+        name="table-1", distribution="discrete_laplace", scale="2", stddev=2.83, entry=1,
     )  # fmt: skip
-    nothing = np.zeros(0, dtype=np.int64)
     totals = Measurement(
-        "", "totals", mixed.names, nothing, nothing, 2.0, "lattice_laplace", "2", 2.83, 1,
+        "totals", mixed.names, outside=2.0,
         totals={"positive_cells": 10**9, "positive_mass": 2.5e9},
+        name="", distribution="lattice_laplace", scale="2", stddev=2.83, entry=1,
     )  # fmt: skip
     found = check(
         public_page(make.release(mixed, (cells,), method="laplace", inference=InferenceFacts()))
