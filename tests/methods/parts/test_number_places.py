@@ -8,6 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.methods.registry import METHODS
+from understudy.models import InferenceFacts
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 from understudy.workflow.numbers import Places, places_of
@@ -35,8 +36,8 @@ SCHEMA = Schema.loads(
 class Modelling:
     """A method that draws the numbers of pay itself."""
 
-    def modelled(self, schema):
-        return ("pay",)
+    def inference_facts(self, schema):
+        return InferenceFacts(modelled=("pay",))
 
 
 def rows(n, seed):
