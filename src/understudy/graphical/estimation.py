@@ -105,7 +105,10 @@ from understudy.schema import Column, is_ordered
 
 @dataclass(frozen=True)
 class Observation:
-    """A noisy marginal.
+    """A noisy marginal as the fit sees it: cells of the model, by its places of columns.
+
+    No `NoisyTable`: states may be merged after they were measured, and counts scaled up, so that
+    the noise of each cell has a variance of its own.
 
     Attributes:
         columns: distinct columns, in any order; () observes the number of records.

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from understudy.features.grids import LineCells, coarse_states
-from understudy.inference.noisy_tables import Sources, Table, marginal, pooled_table
+from understudy.inference.noisy_tables import Counts, Sources, marginal, pooled_table
 from understudy.release import Measurement
 from understudy.schema import NUMERIC, Schema
 
@@ -36,7 +36,7 @@ def line_schema(line: Measurement, schema: Schema) -> Schema:
     return line.bin_schema(alone)
 
 
-def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema) -> Table:
+def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema) -> Counts:
     """Counts of the states of a column in the bins of its line, from all that was measured of it.
 
     Args:
@@ -60,4 +60,4 @@ def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema)
         mix = np.hstack([fold - share @ (inside @ fold), share])
         numbers = np.concatenate([numbers, table.counts])
         variances = np.concatenate([variances, table.variances])
-    return Table(mix @ numbers, mix**2 @ variances, Sources(mix, variances))
+    return Counts(mix @ numbers, mix**2 @ variances, Sources(mix, variances))

@@ -32,8 +32,8 @@ from understudy.features.grids import Numeric, coarse_states, is_finer
 from understudy.features.scores import UNIT
 from understudy.inference.line_tables import line_schema, line_table
 from understudy.inference.noisy_tables import (
+    Counts,
     Sources,
-    Table,
     covers,
     line_of,
     marginal,
@@ -127,7 +127,7 @@ class NumberCounts:
 
     def __init__(self, measurements: Sequence[Measurement], schema: Schema) -> None:
         self._measurements, self._schema = measurements, schema
-        self._known: dict[str, tuple[Table, Numeric] | None] = {}
+        self._known: dict[str, tuple[Counts, Numeric] | None] = {}
 
     def put_to(self, matrix: MomentMatrix) -> MomentMatrix:
         """The matrix with the sums of its columns of numbers as counts of cells tell them too.
@@ -154,7 +154,7 @@ class NumberCounts:
         together = Together(joined.entries, joined.noise, joined.off)
         return replace(matrix, numbers=numbers, variances=variances, together=together)
 
-    def _of(self, name: str) -> tuple[Table, Numeric] | None:
+    def _of(self, name: str) -> tuple[Counts, Numeric] | None:
         """Counts of the cells of a column, and their column; None where nothing counts them."""
         if name not in self._known:
             self._known[name] = _counts(self._measurements, self._schema, name)
@@ -194,7 +194,7 @@ def counted_mean(
 
 def _counts(
     measurements: Sequence[Measurement], schema: Schema, name: str
-) -> tuple[Table, Numeric] | None:
+) -> tuple[Counts, Numeric] | None:
     """Counts of the cells of a column, from its line and its own tables; None without either."""
     line = line_of(measurements, name)
     tables = [one for one in measurements if one.columns == (name,) and covers(one, [name])]
@@ -211,7 +211,7 @@ def _counts(
 
 
 def _told_by_numbers(
-    matrix: MomentMatrix, name: str, column: Numeric, table: Table, cells: Numeric
+    matrix: MomentMatrix, name: str, column: Numeric, table: Counts, cells: Numeric
 ) -> _Said:
     """Read from counts what they say of the sums of one column."""
     scores, source = matrix.scores, matrix.basis.source
@@ -251,7 +251,7 @@ def _positions(cells: Numeric, low: float, high: float) -> tuple[Floats, Floats]
     return scaled.mean(axis=1), np.diff(scaled, axis=1)[:, 0] / 2
 
 
-def _most(row: Floats, table: Table) -> float:
+def _most(row: Floats, table: Counts) -> float:
     """A sum over the records that is not negative, or a bit more if noise may have hidden it."""
     if not row.any():
         return 0.0
@@ -259,7 +259,7 @@ def _most(row: Floats, table: Table) -> float:
     return max(float(row @ table.counts), 0.0) + _FIRMLY * error
 
 
-def _covariance(rows: Floats, table: Table) -> Floats:
+def _covariance(rows: Floats, table: Counts) -> Floats:
     """Of the noise in sums of counts, shape (k, k)."""
     sources = table.sources or Sources(np.eye(len(table.variances)), table.variances)
     mixed = rows @ sources.mix

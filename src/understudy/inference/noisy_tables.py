@@ -39,8 +39,11 @@ class Sources:
 
 
 @dataclass(frozen=True)
-class Table:
-    """Unbiased counts with known noise.
+class Counts:
+    """Unbiased counts of the cells of a marginal, by one table or by several.
+
+    No `NoisyTable`: its noise differs between cells and may go together, its cells are in a row,
+    and many simulated tables may stand in front of them.
 
     Attributes:
         counts: shape (..., cells).
@@ -60,7 +63,7 @@ def marginal(
     schema: Schema,
     *,
     counts: Floats | None = None,
-) -> Table:
+) -> Counts:
     """A measured table, summed over the columns that are not asked for.
 
     Args:
@@ -77,7 +80,7 @@ def marginal(
     lead = counts.shape[:-1]
     shaped = counts.reshape(-1, *domain.sizes)
     allowed = domain.allowed_mask().astype(np.float64)
-    return Table(
+    return Counts(
         counts=_sum_to(shaped, axes).reshape(*lead, -1),
         variances=measurement.stddev**2 * _sum_to(allowed[None], axes).reshape(-1),
     )
@@ -91,7 +94,7 @@ def _sum_to(stacked: Floats, axes: list[int]) -> Floats:
     return np.asarray(summed.transpose(0, *(1 + kept.index(axis) for axis in axes)))
 
 
-def pooled_table(tables: Sequence[Table]) -> Table:
+def pooled_table(tables: Sequence[Counts]) -> Counts:
     """Average tables over the same cells, weighted by inverse variance.
 
     Where a count is free of noise in some tables, these alone are averaged.
@@ -102,7 +105,7 @@ def pooled_table(tables: Sequence[Table]) -> Table:
         precise = np.where(exact.any(axis=0), exact, 1 / variances)
     weights = precise / precise.sum(axis=0)
     counts = sum(w * table.counts for w, table in zip(weights, tables, strict=True))
-    return Table(np.asarray(counts), (weights**2 * variances).sum(axis=0))
+    return Counts(np.asarray(counts), (weights**2 * variances).sum(axis=0))
 
 
 MOST_CELLS = 2**20

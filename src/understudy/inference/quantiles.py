@@ -50,7 +50,7 @@ from understudy.errors import InferenceError
 from understudy.inference.bin_bias import Ranges, value_ranges
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.counts import FEWEST, Counted
-from understudy.inference.noisy_tables import Table, covering, marginal, pooled_table
+from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
 from understudy.inference.question import Estimand
 from understudy.inference.records import ABSENT
 from understudy.release import Measurement
@@ -196,7 +196,7 @@ def quantiles(
 
 
 def counted_curve(
-    table: Table, cells: Integers, ranges: Ranges, probability: float, *, heavy: bool
+    table: Counts, cells: Integers, ranges: Ranges, probability: float, *, heavy: bool
 ) -> Curve:
     """The distribution of a value over some cells of a noisy table.
 
@@ -210,7 +210,7 @@ def counted_curve(
     sources = (
         None if table.sources is None else replace(table.sources, mix=table.sources.mix[cells])
     )
-    kept = Table(table.counts[..., cells], table.variances[cells], sources)
+    kept = Counts(table.counts[..., cells], table.variances[cells], sources)
 
     def steps(values: Floats) -> Steps:
         return _counted_steps(kept, values[cells], probability, heavy=heavy)
@@ -218,7 +218,7 @@ def counted_curve(
     return Curve(steps(ranges.low), steps(ranges.high))
 
 
-def _counted_steps(table: Table, values: Floats, p: float, *, heavy: bool) -> Steps:
+def _counted_steps(table: Counts, values: Floats, p: float, *, heavy: bool) -> Steps:
     counts = table.counts
     order = np.argsort(values, kind="stable")
     distinct, starts = np.unique(values[order], return_index=True)
@@ -238,7 +238,7 @@ def _counted_steps(table: Table, values: Floats, p: float, *, heavy: bool) -> St
     )
 
 
-def _step_noise(table: Table, order: Integers, last: Integers, p: float) -> tuple[Floats, Floats]:
+def _step_noise(table: Counts, order: Integers, last: Integers, p: float) -> tuple[Floats, Floats]:
     """Σ v·w² and Σ v²·w⁴ at each step, w the weights of independent noises, shape (K,) each."""
     if table.sources is not None:
         mix, variances = table.sources.mix, table.sources.variances
@@ -289,7 +289,7 @@ def count_quantiles(
 
 
 def table_quantiles(
-    estimand: Estimand, table: Table, schema: Schema, tables: int, *, heavy: bool
+    estimand: Estimand, table: Counts, schema: Schema, tables: int, *, heavy: bool
 ) -> Counted:
     """The same from unbiased counts.
 

@@ -20,7 +20,7 @@ from understudy.inference.bin_bias import value_ranges
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import ratios, table_estimates
 from understudy.inference.line_tables import line_table
-from understudy.inference.noisy_tables import Table, line_of
+from understudy.inference.noisy_tables import Counts, line_of
 from understudy.inference.number_line import REASON
 from understudy.inference.quantiles import counted_curve
 from understudy.inference.question import parse
@@ -138,7 +138,7 @@ def repeated(name, rng, population):
     sources = noisy.sources
     drawn = rng.multinomial(N, shares / shares.sum(), REPETITIONS)
     noise = rng.normal(size=(REPETITIONS, len(sources.variances))) * np.sqrt(sources.variances)
-    return Table(drawn + noise @ sources.mix.T, noisy.variances, sources), fine
+    return Counts(drawn + noise @ sources.mix.T, noisy.variances, sources), fine
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -171,7 +171,7 @@ def test_shares_of_whole_cells_cover(name):
     missed = np.abs(sums.estimate[:, 0] - (known >= edge).mean()) > 1.96 * stderr
     assert 1 - missed.mean() >= LEAST
     assert (sums.noise > 0).all()
-    alone = ratios(Table(table.counts, table.variances), scores)  # as if cells were independent
+    alone = ratios(Counts(table.counts, table.variances), scores)  # as if cells were independent
     assert (sums.noise < alone.noise).mean() > 0.99
 
 
@@ -184,7 +184,7 @@ def test_a_share_that_cuts_a_cell_covers():
     asked = parse("proportion", "x > 7400", fine)
     truth, missed, times = (population > 7400).mean(), 0, 150
     for counts in table.counts[:times]:
-        found = table_estimates(asked, Table(counts, table.variances, table.sources), fine, 2)
+        found = table_estimates(asked, Counts(counts, table.variances, table.sources), fine, 2)
         low, high = found.pooled.interval()
         missed += not low[0] <= truth <= high[0]
         assert found.pooled.bias[0] > 0
