@@ -12,7 +12,6 @@ import pytest
 import understudy as us
 from altered_releases import ALTERATIONS, BASES, Absent, Folder, altered
 from honest_releases import honest
-from night import NIGHT
 from understudy.errors import ReleaseError
 from understudy_verify import RULES, verify
 
@@ -72,7 +71,7 @@ def test_every_rule_is_broken_by_some_alteration():
     assert {name.split()[0] for name in ALTERATIONS} == set(RULES)
 
 
-HONEST = 25 if NIGHT else 8
+HONEST = 25
 
 
 def test_both_accept_releases_of_any_schema_and_method(tmp_path):
@@ -128,7 +127,6 @@ VALUES = {
     ("missing", "delta", "method"),
     [("", "1e-6", "auto"), ('missing = ["", "?"]\n', 0, "independent")],
 )
-@pytest.mark.nightly(every=2)
 def test_every_kind_of_number_has_a_line_that_both_know(name, missing, delta, method, tmp_path):
     """With number lines and second moments, which name bounds as they were declared."""
     text = f'[columns.x]\n{NUMERIC[name]}\n{missing}source = "s"\nreviewed = true\n'

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fuzz_targets import spliced, targets
-from night import NIGHT
 
 pytestmark = pytest.mark.fuzz
 TARGETS = targets()
@@ -15,11 +14,11 @@ TARGETS = targets()
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_changed_file_is_read_or_refused(name):
-    """Fifteen changes of each kind, by night thirty, the same in each run."""
+    """Thirty changes of each kind, the same in each run."""
     target = TARGETS[name]
 
     @settings(
-        max_examples=30 if NIGHT else 15,
+        max_examples=30,
         deadline=None,
         derandomize=True,
         suppress_health_check=list(HealthCheck),

@@ -456,7 +456,6 @@ def test_no_verb_and_no_mechanism_is_left_out():
 
 
 @pytest.mark.parametrize("words", WORDS)
-@pytest.mark.nightly(every=2)
 def test_the_genuine_call_is_answered(tmp_path, words):
     """The attacks below prove nothing of a call that would be refused anyway."""
     gate, engine = plain(tmp_path)

@@ -118,7 +118,6 @@ def test_the_records_themselves(tmp_path):
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-@pytest.mark.nightly(every=3)
 def test_a_malformed_record_is_one_record_out_of_domain(attack, tmp_path):
     """Claim: whatever a record holds, it is counted once, and every other one as without it."""
     before = codes(file_of(tmp_path, GOOD))
@@ -169,7 +168,6 @@ def test_a_last_line_without_a_line_break(attack, tmp_path):
 
 
 @pytest.mark.parametrize("attack", [one for one, line in ATTACKS.items() if len(line) < 10**6])
-@pytest.mark.nightly(every=3)
 def test_a_record_that_replaces_another_never_changes_the_number_of_rows(attack, tmp_path):
     """Claim: with a public number of rows, no record can make an error of the release."""
     schema = Schema.loads(f'rows = "public"\nn_rows = {len(GOOD)}\n' + COLUMNS)

@@ -162,6 +162,5 @@ def test_lazy_rows_have_the_law_of_tables_written_out(dense):
 
 
 @pytest.mark.parametrize("factor", [F(7, 10), F(13, 10)])
-@pytest.mark.nightly(every=2)
 def test_the_comparison_rejects_a_wrong_scale(dense, factor):
     assert p_value(dense, SCALE * factor) < LEVEL

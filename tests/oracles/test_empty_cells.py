@@ -98,13 +98,11 @@ def patterns(law_lazy, law_dense, seed):
 
 @pytest.mark.parametrize("distribution", [geometric, lattice])
 @pytest.mark.parametrize("scale", [0.7, 1.43])
-@pytest.mark.nightly(every=3)
 def test_lazy_records_have_the_law_of_the_dense_sanitizer(distribution, scale):
     assert patterns(distribution(scale), distribution(scale), seed=1) > ALPHA
 
 
 @pytest.mark.parametrize("factor", [0.7, 1.3])
-@pytest.mark.nightly(every=2)
 def test_the_comparison_rejects_a_wrong_scale(factor):
     assert patterns(geometric(1.43 * factor), geometric(1.43), seed=2) < ALPHA
 
@@ -139,7 +137,6 @@ def test_totals_are_those_of_the_dense_table():
 
 @pytest.mark.parametrize("distribution", [geometric, lattice])
 @pytest.mark.parametrize("threshold", [1, 3])
-@pytest.mark.nightly(every=3)
 def test_survivors_are_those_of_the_dense_table(distribution, threshold):
     """Which cells survive with which count (whole part), by chi-square; occupied ones in parts."""
     randomness, noise = SeededRandomness(5), distribution(1.43)

@@ -146,7 +146,6 @@ def pooled(drawn, noise):
     ("n", "p"),
     [(1, F(1, 3)), (7, F(2, 5)), (1000, F(1, 100)), (10**6, F(1, 50_000)), (10**18, F(9, 10**18))],
 )
-@pytest.mark.nightly(every=3)
 def test_the_law_is_binomial(n, p):
     """4,000 draws, chi-square; false alarms 10⁻⁴ each. p off by a tenth (30 % for n = 1) fails."""
     source = SeededRandomness(1)
@@ -157,7 +156,6 @@ def test_the_law_is_binomial(n, p):
 
 
 @pytest.mark.parametrize("factor", [F(7, 10), F(1), F(13, 10)])
-@pytest.mark.nightly(every=3)
 def test_survivors_tell_a_scale_that_is_off_by_30_percent(factor):
     """Number of 10⁹ empty cells that reach 60 at scale 4, 2,000 times; false alarms 10⁻⁴."""
     source, stated = SeededRandomness(2), survival(F(4), 60)

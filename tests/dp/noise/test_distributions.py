@@ -89,7 +89,6 @@ def test_draws_follow_the_claimed_law(sampler, distribution, scale):
 
 @pytest.mark.parametrize("wrong", [F(7, 10), F(13, 10)], ids=["x0.7", "x1.3"])
 @pytest.mark.parametrize(("sampler", "distribution", "scale"), CASES, ids=case_name)
-@pytest.mark.nightly(every=3)
 def test_the_same_test_rejects_another_scale(sampler, distribution, scale, wrong):
     assert fit_pvalue(sampler(scale * wrong, SeededRandomness(12)), distribution(scale)) < LEVEL
 

@@ -43,7 +43,6 @@ def test_binomial(n, p):
 
 
 @pytest.mark.parametrize(("n", "p"), [(10**12, 0.27), (4 * 10**18, 0.5)])
-@pytest.mark.nightly(every=2)
 def test_binomial_of_huge_numbers_is_normal(n, p):
     uniform = Uniforms(SeededRandomness(2))
     sd = np.sqrt(n * p * (1 - p))
@@ -53,7 +52,6 @@ def test_binomial_of_huge_numbers_is_normal(n, p):
 
 
 @pytest.mark.parametrize(("n", "p"), [(4 * 10**18, 1e-17), (10**12, 5e-12)])
-@pytest.mark.nightly(every=2)
 def test_binomial_with_tiny_probability_is_poisson(n, p):
     """Library quantile functions return 0 here, since 1 − p rounds to 1."""
     uniform = Uniforms(SeededRandomness(3))

@@ -45,7 +45,6 @@ def test_steps_must_be_powers_of_two(step):
 
 @pytest.mark.parametrize("bound", [F(3, 10), F(1), F(7, 3)])
 @pytest.mark.parametrize("step", [F(1, 4), F(1), F(2)])
-@pytest.mark.nightly(every=4)
 def test_no_pair_of_neighbours_is_further_apart_than_stated(bound, step):
     """Enumerates pairs of two-coordinate statistics whose L1 distance is at most the bound."""
     grid = [F(i, 16) * step for i in range(-8, 9)]

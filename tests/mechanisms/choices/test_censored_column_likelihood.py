@@ -240,7 +240,6 @@ def choosing(form, width):
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
 @pytest.mark.parametrize("form", ["own-peak", "interval"])
 @pytest.mark.parametrize("width", [0.5, 2.0, 8.0])
-@pytest.mark.nightly(every=4)
 def test_a_choice_spends_epsilon_at_any_width_and_no_less(relation, form, width):
     """ε = 8, tables of up to four rows: all of ε but 10⁻³; more of it at 1.1 times the rate."""
     args = (choosing(form, width), relation, [(0, 0), (0, 1), (2, 0)], range(5))
@@ -296,7 +295,6 @@ def fitting(**options):
         ("replace", "own-range"),
     ],
 )
-@pytest.mark.nightly(every=3)
 def test_the_whole_method_spends_at_most_epsilon(relation, censoring):
     """ε = 1, tables of up to two rows, every sequence of choices, exact probabilities."""
     spent = realised(fitting(censoring=censoring), relation, CORNERS, (0, 1, 2))

@@ -165,7 +165,6 @@ def test_levels_and_bands_give_the_law_of_the_full_enumeration(epsilon, cap):
 
 @pytest.mark.parametrize("counts", [(1, 0, 1), (0, 4, 0), (7, 1, 1)])
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), ONE, Fraction(6)])
-@pytest.mark.nightly(every=4)
 def test_draws_have_the_exact_law(counts, epsilon):
     """The third vector has more records than candidates may have."""
     drawn = drawn_places(counts, 4, epsilon, 3000, SeededRandomness(3))
@@ -197,7 +196,6 @@ def test_a_cap_below_the_needed_level_gives_the_capped_law(monkeypatch):
 
 
 @pytest.mark.parametrize("total", [3, 6, 11])
-@pytest.mark.nightly(every=3)
 def test_the_number_of_records_may_be_wrong(total):
     """Candidates have at most that many; here the rows have 6."""
     drawn = drawn_places((3, 3), total, ONE, 3000, SeededRandomness(6))

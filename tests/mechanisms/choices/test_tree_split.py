@@ -245,7 +245,6 @@ def layer_noise(rows, rate, slow=slow_aic):
 @pytest.mark.parametrize(
     ("relation", "rate", "epsilon"), [("add_remove", 1.0, 1.0), ("replace", 0.5, 1.0)]
 )
-@pytest.mark.nightly(every=3)
 def test_a_whole_layer_costs_epsilon_once(relation, rate, epsilon, slow):
     """All tables of up to three records, plus tables where the bound is nearly met."""
     rate /= 2 if slow is slow_aic else float(hierarchy_mechanisms.sensitivity((2, 3, 2)))
@@ -355,7 +354,6 @@ def means(rows, slow=slow_aic):
 
 
 @pytest.mark.parametrize("utility", ["aic", "bic"])
-@pytest.mark.nightly(every=2)
 def test_two_groups_have_the_law_of_their_absolute_difference(utility):
     """χ² over the three ways of 4,000 choices at ε = 1; false alarms 1 in 1,000."""
     from scipy import stats

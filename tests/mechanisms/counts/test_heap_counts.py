@@ -71,7 +71,6 @@ def exact(records, schema):
 
 
 @pytest.mark.parametrize("name", ["x", "y"])
-@pytest.mark.nightly(every=2)
 def test_one_record_changes_no_more_and_attains_it(name):
     """Beside any other two records, and of all values of the column's kinds."""
     schema, records = schema_of(), list(itertools.product(VALUES["x"], VALUES["y"]))

@@ -137,7 +137,6 @@ CHECKED = [(k, s) for k in SCORES for s in SHAPES if s[0] <= 2 or k is not Dista
 
 @pytest.mark.parametrize(("kind", "shape"), CHECKED)
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.nightly(every=4)
 def test_no_neighbours_differ_by_more_than_the_sensitivity(kind, shape, relation):
     for n in range(6 if shape == (3, 3) else 8):
         largest = n + (relation == "add_remove")
@@ -213,7 +212,6 @@ def engine(some, size, rows):
 
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("relation", ["add_remove", "replace"])
-@pytest.mark.nightly(every=3)
 def test_records_out_of_domain_are_counted_like_others(kind, relation):
     """All tables of two records, some out of domain, through the engine's coding."""
     size = 2 if kind is DistanceFromDependence else 3

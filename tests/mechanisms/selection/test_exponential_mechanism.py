@@ -45,7 +45,6 @@ ODD = np.arange(6) % 2 == 1
 @pytest.mark.parametrize("monotone", [False, True])
 @pytest.mark.parametrize("feasible", [None, ODD], ids=["all", "odd only"])
 @pytest.mark.parametrize("epsilon", [F(1, 2), F(2)])
-@pytest.mark.nightly(every=3)
 def test_winners_follow_the_exponential_mechanism(monotone, feasible, epsilon):
     options = {"epsilon": epsilon, "sensitivity": F(3, 2), "monotone": monotone}
     expected = probabilities(SCORES, feasible=feasible, **options)

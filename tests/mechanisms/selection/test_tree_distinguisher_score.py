@@ -122,7 +122,6 @@ CLASSES = [(Stumps(), 1), (DepthTwo(), 2), (GridDepthTwo(GRID), 2), (GridDepthTh
 
 
 @pytest.mark.parametrize(("trees", "depth"), CLASSES, ids=lambda one: type(one).__name__)
-@pytest.mark.nightly(every=3)
 def test_the_score_is_the_best_tree_of_rows_in_domain(trees, depth):
     rng = np.random.default_rng(depth)
     sets = [[CELLS[k] for k in rng.integers(0, 6, 5)] for _ in range(6)]
@@ -343,7 +342,6 @@ def realised(relation, options, n_stages, factor=Fraction(1)):
 @pytest.mark.parametrize(
     ("search", "n_stages"), [("together", 1), ("columns", 2)], ids=["together", "columns"]
 )
-@pytest.mark.nightly(every=4)
 def test_the_whole_method_spends_at_most_epsilon(relation, search, n_stages):
     """ε = 1, the method's own fit, every sequence of choices, exact probabilities."""
     spent = realised(relation, {**METHOD, "search": search}, n_stages)

@@ -120,7 +120,6 @@ CASES = [
 
 @pytest.mark.parametrize("pure", [False, True], ids=["squares", "sizes"])
 @pytest.mark.parametrize("columns", CASES, ids=lambda texts: "-".join(NAMES[t] for t in texts))
-@pytest.mark.nightly(every=4)
 def test_one_record_changes_no_more_and_attains_it(columns, pure):
     """Added records attain what noise goes by; replaced ones stay below, by a half at most."""
     schema = schema_of(columns)

@@ -107,7 +107,6 @@ def neighbours(tables, relation):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("cells", BY)
-@pytest.mark.nightly(every=4)
 def test_no_neighbour_moves_a_statistic_further_than_stated(cells, relation):
     tables, moments = statistics_of_all_tables(cells), moments_of(PRIVATE, ("x", "y"), BY[cells])
     largest = {}  # by number of records and statistic
