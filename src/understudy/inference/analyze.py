@@ -131,7 +131,7 @@ def _check_counts(
     analysis: Analysis, release: Release, question: Question, *, anyway: bool
 ) -> Analysis:
     """The same, before anybody asks for the ends of its intervals, which may take long to find."""
-    doubt, cut, notes = refusals.check_bounds(
+    doubt, cut, counting, notes = refusals.check_bounds(
         release, question, analysis.pooled, analysis.level, analysis.cut_off
     )
     pooled, lacking, said = refusals.require_counted(release, question, analysis.pooled)
@@ -142,7 +142,7 @@ def _check_counts(
         analysis,
         pooled=pooled,
         cut_off=cut,
-        counting=refusals.counting_words(release.schema, cut),
+        counting=counting,
         notes=(*analysis.notes, *notes, *said),
     )
     if doubt is not None and analysis.valid:

@@ -422,7 +422,7 @@ def beyond_line(release: Release, name: str) -> tuple[OutOfBounds, ...]:
 
 def check_bounds(
     release: Release, question: Question, pooled: Pooled, level: float, cut: Limits
-) -> tuple[RefusedError | None, Limits, tuple[str, ...]]:
+) -> tuple[RefusedError | None, Limits, str, tuple[str, ...]]:
     """Find where an answer is one of numbers that are cut off, and what else to know of them.
 
     What is said of numbers that are cut off at their bounds is true under that name, however many
@@ -436,7 +436,7 @@ def check_bounds(
         cut: column → narrower limits, where its numbers were cut off when they were measured.
 
     Returns:
-        A refusal, where numbers are cut off to begin with, and notes.
+        A refusal, where numbers are cut off, the same in words, and notes.
     """
     counted = tuple(_in_end_bins(release, question))
     noted = tuple(_cut_note(release, name, ends) for name, ends in cut.items())
@@ -445,9 +445,12 @@ def check_bounds(
     if any(_asks_beyond(question, release.schema, one) for one in doubtful):
         certain = [one for one in doubtful if one.certain]
         columns = tuple(dict.fromkeys(one.column for one in certain))
-        if certain:
-            return RefusedError(_bounds_reason(certain), Advice("bounds", columns)), cut, ()
-        return RefusedError(_unknown(doubtful), _closer_count(release, doubtful)), cut, ()
+        refused = (
+            RefusedError(_bounds_reason(certain), Advice("bounds", columns))
+            if certain
+            else RefusedError(_unknown(doubtful), _closer_count(release, doubtful))
+        )
+        return refused, cut, "", ()
     bounds = {one.column: _bounds_of(release.schema, one.column) for one in doubtful}
     likely = [one for one in rests if one not in doubtful]
     if doubtful:
@@ -458,7 +461,8 @@ def check_bounds(
             "Numbers outside the declared bounds count as the bounds. By noisy counts these are at "
             f"most so many of the records: {', '.join(most)}.",
         )
-    return None, {**bounds, **cut}, (*noted, *counted)
+    cut = {**bounds, **cut}
+    return None, cut, _counting_words(release.schema, cut, doubtful), (*noted, *counted)
 
 
 def _is_within(one: OutOfBounds, cut: Limits) -> bool:
@@ -489,22 +493,21 @@ def _bounds_of(schema: Schema, name: str) -> tuple[float, float]:
     return column.bounds
 
 
-def counting_words(schema: Schema, cut: Limits) -> str:
+def _counting_words(schema: Schema, cut: Limits, beyond: Sequence[OutOfBounds]) -> str:
     """Say where numbers are cut off: "with pay above 900 counted as 900"; "" for nowhere.
 
     Args:
         schema: of the release.
         cut: column → limits.
+        beyond: bounds beyond which numbers lie, or may well.
     """
-    said = []
+    passed, said = {(one.column, one.side) for one in beyond}, []
     for name, ends in cut.items():
         column, bounds = schema.columns[name], _bounds_of(schema, name)
-        low, high = (number_text(end, column) for end in ends)
-        whole = ends == bounds
-        if whole or ends[1] != bounds[1]:
-            said.append(f"{name} above {high} counted as {high}")
-        if (whole or ends[0] != bounds[0]) and low != "0":
-            said.append(f"{name} below {low} counted as {low}")
+        for side, end, bound in zip(("below", "above"), ends, bounds, strict=True):
+            if end != bound or (name, side) in passed:
+                text = number_text(end, column)
+                said.append(f"{name} {side} {text} counted as {text}")
     return f"with {' and '.join(said)}" if said else ""
 
 

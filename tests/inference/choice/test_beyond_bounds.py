@@ -109,6 +109,24 @@ def test_the_answer_is_right_for_numbers_that_are_cut_off():
     assert plain == 0
 
 
+def test_a_limit_below_and_numbers_beyond_the_bound_above_are_both_named():
+    """A sixth lies above the bound, and nobody near the lower one."""
+    rng, n = np.random.default_rng(3), 4_000
+    heat = np.where(rng.random(n) < 1 / 6, 150, rng.integers(20, 90, n))
+    schema = us.Schema.loads(
+        column("heat", "integer", lower=-1000, upper=100)
+        + column("sex", "categorical", levels=["f", "m"])
+    )
+    rows = pl.DataFrame({"heat": heat, "sex": rng.choice(["f", "m"], n)})
+    made = us.synthesize(rows, schema, epsilon=3, delta="1e-6", insecure_noise_seed=2)
+    answer = us.analyze(made, "mean", "heat ~ sex")
+    low, high = answer.cut_off["heat"]
+    assert -100 < low < 40
+    assert high == 100
+    assert f"heat below {low:,.0f} counted as {low:,.0f}" in answer.quantity
+    assert "heat above 100 counted as 100" in answer.quantity
+
+
 @pytest.mark.parametrize(("kind", "formula", "p"), RESTING)
 def test_what_asks_about_numbers_beyond_is_refused_and_says_so(release, kind, formula, p):
     said = r"about (9.\d|1\d) % of the records .* assets above 20000.*wider bounds of assets"
