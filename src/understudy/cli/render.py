@@ -55,14 +55,14 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 def describe_plan(plan: Plan) -> None:
     """A plan as a table: what is measured, at which cost, how exactly."""
-    from understudy.dp.budget import decimal_up
+    from understudy.dp.budget import decimal_up, size_in_signs
 
-    budget = f"ε = {decimal_up(plan.budget.epsilon)}"
+    budget = size_in_signs(plan.budget.epsilon, plan.budget.delta)
     if plan.budget.delta:
         kept = f"{plan.budget.unit} = {decimal_up(plan.budget.amount)}"
         if plan.budget.mu is not None:
             kept = f"μ-GDP, μ = {decimal_up(plan.budget.mu)}, {kept}"
-        budget += f", δ = {decimal_up(plan.budget.delta)} ({kept})"
+        budget += f" ({kept})"
     reason = f" (chosen because {plan.reason})" if plan.reason else ""
     out.print(
         f"[bold]{plan.method}[/bold]{escape(reason)}, {budget}, "

@@ -282,6 +282,11 @@ def decimal_up(value: Fraction) -> str:
     return _plain(_digits(value, ROUND_CEILING))
 
 
+def size_in_signs(epsilon: Fraction, delta: Fraction) -> str:
+    """ε, and δ if there is one, in signs; rounded up as costs are."""
+    return f"ε = {decimal_up(epsilon)}" + (f", δ = {decimal_up(delta)}" if delta else "")
+
+
 def decimal_down(value: Fraction) -> str:
     """Decimal text rounded down at 12 significant digits: never more than is there."""
     return _plain(_digits(value, ROUND_FLOOR))

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Literal, Protocol
 
 from understudy.data.base import NO_PREMISES, Premises
-from understudy.dp.budget import Budget, Neighbours, decimal_up, exact
+from understudy.dp.budget import Budget, Neighbours, decimal_up, exact, size_in_signs
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.base import Reviewed
 from understudy.schema.derived import rule_text
@@ -92,9 +92,8 @@ class Guarantee:
         """
         if self.kind == "none" or self.epsilon is None:
             return "asymptotic, NOT private" if self.kind == "asymptotic" else "NOT private"
-        delta = f", δ = {decimal_up(self.delta)}" if self.delta else ""
         nominal = "nominal " if self.is_nominal else ""
-        return f"{self.kind}, {nominal}ε = {decimal_up(self.epsilon)}{delta}"
+        return f"{self.kind}, {nominal}{size_in_signs(self.epsilon, self.delta)}"
 
     @property
     def statement(self) -> str:
@@ -104,9 +103,7 @@ class Guarantee:
         if self.kind == "none" or self.epsilon is None:
             reason = f" {' '.join(self.leaks)}" if self.leaks else ""
             return f"This release is NOT private: no differential-privacy guarantee holds.{reason}"
-        size = f"ε = {decimal_up(self.epsilon)}"
-        if self.delta:
-            size += f", δ = {decimal_up(self.delta)}"
+        size = size_in_signs(self.epsilon, self.delta)
         rest = (
             f" It holds under these conditions: {' '.join(self.conditions)}"
             if self.conditions

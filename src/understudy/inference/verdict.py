@@ -38,7 +38,7 @@ from scipy import stats
 
 from understudy._arrays import Floats
 from understudy.dp.accountant import Entry
-from understudy.dp.budget import Budget, decimal_up
+from understudy.dp.budget import Budget, decimal_up, size_in_signs
 from understudy.dp.guarantee import Guarantee
 from understudy.dp.released import Noise
 from understudy.errors import BudgetError, MethodError
@@ -229,8 +229,7 @@ class VerdictPlan:
     @property
     def epsilon(self) -> str:
         """The budget in words."""
-        delta = f", δ = {decimal_up(self.budget.delta)}" if self.budget.delta else ""
-        return f"ε = {decimal_up(self.budget.epsilon)}{delta}"
+        return size_in_signs(self.budget.epsilon, self.budget.delta)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -15,16 +15,9 @@ def citation(manifest: Manifest, schema: Schema) -> str:
         schema: of the release.
     """
     sets = f"{manifest.sets} {'set' if manifest.sets == 1 else 'sets'}"
+    promised = manifest.promised_size or "not private"
     version = f" {manifest.software['understudy']}" if "understudy" in manifest.software else ""
     return (
         f"{line(schema.title) or 'Synthetic data release'}. Synthetic microdata, {sets}, method "
-        f"“{manifest.method}”, {_promise(manifest)}. Made with Understudy{version}."
+        f"“{manifest.method}”, {promised}. Made with Understudy{version}."
     )
-
-
-def _promise(manifest: Manifest) -> str:
-    guarantee = manifest.guarantee
-    if guarantee.epsilon is None or not manifest.secure:
-        return "not private"
-    stated = guarantee.to_json()
-    return f"ε = {stated['epsilon']}" + (f", δ = {stated['delta']}" if guarantee.delta else "")

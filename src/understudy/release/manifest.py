@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from understudy.dp.budget import size_in_signs
 from understudy.dp.guarantee import Guarantee
 from understudy.models import InferenceFacts
 from understudy.release.measurement import Measurement, kept_columns
@@ -201,6 +202,14 @@ class Manifest:
     expected: Mapping[str, Any] | None = None
     amendments: tuple[Amendment, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+
+    @property
+    def promised_size(self) -> str | None:
+        """ε and δ that are promised, in signs; None where nothing is."""
+        guarantee = self.guarantee
+        if guarantee.epsilon is None or not self.secure:
+            return None
+        return size_in_signs(guarantee.epsilon, guarantee.delta)
 
     @property
     def rows_told(self) -> str:

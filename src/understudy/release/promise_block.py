@@ -35,12 +35,8 @@ def promise_lines(manifest: Manifest) -> tuple[str, ...]:
     Args:
         manifest: of the release.
     """
-    promise = manifest.guarantee.to_json()
-    size = "This release is NOT private"
-    if promise["epsilon"] is not None and manifest.secure:
-        delta = promise["delta"]
-        size = f"ε = {promise['epsilon']}" + (f", δ = {delta}" if delta != "0" else "")
+    size = manifest.promised_size or "This release is NOT private"
     tables = f"{manifest.sets} synthetic table{'s' if manifest.sets > 1 else ''}"
     made = f"{tables} of {manifest.n_rows:,} rows, made by the method “{manifest.method}”"
-    texts = (" ".join(line(text).split()) for text in (promise["statement"], size, made))
+    texts = (" ".join(line(text).split()) for text in (manifest.guarantee.statement, size, made))
     return tuple(text.replace("<", "‹").replace(">", "›") for text in texts)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from understudy.dp.budget import Budget, Number, decimal_up
+from understudy.dp.budget import Budget, Number, size_in_signs
 from understudy.dp.mechanism import Form
 from understudy.errors import BudgetError, MethodError
 from understudy.inference.declared import Expected, ExpectedAnswers
@@ -76,8 +76,7 @@ class Plan:
         """One line."""
         sets = f"{self.sets} {self.sets_kind} {'set' if self.sets == 1 else 'sets'}"
         steps = len(self.setup) + self.fits * len(self.tables)
-        budget = f"ε = {decimal_up(self.budget.epsilon)}"
-        budget += f", δ = {decimal_up(self.budget.delta)}" if self.budget.delta else ""
+        budget = size_in_signs(self.budget.epsilon, self.budget.delta)
         return (
             f"Plan({self.method}, {budget}, {sets}, {steps:,} {'step' if steps == 1 else 'steps'})"
         )
