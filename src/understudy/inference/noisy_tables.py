@@ -118,10 +118,11 @@ def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
     In the schema's own bins and states, and with noise that was not redrawn until it fell within
     limits, which is not centred.
     """
-    own, coarse = measurement.columns, (measurement.bins, measurement.groups)
+    coarse = measurement.bins, measurement.groups
     return (
         measurement.kind is Kind.TABLE
-        and all(name in own and not any(name in merged for merged in coarse) for name in columns)
+        and set(columns) <= set(measurement.columns)
+        and not any(name in merged for merged in coarse for name in columns)
         and not measurement.family.is_truncated
     )
 

@@ -133,15 +133,15 @@ def _tables(
         turns[name] = scores.tables[name][: column.size] / UNIT
         effects[name] = turns[name] @ sums[list(scores.places(name))]
         spread = noise.stddev / float(scores.weight)
-        own = Noise(noise.distribution, str(spread**2), spread)
-        yield _marginal((name,), n_rows / column.size + effects[name], own, schema)
+        in_sums = Noise(noise.distribution, str(spread**2), spread)
+        yield _marginal((name,), n_rows / column.size + effects[name], in_sums, schema)
     for a, b in combinations(turns, 2):
         if frozenset((a, b)) not in pairs:
             continue
         k, m = len(turns[a]), len(turns[b])
         both = matrix[np.ix_(scores.places(a), scores.places(b))]
-        told = n_rows / (k * m) + effects[a][:, None] / m + effects[b][None, :] / k
-        yield _marginal((a, b), told + turns[a] @ both @ turns[b].T, noise, schema)
+        even = n_rows / (k * m) + effects[a][:, None] / m + effects[b][None, :] / k
+        yield _marginal((a, b), even + turns[a] @ both @ turns[b].T, noise, schema)
 
 
 def _marginal(columns: tuple[str, ...], counts: Floats, noise: Noise, schema: Schema) -> NoisyTable:
@@ -162,19 +162,19 @@ def telling(
     strays = {name for one in measured if one.strays for name in one.columns}
     kept = []
     for table in derived:
-        own = set(table.columns)
+        columns = set(table.columns)
         merged = math.prod(
             size / sizes[name] for name, size in zip(table.columns, table.counts.shape, strict=True)
         )
         best = min(
             (
-                one.stddev**2 * math.prod(sizes[name] for name in {*one.columns} - own)
+                one.stddev**2 * math.prod(sizes[name] for name in {*one.columns} - columns)
                 for one in measured
-                if own <= {*one.columns}
+                if columns <= {*one.columns}
             ),
             default=0.0,
         )
-        if not own & strays and table.stddev**2 * merged <= FARTHEST * best:
+        if not columns & strays and table.stddev**2 * merged <= FARTHEST * best:
             kept.append(table)
     return kept
 
@@ -424,7 +424,7 @@ def fit_of(
     merged: CompressedDomain,
     marginals: Sequence[NoisyTable],
     n_rows: float,
-    told: Sequence[NoisyTable] = (),
+    derived: Sequence[NoisyTable] = (),
     exchange: RankExchange | None = None,
     *,
     lines: Lines | None = None,
@@ -439,7 +439,7 @@ def fit_of(
         merged: the columns.
         marginals: the tables.
         n_rows: number of rows.
-        told: further tables of the same columns.
+        derived: further tables of the same columns.
         exchange: what was measured of ranks; a single fit takes from it how far columns of a table
             go together, and fits of sets that are drawn again from their tables alone.
         lines: what number lines say.
@@ -461,7 +461,7 @@ def fit_of(
         most_cells=max(model_cells, MOST_CELLS),
         steps=steps,
     )
-    tables = observations(merged, [*marginals, *told], n_rows, lines or {})
+    tables = observations(merged, [*marginals, *derived], n_rows, lines or {})
     if firm:
         columns = enumerate(merged.schema.columns.items())
         contrasts = {j: contrasts_of(one, merged.groups.get(name)) for j, (name, one) in columns}

@@ -70,8 +70,8 @@ def has_branches(column: Column) -> bool:
 
 def in_branches(column: Column) -> Integers:
     """The states in an order in which those of one branch stand together; as declared without."""
-    own = np.arange(column.size)
-    return np.lexsort([own, *_branches(column)]) if has_branches(column) else own
+    states = np.arange(column.size)
+    return np.lexsort([states, *_branches(column)]) if has_branches(column) else states
 
 
 def level_groups(
@@ -208,12 +208,12 @@ def _sum_cells(
     merged: CompressedDomain, marginal: NoisyTable, allowed: Flags
 ) -> tuple[Floats, Floats]:
     """Counts of the cells of a table in merged states, and their variances."""
-    groups, own = merged.groups, marginal.groups
+    groups, finer = merged.groups, marginal.groups
     counts = np.asarray(marginal.counts, dtype=np.float64)
     cells = allowed.astype(np.float64)
     for axis, name in enumerate(marginal.columns):
-        if name in groups and own.get(name) != groups[name]:
-            into = _into(groups[name], own.get(name))
+        if name in groups and finer.get(name) != groups[name]:
+            into = _into(groups[name], finer.get(name))
             counts = np.apply_along_axis(sum_groups, axis, counts, into)
             cells = np.apply_along_axis(sum_groups, axis, cells, into)
     return counts, np.maximum(cells, 1.0) * marginal.stddev**2

@@ -96,9 +96,9 @@ class LineParts:
         assert isinstance(fine, NUMERIC)
         edges = _common_edges(column, fine)
         cells = _parts(fine, edges)
-        own = np.concatenate([cells, cells[list(LineCells(fine).ends)]])
-        counts = np.asarray(np.bincount(own, line.counts), dtype=np.float64)
-        return cls(_parts(column, edges), counts, np.bincount(own), line.noise)
+        parts = np.concatenate([cells, cells[list(LineCells(fine).ends)]])
+        counts = np.asarray(np.bincount(parts, line.counts), dtype=np.float64)
+        return cls(_parts(column, edges), counts, np.bincount(parts), line.noise)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,17 +174,17 @@ Lines = Mapping[str, LineParts]
 """Column → what its number line says of its states."""
 
 
-def _common_edges(one: Numeric, other: Numeric) -> Floats:
+def _common_edges(first: Numeric, other: Numeric) -> Floats:
     """List where bins of both columns begin, ascending; shape (edges,)."""
-    own, others = (
+    edges, others = (
         np.array([bin_.low for bin_ in column.intervals if not bin_.spike])
-        for column in (one, other)
+        for column in (first, other)
     )
-    if not len(own) or not len(others):
+    if not len(edges) or not len(others):
         return np.array([-np.inf])
-    near = SAME * (one.bounds[1] - one.bounds[0])
-    after = np.minimum(np.searchsorted(others, own - near), len(others) - 1)
-    return np.asarray(own[np.abs(others[after] - own) <= near])
+    near = SAME * (first.bounds[1] - first.bounds[0])
+    after = np.minimum(np.searchsorted(others, edges - near), len(others) - 1)
+    return np.asarray(edges[np.abs(others[after] - edges) <= near])
 
 
 def _parts(column: Numeric, edges: Floats) -> Integers:

@@ -185,7 +185,7 @@ def resample_ranks(ranks: NoisyRanks, rng: np.random.Generator) -> NoisyRanks:
 
 def ranked_groups(merged: CompressedDomain, ranks: NoisyRanks) -> CompressedDomain:
     """The columns with the groups that ranks were measured over."""
-    kept = {name: own for name, own in merged.groups.items() if name not in ranks.columns}
+    kept = {name: states for name, states in merged.groups.items() if name not in ranks.columns}
     return replace(merged, groups=kept | dict(ranks.groups))
 
 
@@ -208,7 +208,7 @@ def rank_exchange(
     held = [frozenset(place[name] for name in one.columns) for one in marginals]
     held += [frozenset(box) for box in merged.coarse.domain.boxes]
     columns = tuple(place[name] for name in ranks.columns)
-    beside = (frozenset().union(*(own for own in held if j in own)) - {j} for j in columns)
+    partners = (frozenset().union(*(table for table in held if j in table)) - {j} for j in columns)
     n = max(float(n_rows), 1.0)
     outside = {
         one.columns[0]: one.outside / n for one in marginals if len(one.columns) == 1 and one.strays
@@ -218,9 +218,9 @@ def rank_exchange(
     first, second = np.triu_indices(len(columns), 1)
     return RankExchange(
         columns,
-        tuple(np.array(own, dtype=np.float64) for own in ranks.scores.values()),
+        tuple(np.array(scores, dtype=np.float64) for scores in ranks.scores.values()),
         RankScores(ranks.scores).most,
-        tuple(tuple(sorted(own)) for own in beside),
+        tuple(tuple(sorted(places)) for places in partners),
         ranks.values / (n * inside[first] * inside[second]),
         ranks.noise.stddev / n,
     )
@@ -286,10 +286,8 @@ class RankedTables:
     def contrasts(self) -> dict[int, Floats]:
         """Scores as contrasts of mean 0 and length 1, by place of the column; shape (1, groups)."""
         pairs = zip(self.exchange.columns, self.exchange.scores, strict=True)
-        centred = {j: own - own.mean() for j, own in pairs}
-        return {
-            j: (own / np.linalg.norm(own))[np.newaxis] for j, own in centred.items() if own.any()
-        }
+        centred = {j: scores - scores.mean() for j, scores in pairs}
+        return {j: (x / np.linalg.norm(x))[np.newaxis] for j, x in centred.items() if x.any()}
 
     def join(self, table: Observation) -> Observation:
         """A table with what is known of the products of its columns.
@@ -300,9 +298,9 @@ class RankedTables:
         counts = np.array(table.counts, dtype=np.float64)
         for pair in self._pairs(table):
             lacking = self.products[pair.places] * self.n_rows - (pair.products * counts).sum()
-            reach, own = self._weights(pair, table)
-            if own > 0 and np.isfinite(lacking):
-                counts += pair.centred * (reach * lacking / (own * self._variance + reach**2))
+            reach, cost = self._weights(pair, table)
+            if cost > 0 and np.isfinite(lacking):
+                counts += pair.centred * (reach * lacking / (cost * self._variance + reach**2))
         return replace(table, counts=counts)
 
     def share(self, tables: Sequence[Observation]) -> float:
@@ -316,7 +314,9 @@ class RankedTables:
         """
         weights = (self._weights(pair, table) for table in tables for pair in self._pairs(table))
         found = [
-            self._variance / (self._variance + reach**2 / own) for reach, own in weights if own > 0
+            self._variance / (self._variance + reach**2 / cost)
+            for reach, cost in weights
+            if cost > 0
         ]
         return FIRM * float(np.clip(np.median(found), SHARE, 1)) if found else 1.0
 
@@ -328,8 +328,8 @@ class RankedTables:
     @staticmethod
     def _weights(pair: _Pair, table: Observation) -> tuple[float, float]:
         """Compute what a step along the products adds to their sum, and what it costs the table."""
-        reach, own = pair.centred * pair.products, pair.centred**2 / table.variance
-        return float(reach.sum()), float(own.sum())
+        reach, cost = pair.centred * pair.products, pair.centred**2 / table.variance
+        return float(reach.sum()), float(cost.sum())
 
     def _pairs(self, table: Observation) -> Iterator[_Pair]:
         names = tuple(self.merged.schema.names[j] for j in table.columns)

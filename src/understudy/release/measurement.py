@@ -329,12 +329,12 @@ def stored_axes(
         return {columns[0]: _distinct(LineCells.of(schema, columns[0]).labels)}
     if kind is Kind.HEAPS:
         return {columns[0]: list(HeapCells.of(schema, columns[0]).labels)}
-    more = (ANY,) * kind.has_nodes
+    open_state = (ANY,) * kind.has_nodes
     if kind is Kind.RANGES:
         labels = _distinct(schema.columns[columns[0]].labels)
         return {columns[0]: labels, f"{columns[0]} (last)": labels}
     names = of if kind is Kind.LEAF_SUMS else columns
-    return {name: _distinct((*schema.columns[name].labels, *more)) for name in names}
+    return {name: _distinct((*schema.columns[name].labels, *open_state)) for name in names}
 
 
 def count_name(kind: Kind, axes: Collection[str]) -> str:
@@ -411,7 +411,7 @@ class Measurement(Content):
         """
         content, noise = content_of(released.value, schema), released.noise
         declared, bins = schema.columns, content.bins.items()
-        changed = {column: own for column, own in bins if not in_these_bins(declared[column], own)}
+        changed = {n: edges for n, edges in bins if not in_these_bins(declared[n], edges)}
         return cls(
             **vars(content) | {"bins": changed},
             name=name if content.kind.has_cells else "",
@@ -538,7 +538,7 @@ class Measurement(Content):
             of=tuple(data["of"]),
             bins=bins,
             groups=groups,
-            ranks={name: tuple(own) for name, own in data.get("ranks", {}).items()},
+            ranks={name: tuple(scores) for name, scores in data.get("ranks", {}).items()},
             limits=limits_in(data),
         )
 
