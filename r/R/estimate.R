@@ -35,7 +35,7 @@ print.understudy_estimate <- function(x, ...) {
   said <- function(name) reticulate::py_to_r(found[[name]])
   .frame(
     found$to_frame(), said("valid"), said("reason"), said("notes"),
-    paste(said("kind"), "of", said("formula"))
+    said("quantity")
   )
 }
 

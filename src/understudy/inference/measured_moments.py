@@ -28,8 +28,8 @@ from functools import cached_property
 import numpy as np
 
 from understudy._arrays import Floats, Integers
-from understudy.features.grids import Numeric, coarse_states, is_finer
-from understudy.features.scores import UNIT
+from understudy.features.grids import LineCells, Numeric, coarse_states, find_limits, is_finer
+from understudy.features.scores import UNIT, Limits
 from understudy.inference.line_tables import line_schema, line_table
 from understudy.inference.noisy_tables import (
     Counts,
@@ -411,3 +411,22 @@ def _told_by_levels(
 
 def _is_centred(states: Floats) -> bool:
     return bool((np.abs(states.sum(axis=0)) < _CENTRED).all())
+
+
+def limits_of(release: Release) -> Limits:
+    """Where a release cuts numbers off for second moments; by its number lines, if it has none.
+
+    Args:
+        release: that is published.
+    """
+    moments = [one for one in release.measurements if one.kind is Kind.PRODUCTS]
+    if moments:
+        return {name: ends for one in moments for name, ends in one.limits.items()}
+    found = dict[str, tuple[float, float]]()
+    for name in release.schema.names:
+        line = line_of(release.measurements, name)
+        if line is not None:
+            cells = LineCells.of(line.bin_schema(release.schema), name)
+            limits = find_limits(line.counts.astype(np.float64), line.stddev, cells)
+            found |= {name: limits} if limits else {}
+    return found

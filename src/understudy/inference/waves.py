@@ -229,6 +229,16 @@ def waves(
             each.append(analyze_release(release, kind, formula, level=level))
         except InferenceError as error:
             raise InferenceError(f"Wave {number} does not answer: {error}") from None
+    cut = dict.fromkeys(name for analysis in each for name in analysis.cut_off)
+    limits = [
+        [analysis.cut_off.get(name, release.schema.columns[name].bounds) for name in cut]  # type: ignore[union-attr]
+        for analysis, release in zip(each, loaded, strict=True)
+    ]
+    if any(one != limits[0] for one in limits):
+        raise InferenceError(
+            f"The waves cut {' and '.join(cut)} off at different limits, so they have no quantity "
+            "in common; make later ones with like=, the first release, and they take its limits."
+        )
     first, *others = (analysis.pooled.names for analysis in each)
     common = tuple(name for name in first if all(name in names for names in others))
     if not common:

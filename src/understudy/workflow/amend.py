@@ -35,8 +35,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Unpack
 
-import numpy as np
-
 from understudy import data as engines
 from understudy._validation import path_of
 from understudy.checkpoint.journal import open_journal
@@ -55,7 +53,7 @@ from understudy.errors import (
     NotPrivateError,
     ReleaseError,
 )
-from understudy.features.grids import LineCells, find_limits, is_finer, line_bins
+from understudy.features.grids import is_finer, line_bins
 from understudy.features.scores import Limits
 from understudy.inference.amended import amended_answers
 from understudy.inference.declared import (
@@ -65,7 +63,7 @@ from understudy.inference.declared import (
     on_lines,
     question_file,
 )
-from understudy.inference.noisy_tables import line_of
+from understudy.inference.measured_moments import limits_of
 from understudy.inference.question import TWO_WAY
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.tables import NoisyTables, NumberLines
@@ -74,9 +72,7 @@ from understudy.release import Measurement, Release
 from understudy.release.consistency import stated_budget
 from understudy.release.folder import MANIFEST, digest
 from understudy.release.manifest import Amendment, name_of
-from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Column, Schema
-from understudy.workflow.budget_shares import lined_columns
 from understudy.workflow.describe import state_budget
 from understudy.workflow.gates import (
     open_gate,
@@ -354,25 +350,6 @@ def _price_question(
     return tuple(
         (purchase, purchase.mechanism.price(terms, purchase.share * whole)) for purchase in bought
     )
-
-
-def limits_of(release: Release) -> Limits:
-    """Where a release cuts numbers off for second moments; by its number lines, if it has none.
-
-    Args:
-        release: that is published.
-    """
-    moments = [one for one in release.measurements if one.kind is Kind.PRODUCTS]
-    if moments:
-        return {name: ends for one in moments for name, ends in one.limits.items()}
-    found = dict[str, tuple[float, float]]()
-    for name in lined_columns(release.schema):
-        line = line_of(release.measurements, name)
-        if line is not None:
-            cells = LineCells.of(line.bin_schema(release.schema), name)
-            limits = find_limits(line.counts.astype(np.float64), line.stddev, cells)
-            found |= {name: limits} if limits else {}
-    return found
 
 
 def _amend_release(

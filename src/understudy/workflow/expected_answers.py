@@ -140,7 +140,12 @@ def _limited(
     rows: pl.DataFrame,
     lines: Mapping[str, float],
 ) -> list[tuple[SecondMoments, float]]:
-    """The steps, with the limits of numbers that number lines of these records would give."""
+    """The steps, with the limits of numbers that number lines of these records would give.
+
+    Steps that have limits, of an earlier release, keep them.
+    """
+    if any(asked.limits for asked, _ in steps):
+        return [*steps]
     limits = dict[str, tuple[float, float]]()
     for name, stddev in lines.items():
         column = schema.columns[name]

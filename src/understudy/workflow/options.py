@@ -65,7 +65,7 @@ class SynthesisOptions:
         assume_rows: number of records for which it is said how exact answers are expected to be;
             1,000 if it is private. It must not be read from the rows.
         like: an earlier release, published, that stands for the population there; else even
-            records do.
+            records do. Numbers are cut off where it cuts them off, so that answers compare.
 
     Raises:
         MethodError: a field of the wrong type or size.

@@ -16,11 +16,11 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -44,7 +44,7 @@ from understudy.methods.binning import fine_bins
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS
 from understudy.release.noise_check import PUBLIC_ROWS, bought_rows
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
 from understudy.schema.schema import given_schema
 from understudy.workflow.budget_shares import (
     DEFAULT_ROWS_SHARE,
@@ -81,7 +81,7 @@ class Request:
         priority_spend: what buys these.
         heaps_spend: what buys counts of how numbers are rounded; 0 for none.
         usual_answers: whether nobody asked for these second moments.
-        limits: where numbers are cut off for these, once number lines are released.
+        limits: where numbers are cut off for these; None until number lines are released.
     """
 
     schema: Schema
@@ -99,7 +99,7 @@ class Request:
     priority_spend: Fraction = Fraction(0)
     heaps_spend: Fraction = Fraction(0)
     usual_answers: bool = False
-    limits: Limits = field(default_factory=dict)
+    limits: Limits | None = None
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """List what one fit measures, and what it buys before where each fit does."""
@@ -136,7 +136,7 @@ class Request:
 
     def _moments(self, columns: tuple[str, ...], complete: tuple[str, ...] = ()) -> SecondMoments:
         """Second moments of some columns, with the limits of these."""
-        limits = {name: ends for name, ends in self.limits.items() if name in columns}
+        limits = {name: ends for name, ends in (self.limits or {}).items() if name in columns}
         return SecondMoments(columns, complete, limits)
 
     @property
@@ -263,6 +263,7 @@ class Request:
             "priority_share": str(self.priority_spend / self.budget.amount),
             "priority": json.dumps(self.priority),
             "analyses": json.dumps([asdict(analysis) for analysis in self.analyses]),
+            **({"limits": json.dumps(self.limits, sort_keys=True)} if self.limits else {}),
             "version of understudy": version("understudy"),
         }
 
@@ -291,6 +292,9 @@ class Request:
             neighbours=self.schema.neighbours,
         )
 
+
+if TYPE_CHECKING:
+    from understudy.release import Release
 
 _USUAL: Final = SynthesisOptions()
 
@@ -343,7 +347,21 @@ def request_of(
         priority_spend=rest * parts.priority,
         heaps_spend=heaps_spend,
         usual_answers=not (declared or named or shares.keys() & {"answers", "lines"}),
+        limits=None if how.like is None else _limits_like(how.like, schema),
     )
+
+
+def _limits_like(release: Release, schema: Schema) -> Limits:
+    """Where an earlier release cuts numbers off, as far as the schema has such numbers."""
+    from understudy.inference.measured_moments import limits_of
+
+    columns = schema.columns
+    return {
+        name: (low, high)
+        for name, (low, high) in limits_of(release).items()
+        if isinstance(column := columns.get(name), NUMERIC)
+        and column.bounds[0] <= low < high <= column.bounds[1]
+    }
 
 
 def _configure_method(name: str, options: Mapping[str, Any], priority: tuple[str, ...]) -> Method:
@@ -399,6 +417,8 @@ def limit_numbers(request: Request, lines: Iterable[Released[NoisyLine]]) -> Req
         request: what is asked for.
         lines: that were bought.
     """
+    if request.limits is not None:
+        return request
     found = {}
     for line in lines:
         (name,) = line.value.columns

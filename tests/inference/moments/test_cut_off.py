@@ -190,6 +190,31 @@ def test_declared_analyses_are_cut_off_too_and_planned_so(everybody):
     assert least / 2 < (upper[1] - lower[1]) / 2 < 2 * largest
 
 
+def test_waves_are_compared_where_they_have_the_same_limits(releases):
+    """Those of the first, which later ones take with `like`; its noise is from a seed as well."""
+    first, other = (
+        releases[0],
+        next(one for one in releases if limits_of(one) != limits_of(releases[0])),
+    )
+    with pytest.raises(InferenceError, match="cut pay off at different limits"):
+        us.waves([first, other], "mean", "pay ~ sex")
+    later = release_of(41, like=first)
+    assert limits_of(later) == limits_of(first)
+    found = us.waves([first, later], "mean", "pay ~ sex")
+    assert {analysis.cut_off["pay"] for analysis in found.each} == {limits_of(first)["pay"]}
+    assert us.waves([first, other], "mean", "age ~ sex").each
+
+
+def test_an_earlier_release_lends_no_limits_beyond_the_bounds(releases):
+    narrow = us.Schema.loads(
+        column("pay", "continuous", lower=0, upper=5_000, bins=20, decimals=0)
+        + column("sex", "categorical", levels=["f", "m", "x"])
+    )
+    rows = people(2_000, 1).select("pay", "sex")
+    asked = {"epsilon": 1, "delta": DELTA, "insecure_noise_seed": 1, "like": releases[0]}
+    assert limits_of(us.synthesize(rows, narrow, **asked)) == {}
+
+
 def test_rare_levels_of_a_predictor_count_with_the_base(releases):
     """Five of 5,000 have the level x: without them the model is answered."""
     answer = us.analyze(releases[0], "ols", "age ~ sex + works")
