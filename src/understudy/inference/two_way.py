@@ -474,6 +474,14 @@ POWER_NOTE = (
     "A test at 5 % finds an association of Cohen's w = {:.2g} in 80 of 100 such releases, and most "
     "weaker ones in fewer; without privacy noise it would be {:.2g}."
 )
+LARGEST_W = 10.0  # Cohen's w is at most √(k − 1) for k classes
+
+
+def _note_power(detectable: float, without: float) -> str:
+    """Note which association the test would have found."""
+    if detectable > LARGEST_W:
+        return "No association can be told from none under this noise."
+    return POWER_NOTE.format(detectable, without)
 
 
 @dataclass(frozen=True)
@@ -546,7 +554,8 @@ def chi_square(counts: Floats, noise: Floats, fourth: Floats) -> IndependenceTes
     needed = float(chndtrinc(chdtri(df, _LEVEL), df, 1 - _POWER))
     left = float(np.trace(turned @ alone @ turned.T)) / df
     without = math.sqrt(needed / n)
-    return IndependenceTest(statistic, df, pvalue, (without / math.sqrt(left), without))
+    detectable = without / math.sqrt(left) if left > 0 else math.inf
+    return IndependenceTest(statistic, df, pvalue, (detectable, without))
 
 
 def independence(cells: NoisyCells, traits: Sequence[Trait]) -> Independence:
@@ -583,7 +592,7 @@ def independence(cells: NoisyCells, traits: Sequence[Trait]) -> Independence:
         synthesis_share=share,
         rule=cells.rule,
         sets=cells.sources,
-        notes=(TEST_NOTE, POWER_NOTE.format(*test.detectable)),
+        notes=(TEST_NOTE, _note_power(*test.detectable)),
         test_pvalue=test.pvalue,
     )
 

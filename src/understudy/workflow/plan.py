@@ -175,8 +175,8 @@ def _without_pairs(request: Request, planned: Sequence[PlannedTable]) -> tuple[s
     schema = request.schema
     what = "number" if schema.rows == "public" else "limit"
     rows = schema.most_rows
-    public = "a public number of rows" if rows is None else f"{rows:,}, the declared {what} of rows"
-    usual = "" if rows is None else f", as δ = {public_delta(rows)}"
+    public = f"{rows:,}, the declared {what} of rows" if rows else "a public number of rows"
+    usual = f", as δ = {public_delta(rows)}" if rows else ""
     return (
         "Without δ no question about two columns is sure of an answer: what would tell of them is "
         f"too dear. Any δ above 0 buys it{usual}; take at most 1 in 100 times {public}.",

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from understudy.errors import InferenceError
-from understudy.inference.two_way import NoisyCells, Trait, chi_square, independence
+from understudy.inference.two_way import LARGEST_W, NoisyCells, Trait, chi_square, independence
 
 
 def quiet(counts):
@@ -135,3 +135,12 @@ def test_the_effect_that_is_named_is_found_in_four_of_five(w, expected):
         counts = rng.multinomial(n, shares) + rng.normal(0, sigma, 4)
         found += chi_square(counts.reshape(2, 2), noise, fourth).pvalue < 0.05
     assert found / 4_000 == pytest.approx(expected, abs=0.03)
+
+
+def test_where_sampling_is_nothing_beside_the_noise_no_association_is_named():
+    """Counts that leave a trait hardly a record, under much noise."""
+    noise = 1e12 * np.eye(4)
+    counts = np.array([[3.0, -2.0], [1.0, 0.5]])
+    assert chi_square(counts, noise, np.zeros((2, 2))).detectable[0] > LARGEST_W
+    nobody = np.array([[3.0, 0.0], [1.0, 0.0]])
+    assert np.isinf(chi_square(nobody, noise, np.zeros((2, 2))).detectable[0])
