@@ -244,7 +244,7 @@ def declare_regression(
     analysis = DeclaredAnalysis(kind, formula)
     estimand = analysis.estimand(schema)
     analysis = DeclaredAnalysis(kind, estimand.formula)  # derived columns are written out
-    parts = {"answers": MOMENTS_SHARE, "layer": 0, "lines": 0}
+    parts: dict[str, Number] = {"answers": MOMENTS_SHARE, "layer": 0, "lines": 0}
     how = SynthesisOptions(budget=parts, analyses=(analysis,))
     arguments: dict[str, Any] = {"schema": schema.part(estimand.columns), "how": how}
     arguments |= {"epsilon": epsilon, "delta": delta}
