@@ -158,6 +158,14 @@ Limits = Mapping[str, tuple[float, float]]
 """Column of numbers → where its numbers are cut off."""
 UNIT: Final = 2**15
 """Steps per score of 1."""
+
+
+def is_within_bounds(ends: Sequence[float], column: Column | None) -> bool:
+    """Return whether two limits ascend, within the bounds of a column of numbers."""
+    low, high = ends
+    return isinstance(column, NUMERIC) and bool(column.bounds[0] <= low < high <= column.bounds[1])
+
+
 BINS: Final = 0.2
 """Squared length of contrasts between bins, where those between levels have 1."""
 MOST_BINS: Final = 12

@@ -506,12 +506,12 @@ def _counting_words(schema: Schema, cut: Limits, beyond: Sequence[OutOfBounds]) 
         column, bounds = schema.columns[name], _bounds_of(schema, name)
         for side, end, bound in zip(("below", "above"), ends, bounds, strict=True):
             if end != bound or (name, side) in passed:
-                text = number_text(end, column)
+                text = _number_text(end, column)
                 said.append(f"{name} {side} {text} counted as {text}")
     return f"with {' and '.join(said)}" if said else ""
 
 
-def number_text(number: float, column: Column) -> str:
+def _number_text(number: float, column: Column) -> str:
     """A number of a column as people write it."""
     if isinstance(column, Calendar):
         return str(column.text_at(int(number)))
@@ -528,7 +528,7 @@ def _cut_note(release: Release, name: str, ends: tuple[float, float]) -> str:
     beyond = np.zeros(cells.size + 2, dtype=np.bool_)
     beyond[cells.size :] = True
     for k, one in enumerate(cells.intervals):
-        beyond[k] = (one.high <= ends[0] < ends[1] and one.low < ends[0]) or (
+        beyond[k] = (one.high <= ends[0] and one.low < ends[0]) or (
             one.low >= ends[1] and one.high > ends[1]
         )
     n_rows = max(release.manifest.n_rows, 1)

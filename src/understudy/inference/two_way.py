@@ -499,7 +499,7 @@ class IndependenceTest:
     statistic: float
     df: int
     pvalue: float
-    detectable: tuple[float, float] = (np.nan, np.nan)
+    detectable: tuple[float, float]
 
 
 @dataclass(frozen=True)

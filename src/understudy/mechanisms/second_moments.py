@@ -113,7 +113,14 @@ from understudy.dp.perturbation import too_little
 from understudy.dp.randomness import Randomness
 from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, Released
 from understudy.errors import MethodError
-from understudy.features.scores import RANK_UNIT, UNIT, FeatureMap, Limits, RankScores
+from understudy.features.scores import (
+    RANK_UNIT,
+    UNIT,
+    FeatureMap,
+    Limits,
+    RankScores,
+    is_within_bounds,
+)
 from understudy.mechanisms.sums import rounded_sensitivity
 from understudy.schema import NUMERIC, Schema
 
@@ -329,11 +336,8 @@ def require_limits(limits: Limits, schema: Schema, columns: Sequence[str]) -> No
     Raises:
         MethodError: such limits.
     """
-    for name, (low, high) in limits.items():
-        column = schema.columns[name] if name in columns else None
-        if not isinstance(column, NUMERIC) or not (
-            column.bounds[0] <= low < high <= column.bounds[1]
-        ):
+    for name, ends in limits.items():
+        if not is_within_bounds(ends, schema.columns[name] if name in columns else None):
             raise MethodError(
                 f"The limits of {name} must be two ascending numbers within its bounds."
             )

@@ -43,6 +43,7 @@ from understudy.dp.budget import UNITS, Approximate, Budget, decimal_up
 from understudy.dp.guarantee import Guarantee
 from understudy.errors import UnderstudyError, shown
 from understudy.features.grids import HeapCells, LineCells
+from understudy.features.scores import is_within_bounds
 from understudy.release.decoding import dtype_of, place_of
 from understudy.release.manifest import Manifest, require_chain
 from understudy.release.measurement import Measurement, pair_codes, product_codes, stored_columns
@@ -78,22 +79,15 @@ def require_named(data: Mapping[str, Any], schema: Schema) -> None:
         raise Fault("products are of records with values of other columns")
     if [*data.get("ranks", ())] != (columns if kind is Kind.RANKS else []):
         raise Fault("a measurement has scores of other columns")
-    if (limits := data.get("limits")) and not (kind is Kind.PRODUCTS and _bounded(limits, schema)):
+    limits = data.get("limits", {})
+    if limits and not (
+        kind is Kind.PRODUCTS
+        and all(is_within_bounds(ends, schema.columns.get(name)) for name, ends in limits.items())
+    ):
         raise Fault("a measurement has limits that its columns do not have")
     if kind.has_keys and not all(_is_key(text, schema) for text in of):
         raise Fault("a measurement is drawn given columns that its schema does not have")
     _require_totals(data["totals"], kind)
-
-
-def _bounded(limits: Mapping[str, Sequence[float]], schema: Schema) -> bool:
-    """Return whether limits are ascending numbers within the bounds of columns of numbers."""
-    for name, (low, high) in limits.items():
-        column = schema.columns.get(name)
-        if not isinstance(column, NUMERIC) or not (
-            column.bounds[0] <= low < high <= column.bounds[1]
-        ):
-            return False
-    return True
 
 
 def require_stored(cells: pl.DataFrame | None, data: Mapping[str, Any], schema: Schema) -> None:

@@ -33,7 +33,7 @@ from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.mechanism import Mechanism
 from understudy.dp.released import NoisyLine, Released
 from understudy.features.grids import LineCells, find_limits, heaped_columns
-from understudy.features.scores import Limits
+from understudy.features.scores import Limits, is_within_bounds
 from understudy.inference.declared import DeclaredAnalysis, by_absences, declared_analyses
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.tables import HeapCounts, NumberLines
@@ -44,7 +44,7 @@ from understudy.methods.binning import fine_bins
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS
 from understudy.release.noise_check import PUBLIC_ROWS, bought_rows
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import Schema
 from understudy.schema.schema import given_schema
 from understudy.workflow.budget_shares import (
     DEFAULT_ROWS_SHARE,
@@ -355,12 +355,10 @@ def _limits_like(release: Release, schema: Schema) -> Limits:
     """Where an earlier release cuts numbers off, as far as the schema has such numbers."""
     from understudy.inference.measured_moments import limits_of
 
-    columns = schema.columns
     return {
-        name: (low, high)
-        for name, (low, high) in limits_of(release).items()
-        if isinstance(column := columns.get(name), NUMERIC)
-        and column.bounds[0] <= low < high <= column.bounds[1]
+        name: ends
+        for name, ends in limits_of(release).items()
+        if is_within_bounds(ends, schema.columns.get(name))
     }
 
 
