@@ -230,7 +230,7 @@ def show_answers(answers: list[AmendedAnswer]) -> None:
     for one in answers:
         for name in one.names[:MOST_ROWS]:
             told = (one.before, one.alone, one.pooled)
-            asked = escape(f"{one.kind} {one.formula}")
+            asked = escape(one.question)
             table.add_row(asked, escape(name), *(_format_answer(part, name) for part in told))
         if not one.names:
             out.print(f"No answer to {escape(one.kind)} {escape(one.formula)}: ", end="")
@@ -285,7 +285,7 @@ def _odds(plan: VerdictPlan) -> None:
 
 def show_waves(found: Waves) -> None:
     """Changes from wave to wave, and the mean over waves."""
-    title = f"{found.kind} of {found.formula}: changes, {100 * found.level:g} % intervals"
+    title = f"{found.each[0].quantity}: changes, {100 * found.level:g} % intervals"
     table = _table(title, "estimate", "waves", "change")
     for (name, first, last), row in found.changes.iterrows():
         steps = f"{first} → {last}"

@@ -79,6 +79,12 @@ class AmendedAnswer:
     pooled: Told
 
     @property
+    def question(self) -> str:
+        """What is asked; of an answer, with where its numbers are cut off."""
+        answer = self.pooled.analysis
+        return answer.quantity if answer else f"{self.kind} of {self.formula}"
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Quantities that any of them has."""
         parts = (self.pooled, self.alone, self.before)

@@ -254,12 +254,10 @@ def _merge_rare_levels(
                 f"common level as base, such as C({term}, contr.treatment('…'))."
             )
         for k in same:
-            if totals[k] >= FIRM * _noise_of_count(design[k], matrix):
-                continue
-            if totals[k] > _RARE_OF_BASE * base:
-                continue
-            kept[k] = False
-            said.append(f"{found[k]['level']} of {term}")
+            least = FIRM * _noise_of_count(design[k], matrix)
+            if totals[k] < least and totals[k] <= _RARE_OF_BASE * base:
+                kept[k] = False
+                said.append(f"{found[k]['level']} of {term}")
     if not said:
         return kept, ()
     return kept, (

@@ -146,7 +146,7 @@ class Waves:
     def __str__(self) -> str:
         """Changes, and the mean over waves, as tables."""
         return (
-            f"{self.kind} of {self.formula} over {len(self.each)} waves, {100 * self.level:g} % "
+            f"{self.each[0].quantity} over {len(self.each)} waves, {100 * self.level:g} % "
             f"intervals.\n{self.assumed}\n\nChanges\n{self.changes}\n\n"
             f"Mean over waves, of what did not change\n{self.pooled}"
         )

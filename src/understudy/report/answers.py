@@ -355,7 +355,7 @@ def _answers(amendment: Amendment, told: list[AmendedAnswer]) -> Iterator[PaidAn
             parts = (one.before, one.alone, one.pooled)
             rows = [_row(name, *parts) for name in one.names]
             yield PaidAnswer(
-                question=f"{one.kind} of {one.formula}",
+                question=one.question,
                 command=f"understudy analyze release {one.kind} {quote_text(one.formula)}",
                 rows=tuple(rows[:_MOST_ROWS]),
                 refused=one.pooled.refused,

@@ -68,8 +68,8 @@ class DeclaredResult:
 
     @property
     def question(self) -> str:
-        """Kind and formula."""
-        return f"{self.kind} of {self.formula}"
+        """What is asked; of an answer, with where its numbers are cut off."""
+        return self.answer.quantity if self.answer else f"{self.kind} of {self.formula}"
 
     @property
     def command(self) -> str:

@@ -69,7 +69,8 @@ def expected_answers(
         n_rows: how many records to assume, at most 200,000.
         like: records to assume; drawn evenly over the schema if None.
         rows_stddev: of the noise in the number of records, where it is not among the sums.
-        lines: column → standard deviation of the noise in the cells of its number line.
+        lines: column → standard deviation of the noise in the cells of its number line, where that
+            decides on limits.
     """
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
     sources = _sources(analyses, schema, _limited(steps, schema, rows, lines), rows, pure=pure)
@@ -140,11 +141,8 @@ def _limited(
     rows: pl.DataFrame,
     lines: Mapping[str, float],
 ) -> list[tuple[SecondMoments, float]]:
-    """The steps, with the limits of numbers that number lines of these records would give.
-
-    Steps that have limits, of an earlier release, keep them.
-    """
-    if any(asked.limits for asked, _ in steps):
+    """The steps, with the limits of numbers that number lines of these records would give."""
+    if not lines:
         return [*steps]
     limits = dict[str, tuple[float, float]]()
     for name, stddev in lines.items():

@@ -138,6 +138,10 @@ def test_what_is_cut_off_is_said_wherever_the_answer_is_named(releases, tmp_path
     assert answer.to_json()["cut_off"] == {"pay": list(answer.cut_off["pay"])}
     assert any("of the records, at most" in note for note in answer.notes)
     assert f"pay above {high}" in us.plot(answer)
+    declared = release_of(5, analyses=["mean pay ~ sex"])
+    named = us.analyze(declared, "mean", "pay ~ sex")
+    assert named.cut_off
+    assert named.counting in us.results_page(declared)
     plain = us.analyze(release, "mean", "age ~ sex")
     assert plain.cut_off == {}
     assert plain.quantity == "mean of age ~ sex"
@@ -202,6 +206,7 @@ def test_waves_are_compared_where_they_have_the_same_limits(releases):
     assert limits_of(later) == limits_of(first)
     found = us.waves([first, later], "mean", "pay ~ sex")
     assert {analysis.cut_off["pay"] for analysis in found.each} == {limits_of(first)["pay"]}
+    assert found.each[0].counting in str(found)
     assert us.waves([first, other], "mean", "age ~ sex").each
 
 
