@@ -386,8 +386,8 @@ class ScoreFit:
     records: CalibratedRecords
 
 
-# Of the variance by noise and sampling: five of their standard errors. Of 104 intervals for models
-# of six populations, 50,000 rows each, 99 % covered, at 1.2 to 3.9 times the width of the rows'.
+# Of the variance by noise and sampling: five of their standard errors. What it does to coverage and
+# widths where rows are many is shown by `python benchmarks/questions.py --n 50000`.
 _MOST_MISFIT = 25.0
 
 
