@@ -13,6 +13,10 @@ a vector of length 1. What is known of every record, that it has one of the stat
 a budget. Indicators are affine in the contrasts (`FeatureMap.tables`). A record out of domain has
 the scores 0, as if it were an even mix of the levels.
 
+*Among many columns* (`MANY`) the contrasts of k levels, more than `FEW_LEVELS`, are shorter by
+`FEW_LEVELS`/k. A level of so many has few records, and little can be told of it; at their full
+length such columns would widen the answers about all others.
+
 For noise whose scale goes by sums of sizes (`pure`) contrasts of more than two states would be
 larger than indicators, so there these stand in their place.
 
@@ -99,6 +103,16 @@ def contrasts(k: int) -> Floats:
     return table
 
 
+def contrast_length(k: int, *, many: bool) -> float:
+    """Length of the contrasts between k levels.
+
+    Args:
+        k: levels.
+        many: whether they are those of one of many columns.
+    """
+    return min(1.0, FEW_LEVELS / k) if many else 1.0
+
+
 Numbers = TypeVar("Numbers", Integers, Floats)
 
 
@@ -169,6 +183,10 @@ def is_within_bounds(ends: Sequence[float], column: Column | None) -> bool:
 BINS: Final = 0.2
 """Squared length of contrasts between bins, where those between levels have 1."""
 MOST_BINS: Final = 12
+MANY: Final = 8
+"""Columns from more than which on those of many levels count less."""
+FEW_LEVELS: Final = 16
+"""Levels whose contrasts have their full length among many columns."""
 MOST_SCORES: Final = 1_000
 
 
@@ -216,6 +234,7 @@ class FeatureMap:
             is summed as well, in front.
         weight: of the sums against the products, all of which have the same noise.
         limits: column of numbers → what counts as −1 and as 1, as numbers beyond it do.
+        many: whether columns of many levels have shorter contrasts.
     """
 
     columns: tuple[str, ...]
@@ -225,6 +244,7 @@ class FeatureMap:
     complete: tuple[str, ...]
     weight: Fraction
     limits: Limits
+    many: bool
 
     @classmethod
     def of(
@@ -235,6 +255,7 @@ class FeatureMap:
         *,
         pure: bool = False,
         limits: Limits | None = None,
+        many: bool | None = None,
     ) -> FeatureMap:
         """The scores of columns of a schema, from public facts.
 
@@ -244,6 +265,7 @@ class FeatureMap:
             complete: those of them of which a record must have a value to count.
             pure: whether the noise goes by sums of sizes, and not of squares.
             limits: of columns of numbers, where they are narrower than the bounds.
+            many: whether the columns are some of many; None if they are all, and so tell.
 
         Raises:
             MethodError: more scores than `MOST_SCORES`.
@@ -254,11 +276,12 @@ class FeatureMap:
                 f"The columns have {n:,} scores, too many for a matrix of their moments (at most "
                 f"{MOST_SCORES:,}); leave out columns of many levels."
             )
+        many = len(columns) > MANY if many is None else many
         each: list[MomentFeature] = []
         tables: dict[str, Integers] = {}
         for name in columns:
             own, tables[name] = _of_column(
-                name, schema.columns[name], ordinary=name in complete, pure=pure
+                name, schema.columns[name], ordinary=name in complete, pure=pure, many=many
             )
             each += own
         squared = sum(map(_squared_length, tables.values()), Fraction(0))
@@ -274,6 +297,7 @@ class FeatureMap:
                 for name in columns
                 if isinstance(column := schema.columns[name], NUMERIC)
             },
+            many,
         )
 
     def __len__(self) -> int:
@@ -353,6 +377,7 @@ class FeatureMap:
             self.complete,
             self.weight,
             {name: ends for name, ends in self.limits.items() if name in kept},
+            self.many,
         )
         return own, np.flatnonzero(self.order.join(part.astype(np.int64) for part in chosen))
 
@@ -368,7 +393,7 @@ def n_scores(column: Column, *, ordinary: bool = False, pure: bool = False) -> i
 
 
 def _of_column(
-    name: str, column: Column, *, ordinary: bool, pure: bool
+    name: str, column: Column, *, ordinary: bool, pure: bool, many: bool
 ) -> tuple[list[MomentFeature], Integers]:
     """The scores of a column, and those of each of its states."""
     if not isinstance(column, NUMERIC):
@@ -376,7 +401,7 @@ def _of_column(
         if pure and k > 2:
             return _indicators(name, column, range(k), number=False)
         table = np.zeros((column.size + 1, k - 1), dtype=np.int64)
-        table[:k] = np.trunc(UNIT * contrasts(k))
+        table[:k] = np.trunc(UNIT * contrast_length(k, many=many) * contrasts(k))
         return [MomentFeature(name, f"{name} (contrast {j})") for j in range(1, k)], table
     states = () if ordinary else range(column.n_ordinary, column.size)
     each, table = _indicators(

@@ -31,7 +31,7 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
-from understudy.features.scores import BINS, MOST_BINS
+from understudy.features.scores import BINS, MOST_BINS, contrast_length
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.question import Answerable, QuestionKind, answerable
 from understudy.inference.second_moments import FIRM, FIRM_MODEL
@@ -223,11 +223,18 @@ class ExpectedWidths:
         return max((one.of for one in self._covering(columns)), key=len, default=())
 
     def _moment_noise(self, columns: Sequence[str]) -> float | None:
-        """Variance in a sum of products, all measurements averaged."""
-        stddevs = [one.stddev for one in self._covering(columns)]
-        if not all(stddevs):
+        """Variance in a sum of products of scores at full length, all measurements averaged."""
+        found = self._covering(columns)
+        if not all(one.stddev for one in found):
             return 0.0
-        return 1 / sum(stddev**-2 for stddev in stddevs) if stddevs else None
+        precision = sum((self._length(columns, one) / one.stddev) ** 2 for one in found)
+        return 1 / precision if found else None
+
+    def _length(self, columns: Sequence[str], measured: Measurement) -> float:
+        """Length of the product of the contrasts of some columns in second moments."""
+        many = measured.scores(self._schema).many
+        sizes = (self._schema.columns[k].size for k in columns if k not in self.numeric)
+        return math.prod(contrast_length(size, many=many) for size in sizes)
 
     def _cell_noise(self, columns: tuple[str, ...]) -> float | None:
         """Variance in the count of a cell by second moments, which have contrasts of the states."""
@@ -252,12 +259,11 @@ class ExpectedWidths:
         Sums are averaged over the measurements of the same records alone.
         """
         found, complete = self._covering(columns), set(self._complete(columns))
-        noise = self._moment_noise(columns)
-        if not noise:
+        if not all(one.stddev for one in found) or not found:
             return 1.0 if not found else float(self._weights[found[0].name])
         same = [one for one in found if set(one.of) == complete]
         sums = sum((float(self._weights[one.name]) / one.stddev) ** 2 for one in same)
-        return math.sqrt(sums * noise)
+        return math.sqrt(sums / sum(one.stddev**-2 for one in found))
 
     @cached_property
     def _weights(self) -> dict[str, Fraction]:

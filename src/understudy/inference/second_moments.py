@@ -582,9 +582,10 @@ def joined_matrix(
     names = tuple(name for name in schema.names if name in columns)
     coded = tuple(name for name in names if schema.columns[name].codes)
     parts = list(_parts(sources, names))
+    ways = sorted({(source.pure, source.scores.many) for source in parts})
     for complete, limits in product(dict.fromkeys((coded, ())), _limits_of(parts)):
-        for pure in sorted({source.pure for source in parts}):
-            scores = FeatureMap.of(schema, names, complete, pure=pure, limits=limits)
+        for pure, many in ways:
+            scores = FeatureMap.of(schema, names, complete, pure=pure, limits=limits, many=many)
             numbers, variances = average_numbers(scores, parts)
             if np.isfinite(variances).all():
                 return MomentMatrix.of(scores, schema, numbers, variances, n)

@@ -24,8 +24,8 @@ Marginals under Convex Loss Functions"; the sensitivities are ours.
 **How much one record can change sums of scores, and sums of products of two.**
 
 Each record has a vector w_c of scores for each of d columns (`understudy.features.scores`)
-with |w_c|² = α_c: 1 at most for a code, 1 − 1/k for one of k levels, for a number little more than
-1. What is summed over the records is q·w_c for the columns (q the weight of sums), w_c·w_c'ᵀ for
+with |w_c|² = α_c: 1 at most for a code, 1 − 1/k at most for one of k levels, for a number little
+more than 1. What is summed over the records is q·w_c for the columns (q the weight of sums), w_c·w_c'ᵀ for
 the pairs of columns, 2z² − 1 for each number z that is there, and half of the same once more for
 each column that has a code of absence in the record.
 
@@ -47,7 +47,7 @@ middle, and there it has less.
       ≤ (A + q²)² − (Σρ + q²)² − δ,                                                            (2)
 
 where δ ≥ (A/2 + q²)·Σ|α − β| as one of α and β falls short of its largest by that much. Σρ is no
-less than −R, R the sum of 1/k for k levels (0 without contrasts) and little more than 1 for
+less than −R, R the sum of at most 1/k for k levels (0 without contrasts) and little more than 1 for
 numbers, so (2) is at most (A + q²)² − max(0, q² − R)². Squares add, for a number in both records,
 (α − β)² times 3½ (4, ½ stands in (2) already) and times how often both records have the same code:
 at most J times. With Σ|α − β| ≤ b that is at most max(0, J + 3½ − A/2 − q²)·b more than δ. Where a

@@ -40,7 +40,7 @@ from understudy.dp.budget import Approximate, Budget
 from understudy.dp.calibration import NoiseName
 from understudy.dp.gate import Gate
 from understudy.dp.released import Noise, NoisyLine, NoisyProducts, NoisyRanks, NoisyTable, Released
-from understudy.features.scores import UNIT, FeatureMap
+from understudy.features.scores import UNIT, FeatureMap, contrast_length
 from understudy.graphical.compression import MarginalModel
 from understudy.graphical.estimation import MOST_CELLS, MaxEntropy, contrasts_of, fit_max_entropy
 from understudy.graphical.factors import firm_boxes
@@ -125,15 +125,15 @@ def _tables(
     _, sums, inner, _, _ = scores.order.split(products.values / weights)
     matrix = np.zeros((len(scores), len(scores)))
     matrix[scores.pairs] = inner
-    turns, effects = {}, {}
+    turns, effects, lengths = {}, {}, {}
     for name in products.columns:
         column = schema.columns[name]
         if isinstance(column, NUMERIC) or column.size < 2:
             continue
-        turns[name] = scores.tables[name][: column.size] / UNIT
+        lengths[name] = contrast_length(column.size, many=scores.many)
+        turns[name] = scores.tables[name][: column.size] / UNIT / lengths[name] ** 2
         effects[name] = turns[name] @ sums[list(scores.places(name))]
-        spread = noise.stddev / float(scores.weight)
-        in_sums = Noise(noise.distribution, str(spread**2), spread)
+        in_sums = _noise_at(noise, float(scores.weight) * lengths[name])
         yield _marginal((name,), n_rows / column.size + effects[name], in_sums, schema)
     for a, b in combinations(turns, 2):
         if frozenset((a, b)) not in pairs:
@@ -141,7 +141,16 @@ def _tables(
         k, m = len(turns[a]), len(turns[b])
         both = matrix[np.ix_(scores.places(a), scores.places(b))]
         even = n_rows / (k * m) + effects[a][:, None] / m + effects[b][None, :] / k
-        yield _marginal((a, b), even + turns[a] @ both @ turns[b].T, noise, schema)
+        in_both = _noise_at(noise, lengths[a] * lengths[b])
+        yield _marginal((a, b), even + turns[a] @ both @ turns[b].T, in_both, schema)
+
+
+def _noise_at(noise: Noise, length: float) -> Noise:
+    """The noise in a sum of scores of length 1, where these were of another length."""
+    if length == 1:
+        return noise
+    spread = noise.stddev / length
+    return Noise(noise.distribution, str(spread**2), spread)
 
 
 def _marginal(columns: tuple[str, ...], counts: Floats, noise: Noise, schema: Schema) -> NoisyTable:

@@ -119,6 +119,29 @@ def test_they_are_generalised_least_squares_of_the_full_table():
         assert np.allclose(matrix.variances[:-1], expected, rtol=1e-6)
 
 
+def test_columns_of_many_levels_are_told_from_few_columns_or_from_many():
+    """Sums of contrasts at both lengths give the same counts of levels."""
+    levels = [str(k) for k in range(24)]
+    names = tuple("abcdefghi")
+    schema = Schema.loads(
+        "".join(
+            f"[columns.{name}]\nkind = 'categorical'\nlevels = {own}\nreviewed = true\n"
+            for name, own in zip(names, [levels, *[["x", "y", "z"]] * 8], strict=True)
+        )
+    )
+    rng = np.random.default_rng(2)
+    rows = pl.DataFrame({name: rng.choice([*schema.columns[name].levels], 200) for name in names})
+    many, few = (source(rows, schema, own) for own in (names, names[:2]))
+    assert many.scores.many
+    assert not few.scores.many
+    counts = rows["a"].value_counts()
+    expected = dict(counts.iter_rows())
+    for sources in ([many], [few], [few, many]):
+        matrix = joined_matrix(sources, schema, names[:2], (200.0, 0.0))
+        found = [matrix.sums[0, matrix.place["a", k]] for k in range(24)]
+        assert found == pytest.approx([expected.get(level, 0) for level in levels], abs=0.1)
+
+
 def test_a_question_needs_each_pair_of_its_columns():
     kinds = pl.concat(every_record())
     first, second, third = (source(kinds, PLAIN, own) for own in ("ab", "bc", "ac"))

@@ -11,7 +11,15 @@ from understudy.data import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError
-from understudy.features.scores import BINS, MOST_BINS, MOST_SCORES, FeatureMap, contrasts, n_scores
+from understudy.features.scores import (
+    BINS,
+    MANY,
+    MOST_BINS,
+    MOST_SCORES,
+    FeatureMap,
+    contrasts,
+    n_scores,
+)
 from understudy.mechanisms.second_moments import (
     ONE,
     SecondMoments,
@@ -226,6 +234,38 @@ def test_numbers_that_are_cut_off_change_no_more(limits):
     largest = (np.diag(gram)[:, None] + np.diag(gram) - 2 * gram).max()
     replaced = Sensitivity.of(schema_of(columns, "replace"), scores)
     assert largest <= float(replaced.squared_l2) * 1.001
+
+
+WIDE = f"kind = 'categorical'\nlevels = {[*map(str, range(24))]}\nreviewed = true\n"
+
+
+def test_columns_of_many_levels_add_less_among_many_columns():
+    """Every record of three of many columns, added or in place of another."""
+    columns, names = (WIDE, LEVELS, MIXED), ("x0", "x1", "x2")
+    scores = FeatureMap.of(schema_of(columns), names, many=True)
+    records = list(itertools.product([*map(str, range(24)), "?"], VALUES[LEVELS], VALUES[MIXED]))
+    exact = []
+    for record in records:
+        frame = pl.DataFrame([record], schema=names, orient="row", strict=False)
+        found = Table(frame, schema_of(columns)).score_products(scores).expose()
+        exact.append(stack_sums(found, scores) / ONE)
+    each = np.array(exact)
+    sums = each[:, list(scores.places("x0"))] / float(scores.weight)
+    assert (sums**2).sum(axis=1).max() == pytest.approx((16 / 24) ** 2 * 23 / 24, rel=1e-3)
+    added = Sensitivity.of(schema_of(columns), scores)
+    assert (each**2).sum(axis=1).max() == pytest.approx(float(added.squared_l2), rel=1e-3)
+    gram = each @ each.T
+    largest = (np.diag(gram)[:, None] + np.diag(gram) - 2 * gram).max()
+    replaced = Sensitivity.of(schema_of(columns, "replace"), scores)
+    assert largest <= float(replaced.squared_l2) * 1.001 <= 2 * largest
+
+
+def test_few_columns_have_all_their_scores_at_full_length():
+    columns = (WIDE,) + (TWO,) * MANY
+    few, many = (FeatureMap.of(schema_of(columns), names_of(columns[:n])) for n in (MANY, MANY + 1))
+    assert float(few.squared_lengths[0]) == pytest.approx(23 / 24, rel=1e-3)
+    assert float(many.squared_lengths[0]) == pytest.approx((16 / 24) ** 2 * 23 / 24, rel=1e-3)
+    assert few.squared_lengths[1] == many.squared_lengths[1]
 
 
 @pytest.mark.parametrize(

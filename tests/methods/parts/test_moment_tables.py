@@ -84,6 +84,28 @@ def test_without_noise_they_are_the_tables():
         np.testing.assert_allclose(one.counts, exact_table(ROWS, columns), atol=300 / UNIT)
 
 
+def test_columns_of_many_levels_among_many_columns_tell_theirs():
+    """Their contrasts are shorter, so that noise in their tables is larger."""
+    levels, names = [str(k) for k in range(24)], tuple("abcdefghi")
+    wide = "".join(
+        f"[columns.{name}]\nkind = 'categorical'\nlevels = {own}\nreviewed = true\n"
+        for name, own in zip(names, [levels, *[["x", "y", "z"]] * 8], strict=True)
+    )
+    schema = us.Schema.loads(f"rows = 'public'\nn_rows = 300\n{wide}")
+    rows = pl.DataFrame({name: RNG.choice([*schema.columns[name].levels], 300) for name in names})
+    scores = FeatureMap.of(schema, names)
+    sums = stack_sums(Table(rows, schema).score_products(scores).expose(), scores) / ONE
+    moments = NoisyProducts(names, sums, UNNOISY)
+    found = {one.columns: one for one in level_tables([moments], schema, 300, [("a", "b", "c")])}
+    counts = np.zeros((24, 3))
+    for a, b in rows.select("a", "b").iter_rows():
+        counts[levels.index(a), "xyz".index(b)] += 1
+    np.testing.assert_allclose(found["a", "b"].counts, counts, atol=3 * 300 / UNIT)
+    np.testing.assert_allclose(found["a",].counts, counts.sum(axis=1), atol=3 * 300 / UNIT)
+    assert found["b", "c"].noise.stddev == pytest.approx(1)
+    assert found["a", "b"].noise.stddev == pytest.approx(24 / 16)
+
+
 def test_records_out_of_domain_count_as_an_even_mix():
     stray = ROWS.with_columns(
         sex=pl.when(pl.int_range(300) < 30).then(pl.lit("x")).otherwise("sex")
