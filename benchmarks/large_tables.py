@@ -35,7 +35,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table as Page
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.schema import NUMERIC, Schema
 
 PART_ROWS = 1_000_000

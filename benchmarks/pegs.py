@@ -36,7 +36,7 @@ import known_tables
 import understudy as us
 import yardstick
 from made_up import made_up
-from understudy.data import Table as Rows
+from understudy.data.table import Table as Rows
 from understudy.dp.randomness import SecureRandomness
 from understudy.evaluate.comparison import Comparison
 from understudy.methods.auto import configure

@@ -31,7 +31,7 @@ import numpy as np
 
 import understudy as us
 import yardstick
-from understudy.data import Table as Rows
+from understudy.data.table import Table as Rows
 from understudy.demo import demo_data, demo_schema
 from understudy.evaluate.comparison import Comparison
 from understudy.papers.column_models import GeneratedModel

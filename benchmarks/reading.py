@@ -18,7 +18,7 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table as Page
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.schema import Schema
 
 LEVELS = tuple("abcdefghij")

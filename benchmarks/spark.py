@@ -24,7 +24,8 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table as Page
 
-from understudy.data import Engine, Table
+from understudy.data.base import Engine
+from understudy.data.table import Table
 from understudy.schema import Schema
 from understudy.spark.rows import CLOSED, SparkRows
 

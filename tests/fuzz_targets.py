@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import understudy as us
 import understudy_verify
 from made_codebooks import ALL
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.errors import UnderstudyError
 from understudy.inference.claims import read_claim
 from understudy.inference.declared import question_file

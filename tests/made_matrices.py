@@ -6,14 +6,13 @@ import numpy as np
 import polars as pl
 
 from schemas import column
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.features.scores import FeatureMap
 from understudy.inference.measured_moments import moments_of
 from understudy.inference.records import Records
 from understudy.inference.second_moments import MomentMatrix, MomentSource
 from understudy.mechanisms.second_moments import ONE, stack_sums
-from understudy.release import Measurement
-from understudy.release.measurement import product_codes
+from understudy.release.measurement import Measurement, product_codes
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 

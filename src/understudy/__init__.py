@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from understudy.inference.combining import pool
     from understudy.inference.waves import waves
     from understudy.metadata.codebook import read_codebook
-    from understudy.release import Release
+    from understudy.release.release import Release
     from understudy.report.results_page import plot, results_page
     from understudy.schema import Schema
     from understudy.steward.draft import check, draft
@@ -73,7 +73,7 @@ _HOMES = {
     "Guarantee": "dp.guarantee",
     "Plan": "workflow.plan",
     "Query": "data.sql",
-    "Release": "release",
+    "Release": "release.release",
     "RunOptions": "workflow.options",
     "Schema": "schema",
     "SynthesisOptions": "workflow.options",

@@ -11,7 +11,7 @@ import pytest
 
 import understudy as us
 from made_codebooks import DDI
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SecureRandomness
 from understudy.schema import Schema

@@ -15,13 +15,13 @@ import pytest
 from pydantic import ValidationError
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.guarantee import Guarantee
 from understudy.dp.randomness import SecureRandomness
 from understudy.errors import SchemaError
 from understudy.evaluate.tradeoff_page import page
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.schema import Categorical, Continuous, Date, Integer, Schema
 from understudy.workflow.gates import open_gate
 

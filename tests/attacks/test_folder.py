@@ -24,12 +24,12 @@ from understudy.cli.app import internal_place, print_json, write_text
 from understudy.dp.guarantee import Guarantee
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import MethodError, ReleaseError, UnderstudyError
-from understudy.models import InferenceFacts
-from understudy.release import Measurement
+from understudy.models.model import InferenceFacts
 from understudy.release.consistency import FENCE
 from understudy.release.decoding import without_formulas
 from understudy.release.folder import clear_unfinished, digest
 from understudy.release.manifest import Manifest
+from understudy.release.measurement import Measurement
 from understudy.release.noise_check import STATED_ELSEWHERE
 from understudy.release.promise_block import RENDERED, promise_lines
 from understudy_verify import verify

@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 import understudy as us
 from understudy.checkpoint.journal import Journal
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.closed_list import load_mechanisms
 from understudy.dp.gate import Gate

@@ -12,7 +12,7 @@ from itertools import pairwise
 import polars as pl
 import pytest
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.accountant import PrivacyAccountant
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
@@ -168,7 +168,7 @@ if namespace:
     os.getpid = lambda: 1    # a child in a new PID namespace has its parent's number
 from fractions import Fraction
 import polars as pl
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.errors import UnderstudyError
 from understudy.workflow.gates import open_gate
 from understudy.dp.budget import Budget

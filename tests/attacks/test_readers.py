@@ -17,7 +17,7 @@ import pyarrow.parquet
 import pytest
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.schema import Schema
 
 DAY = datetime.date

@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import understudy as us
-from understudy.data import Table
 from understudy.data.sources import open_rows
+from understudy.data.table import Table
 from understudy.schema import Schema
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="the extra files is not installed")

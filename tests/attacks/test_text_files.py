@@ -9,7 +9,7 @@ import gzip
 import numpy as np
 import pytest
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.errors import DataError
 from understudy.schema import Schema
 

@@ -10,7 +10,7 @@ import understudy as us
 import yardstick
 from understudy.demo import demo_data, demo_schema
 from understudy.evaluate.comparison import Comparison
-from understudy.release import Release
+from understudy.release.release import Release
 
 AREA = "trained on synthetic, area under the curve"
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from typing_extensions import TypeAliasType
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.admission import PLAIN, admit, verb
 from understudy.dp.budget import Budget
 from understudy.dp.closed_list import (

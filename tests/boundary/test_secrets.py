@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Confidential, Table
+from understudy.data.base import Confidential
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SecureRandomness
 from understudy.schema import Schema

@@ -16,7 +16,8 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.models import ProductModel, Sample, TableModel
+from understudy.models.model import Sample
+from understudy.models.tables import ProductModel, TableModel
 from understudy.report.public_page import public_page
 
 pytestmark = pytest.mark.whole

@@ -22,8 +22,8 @@ from understudy.checkpoint import journal as journals
 from understudy.checkpoint import replay
 from understudy.checkpoint.journal import JOURNAL_FILE, Journal, pack, unpack
 from understudy.checkpoint.replay import Replay
-from understudy.data import Confidential, Table
-from understudy.data.base import NO_PREMISES
+from understudy.data.base import NO_PREMISES, Confidential
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.gate import Gate
 from understudy.dp.guarantee import Unpaid

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from understudy.models import InferenceFacts
+from understudy.models.model import InferenceFacts
 
 
 @pytest.mark.nightly(every=2)

@@ -22,9 +22,9 @@ import understudy as us
 from made_workbook import day, fault, number, text, truth, write_workbook
 from one_cell_a_record import assert_one_cell_a_record
 from postgres_server import programs, server
-from understudy.data import Table
 from understudy.data.sources import open_rows
 from understudy.data.sql import Query
+from understudy.data.table import Table
 
 SCHEMA = us.Schema.loads(
     """

@@ -2,7 +2,7 @@
 
 import pytest
 
-from understudy.data import Table
+from understudy.data.table import Table
 
 UNPAID = "none: unpaid"
 """Noise of what a published form leaves in, in the words of the ledger."""

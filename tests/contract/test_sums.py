@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.errors import MethodError
 from understudy.mechanisms.tables import RowCount
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.data import Table
 from understudy.data.coding import Coder
+from understudy.data.table import Table
 
 TOLERANCE = 0.25
 """Noise beyond it in any cell: probability below 1e-10 per case, by the scales at `Case.huge`."""

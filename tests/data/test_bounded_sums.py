@@ -7,9 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Table, rows
+from understudy.data import rows
 from understudy.data.coding import ColumnCoder
 from understudy.data.sums import HALF, STEPS, holds_numbers, on_lattice
+from understudy.data.table import Table
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Table
 from understudy.data import sums as kernels
 from understudy.data.passes import CodingPass
 from understudy.data.sums import RankSums
+from understudy.data.table import Table
 from understudy.features.scores import RankScores
 from understudy.schema import Schema
 

@@ -4,9 +4,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Confidential, Table
+from understudy.data.base import Confidential
 from understudy.data.coding import Coder
 from understudy.data.rows import Rows
+from understudy.data.table import Table
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads(

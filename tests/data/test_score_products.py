@@ -6,9 +6,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from understudy.data import Table
 from understudy.data import sums as kernels
 from understudy.data.sums import HALF
+from understudy.data.table import Table
 from understudy.features.grids import LineCells
 from understudy.features.scores import BINS, UNIT, FeatureMap, contrasts
 from understudy.inference.records import Records

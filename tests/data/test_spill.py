@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Table, spill
+from understudy.data import spill
 from understudy.data import table as table_module
 from understudy.data.spill import LockedKey, Spill
+from understudy.data.table import Table
 from understudy.errors import DataError
 from understudy.schema import Schema
 

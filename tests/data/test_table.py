@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Table, base
+from understudy.data import base
+from understudy.data.table import Table
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.data import Table
 from understudy.data.base import NO_PREMISES
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.closed_list import is_listed, load_mechanisms
 from understudy.dp.gate import Gate

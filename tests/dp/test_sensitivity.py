@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.calibration import calibrate, l1_sensitivity, l2_sensitivity_squared
 from understudy.mechanisms.selection_scores import (
     STEPS,

@@ -7,13 +7,13 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.perturbation import FLOATING
 from understudy.dp.randomness import SecureRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.mechanisms.tables import NoisyTables, RowCount
-from understudy.release import Measurement
+from understudy.release.measurement import Measurement
 from understudy.workflow.gates import open_gate
 
 SCHEMA = us.Schema.loads("""

@@ -5,7 +5,7 @@ import datetime
 import numpy as np
 import polars as pl
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.confidential import NumberedRows
 from understudy.schema import Schema
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.confidential import Internal, Misfits, misfits
 from understudy.workflow import synthesize as synthesize_module
 

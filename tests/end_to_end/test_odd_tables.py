@@ -25,7 +25,8 @@ from odd_tables import go_the_way, odd_tables
 from schemas import PEOPLE
 from understudy.errors import DataError, MethodError, SchemaError
 from understudy.methods.registry import METHODS
-from understudy.release import Release, tables
+from understudy.release import tables
+from understudy.release.release import Release
 from understudy.report import public_page
 from understudy.workflow import synthesize
 from understudy.workflow.request import request_of

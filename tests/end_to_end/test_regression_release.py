@@ -11,7 +11,7 @@ from scipy import stats
 
 import understudy as us
 from understudy.cli import answer
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.errors import BudgetError, InferenceError, MethodError, ReleaseError, SchemaError
 from understudy.release.shape import Kind
 from understudy.workflow.regress import SUFFICIENT_STATISTICS

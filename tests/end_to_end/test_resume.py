@@ -25,14 +25,14 @@ from schemas import AGE, CITY, MEMBER
 from understudy.checkpoint import journal as journals
 from understudy.checkpoint import replay
 from understudy.cli import console
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.released import LOST
 from understudy.errors import CheckpointError, DataError, MethodError
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.base import Facts, Method
 from understudy.methods.independent import Independent
 from understudy.methods.registry import METHODS as TABLE
-from understudy.models import ProductModel
+from understudy.models.tables import ProductModel
 from understudy.workflow.gates import NOTICE
 
 SCHEMA = us.Schema.loads(f"row_limit = 500{CITY}{MEMBER}{AGE}")

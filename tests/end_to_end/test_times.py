@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.errors import DataError
 
 SCHEMA = """

@@ -10,7 +10,7 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.cli.app import app
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.errors import BudgetError, DataError, InferenceError, MethodError, SchemaError
 
 COLUMNS = "\n".join(

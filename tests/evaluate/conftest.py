@@ -7,7 +7,7 @@ import pytest
 
 import understudy as us
 from understudy._parallel import single_threaded
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.evaluate.comparison import Comparison
 from understudy.release.decoding import decode
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.demo import demo_data, demo_schema
 from understudy.dp.confidential import Internal
 from understudy.errors import DataError, MethodError, ReleaseError

@@ -23,7 +23,7 @@ from understudy.dp.accountant import PrivacyAccountant
 from understudy.dp.gate import Gate
 from understudy.inference import refusals
 from understudy.ledger.store import LedgerDatabase
-from understudy.release import Release  # noqa: F401
+from understudy.release.release import Release  # noqa: F401
 from understudy.workflow import (
     synthesize,
     verdict,  # noqa: F401

@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.features.grids import (
     FINE,
     SINGLE,

@@ -13,9 +13,11 @@ import pytest
 import understudy as us
 from schemas import column
 from understudy.dp.guarantee import Guarantee
-from understudy.models import InferenceFacts
-from understudy.release import Manifest, Measurement, Release
+from understudy.models.model import InferenceFacts
 from understudy.release.decoding import dtype_of
+from understudy.release.manifest import Manifest
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
 
 SCHEMA = (
     'rows = "private"\n'

@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from schemas import column
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import Noise, NoisyTable

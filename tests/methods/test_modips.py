@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.demo import demo_data, demo_schema
 from understudy.dp.budget import Budget
 from understudy.dp.confidential import terms_of

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.methods.mst import Mst

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SecureRandomness
 from understudy.errors import MethodError, NotPrivateError

@@ -14,7 +14,7 @@ from schemas import JOB_INCOME_MOOD as MIXED
 from schemas import NO_INCOME_WITHOUT_JOB as RULE
 from schemas import TWO_NUMBERS as NORMAL
 from understudy.cli.app import app
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, InferenceError, MethodError

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from understudy.graphical.conditioning import condition_on
-from understudy.models import ProductModel, TableModel
 from understudy.models.model import PooledFits
+from understudy.models.tables import ProductModel, TableModel
 from understudy.schema import Domain
 
 DOMAIN = Domain((3, 4, 2), ({0: frozenset({0}), 1: frozenset({1, 2})},))

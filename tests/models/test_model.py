@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import chisquare
 
-from understudy.models import Sample
-from understudy.models.model import replace_impossible
+from understudy.models.model import Sample, replace_impossible
 from understudy.schema import Domain
 
 DOMAIN = Domain((2, 3), ({0: frozenset({1}), 1: frozenset({0, 2})},))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.data import ExactCells, ExactTable
+from understudy.data.base import ExactCells, ExactTable
 from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import NO_NOISE, NoisyTable

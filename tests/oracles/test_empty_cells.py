@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.data import ExactCells, ExactTable
+from understudy.data.base import ExactCells, ExactTable
 from understudy.dp.calibration import lattice_step, representable
 from understudy.dp.distributions import DiscreteLaplace, LatticeLaplace
 from understudy.dp.randomness import SeededRandomness

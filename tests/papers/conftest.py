@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from understudy.data import ExactCells
+from understudy.data.base import ExactCells
 from understudy.papers.gibbs_mechanisms import HashedRows
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import ReleaseError
-from understudy.release import Release
+from understudy.release.release import Release
 
 SCHEMA = us.Schema.loads("""
 title = "Small"

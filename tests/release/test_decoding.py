@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.release.decoding import decode, dtype_of, to_frame
 from understudy.schema import Schema
 

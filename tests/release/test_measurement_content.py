@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from understudy.dp.released import NO_NOISE, Choice, Noise, NoisyNodes, Released
-from understudy.release import Measurement
-from understudy.release.measurement import content_of
+from understudy.release.measurement import Measurement, content_of
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

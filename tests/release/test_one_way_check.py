@@ -17,8 +17,9 @@ from schemas import column
 from understudy.dp.released import NoiseFamily
 from understudy.errors import ReleaseError
 from understudy.graphical import compression
-from understudy.models import ProductModel, Sample
-from understudy.release import Measurement
+from understudy.models.model import Sample
+from understudy.models.tables import ProductModel
+from understudy.release.measurement import Measurement
 from understudy.release.one_way_check import (
     Contradiction,
     DrawnOneWays,

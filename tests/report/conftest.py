@@ -11,9 +11,11 @@ import pytest
 
 from understudy.dp.accountant import Entry
 from understudy.dp.guarantee import Guarantee, public_inputs
-from understudy.models import InferenceFacts
-from understudy.release import Manifest, Measurement, Release
+from understudy.models.model import InferenceFacts
 from understudy.release.decoding import decode
+from understudy.release.manifest import Manifest
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
 from understudy.schema import Schema
 
 MIXED = """

@@ -6,7 +6,8 @@ import pytest
 from schemas import column
 from understudy.errors import SchemaError
 from understudy.schema import Schema, private_copy
-from understudy.schema.derived import Cells, compute_derived, follows
+from understudy.schema.columns import Cells
+from understudy.schema.derived import compute_derived, follows
 
 WEIGHT = column("weight", "continuous", lower=30, upper=200, decimals=1)
 HEIGHT = column("height", "continuous", lower=1.2, upper=2.2, decimals=2)

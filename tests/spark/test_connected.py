@@ -15,7 +15,7 @@ warnings.simplefilter("ignore")
 import numpy as np
 from pyspark.sql import SparkSession, functions as F
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.spark.plan import premises_of_relation
 from understudy.spark.rows import open_spark
 from understudy.spark.rows import SparkRows

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 import understudy as us
 from understudy.cli.app import app
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.errors import DataError, MethodError
 from understudy.spark.rows import SparkRows, open_spark
 

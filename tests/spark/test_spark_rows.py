@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import understudy as us
-from understudy.data import Table, base
+from understudy.data import base
 from understudy.data.base import TableCounts
 from understudy.data.passes import CodingPass
+from understudy.data.table import Table
 from understudy.errors import DataError, MethodError
 from understudy.features.grids import LineCells
 from understudy.features.scores import FeatureMap

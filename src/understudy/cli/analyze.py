@@ -151,7 +151,7 @@ def _require_one(
 
 def _answer_declared(release: Path, page: Path | None, *, as_json: bool, quiet: bool) -> None:
     """All declared analyses, those without a valid answer too, with the reason."""
-    from understudy.release import Release
+    from understudy.release.release import Release
     from understudy.report.results_page import declared_results, results_page
 
     loaded = Release.load(release)

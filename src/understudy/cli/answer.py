@@ -40,7 +40,7 @@ from understudy.errors import InferenceError, MethodError
 if TYPE_CHECKING:
     from understudy.inference.declared import QuestionFile
     from understudy.inference.verdict import Verdict
-    from understudy.release import Release
+    from understudy.release.release import Release
     from understudy.schema import Schema
     from understudy.workflow.amend import AnswerPlan
 
@@ -189,7 +189,7 @@ def _judge(
 
     `told` is None for JSON, else whether to tell more than the verdicts.
     """
-    from understudy.release import Release
+    from understudy.release.release import Release
     from understudy.workflow.verdict import plan_verdicts, verdict
 
     if epsilon is None:

@@ -303,7 +303,7 @@ def synthesis_options(
     layer_share: _Former = None,
 ) -> Callable[..., Any]:
     """What is to be made of a budget: `understudy.SynthesisOptions`, once the schema is known."""
-    from understudy.release import Release
+    from understudy.release.release import Release
     from understudy.workflow.options import SynthesisOptions
 
     parts = [part for text in budget or [] for part in text.split(",")]

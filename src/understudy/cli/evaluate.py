@@ -83,7 +83,7 @@ def evaluate(
 ) -> None:
     """Compare a release with the original rows. INTERNAL: the result is not for release."""
     from understudy.cli.render_evaluation import risk_table, show_evaluation
-    from understudy.release import Release
+    from understudy.release.release import Release
 
     place = None if out is None else internal_place(out)
     loaded = Release.load(release)
@@ -131,7 +131,7 @@ def risk(
 ) -> None:
     """Attack a release: what does it disclose? INTERNAL: the result is not for release."""
     from understudy.cli.render_evaluation import show_risks
-    from understudy.release import Release
+    from understudy.release.release import Release
 
     place = None if out is None else internal_place(out)
     loaded = Release.load(release)

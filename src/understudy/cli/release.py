@@ -58,8 +58,7 @@ def show_release(
     as_json: Json = False,
 ) -> None:
     """Show what a release promises and holds, after checking its files and its signature."""
-    from understudy.release import Release
-    from understudy.release.release import render_pages_by
+    from understudy.release.release import Release, render_pages_by
     from understudy.workflow.pages import pages
 
     render_pages_by(pages)
@@ -85,9 +84,8 @@ def sign_release(
     quiet: Quiet = False,
 ) -> None:
     """Sign a release: manifest.sig says who vouches for it. What signed it before is replaced."""
-    from understudy.release import Release
     from understudy.release.folder import clear_unfinished, require_key, write_signature
-    from understudy.release.release import render_pages_by
+    from understudy.release.release import Release, render_pages_by
     from understudy.workflow.pages import pages
 
     require_key(key)
@@ -136,7 +134,7 @@ def export_release(
 
     The release stays as it was published; what is written are files to work with.
     """
-    from understudy.release import Release
+    from understudy.release.release import Release
     from understudy.release.tables import formats_of
 
     formats = formats_of(also or (), csv=csv, csv_raw=csv_raw)
@@ -354,7 +352,7 @@ def sample(
 
     They are the same information as the release, and make no estimate more exact.
     """
-    from understudy.release import Release
+    from understudy.release.release import Release
     from understudy.release.sets import write_file
     from understudy.workflow.sample import ReleasedModel
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from understudy.methods.base import Facts
     from understudy.papers.generator_scores import Travelled
     from understudy.papers.record_weights import FittedPosterior
-    from understudy.release import Release
+    from understudy.release.release import Release
     from understudy.report.results_page import DeclaredResult
 
 

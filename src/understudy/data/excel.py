@@ -37,9 +37,9 @@ from xml.etree import ElementTree as ET
 import polars as pl
 
 from understudy._validation import require_extra
-from understudy.data.base import NO_PREMISES, Premises
 from understudy.data.csv import MALFORMED
 from understudy.data.frames import UNLIKE
+from understudy.data.premises import NO_PREMISES, Premises
 from understudy.errors import DataError
 
 SHEET_ENDINGS: Final = (".xlsx", ".xlsm")

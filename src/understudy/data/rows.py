@@ -28,9 +28,9 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
-from understudy.data.base import NO_PREMISES, Premises
 from understudy.data.coding import ColumnCoder
 from understudy.data.parquet import parquet_batches
+from understudy.data.premises import NO_PREMISES, Premises
 from understudy.data.values import Family
 from understudy.errors import DataError
 from understudy.schema import Calendar, Datetime, Schema

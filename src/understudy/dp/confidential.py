@@ -36,9 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Codes
-from understudy.data import Engine, ExactCells, ExactSums, ExactTable
+from understudy.data.base import Engine, ExactCells, ExactTable
 from understudy.data.coding import Reading, StateCodes
-from understudy.data.sums import ExactProducts
+from understudy.data.sums import ExactProducts, ExactSums
 from understudy.dp.accountant import require_payable
 from understudy.dp.budget import Accounting, Budget, Neighbours
 from understudy.dp.calibration import NoiseName, calibrate

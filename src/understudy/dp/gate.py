@@ -26,7 +26,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Self, cast
 
-from understudy.data import Engine
+from understudy.data.base import Engine
 from understudy.dp.accountant import Entry, PrivacyAccountant
 from understudy.dp.admission import SafeCopies, admit, twins, verb
 from understudy.dp.budget import Budget, Neighbours, decimal_down

@@ -11,7 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, Literal, Protocol
 
-from understudy.data.base import NO_PREMISES, Premises
+from understudy.data.premises import NO_PREMISES, Premises
 from understudy.dp.budget import Budget, Neighbours, decimal_up, exact, size_in_signs
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.base import Reviewed

@@ -46,7 +46,7 @@ from understudy.mechanisms.selection_scores import DistanceFromModel
 from understudy.methods.auto import configure
 from understudy.methods.registry import METHODS
 from understudy.papers.perturbed_gibbs import LazyRows
-from understudy.release import Measurement
+from understudy.release.measurement import Measurement
 from understudy.schema import GibbsSweep, Schema
 from understudy.workflow.budget_shares import budget_of
 from understudy.workflow.gates import coded_rows, open_gate

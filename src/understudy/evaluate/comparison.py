@@ -23,12 +23,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy._arrays import Codes, Floats
-from understudy.data import Table
 from understudy.data.coding import Coder, StateCodes
 from understudy.data.marginals import count_marginals, in_groups
+from understudy.data.table import Table
 from understudy.errors import DataError, MethodError, nearest
 from understudy.inference.records import ABSENT, Records, is_grouping, level_values
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.schema import NUMERIC, Boolean, Calendar, Categorical, Column, Schema
 
 Counts = NDArray[np.int64]

@@ -29,12 +29,11 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from understudy import data as engines
 from understudy._parallel import single_threaded
 from understudy._validation import require_extra, require_function, require_list, require_text
-from understudy.data import Table
 from understudy.data.coding import ColumnCoder
 from understudy.data.sources import open_rows
+from understudy.data.table import Table
 from understudy.dp.confidential import Internal
 from understudy.errors import DataError, MethodError
 from understudy.evaluate.associations import (
@@ -82,8 +81,7 @@ from understudy.evaluate.regression import (
 from understudy.evaluate.risk import Intruder, risks_of
 from understudy.evaluate.scores import Evaluation, Metric
 from understudy.inference.records import Records
-from understudy.release import Release
-from understudy.release.release import given_release
+from understudy.release.release import Release, given_release
 from understudy.schema import Schema
 from understudy.workflow.gates import coded_rows
 from understudy.workflow.governance import enter_evaluation
@@ -433,7 +431,7 @@ def evaluate(
         formulas=formulas,
         by=by,
         target=target,
-        control=None if control is None else engines.Table(control, loaded.schema),
+        control=None if control is None else Table(control, loaded.schema),
         keys=keys,
         secrets=secrets,
         seed=seed,
@@ -491,8 +489,8 @@ def risk(
     enter_evaluation(loaded, "attacks on a release", ledger)
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
-    rows = engines.Table(data, loaded.schema)
-    held_out = None if control is None else engines.Table(control, loaded.schema)
+    rows = Table(data, loaded.schema)
+    held_out = None if control is None else Table(control, loaded.schema)
     tell("Reading and coding rows", 1, 1)
     return risk_release(
         rows,

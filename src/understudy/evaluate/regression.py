@@ -50,7 +50,7 @@ from understudy.inference.analyze import analyze_release
 from understudy.inference.estimators import estimate_records
 from understudy.inference.question import MODELS, RATIOS, Estimand, parse
 from understudy.inference.records import ABSENT, Records
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 
 Tell = Callable[[int, int], None]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.confidential import Internal
 from understudy.errors import DataError, MethodError
 from understudy.evaluate.attack_setup import (
@@ -35,7 +35,7 @@ from understudy.evaluate.attacks import (
 )
 from understudy.evaluate.comparison import Comparison, Rows, compare, require_columns, require_seed
 from understudy.evaluate.prediction import default_target
-from understudy.release import Release
+from understudy.release.release import Release
 
 Progress = Callable[[str, int, int], None]
 

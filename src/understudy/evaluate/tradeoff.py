@@ -56,7 +56,7 @@ from understudy.evaluate.evaluate import LOSSES, Pairing, hold_out, losses, rows
 from understudy.evaluate.tradeoff_axes import RISKS, scene_of
 from understudy.methods.auto import configure
 from understudy.methods.registry import METHODS
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.schema import Schema
 from understudy.schema.schema import LedgerBinding, given_schema
 from understudy.workflow.gates import NOTICE

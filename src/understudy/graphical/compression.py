@@ -51,8 +51,8 @@ from understudy._arrays import Codes, Flags, Floats, Integers
 from understudy.graphical.estimation import MaxEntropy
 from understudy.graphical.rank_exchange import RankExchange
 from understudy.graphical.sampling import choose_balanced, choose_raked, times_drawn
-from understudy.models import Sample
 from understudy.models.model import (
+    Sample,
     dealt,
     impossible,
     rank_by_group,

@@ -32,8 +32,8 @@ from understudy._arrays import Flags, Floats
 from understudy.graphical.compression import Expansion, MarginalModel
 from understudy.graphical.factors import given_weights
 from understudy.graphical.sampling import draw_records
-from understudy.models import Model, ProductModel, Sample, TableModel
-from understudy.models.tables import unravel
+from understudy.models.model import Model, Sample
+from understudy.models.tables import ProductModel, TableModel, unravel
 
 REFERENCES: Final = 2**16
 """Records of a whole table."""

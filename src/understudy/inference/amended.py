@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.errors import InferenceError
-from understudy.release import Measurement, Release
 from understudy.release.manifest import Amendment, bought_by
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
 
 if TYPE_CHECKING:
     from understudy.inference.analysis import Analysis

@@ -37,7 +37,7 @@ from understudy.inference.rules import (
 )
 from understudy.inference.second_moments import LostInNoiseError
 from understudy.inference.set_answers import SetAnswer, set_answer
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 
 

@@ -19,7 +19,7 @@ from understudy.inference.expected_widths import ExpectedWidths
 from understudy.inference.formulas import quote_name
 from understudy.inference.question import Answerable, QuestionKind
 from understudy.inference.records import is_grouping, level_values
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.schema import NUMERIC, Boolean, Continuous, Integer, Schema
 
 MOST_ASKED = 8

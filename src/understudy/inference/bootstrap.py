@@ -55,7 +55,7 @@ from understudy.inference.question import MEASURED_ONLY
 from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
 from understudy.inference.rules import apart_reason, binned_reason, facts_of, merged_reason
 from understudy.inference.set_answers import known_numbers
-from understudy.release import Release
+from understudy.release.release import Release
 
 INTERVALS: Final = ("basic", "percentile", "studentised")
 

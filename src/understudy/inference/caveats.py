@@ -22,7 +22,8 @@ from understudy.inference.noisy_tables import covering, line_of
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import Records, is_binned, is_grouping
 from understudy.inference.rules import Facts, merged_columns
-from understudy.release import Measurement, Release
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Column, Schema
 

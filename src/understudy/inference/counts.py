@@ -96,7 +96,9 @@ from understudy.inference.noisy_tables import (
 )
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import ABSENT, Records
-from understudy.release import Manifest, Measurement, Release
+from understudy.release.manifest import Manifest
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 

@@ -25,7 +25,7 @@ from understudy.inference.records import Records
 from understudy.inference.refusals import EPSILONS, Advice, RefusedError
 from understudy.inference.second_moments import LostInNoiseError, assumed_moments, joined_matrix
 from understudy.mechanisms.second_moments import SecondMoments
-from understudy.release import Release
+from understudy.release.release import Release
 
 _BY_MOMENTS = (*RATIOS, *MODELS, *MEASURED_ONLY)
 _SHARE = Fraction(1, 2)  # of the rest of the budget buys what is declared

@@ -35,7 +35,8 @@ from understudy.features.scores import BINS, MOST_BINS, contrast_length
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.question import Answerable, QuestionKind, answerable
 from understudy.inference.second_moments import FIRM, FIRM_MODEL
-from understudy.release import Measurement, Release
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC
 

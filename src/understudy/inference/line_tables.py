@@ -20,7 +20,7 @@ import numpy as np
 
 from understudy.features.grids import LineCells, coarse_states
 from understudy.inference.noisy_tables import Counts, Sources, marginal, pooled_table
-from understudy.release import Measurement
+from understudy.release.measurement import Measurement
 from understudy.schema import NUMERIC, Schema
 
 

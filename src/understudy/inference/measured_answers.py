@@ -37,7 +37,7 @@ from understudy.inference.two_way import (
     require_few,
     require_possible,
 )
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Schema
 

@@ -46,8 +46,8 @@ from understudy.inference.second_moments import (
     improve,
     joined_matrix,
 )
-from understudy.release import Measurement, Release
-from understudy.release.release import once
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release, once
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Schema
 

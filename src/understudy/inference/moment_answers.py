@@ -30,7 +30,7 @@ from understudy.inference.question import MODELS, RATIOS, Estimand
 from understudy.inference.records import Records
 from understudy.inference.regression_models import finite_values
 from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Schema
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from understudy._arrays import Floats
-from understudy.release import Measurement
+from understudy.release.measurement import Measurement
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 

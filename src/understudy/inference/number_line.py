@@ -17,7 +17,8 @@ from understudy.inference.line_tables import line_schema, line_table
 from understudy.inference.noisy_tables import covering, line_of
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import RATIOS, Estimand
-from understudy.release import Measurement, Release
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 
 REASON = (

@@ -37,7 +37,7 @@ from understudy.dp.guarantee import Guarantee
 from understudy.dp.released import Noise, Released
 from understudy.errors import InferenceError, suggestion
 from understudy.mechanisms.regression import NoisyRegression, NormalEquations
-from understudy.release import Release
+from understudy.release.release import Release
 
 if TYPE_CHECKING:
     import pandas as pd

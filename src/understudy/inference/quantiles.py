@@ -53,7 +53,7 @@ from understudy.inference.counts import FEWEST, Counted
 from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
 from understudy.inference.question import Estimand
 from understudy.inference.records import ABSENT
-from understudy.release import Measurement
+from understudy.release.measurement import Measurement
 from understudy.schema import Schema
 
 _LAPLACE_KURTOSIS = 3.0

@@ -126,8 +126,8 @@ from understudy.inference.question import (
 )
 from understudy.inference.records import ABSENT, MOST_POINTS, Records, cell_points, is_binned
 from understudy.inference.rules import Facts, most_distortion, select_rule
-from understudy.release import Measurement, Release
-from understudy.release.release import once
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release, once
 from understudy.release.shape import MOST, Kind
 from understudy.schema import NUMERIC, Calendar, Column, Continuous, Integer, Schema
 

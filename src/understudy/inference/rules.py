@@ -74,9 +74,8 @@ from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.question import RATIOS, SHARES, TWO_WAY
 from understudy.inference.records import is_binned, is_grouping, level_values
 from understudy.models.bayesian_network import find_kept_columns
-from understudy.release import Measurement, Release
-from understudy.release.measurement import groups_of, kept_columns
-from understudy.release.release import once
+from understudy.release.measurement import Measurement, groups_of, kept_columns
+from understudy.release.release import Release, once
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Column, Schema, is_ordered
 from understudy.schema.network import Edge

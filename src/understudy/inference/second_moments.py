@@ -62,7 +62,7 @@ from understudy.features.scores import UNIT, FeatureMap, Limits
 from understudy.inference.complete_cases import CompleteCases, Entries
 from understudy.inference.records import ABSENT, Records
 from understudy.mechanisms.second_moments import SecondMoments
-from understudy.release import Measurement
+from understudy.release.measurement import Measurement
 from understudy.schema import NUMERIC, Integer, Schema
 
 FREE = -1

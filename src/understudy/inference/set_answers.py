@@ -42,8 +42,8 @@ from understudy.inference.question import Estimand
 from understudy.inference.records import ABSENT, Records
 from understudy.inference.refusals import Advice, RefusedError, advise
 from understudy.inference.rules import Facts, errorless_reason, merged_columns, select_rule
-from understudy.release import Release
 from understudy.release.measurement import groups_of
+from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 
 ROOM = 2.0

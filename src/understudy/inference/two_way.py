@@ -67,7 +67,7 @@ from understudy.inference.question import Estimand
 from understudy.inference.records import ABSENT, Records, is_binned
 from understudy.inference.rules import COUNTS_REASON, Facts
 from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 
 

@@ -34,8 +34,7 @@ from understudy._arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.analysis import Analysis
 from understudy.inference.combining import require_level
-from understudy.release import Release
-from understudy.release.release import given_release
+from understudy.release.release import Release, given_release
 
 Dependence = Literal["any", "not negative"]
 

@@ -131,8 +131,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy._arrays import compiled
-from understudy.data import ExactSums
-from understudy.data.sums import HALF, holds_numbers, on_bounds
+from understudy.data.sums import HALF, ExactSums, holds_numbers, on_bounds
 from understudy.dp import perturbation
 from understudy.dp.budget import Neighbours
 from understudy.dp.calibration import representable

@@ -113,7 +113,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Integers, compiled
-from understudy.data import Engine, ExactTable
+from understudy.data.base import Engine, ExactTable
 from understudy.data.marginals import in_groups
 from understudy.dp.budget import Neighbours
 from understudy.errors import MethodError

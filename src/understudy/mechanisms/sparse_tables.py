@@ -60,7 +60,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.data import ExactCells
+from understudy.data.base import ExactCells
 from understudy.data.marginals import decode, encode
 from understudy.dp.admission import HowMany
 from understudy.dp.calibration import NoiseName

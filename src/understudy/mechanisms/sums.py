@@ -105,8 +105,7 @@ from typing import Any, ClassVar, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.data import ExactSums
-from understudy.data.sums import HALF, STEPS, holds_numbers
+from understudy.data.sums import HALF, STEPS, ExactSums, holds_numbers
 from understudy.dp import perturbation
 from understudy.dp.budget import Neighbours, exact, split
 from understudy.dp.calibration import public_step

@@ -57,7 +57,7 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from understudy.data import ExactTable
+from understudy.data.base import ExactTable
 from understudy.dp import perturbation
 from understudy.dp.budget import divide_cost
 from understudy.dp.calibration import NoiseName

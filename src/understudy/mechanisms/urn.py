@@ -80,7 +80,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Integers, compiled
-from understudy.data import ExactCells
+from understudy.data.base import ExactCells
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Accounting, pure_within
 from understudy.dp.confidential import PublicContext, SecretRows

@@ -84,7 +84,7 @@ from understudy.methods.marginal_based import MarginalMethod, fit_of
 from understudy.methods.merging import CompressedDomain
 from understudy.methods.noisy_marginals import Lines
 from understudy.methods.plan import PlannedTable, Workload, planned_rounds
-from understudy.models import Model
+from understudy.models.model import Model
 from understudy.schema import Schema
 from understudy.schema.stacked_tables import table_counts
 

@@ -75,7 +75,7 @@ from understudy.dp.released import (
 from understudy.errors import MethodError
 from understudy.mechanisms.urn import Urn, prior_weight
 from understudy.methods.plan import AnyGate, PlannedTable, PlanningGate
-from understudy.models import InferenceFacts, Model, Sample
+from understudy.models.model import InferenceFacts, Model, Sample
 from understudy.schema import Schema
 from understudy.schema.network import Edge
 

@@ -46,7 +46,8 @@ from understudy.methods.base import (
     Tables,
 )
 from understudy.methods.plan import AnyGate
-from understudy.models import Model, TableModel
+from understudy.models.model import Model
+from understudy.models.tables import TableModel
 from understudy.schema import Schema
 
 

@@ -48,8 +48,8 @@ from understudy.methods.binning import (
 from understudy.methods.merging import numbers
 from understudy.methods.noisy_marginals import number_masses
 from understudy.methods.plan import AnyGate, PlannedTable, natural_noise
-from understudy.models import InferenceFacts, Model, ProductModel
-from understudy.models.tables import project
+from understudy.models.model import InferenceFacts, Model
+from understudy.models.tables import ProductModel, project
 from understudy.schema import Schema
 
 

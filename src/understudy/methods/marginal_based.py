@@ -76,8 +76,7 @@ from understudy.methods.ranks import (
     ranks_in,
     resample_ranks,
 )
-from understudy.models import InferenceFacts, Model
-from understudy.models.model import PosteriorPredictive
+from understudy.models.model import InferenceFacts, Model, PosteriorPredictive
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.numeric import DEFAULT_BINS
 

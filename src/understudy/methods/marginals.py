@@ -86,7 +86,7 @@ from understudy.methods.plan import (
     tied_spend,
 )
 from understudy.methods.ranks import planned_ranks, rank_products, ranks_spend, ranks_told
-from understudy.models import Model
+from understudy.models.model import Model
 from understudy.schema import Schema, is_ordered
 
 LEAST_BINS, MOST_BINS = 8, 48

@@ -51,7 +51,7 @@ from understudy.methods.binning import fine_bins
 from understudy.methods.marginal_based import MarginalMethod, fit_of
 from understudy.methods.merging import CompressedDomain, rare_groups
 from understudy.methods.plan import PlannedTable, plan_table, planned_choice, small
-from understudy.models import Model
+from understudy.models.model import Model
 from understudy.schema import Schema
 
 

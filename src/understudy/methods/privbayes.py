@@ -85,8 +85,8 @@ from understudy.methods.plan import (
     plan_table,
     planned_choice,
 )
-from understudy.models import Model
 from understudy.models.bayesian_network import BayesianNetwork
+from understudy.models.model import Model
 from understudy.schema import Schema
 from understudy.schema.network import Edge
 

@@ -117,8 +117,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from understudy._arrays import Floats
 from understudy.features.grids import Line, line_of, settle_numbers
-from understudy.models import Sample
-from understudy.models.model import REDRAWS, replace_impossible
+from understudy.models.model import REDRAWS, Sample, replace_impossible
 from understudy.models.tables import unravel
 from understudy.schema import NUMERIC, Schema
 

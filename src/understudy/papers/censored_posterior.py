@@ -66,7 +66,7 @@ from understudy.dp.gate import Gate
 from understudy.errors import MethodError
 from understudy.methods.base import Effort, Facts, expected_rows
 from understudy.methods.plan import PlannedTable
-from understudy.models import Model
+from understudy.models.model import Model
 from understudy.papers.column_models import GeneratedModel
 from understudy.papers.generator_scores import Censoring, ColumnLikelihood, Form, censored_title
 from understudy.papers.generators import SequentialGenerator

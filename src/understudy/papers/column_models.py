@@ -77,8 +77,7 @@ from understudy.dp.randomness import Randomness
 from understudy.errors import MethodError
 from understudy.features.design import Features, list_indicated
 from understudy.features.grids import Drawn, Line, line_of, settle_numbers
-from understudy.models import Sample
-from understudy.models.model import REDRAWS, impossible, put, replace_impossible
+from understudy.models.model import REDRAWS, Sample, impossible, put, replace_impossible
 from understudy.papers.categorical_models import COEFFICIENTS, LOGS, StateLogit, StateTable
 from understudy.papers.generators import SequentialGenerator
 from understudy.papers.mixture_regression import MixtureRegression

@@ -72,7 +72,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import compiled
-from understudy.data import ExactTable
+from understudy.data.base import ExactTable
 from understudy.dp.budget import divide_cost
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answers

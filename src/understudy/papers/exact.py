@@ -26,8 +26,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.data import ExactSums
-from understudy.data.sums import STEPS, holds_numbers
+from understudy.data.sums import STEPS, ExactSums, holds_numbers
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.guarantee import Unpaid
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer, answers

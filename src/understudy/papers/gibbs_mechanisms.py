@@ -85,7 +85,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Integers, compiled
-from understudy.data import ExactCells
+from understudy.data.base import ExactCells
 from understudy.dp.budget import Accounting, Neighbours
 from understudy.dp.confidential import CodedView, PublicContext, SecretRows
 from understudy.dp.mechanism import Charge

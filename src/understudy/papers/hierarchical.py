@@ -92,8 +92,8 @@ from understudy.mechanisms.selection import RandomOrder
 from understudy.mechanisms.tables import MAX_CELLS
 from understudy.methods.base import Facts, Prepared
 from understudy.methods.plan import AnyGate, PlannedTable, PlanningGate, planned_choice
-from understudy.models import Model, ProductModel
-from understudy.models.tables import project
+from understudy.models.model import Model
+from understudy.models.tables import ProductModel, project
 from understudy.papers.hierarchical_tree import Allocation, PlannedLayer, TreeMethod, along
 from understudy.papers.hierarchy_mechanisms import (
     MOST_GROUPED,

@@ -72,8 +72,8 @@ from understudy.mechanisms.sparse_tables import require_tokens_fit
 from understudy.mechanisms.tables import MAX_CELLS, NoisyTables
 from understudy.methods.base import DENSE_CELLS, Names, PaidRecords, Prepared, PublishedSets
 from understudy.methods.plan import PlannedTable, natural_noise, plan_table
-from understudy.models import InferenceFacts, Model, TableModel
-from understudy.models.tables import project
+from understudy.models.model import InferenceFacts, Model
+from understudy.models.tables import TableModel, project
 from understudy.papers.hierarchy_mechanisms import (
     HierarchyLayers,
     LazyLeaves,

@@ -139,7 +139,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from understudy._arrays import Floats, Integers
-from understudy.data import ExactCells
+from understudy.data.base import ExactCells
 from understudy.data.marginals import encode
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Neighbours, divide_cost, split

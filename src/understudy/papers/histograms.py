@@ -223,7 +223,8 @@ from understudy.methods.base import (
 from understudy.methods.binning import MOST_BINS, bins_with_rules, numeric_columns
 from understudy.methods.histogram import Laplace
 from understudy.methods.plan import AnyGate, PlannedTable, PlanningGate, planned_charge
-from understudy.models import Model, ProductModel, TableModel
+from understudy.models.model import Model
+from understudy.models.tables import ProductModel, TableModel
 from understudy.papers.empirical_distribution import CumulativeDistributions, require_drawable
 from understudy.papers.exact import ExactDeviations, ExactFullTable, ExactQuartileRanges
 from understudy.schema import NUMERIC, Schema

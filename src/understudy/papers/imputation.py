@@ -83,7 +83,7 @@ from understudy.methods.base import (
     expected_rows,
 )
 from understudy.methods.plan import AnyGate, PlannedTable
-from understudy.models import InferenceFacts, Sample
+from understudy.models.model import InferenceFacts, Sample
 from understudy.models.tables import unravel
 from understudy.papers.exact import ExactFullTable
 from understudy.papers.imputation_draws import (

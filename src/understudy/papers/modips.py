@@ -109,8 +109,8 @@ from understudy.mechanisms.sums import Moments
 from understudy.mechanisms.tables import BinomialCount, NoisyTables
 from understudy.methods.base import Estimate, Facts, Names, NonAdaptiveMethod, split_names
 from understudy.methods.plan import AnyGate
-from understudy.models import InferenceFacts, ProductModel
-from understudy.models.model import PosteriorPredictive
+from understudy.models.model import InferenceFacts, PosteriorPredictive
+from understudy.models.tables import ProductModel
 from understudy.papers.bayesian_models import (
     PRIOR,
     BayesianModel,

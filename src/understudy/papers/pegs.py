@@ -156,7 +156,7 @@ from understudy.methods.plan import (
     plan_table,
 )
 from understudy.methods.privbayes import LARGEST_TABLE, require_columns
-from understudy.models import InferenceFacts, Model
+from understudy.models.model import InferenceFacts, Model
 from understudy.papers.gibbs_mechanisms import StateShares, n_cells, state_weight
 from understudy.papers.pegs_tables import (
     Allocation,

@@ -56,8 +56,8 @@ from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.base import MOST_CELLS, PaidRecords, known_rows
 from understudy.methods.plan import PlannedTable, plan_mechanism, planned_choice
 from understudy.methods.privbayes import LARGEST_TABLE, edge, parent_sets, useful_cells
-from understudy.models import Model, Sample
 from understudy.models.bayesian_network import BayesianNetwork, conditionals, row_shares
+from understudy.models.model import Model, Sample
 from understudy.models.tables import project
 from understudy.papers.gibbs_mechanisms import n_cells
 from understudy.papers.perturbed_gibbs import LazyRows

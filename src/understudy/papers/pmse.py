@@ -85,7 +85,7 @@ from understudy.features.grids import Drawn
 from understudy.methods.base import Effort, Facts, Method, Names, expected_rows, known_rows
 from understudy.methods.plan import PlannedTable, planned_choice
 from understudy.methods.privbayes import read_network
-from understudy.models import InferenceFacts, Model
+from understudy.models.model import InferenceFacts, Model
 from understudy.papers.column_models import GeneratedModel
 from understudy.papers.generator_scores import (
     CandidateScore,

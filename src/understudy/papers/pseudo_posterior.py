@@ -102,7 +102,7 @@ from understudy.features.grids import Drawn
 from understudy.methods.base import Effort, Facts, Names, Prepared, PreparingMethod, expected_rows
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.privbayes import edge, require_order
-from understudy.models import InferenceFacts, Model
+from understudy.models.model import InferenceFacts, Model
 from understudy.papers.categorical_models import LARGEST, StateLogit, StateTable
 from understudy.papers.column_models import (
     NO_LABEL,

@@ -54,8 +54,9 @@ from understudy.schema import (
     Time,
 )
 from understudy.schema.base import Code, is_number, number_of, text_of
+from understudy.schema.columns import Cells
 from understudy.schema.constraints import Grid
-from understudy.schema.derived import Cells, compute_derived
+from understudy.schema.derived import compute_derived
 from understudy.schema.time_expressions import (
     seconds_of_days,
     seconds_of_moments,

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.errors import MethodError, SchemaError
-from understudy.models import InferenceFacts
+from understudy.models.model import InferenceFacts
 from understudy.release.consistency import (
     is_of_this_version,
     require_cells,
@@ -38,8 +38,9 @@ from understudy.release.shape import Fault, SetsKind, quote_entry, require_shape
 from understudy.release.tables import FORMATS, possible_files
 from understudy.schema import NUMERIC, Column, Schema
 from understudy.schema.base import Code, number_of, text_of
+from understudy.schema.columns import Cells
 from understudy.schema.constraints import breaks
-from understudy.schema.derived import Cells, follows, sources_of
+from understudy.schema.derived import follows, sources_of
 
 PAGES: Final = ("report.html", "results.html", "codebook.html")
 MALFORMED: Final = (

@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 from understudy.dp.budget import size_in_signs
 from understudy.dp.guarantee import Guarantee
-from understudy.models import InferenceFacts
+from understudy.models.model import InferenceFacts
 from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.one_way_check import Contradiction, describe_contradictions
 from understudy.release.shape import Fault, Kind

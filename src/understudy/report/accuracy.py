@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from understudy.dp.released import NoiseFamily
-from understudy.release import Measurement, Release
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
 from understudy.release.shape import Kind
 from understudy.report.text import noise_words, number, relative, times
 from understudy.schema import Schema

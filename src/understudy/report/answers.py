@@ -30,8 +30,9 @@ from understudy.inference.amended import AmendedAnswer, Told, amended_answers
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.refusals import quote_text
 from understudy.models.bayesian_network import find_kept_columns
-from understudy.release import Measurement, Release
 from understudy.release.manifest import Amendment
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
 from understudy.release.shape import Kind
 from understudy.report import text as words
 from understudy.report.sections import without_rule

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from understudy.release import Release
 from understudy.release.citation import citation
 from understudy.release.export_values import Category, Variable, variables
 from understudy.release.promise_block import promise_block
+from understudy.release.release import Release
 from understudy.report import text as templates
 from understudy.report.public_page import MAX_BYTES
 from understudy.report.text import badge, is_not_private

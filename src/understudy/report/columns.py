@@ -13,8 +13,8 @@ import polars as pl
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from understudy.release import Release
 from understudy.release.decoding import places_of
+from understudy.release.release import Release
 from understudy.release.shape import Kind
 from understudy.report.accuracy import Marginal, half_width_95, marginal
 from understudy.report.svg import LETTER, WIDTH, Box, Chart, Colour, Panel, percent_scale

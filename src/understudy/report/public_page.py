@@ -15,9 +15,9 @@ from markupsafe import Markup
 
 from understudy.inference.amended import POOLED_RIGHT
 from understudy.inference.expected_widths import ASSUMED
-from understudy.release import Release
 from understudy.release.measurement import kept_columns
 from understudy.release.promise_block import promise_block
+from understudy.release.release import Release
 from understudy.release.sets import first_parts
 from understudy.release.shape import Kind
 from understudy.report import accuracy, columns, sections

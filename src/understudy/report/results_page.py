@@ -32,8 +32,8 @@ from understudy.inference.analysis import NO_INFORMATION, Analysis
 from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.inference.question import MODELS
 from understudy.inference.refusals import quote_text
-from understudy.release import Release
 from understudy.release.promise_block import promise_block
+from understudy.release.release import Release
 from understudy.report import text as templates
 from understudy.report.answers import paid_questions
 from understudy.report.svg import LETTER, SMALL, Chart, Colour, Panel, nice_ticks

@@ -16,9 +16,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, field_validator, model_validator
 
 from understudy.errors import suggestion
@@ -268,3 +271,16 @@ COLUMN_MODELS: tuple[type[BaseModel], ...] = (LevelMap, LevelTree, HeapAt, *KIND
 def is_ordered(column: object) -> bool:
     """Return whether states next to each other are alike: numbers, times and ordinal levels."""
     return isinstance(column, (*NUMERIC, Ordinal))
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """A column of n records.
+
+    Attributes:
+        states: shape (n,); of a numeric column, any state of a bin for a number.
+        numbers: on the number line, NaN where absent; empty for a column with levels.
+    """
+
+    states: NDArray[np.integer[Any]]
+    numbers: NDArray[np.float64]

@@ -53,8 +53,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from understudy.errors import SchemaError, suggestion
 from understudy.schema.base import Code, Value, same_value, text_of, time_as_text
-from understudy.schema.columns import NUMERIC, Column, Ordinal
-from understudy.schema.derived import Cells
+from understudy.schema.columns import NUMERIC, Cells, Column, Ordinal
 from understudy.schema.expressions import Expression, level_state
 from understudy.schema.numeric import Continuous, Integer, Interval
 from understudy.schema.temporal import Calendar, Date, Datetime, Duration, Time

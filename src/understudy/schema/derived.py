@@ -8,7 +8,6 @@ numbers of rows are. Where the rule has no value, the column has the first of it
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 
 from understudy.errors import suggestion
 from understudy.schema.base import LevelMap, text_of
-from understudy.schema.columns import NUMERIC, Boolean, Column
+from understudy.schema.columns import NUMERIC, Boolean, Cells, Column
 from understudy.schema.expressions import Expression, faults_of, level_state, span_of, values_of
 from understudy.schema.numeric import Continuous
 
@@ -27,19 +26,6 @@ _NO_VALUE = (
     "may have no value (where it divides by 0, takes a root of a negative number, or a value that "
     'it needs is absent); declare missing = [""], or another code'
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Cells:
-    """A column of n records.
-
-    Attributes:
-        states: shape (n,); of a numeric column, any state of a bin for a number.
-        numbers: on the number line, NaN where absent; empty for a column with levels.
-    """
-
-    states: NDArray[np.integer[Any]]
-    numbers: NDArray[np.float64]
 
 
 def rule_text(column: Column) -> str:

@@ -28,7 +28,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from understudy.data.base import NO_PREMISES, Premises
+from understudy.data.premises import NO_PREMISES, Premises
 from understudy.errors import DataError
 
 if TYPE_CHECKING:

@@ -35,8 +35,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from understudy.data import Confidential, ExactTable
-from understudy.data.base import SummedRows
+from understudy.data.base import Confidential, ExactTable, SummedRows
 from understudy.data.coding import ColumnCoder, Reading, StateCodes
 from understudy.data.csv import is_delimited, numbers_of_schema
 from understudy.data.marginals import in_groups

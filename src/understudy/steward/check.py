@@ -38,8 +38,9 @@ from understudy.schema import (
     Schema,
     Time,
 )
+from understudy.schema.columns import Cells
 from understudy.schema.constraints import breaks
-from understudy.schema.derived import Cells, follows, sources_of
+from understudy.schema.derived import follows, sources_of
 from understudy.schema.domain import box_contains
 from understudy.steward.profile import ABSENT_WORDS, may_have_more
 

@@ -35,10 +35,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, Unpack
 
-from understudy import data as engines
 from understudy._validation import path_of
 from understudy.checkpoint.journal import open_journal
 from understudy.checkpoint.replay import remove as remove_checkpoint
+from understudy.data.table import Table
 from understudy.dp.accountant import Entry
 from understudy.dp.budget import Budget, Number, decimal_up, sequential
 from understudy.dp.calibration import NoiseName
@@ -68,10 +68,11 @@ from understudy.inference.question import TWO_WAY
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.tables import NoisyTables, NumberLines
 from understudy.methods.plan import natural_noise
-from understudy.release import Measurement, Release
 from understudy.release.consistency import stated_budget
 from understudy.release.folder import MANIFEST, digest
 from understudy.release.manifest import Amendment, name_of
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
 from understudy.schema import NUMERIC, Column, Schema
 from understudy.workflow.describe import state_budget
 from understudy.workflow.gates import (
@@ -309,7 +310,7 @@ def rehearse(asked: QuestionFile, parent: Parent, epsilon: Number) -> Release:
     budget = parent.extend_budget(epsilon)
     bought = [purchase for purchase, _ in _price_question(asked, parent, budget)]
     schema = parent.release.schema
-    rows = engines.Table(parent.release.tables[0][list(schema.names)], schema)
+    rows = Table(parent.release.tables[0][list(schema.names)], schema)
     source: Randomness = SeededRandomness(0)
     gate = open_gate(rows, budget, source, earlier=parent.entries)
     return _amend_release(asked, parent, gate, bought, budget, secure=source.secure)

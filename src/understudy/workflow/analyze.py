@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
-from understudy import data as engines
 from understudy._parallel import in_chunks, single_threaded
 from understudy._validation import require_function, require_number, require_text
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import SeededRandomness
@@ -44,11 +44,9 @@ from understudy.methods.auto import configure
 from understudy.methods.base import Beside, Method
 from understudy.methods.binning import coarse_again
 from understudy.methods.registry import METHODS
-from understudy.models import Model
-from understudy.models.model import PooledFits
-from understudy.release import Release
+from understudy.models.model import Model, PooledFits
 from understudy.release.decoding import decode
-from understudy.release.release import given_release
+from understudy.release.release import Release, given_release
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
@@ -143,7 +141,7 @@ def replica_gate(rows: pl.DataFrame, schema: Schema, budget: Budget, seed: int) 
         budget: of the release.
         seed: of the noise.
     """
-    return open_gate(engines.Table(rows, schema), budget, SeededRandomness(seed))
+    return open_gate(Table(rows, schema), budget, SeededRandomness(seed))
 
 
 def rebuildable() -> tuple[str, ...]:

@@ -15,8 +15,9 @@ from understudy.dp.gate import Gate
 from understudy.dp.released import Released
 from understudy.inference.declared import ExpectedAnswers
 from understudy.methods.base import Method
-from understudy.models import InferenceFacts
-from understudy.release import Manifest, Measurement
+from understudy.models.model import InferenceFacts
+from understudy.release.manifest import Manifest
+from understudy.release.measurement import Measurement
 from understudy.release.one_way_check import Contradiction
 from understudy.release.shape import Kind
 from understudy.schema import Schema

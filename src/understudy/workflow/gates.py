@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING, Final, cast
 from understudy._validation import require_extra
 from understudy.checkpoint.journal import Journal
 from understudy.checkpoint.replay import Replay
-from understudy.data import Engine, Table
+from understudy.data.base import Engine
 from understudy.data.frames import is_spark
+from understudy.data.table import Table
 from understudy.dp.accountant import Entry, PrivacyAccountant
 from understudy.dp.budget import Budget, decimal_up
 from understudy.dp.confidential import DiagnosticCallback

@@ -50,8 +50,8 @@ from understudy.dp.run_cost import RunCost
 from understudy.errors import CheckpointError, LedgerError
 from understudy.ledger.account import NOTHING, Cost
 from understudy.ledger.reservation import Reservation, Standing
-from understudy.release import Release
 from understudy.release.consistency import stated_budget
+from understudy.release.release import Release
 from understudy.schema import Schema
 from understudy.workflow.options import RunOptions
 

@@ -27,14 +27,12 @@ from understudy.inference.noisy_tables import line_of
 from understudy.methods.base import Method
 from understudy.methods.binning import declared_bins
 from understudy.methods.crowded_bins import step_of
-from understudy.models import Sample
 from understudy.models.bayesian_network import shrunk
-from understudy.models.model import dealt, records_by_cell, upper_ends
+from understudy.models.model import Sample, dealt, records_by_cell, upper_ends
 from understudy.models.number_line import shares_of_parts
 from understudy.models.numeric import POINT, HeapedNumbers
-from understudy.release import Measurement
 from understudy.release.decoding import drawn_numbers
-from understudy.release.measurement import kept_columns
+from understudy.release.measurement import Measurement, kept_columns
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.numeric import Interval

@@ -32,8 +32,8 @@ from understudy.errors import CheckpointError, DataError, MethodError, suggestio
 from understudy.workflow.budget_shares import PARTS, stated_parts
 
 if TYPE_CHECKING:
-    from understudy.release import Release
     from understudy.release.decoding import FrameKind
+    from understudy.release.release import Release
 
 Progress = Callable[[str, int, int], None]
 """Called with a stage, and how much of how much is done."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from understudy.release import Release
+from understudy.release.release import Release
 
 
 def pages(release: Release) -> dict[str, str]:

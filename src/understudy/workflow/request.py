@@ -294,7 +294,7 @@ class Request:
 
 
 if TYPE_CHECKING:
-    from understudy.release import Release
+    from understudy.release.release import Release
 
 _USUAL: Final = SynthesisOptions()
 

@@ -48,15 +48,13 @@ from understudy.dp.mechanism import Form
 from understudy.errors import MethodError, suggestion
 from understudy.graphical.conditioning import Evidence, condition_on
 from understudy.methods.auto import configure
-from understudy.models import Model
-from understudy.models.model import impossible
-from understudy.release import Release
+from understudy.models.model import Model, impossible
 from understudy.release.decoding import FrameKind, assemble_table, cells_of, require_frame, to_frame
-from understudy.release.release import given_release
+from understudy.release.release import Release, given_release
 from understudy.release.sets import PART_ROWS, add_identifiers
 from understudy.schema import NUMERIC, Column, Ordinal, Schema, is_ordered
 from understudy.schema.base import Code, same_value, text_of
-from understudy.schema.derived import Cells
+from understudy.schema.columns import Cells
 from understudy.schema.expressions import Expression, faults_of, times_as_places, values_of
 from understudy.workflow.analyze import model_of, rebuildable, request_again
 from understudy.workflow.numbers import Placing, place_numbers, places_of

@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 
 from understudy.checkpoint.journal import open_journal
 from understudy.checkpoint.replay import remove as remove_checkpoint
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Number
 from understudy.dp.confidential import Diagnostic, Internal, misfits
 from understudy.dp.gate import Gate
@@ -66,11 +66,11 @@ from understudy.methods.auto import configure
 from understudy.methods.base import Facts, Prepared
 from understudy.methods.marginal_based import measured_beside
 from understudy.methods.registry import METHODS
-from understudy.models import Model, Sample
-from understudy.models.model import draw_parameters, drawn_in_parts
-from understudy.release import Measurement, Release
+from understudy.models.model import Model, Sample, draw_parameters, drawn_in_parts
 from understudy.release.decoding import FrameKind, decode
+from understudy.release.measurement import Measurement
 from understudy.release.one_way_check import Contradiction, DrawnOneWays, contradictions, own_noise
+from understudy.release.release import Release
 from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, add_identifiers, part_sizes
 from understudy.release.tables import formats_of, require_formats
 from understudy.schema import Schema

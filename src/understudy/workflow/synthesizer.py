@@ -9,8 +9,8 @@ from typing import Any, Unpack
 
 from understudy.dp.budget import Number
 from understudy.errors import MethodError, suggestion
-from understudy.release import Release
 from understudy.release.decoding import FrameKind
+from understudy.release.release import Release
 from understudy.schema import Schema
 from understudy.workflow.options import (
     RunOptions,

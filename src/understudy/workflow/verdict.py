@@ -32,7 +32,7 @@ from understudy.inference.verdict import (
     votes_interval,
 )
 from understudy.mechanisms.votes import VoteNoise, Votes, vote_noise
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.schema import Schema
 from understudy.schema.schema import given_schema
 from understudy.workflow.gates import (

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.distributions import ContinuousLaplace
 from understudy.dp.perturbation import perturb
@@ -17,7 +17,7 @@ from understudy.dp.randomness import SeededRandomness
 from understudy.mechanisms.sums import Moments
 from understudy.mechanisms.tables import NoisyTables
 from understudy.mechanisms.urn import Urn
-from understudy.models import TableModel
+from understudy.models.tables import TableModel
 from understudy.papers import bayesian_models
 from understudy.schema import Schema
 from understudy.workflow.gates import open_gate

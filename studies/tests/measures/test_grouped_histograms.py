@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.perturbation import perturb
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import NO_NOISE, NoisyTable
 from understudy.mechanisms.tables import NoisyTables
-from understudy.models import TableModel
+from understudy.models.tables import TableModel
 from understudy.release.decoding import decode
 from understudy.schema import Domain, Schema
 from understudy.workflow.gates import open_gate

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from understudy.data import ExactCells
+from understudy.data.base import ExactCells
 from understudy.errors import StudyError
 from understudy.evaluate.attacks import uniqueness
 from understudy.papers.gibbs_mechanisms import HashedRows

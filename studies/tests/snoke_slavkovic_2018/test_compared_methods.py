@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from scipy.special import log_softmax, softmax
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.inference.private_regression import coefficients

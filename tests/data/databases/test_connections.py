@@ -10,9 +10,9 @@ import pytest
 
 import understudy as us
 from postgres_server import programs, server
-from understudy.data import Table
 from understudy.data.sources import open_rows
 from understudy.data.sql import Query, doubts_of_plan
+from understudy.data.table import Table
 from understudy.errors import DataError
 
 pytest.importorskip("sqlglot", reason="the extra database is not installed")

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from understudy.data import Table, csv
+from understudy.data import csv
 from understudy.data.csv import MALFORMED, Delimited, cells_of, decode_text, is_delimited
 from understudy.data.sources import open_rows
+from understudy.data.table import Table
 from understudy.schema import Schema
 from understudy.schema.file_format import RECORD_LINES, FileFormat
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from understudy.data import Table
 from understudy.data.coding import ColumnCoder
 from understudy.data.sources import open_rows
+from understudy.data.table import Table
 from understudy.schema import Boolean, Categorical, Continuous, Date, Integer, Schema
 
 DAY = datetime.date

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.guarantee import Guarantee
 from understudy.dp.randomness import SeededRandomness

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.data import ExactCells
+from understudy.data.base import ExactCells
 from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.randomness import Randomness, SeededRandomness
 from understudy.dp.sampling import successes, survival

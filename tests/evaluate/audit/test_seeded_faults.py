@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from understudy.data import ExactTable, sources
+from understudy.data import sources
+from understudy.data.base import ExactTable
 from understudy.dp import calibration, distributions
 from understudy.dp.mechanism import answer
 from understudy.dp.randomness import SeededRandomness

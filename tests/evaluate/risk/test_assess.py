@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.demo import demo_data, demo_schema
 from understudy.dp.confidential import Internal
 from understudy.errors import DataError, MethodError

@@ -8,7 +8,7 @@ import statsmodels.formula.api as smf
 
 import understudy as us
 from made_matrices import SCHEMA, people
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.evaluate.regression import answer_widths, asked_of, columns_of, records_of
 from understudy.evaluate.scores import AnswerWidth
 

@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.features.scores import FeatureMap
 from understudy.inference import measured_moments as measured_matrices
 from understudy.inference.records import Records
 from understudy.mechanisms.second_moments import ONE, stack_sums
-from understudy.release import Measurement
 from understudy.release.decoding import dtype_of
+from understudy.release.measurement import Measurement
 
 
 def frame_of(schema, columns):

@@ -9,7 +9,7 @@ import pytest
 
 from made_matrices import matrix_of
 from schemas import column
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.features.scores import FeatureMap
 from understudy.inference import second_moments
 from understudy.inference.second_moments import MomentMatrix, MomentSource

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.features.scores import FeatureMap
 from understudy.inference.measured_moments import moments_of
 from understudy.inference.second_moments import MomentSource, average_numbers, joined_matrix
 from understudy.mechanisms.second_moments import ONE, stack_sums
-from understudy.release import Measurement
+from understudy.release.measurement import Measurement
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 

@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 from made_matrices import exact_products, matrix_of
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.features.grids import LineCells, coarse_states, line_bins
 from understudy.features.scores import FeatureMap
 from understudy.inference.measured_moments import NumberCounts
-from understudy.release import Measurement
+from understudy.release.measurement import Measurement
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 

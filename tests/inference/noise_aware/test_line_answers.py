@@ -13,7 +13,7 @@ import pytest
 
 import understudy as us
 from schemas import Day, column
-from understudy.data import Table as Rows
+from understudy.data.table import Table as Rows
 from understudy.errors import BudgetError
 from understudy.features.grids import LineCells, line_bins
 from understudy.inference.bin_bias import value_ranges
@@ -24,7 +24,7 @@ from understudy.inference.noisy_tables import Counts, line_of
 from understudy.inference.number_line import REASON
 from understudy.inference.quantiles import counted_curve
 from understudy.inference.question import parse
-from understudy.release import Measurement
+from understudy.release.measurement import Measurement
 from understudy.release.shape import Kind
 from understudy.report.answers import Answers
 from understudy.schema import Schema

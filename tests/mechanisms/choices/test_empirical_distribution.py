@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.data import ExactTable
+from understudy.data.base import ExactTable
 from understudy.dp.randomness import SecureRandomness, SeededRandomness
 from understudy.errors import MethodError
 from understudy.papers import empirical_distribution

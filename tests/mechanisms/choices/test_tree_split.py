@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from scipy.special import gammaln, xlogy
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.released import Choice

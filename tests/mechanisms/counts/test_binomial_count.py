@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.confidential import terms_of
 from understudy.dp.distributions import DiscreteLaplace

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from one_cell_a_record import assert_one_cell_a_record
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.calibration import calibrate
 from understudy.dp.randomness import SeededRandomness

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.data import ExactCells, Table
+from understudy.data.base import ExactCells
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.randomness import SeededRandomness

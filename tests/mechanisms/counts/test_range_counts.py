@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.papers.hierarchy_mechanisms import RangeCounts
-from understudy.release import Measurement
+from understudy.release.measurement import Measurement
 from understudy.schema import Schema
 from understudy.workflow.gates import open_gate
 

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from schemas import column
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp import confidential
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness

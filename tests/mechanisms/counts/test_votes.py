@@ -12,7 +12,7 @@ from scipy import stats
 import understudy as us
 from schemas import column
 from understudy.checkpoint.journal import Journal
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.confidential import terms_of
 from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp import sampling
 from understudy.dp.budget import Budget
 from understudy.dp.confidential import terms_of

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from schemas import column
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.confidential import terms_of
 from understudy.dp.randomness import SeededRandomness

@@ -14,8 +14,9 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.data import ExactSums, Table
 from understudy.data.base import NO_PREMISES
+from understudy.data.sums import ExactSums
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.perturbation import FLOATING, HALVED, UNCALIBRATED, count_noise

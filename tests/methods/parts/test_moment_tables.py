@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.released import Noise, NoisyProducts, NoisyTable, Released
 from understudy.features.scores import UNIT, FeatureMap
 from understudy.mechanisms.second_moments import ONE, stack_sums

@@ -8,7 +8,7 @@ import pytest
 
 import understudy as us
 from understudy.methods.registry import METHODS
-from understudy.models import InferenceFacts
+from understudy.models.model import InferenceFacts
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 from understudy.workflow.numbers import Places, places_of

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from understudy.data import ExactCells
+from understudy.data.base import ExactCells
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError
 from understudy.papers import gibbs_mechanisms as chains_module

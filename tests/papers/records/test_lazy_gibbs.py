@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 from scipy.stats import chisquare
 
-from understudy.data import ExactCells, Table
+from understudy.data.base import ExactCells
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.calibration import calibrate
 from understudy.dp.distributions import DiscreteLaplace

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from understudy.data import Table
+from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
 from understudy.errors import BudgetError, MethodError

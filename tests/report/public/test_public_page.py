@@ -13,9 +13,9 @@ import pytest
 import understudy as us
 from understudy.dp.guarantee import Guarantee, PublicInput
 from understudy.dp.released import NoiseFamily
-from understudy.models import InferenceFacts
-from understudy.release import Measurement
+from understudy.models.model import InferenceFacts
 from understudy.release.decoding import decode
+from understudy.release.measurement import Measurement
 from understudy.report.accuracy import factor_95, laplace_sum_95, marginal, noisy_total, reliability
 from understudy.report.columns import bars, mean_shares, state_counts
 from understudy.report.public_page import public_page

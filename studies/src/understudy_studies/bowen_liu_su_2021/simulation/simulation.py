@@ -14,7 +14,7 @@ import numpy as np
 import understudy as us
 from understudy._parallel import single_threaded
 from understudy.methods.base import CostClass
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy_studies.bowen_liu_su_2021.simulation import population
 from understudy_studies.bowen_liu_su_2021.simulation.population import (
     MAIN,

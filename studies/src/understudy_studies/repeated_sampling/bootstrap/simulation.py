@@ -16,7 +16,7 @@ from understudy.inference.analyze import analyze_release
 from understudy.inference.bootstrap import INTERVALS, analysis_of, doubts, outcome_of
 from understudy.inference.estimators import Question
 from understudy.methods.base import CostClass
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.workflow.analyze import World, replica_gate, replicates
 from understudy_studies.framework.interval_tally import Estimand
 from understudy_studies.framework.study import Row

@@ -15,7 +15,7 @@ from understudy.errors import InferenceError, MethodError
 from understudy.inference.analyze import analyze_release
 from understudy.methods.base import CostClass, SetsKind
 from understudy.methods.registry import METHODS
-from understudy.release import Release
+from understudy.release.release import Release
 from understudy.workflow import plan
 from understudy.workflow.analyze import rebuildable
 from understudy_studies.framework.interval_tally import Estimand
