@@ -9,8 +9,9 @@ import pytest
 
 from understudy.data import rows
 from understudy.data.coding import ColumnCoder
-from understudy.data.sums import HALF, STEPS, holds_numbers, on_lattice
+from understudy.data.sums import on_lattice
 from understudy.data.table import Table
+from understudy.features.grids import HALF, STEPS, holds_numbers
 from understudy.schema import Schema
 
 SCHEMA = Schema.loads("""

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pytest
 
 from understudy.data import sums as kernels
-from understudy.data.sums import HALF
 from understudy.data.table import Table
-from understudy.features.grids import LineCells
+from understudy.features.grids import HALF, LineCells
 from understudy.features.scores import BINS, UNIT, FeatureMap, contrasts
 from understudy.inference.records import Records
 from understudy.inference.second_moments import score_values

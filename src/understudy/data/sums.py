@@ -49,15 +49,9 @@ from understudy._arrays import compiled
 from understudy.data.coding import Coder, ColumnCoder, Reading, StateCodes, part_of
 from understudy.data.marginals import MarginalCounter, encode, inside
 from understudy.data.passes import Arrays, CodePass, RowPass
-from understudy.features.grids import NumberCells
+from understudy.features.grids import NumberCells, holds_numbers, on_bounds
 from understudy.features.scores import UNIT, FeatureMap, RankScores, shorten_vectors
 from understudy.schema import NUMERIC, Column, Schema
-
-STEPS: Final = 2**16
-"""Steps of the lattice over the width of the bounds."""
-
-HALF: Final = STEPS // 2
-"""Largest |z|."""
 
 
 @dataclass(frozen=True)
@@ -75,18 +69,6 @@ class ExactSums:
     products: NDArray[np.int64]
 
 
-def holds_numbers(column: Column) -> NDArray[np.bool_]:
-    """Find the states of a column that stand for numbers to be summed: bins that are no spike.
-
-    Returns:
-        Shape (size,).
-    """
-    holds = np.zeros(column.size, dtype=np.bool_)
-    if isinstance(column, NUMERIC):
-        holds[: column.n_ordinary] = [not interval.spike for interval in column.intervals]
-    return holds
-
-
 def on_lattice(reading: Reading, column: Column) -> NDArray[np.int64]:
     """The whole number z of each value; 0 where there is none to sum.
 
@@ -97,16 +79,6 @@ def on_lattice(reading: Reading, column: Column) -> NDArray[np.int64]:
     low, high = column.bounds  # type: ignore[union-attr]
     holds = np.append(holds_numbers(column), False)[reading.states]
     return np.where(holds, on_bounds(np.where(holds, reading.number, low), low, high), 0)
-
-
-def on_bounds(numbers: NDArray[np.float64], low: float, high: float) -> NDArray[np.int64]:
-    """The whole number z of each finite number, any shape; what is beyond the bounds is clipped.
-
-    Where the bounds are equal it is 0: what is not a number would have any size as a whole one.
-    """
-    clipped = np.clip(numbers, low, high)
-    steps = np.rint((clipped - (low + (high - low) / 2)) / (high - low or 1.0) * STEPS)
-    return np.clip(steps, -HALF, HALF).astype(np.int64)
 
 
 class CellSums(RowPass[ExactSums]):

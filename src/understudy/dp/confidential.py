@@ -30,15 +30,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Codes
-from understudy.data.base import Engine, ExactCells, ExactTable
-from understudy.data.coding import Reading, StateCodes
-from understudy.data.sums import ExactProducts, ExactSums
 from understudy.dp.accountant import require_payable
 from understudy.dp.budget import Accounting, Budget, Neighbours
 from understudy.dp.calibration import NoiseName, calibrate
@@ -48,6 +45,11 @@ from understudy.errors import MethodError
 from understudy.features.grids import Drawn, NumberCells
 from understudy.features.scores import FeatureMap, RankScores
 from understudy.schema import NUMERIC, Column, Domain, Partition, Schema
+
+if TYPE_CHECKING:
+    from understudy.data.base import Engine, ExactCells, ExactTable
+    from understudy.data.coding import Reading, StateCodes
+    from understudy.data.sums import ExactProducts, ExactSums
 
 
 @dataclass(frozen=True, eq=False, repr=False)

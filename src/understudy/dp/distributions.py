@@ -36,7 +36,6 @@ from typing import ClassVar, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from understudy._arrays import Floats
 from understudy.dp import sampling
@@ -215,6 +214,8 @@ class DiscreteGaussian:
     def _tail(self, k: Floats) -> Floats:
         """Return P(X ≥ k) for k ≥ 1; for large σ by Euler and Maclaurin, error below σ⁻⁴/100."""
         if self._sigma > _SUMMED_STDDEV:
+            from scipy.special import ndtr
+
             z = (0.5 - k) / self._sigma
             density = np.exp(-(z**2) / 2) / math.sqrt(2 * math.pi)
             # Where the density underflows first, the correction alone would leave a tail below 0.

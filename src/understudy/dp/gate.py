@@ -24,9 +24,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from understudy.data.base import Engine
 from understudy.dp.accountant import Entry, PrivacyAccountant
 from understudy.dp.admission import SafeCopies, admit, twins, verb
 from understudy.dp.budget import Budget, Neighbours, decimal_down
@@ -45,6 +44,9 @@ from understudy.dp.randomness import Randomness
 from understudy.dp.released import NO_NOISE, Bins, Groups, Published, Released, read_only
 from understudy.errors import MethodError
 from understudy.schema import Schema, private_copy
+
+if TYPE_CHECKING:
+    from understudy.data.base import Engine
 
 
 class Unrecorded:

@@ -159,8 +159,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from scipy.special import erfcx, erfinv, log_ndtr, ndtri_exp
-
 _SAFETY = 1e-12
 _STEPS = 200
 
@@ -234,7 +232,7 @@ def pure_within(amount: float) -> float:
     half = math.sqrt(amount / 2)
     if half < 1:
         return 2 * math.atanh(math.erf(half / math.sqrt(2))) * (1 - _SAFETY)
-    return float(log_ndtr(half) - log_ndtr(-half)) * (1 - _SAFETY)
+    return (_log_upper(-half) - _log_upper(half)) * (1 - _SAFETY)
 
 
 def amount_of_pure(epsilon: float) -> float:
@@ -243,6 +241,8 @@ def amount_of_pure(epsilon: float) -> float:
     Args:
         epsilon: above 0.
     """
+    from scipy.special import erfinv, ndtri_exp
+
     if epsilon < 1:
         half = math.sqrt(2) * float(erfinv(math.tanh(epsilon / 2)))
     else:
@@ -251,6 +251,8 @@ def amount_of_pure(epsilon: float) -> float:
 
 
 def _mills(x: float) -> float:
+    from scipy.special import erfcx  # takes long, and pure budgets do without
+
     return math.sqrt(math.pi / 2) * float(erfcx(x / math.sqrt(2)))
 
 
@@ -260,6 +262,8 @@ def _log_density(x: float) -> float:
 
 def _log_upper(x: float) -> float:
     """Log P(Z ≥ x)."""
+    from scipy.special import log_ndtr
+
     return float(log_ndtr(-x))
 
 
@@ -300,6 +304,6 @@ def unit_amount(variance: Fraction) -> Fraction:
 
 def _log_concavity(mu: float) -> float:
     """E(μ) of (5), free of cancellation in the tail."""
-    near, far = float(log_ndtr(-mu / 2)), float(log_ndtr(-3 * mu / 2))
+    near, far = _log_upper(mu / 2), _log_upper(3 * mu / 2)
     ring = near + math.log1p(-math.exp(far - near))
     return 2 * (math.log(math.erf(mu / math.sqrt(8))) - ring)

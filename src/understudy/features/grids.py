@@ -23,6 +23,8 @@ People round larger numbers more coarsely. So a cell is a *class* of the column'
 heaps alone: upwards from the lower bound (or from 0, where it lies inside) each is about three
 times as long as all before it, and begins with a number of the first heap. Spikes, codes and what
 lies beyond the bounds have no class, and share the last cell.
+
+**The lattice on which bounded numbers are summed: whole numbers between −`HALF` and `HALF`.**
 """
 
 from __future__ import annotations
@@ -35,7 +37,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from understudy._arrays import Floats, Integers, compiled
 from understudy.schema import (
@@ -215,6 +216,8 @@ def _bins_of(line: Line, numbers: Floats) -> Integers:
 
 def normal_quantiles(uniforms: Floats) -> Floats:
     """Φ⁻¹ of numbers in [0, 1], shape (n,); 0 and 1 are taken as numbers beside them."""
+    from scipy.special import ndtri  # takes long, and few plans need it
+
     return np.asarray(ndtri(np.clip(uniforms, _LEAST, _MOST)))
 
 
@@ -591,3 +594,32 @@ def _way(heap: object) -> str:
     if isinstance(heap, HeapAt):
         return f"every {text_of(heap.every)} at {text_of(heap.at)}"
     return f"every {heap}"
+
+
+STEPS: Final = 2**16
+"""Steps of the lattice over the width of the bounds."""
+
+HALF: Final = STEPS // 2
+"""Largest |z|."""
+
+
+def holds_numbers(column: Column) -> NDArray[np.bool_]:
+    """Find the states of a column that stand for numbers to be summed: bins that are no spike.
+
+    Returns:
+        Shape (size,).
+    """
+    holds = np.zeros(column.size, dtype=np.bool_)
+    if isinstance(column, NUMERIC):
+        holds[: column.n_ordinary] = [not interval.spike for interval in column.intervals]
+    return holds
+
+
+def on_bounds(numbers: NDArray[np.float64], low: float, high: float) -> NDArray[np.int64]:
+    """The whole number z of each finite number, any shape; what is beyond the bounds is clipped.
+
+    Where the bounds are equal it is 0: what is not a number would have any size as a whole one.
+    """
+    clipped = np.clip(numbers, low, high)
+    steps = np.rint((clipped - (low + (high - low) / 2)) / (high - low or 1.0) * STEPS)
+    return np.clip(steps, -HALF, HALF).astype(np.int64)

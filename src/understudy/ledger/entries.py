@@ -143,7 +143,7 @@ class Entry(BaseModel):
         by: who entered it, as was told; "" if nobody said.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, defer_build=True)
 
     number: Number
     date: Date
@@ -264,7 +264,9 @@ AnyEntry = (
     | UsedInside
     | Published
 )
-_READER: TypeAdapter[AnyEntry] = TypeAdapter(Annotated[AnyEntry, Field(discriminator="kind")])
+_READER: TypeAdapter[AnyEntry] = TypeAdapter(
+    Annotated[AnyEntry, Field(discriminator="kind")], config=ConfigDict(defer_build=True)
+)
 
 
 def read_entry(text: str) -> AnyEntry:

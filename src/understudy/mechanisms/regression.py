@@ -125,13 +125,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Final, Literal
+from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from understudy._arrays import compiled
-from understudy.data.sums import HALF, ExactSums, holds_numbers, on_bounds
 from understudy.dp import perturbation
 from understudy.dp.budget import Neighbours
 from understudy.dp.calibration import representable
@@ -142,9 +141,13 @@ from understudy.dp.randomness import Randomness
 from understudy.dp.released import Noise, Released
 from understudy.dp.sampling import LAPLACE_TERMS, exponential, fill, word_below
 from understudy.errors import MethodError, suggestion
+from understudy.features.grids import HALF, holds_numbers, on_bounds
 from understudy.mechanisms.sparse_tables import below_each
 from understudy.mechanisms.sums import MOST_NUMBERS, coarseness, pairs, rounded_sensitivity
 from understudy.schema import NUMERIC, Column, Schema
+
+if TYPE_CHECKING:
+    from understudy.data.sums import ExactSums
 
 ONE: Final = HALF**2
 """Whole numbers per record."""

@@ -23,11 +23,11 @@ Marginals under Convex Loss Functions"; the sensitivities are ours.
 
 **How much one record can change sums of scores, and sums of products of two.**
 
-Each record has a vector w_c of scores for each of d columns (`understudy.features.scores`)
-with |w_c|² = α_c: 1 at most for a code, 1 − 1/k at most for one of k levels, for a number little
-more than 1. What is summed over the records is q·w_c for the columns (q the weight of sums), w_c·w_c'ᵀ for
-the pairs of columns, 2z² − 1 for each number z that is there, and half of the same once more for
-each column that has a code of absence in the record.
+Each record has a vector w_c of scores for each of d columns (`understudy.features.scores`) with
+|w_c|² = α_c: 1 at most for a code, 1 − 1/k at most for one of k levels, for a number little more
+than 1. What is summed over the records is q·w_c for the columns (q the weight of sums), w_c·w_c'ᵀ
+for the pairs of columns, 2z² − 1 for each number z that is there, and half of the same once more
+for each column that has a code of absence in the record.
 
 **What one record can change.** Let A be the sum of the largest α_c, b how many columns have
 numbers, J how many have codes, g of them with numbers.
@@ -97,12 +97,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
 from understudy._arrays import Integers
-from understudy.data.sums import ExactProducts
 from understudy.dp import perturbation
 from understudy.dp.budget import Accounting, Neighbours, decimal_up, pure_within
 from understudy.dp.calibration import gaussian_variance, representable
@@ -123,6 +122,9 @@ from understudy.features.scores import (
 )
 from understudy.mechanisms.sums import rounded_sensitivity
 from understudy.schema import NUMERIC, Schema
+
+if TYPE_CHECKING:
+    from understudy.data.sums import ExactProducts
 
 
 @dataclass(frozen=True)

@@ -107,17 +107,19 @@ from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Integers, compiled
-from understudy.data.base import Engine, ExactTable
 from understudy.data.marginals import in_groups
 from understudy.dp.budget import Neighbours
 from understudy.errors import MethodError
 from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from understudy.data.base import Engine, ExactTable
 
 _LATTICE: Final = 2.0**-16
 """Step to which the terms of the mutual information are rounded, in bits. Public."""

@@ -55,12 +55,11 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.data.base import ExactCells
 from understudy.data.marginals import decode, encode
 from understudy.dp.admission import HowMany
 from understudy.dp.calibration import NoiseName
@@ -73,6 +72,9 @@ from understudy.dp.sampling import Uniforms, binomial, negative_binomial, succes
 from understudy.errors import MethodError
 from understudy.mechanisms.tables import count_charge, query_of
 from understudy.schema import Domain
+
+if TYPE_CHECKING:
+    from understudy.data.base import ExactCells
 
 ROUNDING = (
     "The number and the total of noisy empty cells are drawn in double precision, so their "

@@ -100,12 +100,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.data.sums import HALF, STEPS, ExactSums, holds_numbers
 from understudy.dp import perturbation
 from understudy.dp.budget import Neighbours, exact, split
 from understudy.dp.calibration import public_step
@@ -117,7 +116,11 @@ from understudy.dp.randomness import Randomness
 from understudy.dp.released import Noise, NoisyMoment, Released
 from understudy.dp.truncated_laplace import TruncatedLaplace
 from understudy.errors import MethodError
+from understudy.features.grids import HALF, STEPS, holds_numbers
 from understudy.schema import NUMERIC, Schema
+
+if TYPE_CHECKING:
+    from understudy.data.sums import ExactSums
 
 MOST_NUMBERS = 2**26
 _WIDE = 2**31

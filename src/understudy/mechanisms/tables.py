@@ -53,11 +53,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 import numpy as np
 
-from understudy.data.base import ExactTable
 from understudy.dp import perturbation
 from understudy.dp.budget import divide_cost
 from understudy.dp.calibration import NoiseName
@@ -82,6 +81,9 @@ from understudy.dp.truncated_laplace import TruncatedLaplace
 from understudy.errors import MethodError
 from understudy.features.grids import HeapCells, LineCells, heaped_columns, line_bins
 from understudy.schema import NUMERIC, Domain, Schema
+
+if TYPE_CHECKING:
+    from understudy.data.base import ExactTable
 
 L = TypeVar("L", bound=NoiseDistribution)
 MAX_CELLS = 2**26

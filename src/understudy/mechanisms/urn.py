@@ -74,13 +74,12 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from math import ceil
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from understudy._arrays import Integers, compiled
-from understudy.data.base import ExactCells
 from understudy.dp.admission import HowMany
 from understudy.dp.budget import Accounting, pure_within
 from understudy.dp.confidential import PublicContext, SecretRows
@@ -90,6 +89,9 @@ from understudy.dp.released import Noise, Records, Released, UrnDraws
 from understudy.errors import BudgetError
 from understudy.mechanisms.sparse_tables import columns_of
 from understudy.schema import Domain
+
+if TYPE_CHECKING:
+    from understudy.data.base import ExactCells
 
 _CHUNK_WORDS: Final = 2**16
 _LARGEST_TOTAL: Final = 2**63

@@ -95,7 +95,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import log_ndtr
 
 from understudy._arrays import Flags, Floats, Integers
 from understudy.models.numeric import bins_on_line, ends_apart, heaps_on_line, state_widths, without
@@ -369,6 +368,8 @@ def _components(seen: Floats, variance: Floats, even: Floats) -> tuple[Floats, F
 
 def _cut(middle: Floats, deviation: Floats) -> tuple[Floats, Floats]:
     """Mean of a normal distribution cut to [0, 1], and the log probability of that interval."""
+    from scipy.special import log_ndtr
+
     low, high = -middle / deviation, (1 - middle) / deviation
     mirrored = low > 0  # the lower tail is where logarithms of probabilities are exact
     low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)

@@ -26,7 +26,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from understudy.data.sums import STEPS, ExactSums, holds_numbers
+from understudy.data.sums import ExactSums
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.guarantee import Unpaid
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer, answers
@@ -40,6 +40,7 @@ from understudy.dp.released import (
     Released,
 )
 from understudy.errors import MethodError
+from understudy.features.grids import STEPS, holds_numbers
 from understudy.mechanisms.sums import exact_moment, moments_of
 from understudy.mechanisms.tables import query_of
 from understudy.schema import NUMERIC, Column

@@ -12,10 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from understudy.dp.released import (
@@ -51,6 +50,9 @@ from understudy.features.scores import CodedSquare, FeatureMap, Limits
 from understudy.release.shape import NAME, Kind
 from understudy.schema import Domain, Schema
 from understudy.schema.coarsening import in_these_bins
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def product_axes(scores: FeatureMap, schema: Schema) -> dict[str, tuple[str, ...]]:
@@ -481,6 +483,8 @@ class Measurement(Content):
 
         Labels are ordered categories in the order of the states.
         """
+        import polars as pl  # takes long, and a plan stores no cells
+
         axes = stored_axes(self.kind, self.columns, self.of, self.family, self.bin_schema(schema))
         sizes = [len(states) for states in axes.values()]
         places = np.unravel_index(self.codes, sizes) if axes else ()
@@ -599,6 +603,8 @@ def _cells_of(
 ) -> tuple[NDArray[np.int64], NDArray[Any]]:
     if cells is None:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    import polars as pl
+
     places = []
     for name, known in axes.items():
         texts = cells.get_column(name).alias("").cast(pl.String).cast(pl.Enum(known))

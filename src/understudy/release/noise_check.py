@@ -38,14 +38,14 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Final, Literal, get_args
 
-from understudy.dp.budget import Accounting, Budget, decimal_up
+from understudy.dp.budget import Accounting, Budget
 from understudy.dp.perturbation import FLOATING
 from understudy.dp.released import LOST, NO_NOISE, SMALLEST_STDDEV, Noise
 from understudy.errors import UnderstudyError
 from understudy.mechanisms.sums import holding_cells
 from understudy.mechanisms.tables import RowCount, query_of
 from understudy.release.consistency import stated_budget
-from understudy.release.manifest import Manifest
+from understudy.release.manifest import PUBLIC_ROWS, Manifest, bought_rows
 from understudy.release.measurement import binned_schema, limits_in
 from understudy.release.shape import Fault, Kind, key_of
 from understudy.schema import NUMERIC, Column, Schema
@@ -671,24 +671,6 @@ def purchase_of(mechanism: str, price: Price, measured: tuple[str, str] | None) 
             if measured is not None and measured[0] in one.kinds and measured[1] in one.laws:
                 return one
     return None
-
-
-PUBLIC_ROWS: Final = "declared as public in the schema"
-
-
-def bought_rows(unit: str, spent: Fraction, noise: str) -> str:
-    """A number of rows that was bought, in words.
-
-    Args:
-        unit: of the budget, as people write it.
-        spent: what it cost, in that unit.
-        noise: its distribution, in words.
-
-    Example:
-        >>> bought_rows("ε", Fraction(1, 20), "discrete Laplace (geometric), scale 20")
-        'bought once for ε = 0.05 (discrete Laplace (geometric), scale 20)'
-    """
-    return f"bought once for {unit} = {decimal_up(spent)} ({noise})"
 
 
 def require_noise(

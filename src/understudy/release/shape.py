@@ -187,7 +187,7 @@ class Fault(Exception):
 
 
 class _Plain(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class _PublicInput(_Plain):

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize
 
 from understudy._arrays import Floats, Integers
 from understudy.features.grids import Numeric, coarse_states, is_finer
@@ -137,7 +136,9 @@ class Places:
         ends = mean(-_STEEPEST), mean(_STEEPEST)
         if not ends[0] < target < ends[1]:
             return tilt(-_STEEPEST if target <= ends[0] else _STEEPEST)
-        return tilt(optimize.brentq(lambda s: mean(s) - target, -_STEEPEST, _STEEPEST))
+        from scipy.optimize import brentq  # takes long, and few need it
+
+        return tilt(brentq(lambda s: mean(s) - target, -_STEEPEST, _STEEPEST))
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ from understudy.methods.base import Method
 from understudy.methods.binning import fine_bins
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS
-from understudy.release.noise_check import PUBLIC_ROWS, bought_rows
+from understudy.release.manifest import PUBLIC_ROWS, bought_rows
 from understudy.schema import Schema
 from understudy.schema.schema import given_schema
 from understudy.workflow.budget_shares import (

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data.sums import HALF
 from understudy.data.table import Table
+from understudy.features.grids import HALF
 from understudy.mechanisms.regression import (
     ONE,
     NormalEquations,
