@@ -65,8 +65,15 @@ def test_nothing_heavy_is_loaded_for_the_help_of_a_command():
 
 def test_the_list_of_heavy_libraries_is_not_empty_talk():
     """One public name later most of them are there, so that the names are spelled right."""
-    later = loaded_by("import understudy as us\nus.synthesize\nus.evaluate\nus.regress")
+    kernel = "from understudy._arrays import compiled\ncompiled(lambda: 0)()"
+    later = loaded_by(f"import understudy as us\nus.synthesize\nus.evaluate\nus.regress\n{kernel}")
     assert {"numpy", "numba", "polars", "pydantic", "scipy"} <= later & HEAVY
+
+
+def test_a_plan_of_a_pure_budget_needs_neither_rows_nor_kernels():
+    plan = "import understudy as us\nfrom understudy.demo import demo_schema\n"
+    plan += "us.plan(demo_schema(), epsilon=1)"
+    assert not loaded_by(plan) & (HEAVY - {"numpy", "pydantic", "cryptography"})
 
 
 def test_a_command_loads_what_it_needs(small):
