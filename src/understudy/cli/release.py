@@ -177,7 +177,7 @@ def demo(
     What the survey was made for is declared, so that it is measured first and answered with error
     bars. Replaces the output folder only if a demo made it.
     """
-    from understudy.demo import ANALYSES, BUDGET, demo_data, demo_schema
+    from understudy.demo import ANALYSES, demo_data, demo_schema
     from understudy.release.folder import remove
 
     schema = demo_schema()
@@ -192,7 +192,6 @@ def demo(
             method=method,
             sets=sets,
             analyses=ANALYSES,
-            budget=BUDGET,
             progress=tell,
         )
         tell("Writing the release", 0, 1)

@@ -15,10 +15,6 @@ from understudy.schema import Schema
 
 ANALYSES: Final = ("mean affairs", "logit {affairs > 0} ~ religious")
 """What the survey was made for: how much of them there is, and among whom."""
-BUDGET: Final = {"rows": "0.15", "answers": "0.6", "layer": "0"}
-"""Parts of the budget for the number of rows, on which a mean near its lower bound rests as much as
-on its sum, and of the rest for second moments of what was declared; what is left is for the
-records, which need it more than other questions do."""
 
 
 def demo_data() -> Any:

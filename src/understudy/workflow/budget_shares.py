@@ -26,9 +26,9 @@ PARTS: Final = ("rows", "answers", "lines", "layer")
 DEFAULT_ROWS_SHARE = Fraction(1, 20)
 DEFAULT_ANSWERS_SHARE = Fraction(1, 3)
 """Of what is left for an automatic release with δ above 0; without δ the moments are dear."""
-DECLARED_SHARE = Fraction(1, 2)
-"""Of what is left where analyses are declared."""
-DEFAULT_LAYER_SHARE = Fraction(1, 10)
+DECLARED_SHARE, BESIDE_LAYER = Fraction(1, 2), Fraction(7, 20)
+"""Of what is left where analyses are declared: alone, and beside moments of all columns."""
+DEFAULT_LAYER_SHARE = Fraction(1, 4)
 """Of what is left, for moments of all columns beside those of declared analyses."""
 PRIORITY_PART = Fraction(1, 4)
 """Of what buys second moments, where columns have priority: for theirs alone."""
@@ -71,36 +71,42 @@ def budget_of(epsilon: Number, delta: Number, method: Method, schema: Schema) ->
     return tight if by_gdp <= by_zcdp else plain
 
 
-def usual_share(schema: Schema, budget: Budget, *, automatic: bool, declared: bool) -> Fraction:
-    """Part of what is left after the number of rows that buys second moments, if none is stated."""
-    if declared:
-        return DECLARED_SHARE
-    wanted = automatic and budget.accounting != "pure" and len(schema.names) > 1
-    return DEFAULT_ANSWERS_SHARE if wanted and scored_columns(schema) else Fraction(0)
-
-
-def usual_layer_share(
-    schema: Schema,
-    budget: Budget,
-    taken: Fraction,
-    *,
-    automatic: bool,
-    groups: Mapping[tuple[str, ...], tuple[str, ...]],
+def usual_share(
+    schema: Schema, budget: Budget, *, automatic: bool, declared: bool, layered: bool
 ) -> Fraction:
-    """Part of what is left that buys moments of all columns beside declared ones, if not stated.
+    """Part of what is left after the number of rows that buys second moments, if none is stated.
 
     Args:
         schema: public.
         budget: the stated one.
-        taken: part that is taken for other answers.
+        automatic: whether the method is chosen automatically.
+        declared: whether analyses are declared.
+        layered: whether moments of all columns are bought beside theirs.
+    """
+    if declared:
+        return BESIDE_LAYER if layered else DECLARED_SHARE
+    wanted = automatic and budget.accounting != "pure" and len(schema.names) > 1
+    return DEFAULT_ANSWERS_SHARE if wanted and scored_columns(schema) else Fraction(0)
+
+
+def is_layered(
+    schema: Schema,
+    budget: Budget,
+    *,
+    automatic: bool,
+    groups: Mapping[tuple[str, ...], tuple[str, ...]],
+) -> bool:
+    """Return whether moments of all columns are usually bought beside those of declared analyses.
+
+    Args:
+        schema: public.
+        budget: the stated one.
         automatic: whether the method is chosen automatically.
         groups: columns of declared analyses, as `by_absences` has them.
     """
     every = scored_columns(schema)
     wanted = bool(groups) and automatic and budget.accounting != "pure" and bool(every)
-    if not wanted or groups.get(()) == every:  # declared analyses have all columns already
-        return Fraction(0)
-    return min(DEFAULT_LAYER_SHARE, (1 - taken) / 2)
+    return wanted and groups.get(()) != every  # else declared analyses have all columns already
 
 
 def usual_lines_share(answers: Fraction, *, automatic: bool, declared: bool) -> Fraction:
@@ -215,7 +221,11 @@ class AnswerShares:
             BudgetError: more than there is, or a layer beside nothing.
             MethodError: priority columns, and nothing for them.
         """
-        usual = usual_share(schema, budget, automatic=automatic, declared=bool(declared))
+        groups = by_absences(declared, schema)
+        layered = is_layered(schema, budget, automatic=automatic, groups=groups)
+        layered = bool(stated["layer"]) if "layer" in stated else layered
+        about = {"automatic": automatic, "declared": bool(declared), "layered": layered}
+        usual = usual_share(schema, budget, **about)
         own = stated.get("answers", usual)
         first = own * PRIORITY_PART if priority else Fraction(0)
         if priority and not own:
@@ -226,13 +236,7 @@ class AnswerShares:
                 )
             own = first = PRIORITY_ALONE
         lines = _lines(stated.get("lines"), own, schema, declared, automatic=automatic)
-        layer = usual_layer_share(
-            schema,
-            budget,
-            own + lines,
-            automatic=automatic,
-            groups=by_absences(declared, schema),
-        )
+        layer = min(DEFAULT_LAYER_SHARE, (1 - own - lines) / 2) * layered
         if stated.get("layer") and not declared:
             raise BudgetError(
                 "The budget's part 'layer' is beside declared analyses; without any, its part "

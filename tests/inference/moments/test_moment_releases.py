@@ -93,8 +93,8 @@ def test_a_layer_of_all_columns_stands_beside_declared_analyses(declared):
     """So that what nobody declared is answered too, and what was declared no worse."""
     first, _, layer = products(declared)
     assert (layer.columns, layer.of) == (SCHEMA.names, ())
-    assert share_of(declared, layer) == pytest.approx(0.1 * 0.95)
-    assert (declared.manifest.answers_share, declared.manifest.layer_share) == ("1/2", "1/10")
+    assert share_of(declared, layer) == pytest.approx(0.25 * 0.95)
+    assert (declared.manifest.answers_share, declared.manifest.layer_share) == ("7/20", "1/4")
     assert us.analyze(declared, "correlation", "y + rare").valid
     columns = ("x", "y", "sex")
     both, alone = (
