@@ -240,13 +240,13 @@ def test_releases_that_cannot_be_amended(people, published, tmp_path):
 
 def test_an_answer_spends_what_it_adds_and_no_more(published, people):
     parent = Parent.of(published)
-    from understudy import data
+    from understudy.data.table import Table
     from understudy.dp.randomness import SeededRandomness
     from understudy.mechanisms.tables import RowCount
     from understudy.workflow.gates import open_gate
 
     budget = parent.extend_budget("0.5")
-    rows = data.Table(people, SCHEMA)
+    rows = Table(people, SCHEMA)
     gate = open_gate(rows, budget, SeededRandomness(1), earlier=parent.entries)
     assert gate.remaining == budget.amount - sum(entry.spent for entry in parent.entries)
     with pytest.raises(InsufficientBudgetError):

@@ -77,7 +77,7 @@ def test_declared_analyses_are_measured_on_the_records_that_they_are_about(decla
     first, second, _ = products(declared)
     assert (first.columns, first.of) == (("x", "y", "sex"), ())
     assert (second.columns, second.of) == (("x", "sex", "region", "wage"), ("wage",))
-    assert share_of(declared, first) == pytest.approx(0.5 * 0.95 / 2)
+    assert share_of(declared, first) == pytest.approx(0.35 * 0.95 / 2)
     known = rows.filter(pl.col("wage") >= 0)
     n = second.counts[0]
     assert abs(n - known.height) < 5 * second.stddev
@@ -109,15 +109,15 @@ def test_a_layer_of_all_columns_stands_beside_declared_analyses(declared):
 @pytest.mark.parametrize(
     ("request_", "shares"),
     [
-        ({}, [0.5, 0.1]),
-        ({"analyses": ["ols y ~ x + sex + rare + region"]}, [0.5, 0.1]),
+        ({}, [0.35, 0.25]),
+        ({"analyses": ["ols y ~ x + sex + rare + region"]}, [0.35, 0.25]),
         ({"delta": 0}, [0.5]),
         ({"method": "marginals"}, [0.5]),
         ({"budget": {"layer": 0}}, [0.5]),
-        ({"budget": {"layer": "0.05"}}, [0.5, 0.05]),
-        ({"method": "marginals", "budget": {"layer": "0.2"}}, [0.5, 0.2]),
+        ({"budget": {"layer": "0.05"}}, [0.35, 0.05]),
+        ({"method": "marginals", "budget": {"layer": "0.2"}}, [0.35, 0.2]),
         ({"budget": {"answers": "0.9"}}, [0.9, 0.025]),  # half of what moments and lines leave
-        ({"priority": ["y"]}, [0.375, 0.125, 0.1]),
+        ({"priority": ["y"]}, [0.2625, 0.0875, 0.25]),
         ({"analyses": None, "priority": ["sex", "y"]}, [1 / 4, 1 / 12]),
         ({"analyses": None, "priority": ["sex", "y"], "delta": 0}, [0.25]),
         ({"analyses": None, "priority": ["y"], "budget": {"answers": "0.8"}}, [0.6, 0.2]),
@@ -145,7 +145,7 @@ def test_no_layer_where_declared_analyses_have_all_columns():
         ({"priority": "x"}, MethodError, "priority"),
         ({"priority": ["x"], "budget": {"answers": 0}}, MethodError, "priority"),
         ({"budget": {"layer": "0.1"}}, BudgetError, "beside declared analyses"),
-        ({"budget": {"layer": "0.5"}, "analyses": ["ols y ~ x"]}, BudgetError, "leave something"),
+        ({"budget": {"layer": "0.6"}, "analyses": ["ols y ~ x"]}, BudgetError, "leave something"),
         (
             {"budget": {"layer": "2"}, "analyses": ["ols y ~ x"]},
             BudgetError,
