@@ -166,7 +166,7 @@ def refusals(table: pl.DataFrame, top: int) -> Table:
 
 def _reason(text: str) -> str:
     """The clause that says why, without what it names."""
-    clause = re.sub(r"\([^)]*\)|^No valid error bars can be given: ", "", text).split(";")[0]
+    clause = re.sub(r"^No valid error bars .*?: |\([^)]*\)", "", re.split(r"[;\n]", text)[0])
     return re.sub(r"columns? [\w, ]+? (?=were|was)", "columns … ", clause)[:120]
 
 

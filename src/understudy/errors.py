@@ -123,6 +123,10 @@ class InferenceError(UnderstudyError):
     """An estimate for which no rule is valid, or input that does not fit one."""
 
 
+class TooFewError(InferenceError):
+    """An estimate that the records at hand do not have: too few of them, or none that differ."""
+
+
 class LedgerError(UnderstudyError):
     """A population ledger cannot be read or written, or refuses what it was asked to enter."""
 

@@ -7,7 +7,7 @@ another seed may miss.
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from plain_refusals import require_plain
 from understudy.inference.refusals import EPSILONS, RefusedError
 
 COLUMNS = {
@@ -94,6 +95,10 @@ QUESTIONS = [
     ("quantile", "kids ~ job"),
     ("ols", "income ~ kids"),
     ("ols", "income ~ sex + kids"),
+    ("correlation", "income + kids"),
+    ("ratio", "income ~ sex"),
+    ("standardised-difference", "income ~ sex"),
+    ("proportion", "job ~ sex"),
     ("odds-ratio", "sex + {kids >= 2}"),
     ("independence", "sex + kids"),
     ("logit", "sex ~ kids"),
@@ -122,9 +127,12 @@ def follow(advice, kind, formula, made):
         return [us.analyze(made, kind, formula)]
     if advice.kind == "declare":
         assert advice.analysis == f"{kind} {formula}"
-    key = repr(advice), kind, formula
+    key = repr(replace(advice, half_width=0.0)), kind, formula
     if key not in FOLLOWED:
         FOLLOWED[key] = [us.analyze(one, kind, formula) for one in releases_by(advice)]
+    if advice.half_width:
+        low, high = FOLLOWED[key][0].pooled.interval()
+        assert 0.3 < np.nanmedian(high - low) / 2 / advice.half_width < 3, (kind, formula)
     return FOLLOWED[key]
 
 
@@ -138,9 +146,10 @@ def releases_by(advice):
             )
         ]
     narrow = schema_of(advice.columns, levels=advice.levels)
+    assert f"--method {advice.method}" in advice.command
     arguments = {"method": advice.method, "sets": advice.sets, "options": advice.options}
     table = rows().select(advice.columns)
-    epsilons = (advice.epsilon,) if advice.epsilon else ("0.1", "1")
+    epsilons = (advice.epsilon, *(("0.1",) if advice.sets == 1 else ()))
     return [
         us.synthesize(table, narrow, epsilon=epsilon, insecure_noise_seed=9, **arguments)
         for epsilon in epsilons
@@ -156,10 +165,9 @@ def test_advice_is_followed_and_then_the_question_is_answered(name):
         if error is None:
             continue
         text = str(error)
-        assert re.fullmatch(r"No valid error bars can be given: [^\n]{20,700}\.", text)
-        assert text.count(". ") == 0
+        require_plain(error)
         assert error.advice is not None, (kind, formula, text)
-        assert error.advice.text in text
+        assert error.advice.text == text.splitlines()[2]
         for answer in follow(error.advice, kind, formula, made):
             assert answer.valid, (kind, formula)
         for other in error.instead:
@@ -178,6 +186,14 @@ def test_advice_of_a_bootstrap_is_followed(name):
             continue
         error = refused(made, kind, formula, uncertainty="bootstrap", repeats=39)
         if error is not None:
+            require_plain(error)
+            if kind in {
+                "correlation",
+                "standardised-difference",
+                "ratio",
+            }:  # of which sets have none
+                assert error.code == "not-measured"
+                continue
             assert error.advice is not None
             assert all(one.valid for one in follow(error.advice, kind, formula, made))
 
@@ -200,7 +216,7 @@ def test_nothing_is_advised_where_nothing_is_known_to_help():
     error = refused(made, "ols", "log(a + 1) ~ b")
     assert error is not None
     assert error.advice is None
-    assert "nothing in this program is known to answer it" in str(error)
+    assert str(error).endswith("No request to the publisher is known to help.")
 
 
 def test_no_refusal_advises_what_was_not_tried():
@@ -209,7 +225,7 @@ def test_no_refusal_advises_what_was_not_tried():
     assert error is not None
     assert "sets=split" in str(error)
     assert EPSILONS.index(error.advice.epsilon) > EPSILONS.index("1")
-    for words in ("ask the publisher", "larger epsilon", "coarser"):
+    for words in ("larger epsilon", "coarser"):
         assert words not in str(error)
 
 

@@ -291,10 +291,10 @@ def test_columns_measured_apart_are_refused_unless_told(release):
 
 def test_a_method_without_a_model_is_refused_and_told_what_answers(release):
     text = refused(release("steps"), anyway=True)
-    assert "steps has none" in text
-    assert "by the method laplace" in text or "uncertainty='rules'" in text
+    assert "this release has none" in text
+    assert "--method laplace" in text or "uncertainty='rules'" in text
     lazy = release("laplace", options={"form": "lazy"})
-    assert "and form=dense answers it" in refused(lazy)
+    assert "--option form=dense" in refused(lazy)
 
 
 def test_a_total_is_refused(release):

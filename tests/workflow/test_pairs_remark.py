@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import understudy as us
-from understudy.workflow.plan import public_delta
+from understudy.inference.declared import public_delta
 
 LEVELS = ", ".join(f'"{k}"' for k in range(20))
 COLUMN = """

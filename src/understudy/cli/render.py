@@ -233,8 +233,8 @@ def show_answers(answers: list[AmendedAnswer]) -> None:
             asked = escape(one.question)
             table.add_row(asked, escape(name), *(_format_answer(part, name) for part in told))
         if not one.names:
-            out.print(f"No answer to {escape(one.kind)} {escape(one.formula)}: ", end="")
-            out.print(escape(one.pooled.refused))
+            out.print(f"No answer to {escape(one.kind)} {escape(one.formula)}.")
+            out.print(escape(one.pooled.refused), soft_wrap=True)
     out.print(table)
     out.print(POOLED_RIGHT)
 

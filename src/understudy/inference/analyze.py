@@ -12,7 +12,7 @@ from functools import partial
 
 import numpy as np
 
-from understudy.errors import InferenceError
+from understudy.errors import InferenceError, TooFewError
 from understudy.inference import caveats, number_line, refusals
 from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.caveats import are_steady
@@ -96,8 +96,22 @@ def is_answered(release: Release, kind: str, formula: str) -> bool:
 
 def _within_bounds(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:
     """The answer to a question, unless it rests on numbers beyond the bounds."""
-    analysis = _answer_question(release, question, anyway=anyway, level=level)
+    try:
+        analysis = _answer_question(release, question, anyway=anyway, level=level)
+    except (LostInNoiseError, TooFewError) as error:
+        raise _without_number(error, release, question) from None
     return within_bounds(analysis, release, question, anyway=anyway)
+
+
+def _without_number(
+    error: LostInNoiseError | TooFewError, release: Release, question: Question
+) -> RefusedError:
+    """The refusal of what has no number either, whose error bars might be wrong."""
+    reason = str(error).rstrip(".")
+    if isinstance(error, TooFewError):  # another release may have as few
+        return RefusedError("too-few", reason, None, anyway=False)
+    facts = facts_of(release, question.kind, question.columns, additive=question.additive)
+    return RefusedError("lost-in-noise", reason, advise(release, facts), anyway=False)
 
 
 def about_rules(analysis: Analysis, formula: str, schema: Schema) -> Analysis:
@@ -189,8 +203,8 @@ def _answer_question(
         *caveats.clipping_notes(release, question.numeric, question.kind),
     )
     reason = _doubt(answer, facts)
-    if reason:
-        _refuse(release, facts, reason, anyway=anyway)
+    if reason and not anyway:
+        raise RefusedError("sets-not-valid", reason, advise(release, facts))
     return _from_sets(answer, facts, reason, formula=question.formula, level=level, more=said)
 
 
@@ -214,7 +228,8 @@ def _from_measured(
             raise
         if anyway or select_rule(_check_firmness(release, facts)).valid:
             return None
-        raise RefusedError(str(error).rstrip("."), advise(release, facts)) from None
+        reason = str(error).rstrip(".")
+        raise RefusedError("lost-in-noise", reason, advise(release, facts)) from None
     if answer is None:
         return None
     found = _valid(estimand, answer.pooled, answer.reason, answer.dropped, level)
@@ -258,7 +273,7 @@ def _valid(
 ) -> Analysis:
     """An answer from what was measured; without a number it is none."""
     if np.isnan(pooled.estimate).all():
-        raise InferenceError(" ".join(pooled.notes))
+        raise TooFewError(" ".join(pooled.notes))
     said = (*pooled.notes, *notes)
     return Analysis(estimand.kind, estimand.formula, pooled, True, reason, said, (dropped,), level)
 
@@ -295,14 +310,9 @@ def _from_counts(release: Release, estimand: Estimand, facts: Facts, *, level: f
 def _require_allowed(release: Release, facts: Facts, *, anyway: bool) -> None:
     rule = select_rule(facts)
     if facts.kind == "total":  # sets have no total of their own: their size is a noisy number
-        raise RefusedError(rule.reason(facts), advise(release, facts), anyway=False)
-    if not rule.valid:
-        _refuse(release, facts, rule.reason(facts), anyway=anyway)
-
-
-def _refuse(release: Release, facts: Facts, reason: str, *, anyway: bool) -> None:
-    if not anyway:
-        raise RefusedError(reason, advise(release, facts))
+        raise RefusedError(rule.code, rule.reason(facts), advise(release, facts), anyway=False)
+    if not rule.valid and not anyway:
+        raise RefusedError(rule.code, rule.reason(facts), advise(release, facts))
 
 
 def _from_sets(

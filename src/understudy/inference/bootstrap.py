@@ -318,12 +318,11 @@ def require_rebuilt(model: object | None, release: Release, question: Question) 
         RefusedError: says what would answer the question.
     """
     if model is None:
-        method = release.manifest.method
         raise _make_refusal(
             release,
             question,
-            "a bootstrap needs the released model that sets were drawn from, and this release of "
-            f"the method {method} has none that can be rebuilt",
+            "a bootstrap needs the released model that sets were drawn from, and this release has "
+            "none that can be rebuilt",
         )
 
 
@@ -331,7 +330,8 @@ def _make_refusal(
     release: Release, question: Question, reason: str, *, anyway: bool = False
 ) -> RefusedError:
     facts = facts_of(release, question.kind, question.columns)
-    return RefusedError(reason, advise(release, facts, bootstrap=True), anyway=anyway)
+    advice = advise(release, facts, bootstrap=True)
+    return RefusedError("bootstrap-not-valid", reason, advice, anyway=anyway)
 
 
 def doubts(release: Release, question: Question) -> str:

@@ -3,7 +3,12 @@
 A declared analysis gets second moments of its columns alone, for half of the budget. Whether these
 would answer follows from the noise that they would have, which is exact, and from the records, for
 which the synthetic ones stand: the same estimate is made of their moments, with half as much noise
-again, since the records of another release differ. So what is advised is expected, not promised.
+again, since the records of another release differ. So what is advised is expected, not promised,
+and so is its half-width, which is of the noise as it would be. It may be off by a factor of three:
+numbers that are cut off at limits have less noise, and sets may vary more or less than the rows.
+
+Without δ, moments take noise that is pure, which many columns cannot bear. Whether δ is what lacks
+is computed in the same way: by the declaration that answers with δ, at less ε.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ from understudy.dp.budget import UNITS, Approximate, Budget
 from understudy.dp.confidential import terms_of
 from understudy.errors import BudgetError, InferenceError, MethodError
 from understudy.inference import formulas
+from understudy.inference.declared import public_delta
 from understudy.inference.estimators import Question
 from understudy.inference.measured_answers import matrix_answer
 from understudy.inference.question import MEASURED_ONLY, MODELS, RATIOS, Estimand
@@ -31,6 +37,7 @@ _BY_MOMENTS = (*RATIOS, *MODELS, *MEASURED_ONLY)
 _SHARE = Fraction(1, 2)  # of the rest of the budget buys what is declared
 _MARGIN = 1.5  # times the noise
 _MOST_TRIED, _MOST_INSTEAD = 4, 2
+_WITHOUT_DELTA = ("not-measured", "sets-not-valid")
 
 
 def add_advice(
@@ -46,61 +53,95 @@ def add_advice(
     """
     if not isinstance(question.asked, Estimand):
         return error
-    declared = declaration(release, question.asked)
-    old = error.advice
+    old, code, reason = error.advice, error.code, error.reason
     if old is not None and old.kind in ("bounds", "count", "domain"):  # no declaration helps
         return error
+    declared = declaration(release, question.asked)
+    by_delta = _by_delta(release, question.asked, declared) if code in _WITHOUT_DELTA else None
+    declared = by_delta or declared
     if declared is None or (old is not None and _is_easier(old, declared, release)):
         declared = old
+    elif by_delta is not None:
+        code, reason = "no-delta", f"{reason}; its budget has no δ, without which this costs more"
     instead = _instead(release, question.asked, answer)
-    return RefusedError(error.reason, declared, anyway=error.anyway, instead=instead)
+    return RefusedError(code, reason, declared, anyway=error.anyway, instead=instead)
 
 
-def declaration(release: Release, estimand: Estimand) -> Advice | None:
+def _by_delta(release: Release, estimand: Estimand, declared: Advice | None) -> Advice | None:
+    """The declaration that answers with δ above 0 at less ε than without; None if none does.
+
+    Args:
+        release: that refuses.
+        estimand: the question.
+        declared: what would answer with its own δ.
+    """
+    stated, manifest = release.manifest.budget, release.manifest
+    automatic = bool(manifest.reason)  # a method that was named would buy no moments anyway
+    if not automatic or "epsilon" not in stated or Fraction(stated.get("delta", "0")):
+        return None
+    if declared is not None and declared.epsilon == stated["epsilon"]:
+        return None  # which is the least that is looked for
+    rows = release.schema.most_rows or 2 * max(manifest.n_rows, 1)  # the released number is noisy
+    more = declaration(release, estimand, public_delta(rows))
+    dearer = declared is None or (
+        more is not None and Fraction(more.epsilon) < Fraction(declared.epsilon)
+    )
+    return more if dearer else None
+
+
+def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice | None:
     """The declaration that is expected to buy an answer, at the least ε; None if none does.
 
     Args:
-        release: whose δ, schema and records count; ε is its own at least.
+        release: whose schema and records count; ε is its own at least.
         estimand: the question.
+        delta: of the release that declares it; "" for that of this one.
     """
     stated = release.manifest.budget
     if estimand.kind not in _BY_MOMENTS or "epsilon" not in stated:
         return None
-    own = stated["epsilon"]
+    own, delta = stated["epsilon"], delta or stated.get("delta", "0")
     epsilons = [own, *(epsilon for epsilon in EPSILONS if Fraction(epsilon) > Fraction(own))]
+
+    def half_width(epsilon: str, margin: float = _MARGIN) -> float:
+        return _half_width(release, estimand, epsilon, delta, margin)
+
     try:
-        least = bisect_left(
-            epsilons, True, key=lambda epsilon: _answers(release, estimand, epsilon)
-        )
+        least = bisect_left(epsilons, True, key=lambda epsilon: half_width(epsilon) < np.inf)
+        if least == len(epsilons):
+            return None
+        width = half_width(epsilons[least], 1.0)
     except (InferenceError, MethodError, BudgetError):
-        return None
-    if least == len(epsilons):
         return None
     return Advice(
         "declare",
         estimand.columns,
         epsilon=epsilons[least],
         analysis=f"{estimand.kind} {estimand.formula}",
-        delta=stated.get("delta", "0"),
+        delta=delta,
+        half_width=width if 0 < width < np.inf else 0.0,
     )
 
 
-def _answers(release: Release, estimand: Estimand, epsilon: str) -> bool:
-    """Return whether second moments at so much ε answer; they do at more, if they do at some.
+def _half_width(
+    release: Release, estimand: Estimand, epsilon: str, delta: str, margin: float
+) -> float:
+    """Half an interval of 95 %, in the median, by second moments at so much ε; infinite if lost.
+
+    They answer at more, if they do at some.
 
     Raises:
         InferenceError: they would not without noise either.
     """
     schema, columns = release.schema, estimand.columns
     coded = tuple(name for name in columns if schema.columns[name].codes)
-    stated = release.manifest.budget
-    unit: Approximate = "gdp" if stated.get("unit") == UNITS["gdp"] else "zcdp"
-    budget = Budget.of(epsilon, stated.get("delta", "0"), unit)
+    unit: Approximate = "gdp" if release.manifest.budget.get("unit") == UNITS["gdp"] else "zcdp"
+    budget = Budget.of(epsilon, delta, unit)
     rows = Fraction(release.manifest.rows_share or 0) if schema.rows == "private" else Fraction(0)
     spend = budget.amount * (1 - rows) * _SHARE
     asked = SecondMoments(columns, coded)
     (charge,) = asked.price(terms_of(schema, budget), spend)
-    stddev = _MARGIN * charge.recorded.stddev
+    stddev = margin * charge.recorded.stddev
     table = release.tables[0]
     known = [Records.complete_of(table, schema, columns)]
     if any(table[name].n_unique() < 2 for name in columns):
@@ -111,10 +152,14 @@ def _answers(release: Release, estimand: Estimand, epsilon: str) -> bool:
     try:
         found = None if matrix is None else matrix_answer(estimand, matrix, schema, known)
     except LostInNoiseError:
-        return False
+        return np.inf
     if found is None:
         raise InferenceError("Second moments have no answer.")
-    return not np.isnan(found.pooled.estimate).any()  # a group may be lost
+    if np.isnan(found.pooled.estimate).any():  # a group may be lost
+        return np.inf
+    low, high = found.pooled.interval()
+    halves = ((high - low) / 2)[np.isfinite(high - low)]
+    return float(np.median(halves)) if len(halves) else 0.0
 
 
 def _is_easier(old: Advice, declared: Advice, release: Release) -> bool:

@@ -349,3 +349,18 @@ def _read_file(path: Path) -> object:
         return tomllib.loads(text.decode("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         raise InferenceError(f"The question {path} cannot be read: {line(str(error))}.") from None
+
+
+def public_delta(rows: int) -> str:
+    """Return the largest δ of one digit that is at most 1/(100 n), for n rows.
+
+    Each of n records may be published as it is with chance δ, so that at δ = 1/n one would be
+    expected to be. The number must be public, as a limit of rows is.
+
+    Example:
+        >>> public_delta(20_000), public_delta(6_366)
+        ('5e-7', '1e-6')
+    """
+    exponent = len(str(100 * rows - 1))
+    digit = 10**exponent // (100 * rows)
+    return f"{digit}e-{exponent}" if digit < 10 else f"1e-{exponent - 1}"

@@ -18,7 +18,7 @@ import pandas as pd
 import polars as pl
 
 from understudy._arrays import Floats
-from understudy.errors import InferenceError
+from understudy.errors import InferenceError, TooFewError
 from understudy.inference import formulas, question, regression_models
 from understudy.inference.bin_bias import Known, places_of, reach, shifts
 from understudy.inference.contributions import edge_variance, ratio, sampling_covariance
@@ -153,7 +153,7 @@ def estimate_records(
     )
     for k, records in enumerate(kept, start=1):
         if not len(records.complete()):
-            raise InferenceError(
+            raise TooFewError(
                 f"Set {k} has no record with a value in each of {', '.join(estimand.columns)}."
             )
     if estimand.kind in MODELS:
@@ -221,7 +221,7 @@ def _ratios(estimand: Estimand, scores: Scores, k: int) -> tuple[Floats, Floats]
     group_sizes = sizes[scores.group_of].astype(np.float64)
     for name, size in zip(scores.names, group_sizes, strict=True):
         if size < 2:
-            raise InferenceError(
+            raise TooFewError(
                 f"Set {k} has {size:.0f} records for {name!r}; at least 2 are needed."
             )
     estimates = ratio(totals, group_sizes)

@@ -46,7 +46,7 @@ from scipy import optimize
 from scipy.special import ndtri, stdtrit
 
 from understudy._arrays import Floats, Integers
-from understudy.errors import InferenceError
+from understudy.errors import TooFewError
 from understudy.inference.bin_bias import Ranges, value_ranges
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.counts import FEWEST, Counted
@@ -180,7 +180,7 @@ def quantiles(
     empty = [name for name, curve in zip(names, curves, strict=True) if curve is None]
     few = f"There are too few records for {', '.join(empty[:3])}"
     if len(empty) == k:
-        raise InferenceError(f"{few}.")
+        raise TooFewError(f"{few}.")
     return Quantiles(
         names=tuple(names),
         estimate=np.array(estimates, dtype=np.float64),

@@ -4,16 +4,16 @@ The other grounds of a refusal are in `inference.rules` and `inference.second_mo
 
 **What would answer a question that a release refuses: advice that can be followed, and was.**
 
-A refusal says why, and then one thing that helps, or that nothing here does. Each piece of advice
-is data (`Advice`), so that a test follows it: `tests/contract/test_advice.py` asks questions over a
-grid of methods, does what each refusal says, and asks again. What cannot be known to help is not
-advised.
+A refusal has a code (`CODES`) and three lines: why; what this release says of it; what to ask the
+publisher. Each piece of advice is data (`Advice`), so that a test follows it:
+`tests/contract/test_advice.py` asks questions over a grid of methods, does what each refusal says,
+and asks again. What cannot be known to help is not advised.
 
 * **The same release, asked by its rules.** Means, shares, tables, totals and quantiles that a full
   noisy table covers are answered from it, whatever a bootstrap cannot do.
 * **A release that declares the question** (`understudy.inference.declarations`), and so buys
-  the second moments that answer it: at the least ε, and the δ of the release that refuses, at which
-  its noise leaves an answer for records like the synthetic ones.
+  the second moments that answer it: at the least ε at which its noise leaves an answer for records
+  like the synthetic ones, with the half-width that is expected then.
 * **A release of these columns alone**, by `laplace` in its dense form. Its one table is over just
   the columns in question, so nothing is apart, merged, chosen or forbidden from outside. What
   follows from counts is then answered at any ε. Models need sets with noise of their own
@@ -21,9 +21,6 @@ advised.
   Laplace noise of scale b is below 0 by (b/2)·exp(−c/b) on average, so K cells misplace K·b/2
   records at most, whatever the rows: the least ε of `EPSILONS` at which that is half of what the
   rules allow is advised. It follows from public facts alone, and is generous.
-
-Where a table of the columns has more cells than are written out, or no such ε is enough, nothing in
-this program is known to answer the question, and the refusal says so.
 
 **Numbers beyond the public bounds: how many there are, and which answers rest on them.**
 
@@ -41,33 +38,28 @@ noise. Where a question depends on them (which is tried, with numbers further an
 * else a note says how many there may be at most, at 97.5 %.
 
 More lines raise the number of records that pass without a refusal, slowly: with normal noise from
-2.8 deviations for one line to 3.6 for 14 and 3.9 for 50, with Laplace noise from 3.8 to 5.6 and
-6.5. What answers promise does not rest on it: they are of clipped numbers, and whatever truly lies
-beyond a bound is refused, or is at most what the note says, at 97.5 %.
+2.8 deviations for one line to 3.9 for 50, with Laplace noise from 3.8 to 6.5. What answers promise
+does not rest on it: they are of clipped numbers.
 
-A share of a condition such as `income > 25000` that no number beyond can change is answered all the
-same, and so is a quantile whose interval stays off the bound.
+A share of a condition that no number beyond can change is answered all the same, and so is a
+quantile whose interval stays off the bound.
 
 **Coverage given an answer.** What decides is the noisy count of records beyond. Its noise is
 independent of that of released second moments, tables and sets. So given the rows, whether an
 answer from these is given is independent of their noise, and given an answer the interval covers
-what it covers otherwise. (The sample decides too: with so many beyond that this matters, clipped
-numbers are what is estimated.) An answer of the line itself, and sums of numbers that were put
-together with it, have that noise in one cell of many, cut off above: if nobody is beyond, that
-changes coverage by less than `FALSE_ALARM`. It is cut further in where so few are counted that
-`MOST_BEYOND` decides, though never below 0: what a bound's cell then lacks in the mean is at most
-0.8 standard deviations of its noise, where a sum has that of some sixty cells. No interval allows
-for that; what it does was measured (`benchmarks/questions.py` with 500 rows).
+what it covers otherwise. An answer of the line itself has that noise in one cell of many, cut off
+above: if nobody is beyond, that changes coverage by less than `FALSE_ALARM`. Where few are counted,
+`MOST_BEYOND` cuts it further, and what a bound's cell then lacks is at most 0.8 standard deviations
+of its noise. No interval allows for that; it was measured (`benchmarks/questions.py`, 500 rows).
 
 **Records out of domain: how many there are, and what that means for an answer of any kind.**
 
 A record is out of domain in a column if its cell is empty or has a value that the schema does not
-declare, and in all columns of a rule of the schema that it breaks. Tables have such records in no
-cell, number lines neither, sets are drawn without them, and second moments take them for an even
-mix of the levels of a column and for the middle between the bounds of a number
-(`understudy.features.scores`). What answers an analyst expects from them nobody outside can
-tell: an empty cell has no value, an undeclared level has one, and a record against a rule has all.
-A schema promises that there are few. Noisy counts of them say whether that is so, with known noise.
+declare, and in all columns of a rule of the schema that it breaks. Tables and number lines have
+such records in no cell, sets are drawn without them, and second moments take them for an even mix
+of the levels of a column and for the middle between the bounds of a number
+(`understudy.features.scores`). A schema promises that there are few. Noisy counts of them say
+whether that is so, with known noise.
 
 **One rule for every kind of question.** Where the noisy number of records that an answer lacks is
 no more than noise explains, it is given, with a note where that may be much. Else
@@ -125,7 +117,7 @@ from understudy.inference.question import (
     group_terms,
 )
 from understudy.inference.records import ABSENT, MOST_POINTS, Records, cell_points, is_binned
-from understudy.inference.rules import Facts, most_distortion, select_rule
+from understudy.inference.rules import Code, Facts, most_distortion, select_rule
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release, once
 from understudy.release.shape import MOST, Kind
@@ -136,8 +128,7 @@ AdvisedKind = Literal["rules", "release", "bounds", "count", "domain", "declare"
 _ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
 SPLIT_SETS = 3
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50", "100")
-_IF_FILLED = ", if each of its sets has records of every level that is asked about"
-_ANYWAY = "anyway=True, or --anyway, gives numbers whose error bars are not valid"
+_ANYWAY = "; anyway=True (--anyway) gives numbers whose error bars are not valid"
 
 
 @dataclass(frozen=True)
@@ -152,13 +143,14 @@ class Advice:
             analysis.
         columns: columns of that release, and no others.
         method: its method.
-        epsilon: least epsilon that is known to be enough; "" where any is.
+        epsilon: that is known to be enough.
         sets: its number of sets.
         options: options of the method.
         levels: columns that it has as levels, one for each value: bins hide where numbers lie.
         analysis: that it declares.
-        delta: of the release that declares it.
+        delta: of the release.
         rules: of the schema, which records may break.
+        half_width: that is expected of its intervals, in the median; 0 where none is.
     """
 
     kind: AdvisedKind
@@ -171,51 +163,53 @@ class Advice:
     analysis: str = ""
     delta: str = "0"
     rules: tuple[str, ...] = ()
+    half_width: float = 0.0
 
     @property
     def text(self) -> str:
-        """Advice as the end of a sentence."""
+        """Advice as a line."""
+        names = " and ".join(self.columns)
         if self.kind == "rules":
-            return "take uncertainty='rules', which answers it from the released noisy counts"
+            return "Ask it with uncertainty='rules'; nothing is needed of the publisher."
         if self.kind == "bounds":
-            return f"a release with wider bounds of {' and '.join(self.columns)} answers it"
-        if self.kind == "count":
-            return (
-                f"a release made with epsilon={self.epsilon} and delta={self.delta}, or with a "
-                "larger part of the budget for lines, is expected to count them closely enough"
-            )
+            return f"Ask the publisher for a release whose schema has wider bounds of {names}."
         if self.kind == "domain":
-            broken = (
-                f", and has no rule that records break ({', '.join(self.rules)}),"
-                if self.rules
-                else ""
+            broken = f", and no rule that records break ({', '.join(self.rules)})" * bool(
+                self.rules
             )
             return (
-                "a release whose schema declares what stands there in "
-                f'{" and ".join(self.columns)} (missing = [""] for empty cells){broken} answers it'
+                f"Ask the publisher for a release whose schema declares what stands in {names} "
+                f'(missing = [""] for empty cells){broken}.'
             )
+        if self.kind == "count":
+            return f"Ask the publisher: {self.command}, which counts more closely."
         if self.kind == "declare":
-            return (
-                f"a release made with --analysis {quote_text(self.analysis)}, "
-                f"epsilon={self.epsilon} and delta={self.delta} is expected to answer it, "
-                "if its records are like these"
-            )
-        options = ", ".join(f"{name}={value}" for name, value in self.options.items())
-        budget = f"epsilon={self.epsilon}" if self.epsilon else "any epsilon"
-        alone = "this column" if len(self.columns) == 1 else "these columns"
-        levels = f", with each value of {', '.join(self.levels)} as a level,"
-        return (
-            f"a release of {alone} alone ({', '.join(self.columns)}){levels * bool(self.levels)} "
-            f"by the method {self.method} "
-            f"with {budget}, sets={self.sets} and {options} answers it"
-            f"{_IF_FILLED * bool(self.epsilon)}"
-        )
+            width = f" (expected ± {self.half_width:.2g})" * bool(self.half_width)
+            return f"Ask the publisher: {self.command}{width}."
+        levels = f", with each value of {' and '.join(self.levels)} as a level" * bool(self.levels)
+        return f"Ask the publisher, of {names} alone{levels}: {self.command}."
+
+    @property
+    def command(self) -> str:
+        """What the publisher types, with names of their own files; "" for another schema."""
+        if self.kind not in ("release", "count", "declare"):
+            return ""
+        words = ["understudy synthesize DATA --schema SCHEMA", f"--epsilon {self.epsilon}"]
+        words += [f"--delta {self.delta}"] * (self.delta != "0")
+        words += [f"--method {self.method}"] * bool(self.method)
+        words += [f"--option {name}={value}" for name, value in self.options.items()]
+        words += [f"--sets {self.sets}"] * (self.sets > 1)
+        words += [f"--analysis {quote_text(self.analysis)}"] * bool(self.analysis)
+        return " ".join(words)
 
 
 class RefusedError(InferenceError):
-    """A question without valid error bars.
+    """A question without valid error bars, in three lines.
+
+    They say why, what this release says of it, and what to ask the publisher.
 
     Attributes:
+        code: one of `CODES`.
         reason: why, as the end of a sentence.
         advice: what would answer it; None where nothing is known to.
         instead: nearby questions that the same release answers.
@@ -224,19 +218,26 @@ class RefusedError(InferenceError):
 
     def __init__(
         self,
+        code: Code,
         reason: str,
         advice: Advice | None,
         *,
         anyway: bool = True,
         instead: Sequence[str] = (),
     ) -> None:
-        hint = advice.text if advice else "nothing in this program is known to answer it"
-        other = (
-            f"; this release answers {' and '.join(map(quote_text, instead))}" if instead else ""
+        here = "This release is not known to answer a question near it"
+        if instead:
+            here = f"This release answers {' and '.join(map(quote_text, instead))}"
+        elif advice is not None and advice.kind == "rules":
+            here = "This release answers it by its noisy counts"
+        lines = (
+            f"No valid error bars ({code}): {reason}.",
+            f"{here}{_ANYWAY if anyway else ''}.",
+            advice.text if advice else "No request to the publisher is known to help.",
         )
-        end = f" ({_ANYWAY})" if anyway else ""
-        super().__init__(f"No valid error bars can be given: {reason}; {hint}{other}{end}.")
-        self.reason, self.advice, self.instead, self.anyway = reason, advice, tuple(instead), anyway
+        super().__init__("\n".join(lines))
+        self.code, self.reason, self.advice = code, reason, advice
+        self.instead, self.anyway = tuple(instead), anyway
 
 
 def quote_text(text: str) -> str:
@@ -252,8 +253,8 @@ def refuse_unmeasured(release: Release, facts: Facts, *, bootstrap: bool = False
         facts: of the question, of a kind of `MEASURED_ONLY`.
         bootstrap: whether the bootstrap was asked for.
     """
-    advice = advise(release, facts, bootstrap=bootstrap) if facts.kind in TWO_WAY else None
-    return RefusedError(MEASURED_ONLY[facts.kind], advice, anyway=False)
+    advice = advise(release, facts, bootstrap=bootstrap)
+    return RefusedError("not-measured", MEASURED_ONLY[facts.kind], advice, anyway=False)
 
 
 def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice | None:
@@ -266,11 +267,14 @@ def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice
     """
     if bootstrap and facts.countable and select_rule(facts).valid:
         return Advice("rules")
+    if facts.kind in MEASURED_ONLY and facts.kind not in TWO_WAY:
+        return None
     if not facts.columns or _n_cells(release, facts) > MOST_CELLS:
         return None
     dense = {"form": "dense"}
-    if facts.counted or facts.kind in ("quantile", *TWO_WAY):
-        return Advice("release", facts.columns, "laplace", options=dense)
+    if facts.counted or facts.kind in ("quantile", *TWO_WAY):  # at any ε
+        own = release.manifest.budget.get("epsilon", "1")
+        return Advice("release", facts.columns, "laplace", own, options=dense)
     epsilon = enough(release, facts)
     if epsilon is None:
         return None
@@ -446,9 +450,9 @@ def check_bounds(
         certain = [one for one in doubtful if one.certain]
         columns = tuple(dict.fromkeys(one.column for one in certain))
         refused = (
-            RefusedError(_bounds_reason(certain), Advice("bounds", columns))
+            RefusedError("beyond-bounds", _bounds_reason(certain), Advice("bounds", columns))
             if certain
-            else RefusedError(_unknown(doubtful), _closer_count(release, doubtful))
+            else RefusedError("beyond-bounds", _unknown(doubtful), _closer_count(release, doubtful))
         )
         return refused, cut, "", ()
     bounds = {one.column: _bounds_of(release.schema, one.column) for one in doubtful}
@@ -710,7 +714,6 @@ MOST_LACKING: Final = 0.5
 """Share of the records of a group that an answer may lack and still be given."""
 _COUNTING = (Kind.TABLE, Kind.LINE, Kind.CELLS, Kind.RANGES, Kind.NODES)
 _NOTED = 0.01  # a share of the records that may be out of domain below this is not spoken of
-_NORMAL, _LAPLACE = 1.959963984540054, math.log(20) / math.sqrt(2)  # 97.5 % in deviations
 
 
 @dataclass(frozen=True)
@@ -758,7 +761,8 @@ def require_counted(
     mixed = any(resting & set(one.columns) for one in lacking)
     wider = None if mixed else _widen_answer(release, question, pooled, most)
     if wider is None:
-        return pooled, RefusedError(_domain_reason(lacking, mixed=mixed), advice), ()
+        reason = _domain_reason(lacking, mixed=mixed)
+        return pooled, RefusedError("out-of-domain", reason, advice), ()
     return wider, None, (_allows(lacking, advice),)
 
 
@@ -787,7 +791,7 @@ def _allows(lacking: Sequence[OutOfDomain], advice: Advice) -> str:
     return (
         f"About {_domain_note(lacking)} (noisy numbers) are out of domain: empty, with a value "
         "that the schema does not declare, or against one of its rules. Intervals have room for "
-        f"whatever these records have; {advice.text} more closely."
+        f"whatever these records have. More closely: {advice.text}"
     )
 
 

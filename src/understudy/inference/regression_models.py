@@ -32,7 +32,7 @@ from scipy.optimize import linprog
 
 from understudy._arrays import Floats
 from understudy._validation import require_extra
-from understudy.errors import InferenceError
+from understudy.errors import InferenceError, TooFewError
 from understudy.inference import formulas
 
 COVARIANCE = {
@@ -203,23 +203,23 @@ def _require_estimable(laid: Designs, y: Floats, x: Floats, k: int) -> None:
     """Refuse too few records, a constant, an absent level, a column that follows from others."""
     where = f"in set {k + 1}"
     if len(y) <= x.shape[1]:
-        raise InferenceError(
+        raise TooFewError(
             f"There are {len(y)} complete records {where}, too few for {x.shape[1]} coefficients."
         )
     if np.ptp(y) == 0:
-        raise InferenceError(f"The outcome {laid.outcome!r} is constant {where}.")
+        raise TooFewError(f"The outcome {laid.outcome!r} is constant {where}.")
     for name, column in zip(laid.names, x.T, strict=True):
         if not column.any():
-            raise InferenceError(
+            raise TooFewError(
                 f"The coefficient of {name!r} cannot be estimated {where}: no record there has it; "
                 "leave the column out, or take coarser levels."
             )
         if name != _INTERCEPT and np.ptp(column) == 0 and _INTERCEPT in laid.names:
-            raise InferenceError(f"The predictor {name!r} is constant {where}; leave it out.")
+            raise TooFewError(f"The predictor {name!r} is constant {where}; leave it out.")
     dependent = _dependent(x)
     if len(dependent):
         names = ", ".join(repr(laid.names[j]) for j in dependent)
-        raise InferenceError(
+        raise TooFewError(
             f"The coefficients cannot be told apart {where}: {names} follows from the other "
             "predictors; leave it out."
         )
@@ -243,13 +243,13 @@ def _require_maximum(kind: str, laid: Designs, beta: Floats, k: int, *, converge
     if direction is not None:
         guilty = [n for n, d in zip(laid.names, direction, strict=True) if abs(d) > 1e-6]
         terms = [name for name in guilty if name != _INTERCEPT] or guilty
-        raise InferenceError(
+        raise TooFewError(
             f"The {kind} model has no finite estimate in set {k + 1}: {', '.join(terms[:4])} "
             f"predict{'s' if len(terms) == 1 else ''} {laid.outcome!r} perfectly for some records "
             "(separation); leave out or merge what separates them."
         )
     if not converged:
-        raise InferenceError(
+        raise TooFewError(
             f"The {kind} model did not converge in set {k + 1}; bring the predictors to a similar "
             "scale, or take fewer."
         )

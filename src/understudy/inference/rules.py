@@ -63,7 +63,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
-from typing import Final
+from typing import Final, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -463,8 +463,8 @@ def apart_reason(facts: Facts) -> str:
         )
     names = ", ".join(facts.columns)
     return (
-        f"the columns {names} were never measured together, or were drawn by way of others that "
-        "were not, so the sets do not keep how they go together"
+        f"the columns {names} were never measured together, or only by way of others, so the sets "
+        "do not keep how they go together"
     )
 
 
@@ -479,35 +479,32 @@ def conditioned_reason(facts: Facts) -> str:
 def swept_reason(_facts: Facts) -> str:
     """Explain why records drawn column by column forbid an interval."""
     return (
-        "the records were drawn column by column, with a weight or noise added to each row that "
-        "was drawn from, which pulls shares and relations towards an even spread by an amount that "
-        "nobody outside knows, in every set alike"
+        "the records were drawn column by column, which pulls shares and relations towards an even "
+        "spread, by an amount that nobody outside knows"
     )
 
 
 def picked_reason(_facts: Facts) -> str:
     """Explain why parameters that were chosen among candidates forbid an interval."""
     return (
-        "the records come from a generator whose parameters were chosen, at random and by how well "
-        "they suit the rows, and how far it is from the rows is not known outside and alike in all "
-        "sets"
+        "the records come from a generator that was chosen at random, by how well it suits the "
+        "rows, and nobody outside knows how well"
     )
 
 
 def weighted_reason(_facts: Facts) -> str:
     """Explain why a model that weighs records forbids an interval."""
     return (
-        "the records come from a Bayesian model of the exact rows, in which records may weigh less "
-        "the more they stand out, and what that and the model miss is not known outside and alike "
-        "in all sets"
+        "the records come from a model of the rows, in which some may weigh less, and nobody "
+        "outside knows what it misses"
     )
 
 
 def shrunk_reason(_facts: Facts) -> str:
     """Explain why relations that a penalty made weaker forbid an interval."""
     return (
-        "columns were imputed by regressions with a penalty, which makes relations between columns "
-        "weaker by an amount that the sets do not show"
+        "columns were filled in by regressions with a penalty, which makes relations between "
+        "columns weaker by an amount that the sets do not show"
     )
 
 
@@ -515,8 +512,7 @@ def merged_reason(facts: Facts) -> str:
     """Explain why merged states forbid an interval."""
     return (
         f"rare or neighbouring states of {', '.join(facts.merged)} were merged before they were "
-        "measured together with other columns, so that the sets do not keep how each of them goes "
-        "together with these"
+        "measured together with other columns"
     )
 
 
@@ -525,9 +521,8 @@ def distorted_reason(facts: Facts) -> str:
     percent = 100 * facts.distortion
     digits = 0 if percent >= 10 else 1
     return (
-        f"about {percent:.{digits}f} % of the records are misplaced (by negative noisy counts set "
-        "to 0, a prior, a distribution chosen whole or small cells left out), which biases every "
-        "set alike"
+        f"about {percent:.{digits}f} % of the records are misplaced, since noisy counts below 0 or "
+        "small ones were changed, which biases every set alike"
     )
 
 
@@ -535,16 +530,15 @@ def binned_reason(facts: Facts) -> str:
     """Explain why bins forbid an interval for a function of unknown computation."""
     return (
         f"of {', '.join(facts.binned)} only bins are known, and what a function makes of numbers "
-        "that may lie anywhere in them cannot be bounded, as it can for the kinds of estimates by "
-        "name; bins, spikes or levels of one value each would tell"
+        "within them cannot be bounded"
     )
 
 
 def noisy_reason(_facts: Facts) -> str:
     """Explain why noise that outweighs sampling by far forbids an interval."""
     return (
-        "nearly all of the variance is privacy noise, and where noise is so large the model pulls "
-        "relations towards none, which biases every set alike"
+        "nearly all of the variance is privacy noise, and so much of it pulls relations towards "
+        "none in every set alike"
     )
 
 
@@ -555,6 +549,29 @@ def errorless_reason(names: str) -> str:
         "population"
     )
 
+
+Code = Literal[
+    "not-measured",
+    "no-delta",
+    "lost-in-noise",
+    "too-few",
+    "sets-not-valid",
+    "bootstrap-not-valid",
+    "beyond-bounds",
+    "out-of-domain",
+]
+CODES: Final[tuple[Code, ...]] = get_args(Code)
+"""Why a question is refused, in a word.
+
+* not-measured: nothing that was released has these columns together, or their states one by one.
+* no-delta: the same, and with δ above 0 it would cost less ε.
+* lost-in-noise: it was measured, and noise hides it.
+* too-few: the records that decide it are too few, or do not differ.
+* sets-not-valid: the synthetic sets do not show their error.
+* bootstrap-not-valid: replicates do not show it either, or there are none.
+* beyond-bounds: it is about numbers beyond declared bounds.
+* out-of-domain: it lacks records that the schema does not describe.
+"""
 
 FRESH = {"split": "partial", "posterior": "partial"}
 """Kinds of sets whose noise (or parameters) is fresh in each set → the rule that counts it."""
@@ -584,17 +601,21 @@ class Rule:
         applies: whether it is taken.
         reason: why, in one sentence.
         valid: whether the error bars are valid; if not, the row refuses.
+        code: of the refusal.
     """
 
     name: str
     applies: Callable[[Facts], bool]
     reason: Callable[[Facts], str]
     valid: bool = True
+    code: Code = "sets-not-valid"
 
 
 def _fresh(facts: Facts) -> bool:
     return facts.sets_kind in FRESH and facts.sets > 1
 
+
+_UNMEASURED: Final = "not-measured"
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -611,15 +632,16 @@ RULES: tuple[Rule, ...] = (
     Rule("none", lambda facts: facts.picked, picked_reason, valid=False),
     Rule("none", lambda facts: facts.weighted, weighted_reason, valid=False),
     Rule("none", lambda facts: facts.shrunk and len(facts.columns) > 1, shrunk_reason, valid=False),
-    Rule("none", lambda facts: facts.kind == "total", total_reason, valid=False),
-    Rule("none", lambda facts: not facts.together, apart_reason, valid=False),
+    Rule("none", lambda facts: facts.kind == "total", total_reason, valid=False, code=_UNMEASURED),
+    Rule("none", lambda facts: not facts.together, apart_reason, valid=False, code=_UNMEASURED),
     Rule("none", lambda facts: facts.conditioned, conditioned_reason, valid=False),
-    Rule("none", lambda facts: bool(facts.merged), merged_reason, valid=False),
+    Rule("none", lambda facts: bool(facts.merged), merged_reason, valid=False, code=_UNMEASURED),
     Rule(
         "none",
         lambda facts: facts.kind == "function" and bool(facts.binned),
         binned_reason,
         valid=False,
+        code=_UNMEASURED,
     ),
     Rule("none", lambda facts: not _fresh(facts), shared_reason, valid=False),
     Rule(

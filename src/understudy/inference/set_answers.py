@@ -217,7 +217,7 @@ def without_errors(
     names = [name for name, hit in zip(pooled.names, certain, strict=True) if hit]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     if certain.all():
-        raise RefusedError(errorless_reason(shown), advice, anyway=False)
+        raise RefusedError("too-few", errorless_reason(shown), advice, anyway=False)
     covariance = np.where(certain[:, None] | certain, np.nan, pooled.covariance)
     share = np.where(certain, np.nan, pooled.synthesis_share)
     kept = replace(pooled, covariance=covariance, synthesis_share=share)

@@ -34,6 +34,7 @@ from understudy._arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.analysis import Analysis
 from understudy.inference.combining import require_level
+from understudy.inference.refusals import RefusedError
 from understudy.release.release import Release, given_release
 
 Dependence = Literal["any", "not negative"]
@@ -226,6 +227,9 @@ def waves(
     for number, release in enumerate(loaded, start=1):
         try:
             each.append(analyze_release(release, kind, formula, level=level))
+        except RefusedError as error:
+            reason = f"wave {number} does not answer: {error.reason}"
+            raise RefusedError(error.code, reason, error.advice, anyway=False) from None
         except InferenceError as error:
             raise InferenceError(f"Wave {number} does not answer: {error}") from None
     cut = dict.fromkeys(name for analysis in each for name in analysis.cut_off)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from understudy.dp.budget import Budget, Number, size_in_signs
 from understudy.dp.mechanism import Form
 from understudy.errors import BudgetError, MethodError
-from understudy.inference.declared import Expected, ExpectedAnswers
+from understudy.inference.declared import Expected, ExpectedAnswers, public_delta
 from understudy.methods.auto import ASSUMED_ROWS
 from understudy.methods.plan import PlannedTable
 from understudy.schema import Continuous, Integer, Schema
@@ -181,21 +181,6 @@ def _without_pairs(request: Request, planned: Sequence[PlannedTable]) -> tuple[s
         "Without δ no question about two columns is sure of an answer: what would tell of them is "
         f"too dear. Any δ above 0 buys it{usual}; take at most 1 in 100 times {public}.",
     )
-
-
-def public_delta(rows: int) -> str:
-    """Return the largest δ of one digit that is at most 1/(100 n), for n rows.
-
-    Each of n records may be published as it is with chance δ, so that at δ = 1/n one would be
-    expected to be. The number must be public, as a limit of rows is.
-
-    Example:
-        >>> public_delta(20_000), public_delta(6_366)
-        ('5e-7', '1e-6')
-    """
-    exponent = len(str(100 * rows - 1))
-    digit = 10**exponent // (100 * rows)
-    return f"{digit}e-{exponent}" if digit < 10 else f"1e-{exponent - 1}"
 
 
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 100), Fraction(20)

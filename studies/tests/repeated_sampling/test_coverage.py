@@ -123,9 +123,9 @@ def test_repetitions_follow_from_the_seed_alone():
 @pytest.mark.parametrize(
     ("message", "short"),
     [
-        ("No valid error bars can be given: the 5 sets are drawn from one noisy fit and share its "
-         "noise, which …", "the sets share their noise"),
-        ("No valid error bars can be given: about 3.1 % of the records are misplaced, by …",
+        ("No valid error bars (sets-not-valid): the 5 sets are drawn from one noisy fit and share "
+         "its noise, which …", "the sets share their noise"),
+        ("No valid error bars (sets-not-valid): about 3.1 % of the records are misplaced, by …",
          "too many records are misplaced"),
         ("Set 3 has 1 records for 'a[p]'; at least 2 are needed.",
          "Set … has … records for 'a[p]'"),

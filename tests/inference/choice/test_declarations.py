@@ -4,6 +4,7 @@
 given. Seeds are fixed.
 """
 
+import shlex
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import understudy as us
 from made_matrices import SCHEMA, people
+from understudy.cli.app import app
 from understudy.inference.declarations import declaration
 from understudy.inference.question import parse
 from understudy.inference.refusals import RefusedError
@@ -59,6 +61,22 @@ def test_a_refusal_names_the_declaration_and_what_is_answered(alone, rows, kind,
     assert us.analyze(made, kind, formula).valid
 
 
+def test_the_command_that_is_named_buys_the_answer(alone, rows, tmp_path):
+    """As it is typed, with secure noise, of which the answer is far off."""
+    error = refusal(alone, "ols", "y ~ x + sex")
+    assert error.advice.half_width > 0
+    assert f"{error.advice.command} (expected ± " in str(error)
+    rows.write_csv(tmp_path / "rows.csv")
+    (tmp_path / "schema.toml").write_text(SCHEMA.dumps(), "utf-8")
+    files = {"DATA": "rows.csv", "SCHEMA": "schema.toml"}
+    words = shlex.split(error.advice.command)[1:]
+    typed = [str(tmp_path / files[word]) if word in files else word for word in words]
+    app([*typed, "--out", str(tmp_path / "made"), "--quiet"], standalone_mode=False)
+    found = us.analyze(tmp_path / "made", "ols", "y ~ x + sex")
+    low, high = found.pooled.interval()
+    assert 0.2 < np.median(high - low) / 2 / error.advice.half_width < 1.3
+
+
 def test_fewer_predictors_are_offered_where_they_are_answered(rows):
     asked = ["ols y ~ x + sex"]
     alone = {"analyses": asked, "budget": {"layer": 0}}
@@ -66,7 +84,7 @@ def test_fewer_predictors_are_offered_where_they_are_answered(rows):
     error = refusal(made, "ols", "y ~ x + sex + wage")
     assert error.instead == ("ols y ~ x + sex",)
     assert error.advice.analysis == "ols y ~ x + sex + wage"
-    assert 'this release answers "ols y ~ x + sex"' in str(error)
+    assert 'This release answers "ols y ~ x + sex"' in str(error)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_regressions_are_valid_or_refused_accordingly(declared):
     assert analysis.pooled.estimate[1] == pytest.approx(truth, abs=0.05)
     with pytest.raises(InferenceError, match="by way of others"):
         us.analyze(declared, "ols", "d ~ b")
-    with pytest.raises(InferenceError, match="a release of this column alone"):
+    with pytest.raises(InferenceError, match="of d alone: understudy"):
         us.analyze(declared, lambda frame: ([frame["d"].median()], [0.01]), "d")
 
 

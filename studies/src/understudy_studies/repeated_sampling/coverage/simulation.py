@@ -213,11 +213,11 @@ def short_reason(message: str) -> str:
     """A refusal in a few words, without numbers that change from one repetition to the next.
 
     Example:
-        >>> short_reason("No valid error bars can be given: one set does not show how much …")
+        >>> short_reason("No valid error bars (sets-not-valid): one set does not show how much …")
         'one set does not show its noise'
     """
     for fragment, short in _SHORT.items():
         if fragment in message:
             return short
-    sentence = message.partition(";")[0].rpartition(": ")[2]
+    sentence = re.split(r"[;\n]", message)[0].rpartition(": ")[2]
     return re.sub(r"\d[\d.,]*", "…", sentence).rstrip(".")
