@@ -30,8 +30,7 @@ levels = ["f", "m"]
 @pytest.mark.parametrize(
     ("kind", "meant"),
     [
-        ("median", "Take 'quantile': its probability is 0.5 by default, which is the median."),
-        ("Medians", "Take 'quantile'"),
+        ("Medians", "Did you mean 'median'?"),
         ("average", "Did you mean 'mean'?"),
         ("sum", "Did you mean 'total'?"),
         ("percentage", "Did you mean 'proportion'?"),

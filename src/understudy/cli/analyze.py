@@ -39,8 +39,8 @@ def analyze(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="mean, proportion, table, total, quantile, correlation, odds-ratio, independence, "
-            "standardised-difference, ratio, ols, logit or poisson."
+            help="mean, proportion, table, total, count, quantile, median, correlation, "
+            "odds-ratio, independence, standardised-difference, ratio, ols, logit or poisson."
         ),
     ] = None,
     formula: Annotated[

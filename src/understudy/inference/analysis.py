@@ -21,6 +21,7 @@ NO_INFORMATION: Final = "no information"
 _MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponent
 P_VALUES: Final = {
     "quantile": "",
+    "median": "",
     "odds-ratio": " p: two-sided, of the odds ratio 1;",
     "ratio": " p: two-sided, of the ratio 1;",
     "independence": " p: of independence, below two-sided of the value 0;",
@@ -132,7 +133,7 @@ class Analysis:
     @property
     def legend(self) -> str:
         """Legend of the columns."""
-        biased = self.kind != "quantile" and self.pooled.bias.any()
+        biased = self.kind not in ("quantile", "median") and self.pooled.bias.any()
         p = P_VALUES.get(self.kind, " p: two-sided, of the value 0;")
         hidden = "; lower and upper allow for what bins, absences or records out of domain hide"
         return (

@@ -24,7 +24,7 @@ from understudy.inference.expected_widths import PLAINLY
 from understudy.inference.measured_answers import measured_answer
 from understudy.inference.moment_answers import is_numeric
 from understudy.inference.quantiles import count_quantiles
-from understudy.inference.question import MEASURED_ONLY, SHARES, Estimand, rule_notes
+from understudy.inference.question import MEASURED_ONLY, SAME_AS, SHARES, Estimand, rule_notes
 from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
 from understudy.inference.rules import (
     Facts,
@@ -72,7 +72,7 @@ def analyze_release(
     question = Question.of(kind, formula, release.schema, probability=probability)
     try:
         analysis = _within_bounds(release, question, level=level, anyway=anyway)
-        return about_rules(analysis, formula, release.schema)
+        return as_asked(analysis, kind, formula, release.schema)
     except RefusedError as error:
         ask = partial(_within_bounds, release, level=level, anyway=False)
         raise add_advice(error, release, question, ask) from None
@@ -114,14 +114,17 @@ def _without_number(
     return RefusedError("lost-in-noise", reason, advise(release, facts), anyway=False)
 
 
-def about_rules(analysis: Analysis, formula: str, schema: Schema) -> Analysis:
+def as_asked(analysis: Analysis, kind: str | Estimator, formula: str, schema: Schema) -> Analysis:
     """An answer as it was asked; where derived columns were, it says that it is about their rules.
 
     Args:
         analysis: to the question with the rules written out.
+        kind: as it was asked.
         formula: as it was asked.
         schema: of the release.
     """
+    if kind in SAME_AS:
+        analysis = replace(analysis, kind=str(kind))
     if notes := rule_notes(formula, schema):
         return replace(analysis, formula=formula, notes=(*analysis.notes, *notes))
     return analysis

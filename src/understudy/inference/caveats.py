@@ -18,6 +18,7 @@ import polars as pl
 from understudy._arrays import Floats
 from understudy.inference.combining import Pooled
 from understudy.inference.counts import Counted
+from understudy.inference.moment_answers import TOTAL_NOTE
 from understudy.inference.noisy_tables import covering, line_of
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import Records, is_binned, is_grouping
@@ -54,9 +55,7 @@ def draw_notes(estimand: Estimand, counted: Counted) -> Iterator[str]:
 
 def _counted_notes(estimand: Estimand, counted: Counted) -> Iterator[str]:
     if estimand.kind == "total":
-        yield (
-            "A total is one of the confidential records themselves, so its error is noise alone."
-        )
+        yield TOTAL_NOTE
     if counted.dropped > _SIGMAS * counted.dropped_noise:
         yield (
             f"About {counted.dropped:,.0f} records (a noisy number) have an absent value in these "

@@ -117,7 +117,7 @@ def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice
         "declare",
         estimand.columns,
         epsilon=epsilons[least],
-        analysis=f"{estimand.kind} {estimand.formula}",
+        analysis=estimand.text,
         delta=delta,
         half_width=width if 0 < width < np.inf else 0.0,
     )
@@ -190,6 +190,7 @@ def _instead(
 
 def _nearby(estimand: Estimand) -> Iterator[tuple[str, str]]:
     """The same question of fewer columns, the most alike first."""
+    kind = estimand.called or estimand.kind
     if estimand.kind in MODELS:
         outcome, _, right = estimand.formula.partition("~")
         terms = formulas.split_terms(right)
@@ -200,8 +201,8 @@ def _nearby(estimand: Estimand) -> Iterator[tuple[str, str]]:
     elif estimand.kind != "correlation" and estimand.groups:
         left = estimand.formula.partition("~")[0].strip()
         for group in estimand.groups if len(estimand.groups) > 1 else ():
-            yield estimand.kind, f"{left} ~ {formulas.quote_name(group)}"
-        yield estimand.kind, left
+            yield kind, f"{left} ~ {formulas.quote_name(group)}"
+        yield kind, left
     elif len(estimand.levels) > 1:
         for name in estimand.levels:
             yield "proportion", formulas.quote_name(name)

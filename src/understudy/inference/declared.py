@@ -179,8 +179,8 @@ def columns_of(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[st
 
 def on_lines(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[str, ...]:
     """Numeric columns whose numbers means, shares, totals and quantiles ask for."""
-    asked = (analysis.estimand(schema) for analysis in analyses if analysis.kind in _OF_NUMBERS)
-    used = {name for one in asked for name in one.used}
+    asked = (analysis.estimand(schema) for analysis in analyses)
+    used = {name for one in asked if one.kind in _OF_NUMBERS for name in one.used}
     return tuple(
         name
         for name, column in schema.columns.items()

@@ -32,7 +32,7 @@ class Question:
     """An estimand, or an analyst's own function.
 
     Attributes:
-        kind: "mean" and the like; "function".
+        kind: of the estimand; "function".
         formula: as it is shown.
         columns: that are used.
         asked: what is estimated.
@@ -58,7 +58,7 @@ class Question:
             name = getattr(kind, "__name__", "function")
             return cls("function", f"{name} ({', '.join(columns)})", columns, kind)
         estimand = question.parse(kind, formula, schema, probability=probability)
-        return cls(kind, formula, estimand.columns, estimand)
+        return cls(estimand.kind, formula, estimand.columns, estimand)
 
     @property
     def numeric(self) -> tuple[str, ...]:

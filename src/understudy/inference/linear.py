@@ -658,6 +658,47 @@ def moment_ratios(
     )
 
 
+@dataclass(frozen=True)
+class MomentCounts:
+    """Numbers of records, and the covariance of the noise in them.
+
+    Attributes:
+        estimate: shape (k,).
+        noise: shape (k, k).
+        dropped: records that are in no group, or have no value; noisy.
+        bias: how far each may be off by where numbers lie within cells, shape (k,).
+    """
+
+    estimate: Floats
+    noise: Floats
+    dropped: float
+    bias: Floats
+
+
+def moment_counts(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> MomentCounts | None:
+    """How many records have each level, or meet a condition; None where moments do not tell.
+
+    Args:
+        estimand: a total, of columns that the matrix has.
+        matrix: second moments.
+        schema: of the release.
+    """
+    products = _products(estimand, matrix, schema)
+    if products is None or products.number:
+        return None
+    (left, right), (first, second) = products.added, products.sizes
+    if len(left) * len(matrix.numbers) > _MOST:
+        return None
+    gradient = matrix.gradient_of_products(left, right)
+    sizes = np.einsum("gi,ij,gj->g", first, matrix.sums, second)
+    return MomentCounts(
+        estimate=np.einsum("ki,ij,kj->k", left, matrix.sums, right),
+        noise=matrix.noise_between(gradient, gradient),
+        dropped=matrix.n - float(sizes.sum()),
+        bias=matrix.within_cells_by(gradient),
+    )
+
+
 def _products(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> _Products | None:
     whole = np.zeros((1, len(matrix.sums)))
     whole[0, 0] = 1

@@ -23,6 +23,7 @@ from understudy.inference.linear import (
     correlation,
     least_squares,
     limits_met,
+    moment_counts,
     moment_ratios,
 )
 from understudy.inference.measured_moments import matrix_of
@@ -60,10 +61,9 @@ CELL_NOTE = (
     "Sums of numbers are known from counts of cells too; intervals allow for wherever in its cell "
     "a number lies (bias_bound)."
 )
-REASON = (
-    "second moments were measured of the values themselves, with known noise; sampling and noise "
-    "are both counted"
-)
+TOTAL_NOTE = "A total is one of the confidential records themselves, so its error is noise alone."
+MEASURED = "second moments were measured of the values themselves, with known noise"
+REASON = f"{MEASURED}; sampling and noise are both counted"
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,8 @@ def answer_of(
     """
     if estimand.kind in RATIOS:
         return _ratios(estimand, matrix, schema, sets)
+    if estimand.kind == "total":
+        return _counts(estimand, matrix, schema, sets)
     if estimand.kind in MODELS:
         return _model(estimand, matrix, schema, sets)
     if estimand.kind == "correlation":
@@ -141,6 +143,25 @@ def _ratios(
     pooled = _pool_parts(names, found.estimate, parts, len(sets), inverted, *notes)
     biased = _with_bias(pooled, found.bias, matrix)
     return MeasuredAnswer(biased, found.dropped, limits=found.limits)
+
+
+def _counts(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    found = moment_counts(estimand, matrix, schema)
+    if found is None:
+        return None
+    pooled = Pooled(
+        names=estimand.names(schema),
+        estimate=found.estimate,
+        covariance=found.noise,
+        df=np.full(len(found.estimate), np.inf),
+        synthesis_share=np.ones(len(found.estimate)),
+        rule=RULE,
+        sets=len(sets),
+        notes=(TOTAL_NOTE,),
+    )
+    return MeasuredAnswer(_with_bias(pooled, found.bias, matrix), found.dropped, MEASURED)
 
 
 def _mean_of_several(
@@ -344,6 +365,6 @@ def _share(noise: Floats, covariance: Floats) -> Floats:
 
 def is_numeric(estimand: Estimand, schema: Schema) -> bool:
     """Return whether numbers are asked about, which tables know within bins only."""
-    return estimand.kind not in RATIOS or any(
+    return estimand.kind not in (*RATIOS, "total") or any(
         isinstance(schema.columns[name], NUMERIC) for name in estimand.used
     )

@@ -25,7 +25,7 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, cast
 
 import numpy as np
@@ -264,10 +264,22 @@ RATIOS: Final = ("mean", *SHARES)
 MODELS: Final = ("ols", "logit", "poisson")
 TWO_WAY: Final = ("odds-ratio", "independence")
 OF_GROUPS: Final = ("standardised-difference", "ratio")
+SAME_AS: Final = {"median": "quantile", "count": "total"}
+"""Kinds that are another by a name of their own: of probability 0.5, and of what is 1 or 0."""
 BOUNDED: Final = (*RATIOS, "total", "quantile")
 """Kinds whose answers a few records change by a bounded amount: each adds the value of one
 expression, or counts as one of a level."""
-KINDS: Final = (*RATIOS, "total", "quantile", "correlation", *TWO_WAY, *OF_GROUPS, *MODELS)
+KINDS: Final = (
+    *RATIOS,
+    "total",
+    "count",
+    "quantile",
+    "median",
+    "correlation",
+    *TWO_WAY,
+    *OF_GROUPS,
+    *MODELS,
+)
 MOST_QUANTITIES = 1_000
 _COUNTS: Final = "a noisy table of both columns, or second moments of their levels"
 _SUMS: Final = "second moments of the outcome and the levels of the group, or a table of each value"
@@ -308,13 +320,14 @@ class Estimand:
     """A question to a release.
 
     Attributes:
-        kind: one of `KINDS`.
+        kind: one of `KINDS`; of `SAME_AS` the other one.
         formula: as it was written.
         columns: every column that it names, in the order of the schema.
         expression: number or condition whose mean, total or quantile is asked for; "" for none.
         levels: columns whose levels (bins, for numeric columns) are the quantities.
         groups: columns whose levels are the groups.
         probability: of a quantile.
+        called: the kind as it was asked for; "" for `kind`.
     """
 
     kind: str
@@ -324,6 +337,12 @@ class Estimand:
     levels: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     probability: float = 0.5
+    called: str = ""
+
+    @property
+    def text(self) -> str:
+        """Kind and formula, as they are asked for."""
+        return f"{self.called or self.kind} {self.formula}"
 
     def scores(self, records: Records) -> Scores:
         """Score what each record adds to which quantity.
@@ -365,6 +384,8 @@ class Estimand:
         return formulas.columns_of(formulas.as_formula(self.expression), self.columns)
 
     def _what(self) -> str:
+        if self.called == "median":
+            return f"median of {self.expression}"
         if self.kind == "quantile":
             return f"{100 * self.probability:g} % quantile of {self.expression}"
         return self.expression
@@ -376,11 +397,12 @@ class Estimand:
             values = records.numbers[self.expression]
         else:
             values = formulas.evaluate(self.expression, records.frame())
-        if self.kind in SHARES and not np.isin(values, (0.0, 1.0)).all():
+        counted = self.called == "count"
+        if (self.kind in SHARES or counted) and not np.isin(values, (0.0, 1.0)).all():
             raise InferenceError(
-                f"A proportion needs a column or a condition that is true or false, and "
-                f"{self.expression!r} has other values; write such as 'income > 0', or take the "
-                "kind mean."
+                f"A {'count' if counted else 'proportion'} needs a column or a condition that is "
+                f"true or false, and {self.expression!r} has other values; write such as "
+                f"'income > 0', or take the kind {'total' if counted else 'mean'}."
             )
         return values
 
@@ -390,9 +412,9 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
 
     Args:
         kind: one of `KINDS`.
-        formula: for mean, quantile and total an expression, `log(income + 1)`, or one by groups,
-            `income ~ sex + region`; for proportion a column or a condition, also by groups; for
-            table the columns to cross, `sex + region`; for models a formula.
+        formula: for mean, quantile, median and total an expression, `log(income + 1)`, or one by
+            groups, `income ~ sex + region`; for proportion and count a column or a condition, also
+            by groups; for table the columns to cross, `sex + region`; for models a formula.
         schema: the release's schema.
         probability: of a quantile, in (0, 1).
 
@@ -406,18 +428,23 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         )
     if not 0 < probability < 1:
         raise InferenceError(f"Expected a probability between 0 and 1, got {probability!r}.")
+    if kind == "median" and probability != 0.5:
+        raise InferenceError("A median has the probability 0.5; take the kind quantile for others.")
     read = _model if kind in MODELS else _of_two if kind in MEASURED_ONLY else _linear
-    estimand = read(kind, written_out(kind, formula, schema), schema)
+    estimand = read(kind, written_out(SAME_AS.get(kind, kind), formula, schema), schema)
     if not estimand.columns:
         raise InferenceError(f"The formula {formula!r} names no column of the release.")
-    return Estimand(**{**vars(estimand), "probability": probability})
+    own = SAME_AS.get(kind, kind)
+    return replace(estimand, kind=own, called=kind, probability=probability)
 
 
 _SYNONYMS: Final = {
     "quantile": "percentile percentiles quartile quartiles decile deciles",
     "mean": "average avg",
     "proportion": "share shares percentage percent fraction frequency prevalence rate",
-    "table": "crosstab crosstabs tabulate tabulation counts count contingency",
+    "table": "crosstab crosstabs tabulate tabulation contingency",
+    "count": "counts frequencies number n",
+    "median": "med",
     "total": "sum",
     "correlation": "cor corr pearson",
     "independence": "chisq chi2 chi-squared",
@@ -432,8 +459,6 @@ _SYNONYMS: Final = {
 def _meant(kind: str) -> str:
     """Suggest in a sentence what was meant by a kind that there is not; "" if nothing is close."""
     word = kind.strip().casefold().replace("_", "-").replace(" ", "-")
-    if word.startswith("median"):
-        return " Take 'quantile': its probability is 0.5 by default, which is the median."
     close = next((one for one, words in _SYNONYMS.items() if word in words.split()), None)
     close = close or nearest(kind, KINDS)
     return f" Did you mean {close!r}?" if close else ""
@@ -548,8 +573,8 @@ def _by_groups(kind: str, formula: str, schema: Schema) -> Estimand:
 
 
 def _shown_by_level(kind: str, name: str, schema: Schema) -> bool:
-    """Shares of every column, and totals of one with levels, are given level by level."""
-    return kind == "proportion" or (
+    """Shares and counts of every column, and totals of one with levels, are given by level."""
+    return kind in ("proportion", "count") or (
         kind == "total" and not isinstance(schema.columns[name], NUMERIC)
     )
 

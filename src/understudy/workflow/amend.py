@@ -139,17 +139,19 @@ def purchases(
 
 def _small_table(analysis: DeclaredAnalysis, schema: Schema) -> bool:
     """Return whether it asks about levels or traits of a table that can be counted by cells."""
-    columns = analysis.estimand(schema).columns
+    asked = analysis.estimand(schema)
+    columns = asked.columns
     levels = not any(isinstance(schema.columns[name], NUMERIC) for name in columns)
-    counted = analysis.kind in TWO_WAY or (levels and analysis.kind in _OF_LEVELS)
+    counted = asked.kind in TWO_WAY or (levels and asked.kind in _OF_LEVELS)
     return counted and schema.table(columns).n_cells <= MOST_CELLS
 
 
 def _by_counts_alone(analysis: DeclaredAnalysis, schema: Schema) -> bool:
     """Return whether counts of one column have the whole answer, and moments have none."""
-    if len(analysis.estimand(schema).columns) > 1:
+    asked = analysis.estimand(schema)
+    if len(asked.columns) > 1:
         return False
-    return analysis.kind in _BY_COUNTS or analysis.formula.strip() not in schema.names
+    return asked.kind in _BY_COUNTS or analysis.formula.strip() not in schema.names
 
 
 def _buy_counts(

@@ -78,9 +78,10 @@ def analyze(
 
     Args:
         release: a release, or the folder of one.
-        kind: "mean", "proportion", "table", "total", "quantile", "correlation", "odds-ratio",
-            "independence", "standardised-difference", "ratio", "ols", "logit" or "poisson"; or a
-            function that takes a data frame and gives estimates and their (co)variances.
+        kind: "mean", "proportion", "table", "total", "count", "quantile", "median", "correlation",
+            "odds-ratio", "independence", "standardised-difference", "ratio", "ols", "logit" or
+            "poisson"; or a function that takes a data frame and gives estimates and their
+            (co)variances.
         formula: an expression, "log(income + 1)", or one by groups, "income ~ sex"; columns to
             cross, "sex + region", or two to relate, "works + {income > 25000}"; for models a
             formula, "income ~ age + C(region)".
@@ -102,7 +103,7 @@ def analyze(
             says what would work.
         ReleaseError: the folder is not a release.
     """
-    from understudy.inference.analyze import about_rules, analyze_release
+    from understudy.inference.analyze import analyze_release, as_asked
     from understudy.inference.bootstrap import require_options
     from understudy.inference.estimators import Question
 
@@ -129,7 +130,7 @@ def analyze(
         anyway=anyway,
         progress=progress,
     )
-    return about_rules(analysis, formula, loaded.schema)
+    return as_asked(analysis, kind, formula, loaded.schema)
 
 
 def replica_gate(rows: pl.DataFrame, schema: Schema, budget: Budget, seed: int) -> Gate:
