@@ -17,6 +17,7 @@ import statsmodels.api as sm
 
 import understudy as us
 from schemas import column
+from understudy.errors import InferenceError
 from understudy.inference import refusals
 from understudy.inference.question import KINDS
 from understudy.inference.refusals import RefusedError
@@ -267,3 +268,35 @@ def test_records_that_fit_elsewhere_count_there(kind, formula):
     lower, upper = answer.pooled.interval(0.95)
     assert lower[place] <= truth[kind] <= upper[place]
     assert not any("out of domain" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula", "truth"),
+    [
+        ("mean", "works where pay >= 20", lambda t: [t[t.pay >= 20].works.mean()]),
+        ("count", "sex where works", lambda t: t[t.works].sex.value_counts().sort_index()),
+        ("mean", "pay where pay >= 20", cut(lambda t: [t[t.pay >= 20].pay.mean()])),
+    ],
+)
+def test_numbers_beyond_a_bound_meet_conditions_as_the_bound_does(kind, formula, truth):
+    answer = us.analyze(release("bound"), kind, formula)
+    assert ("pay above 100 counted as 100" in answer.quantity) == hasattr(truth, "cut")
+    wanted = np.asarray(truth(rows("bound").to_pandas()), dtype=float)
+    lower, upper = answer.pooled.interval(0.95)
+    assert (lower <= wanted).all()
+    assert (wanted <= upper).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "formula", "said"),
+    [
+        ("mean", "age where pay > 120", "No declared values of pay meet"),
+        ("mean", "age ~ {pay > 120}", "No declared values of pay meet"),
+        ("mean", "age ~ {pay <= 100}", "All declared values of pay meet"),
+        ("count", "sex where pay >= 100", "take a condition such as pay >= 60"),
+        ("mean", "pay where pay >= 100", "take a condition such as pay >= 99"),
+    ],
+)
+def test_a_condition_beyond_a_bound_is_refused(kind, formula, said):
+    with pytest.raises(InferenceError, match=said):
+        us.analyze(release("bound"), kind, formula)

@@ -70,6 +70,9 @@ def analyze(
         bool, typer.Option("--anyway", help="Give numbers even where no rule is valid, stamped so.")
     ] = False,
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
+    where: Annotated[
+        str, typer.Option(help="Condition such as 'age >= 65'; other records do not count.")
+    ] = "",
     probability: Annotated[float, typer.Option(help="Probability of a quantile.")] = 0.5,
     uncertainty: Annotated[
         str,
@@ -106,6 +109,7 @@ def analyze(
             release,
             kind,
             formula,
+            where=where,
             probability=probability,
             level=level,
             anyway=anyway,

@@ -442,12 +442,12 @@ def _compare_widths(
     release: Release, asked: Mapping[str, str], original: Records
 ) -> Iterator[AnswerWidth]:
     estimand = parse(asked["kind"], asked["formula"], release.schema)
-    question = f"{estimand.kind} {estimand.formula}"
+    question = estimand.text
     if estimand.kind not in _COMPARED:
         yield AnswerWidth(question, "", refused="A textbook interval is not made of this kind.")
         return
     try:
-        pooled = analyze_release(release, estimand.kind, estimand.formula).pooled
+        pooled = analyze_release(release, *question.split(" ", 1)).pooled
         rows = _textbook(estimand, original)
     except InferenceError as error:
         yield AnswerWidth(question, "", refused=str(error))

@@ -17,6 +17,7 @@ from understudy.inference import caveats, number_line, refusals
 from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.caveats import are_steady
 from understudy.inference.combining import Pooled, require_level
+from understudy.inference.conditions import require_told
 from understudy.inference.counts import estimate_counts, estimate_draws
 from understudy.inference.declarations import add_advice
 from understudy.inference.estimators import Estimator, Question
@@ -24,7 +25,14 @@ from understudy.inference.expected_widths import PLAINLY
 from understudy.inference.measured_answers import measured_answer
 from understudy.inference.moment_answers import is_numeric
 from understudy.inference.quantiles import count_quantiles
-from understudy.inference.question import MEASURED_ONLY, SAME_AS, SHARES, Estimand, rule_notes
+from understudy.inference.question import (
+    MEASURED_ONLY,
+    SAME_AS,
+    SHARES,
+    Estimand,
+    rule_notes,
+    split_condition,
+)
 from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
 from understudy.inference.rules import (
     Facts,
@@ -125,7 +133,8 @@ def as_asked(analysis: Analysis, kind: str | Estimator, formula: str, schema: Sc
     """
     if kind in SAME_AS:
         analysis = replace(analysis, kind=str(kind))
-    if notes := rule_notes(formula, schema):
+    notes = rule_notes(formula, schema)
+    if notes or (isinstance(kind, str) and split_condition(formula, schema)[1]):
         return replace(analysis, formula=formula, notes=(*analysis.notes, *notes))
     return analysis
 
@@ -191,6 +200,7 @@ def _answer_question(
             analysis = _from_line(release, question.asked, level=level)
         if analysis is not None:
             return analysis
+        require_told(question.asked, release.schema)
         if question.kind in MEASURED_ONLY:
             raise refuse_unmeasured(release, facts)
     facts = _check_firmness(release, facts)

@@ -96,7 +96,7 @@ def reach(estimand: Estimand, records: Records, known: Known) -> tuple[Floats, F
     for name in used:  # cells of these columns alone, numbered as they occur
         crossed = place * known.schema.columns[name].n_ordinary + records.states[name]
         _, first, place = np.unique(crossed, return_index=True, return_inverse=True)
-    inner = replace(estimand, columns=used, levels=(), groups=())
+    inner = estimand.alone()
     cells = {name: records.states[name][first] for name in used}
     points = _spread_points(cells, spread, inner, known.schema)
     scores = inner.scores(points)
@@ -367,6 +367,8 @@ def value_ranges(estimand: Estimand, schema: Schema) -> Ranges:
             rises nor falls throughout a bin, so that its values there are not known.
     """
     points, cell_of = cell_points(schema, estimand.columns, estimand.columns)
+    whole = estimand.scores(points)
+    estimand = replace(estimand, where="", split="")  # which corners may not meet, though bins do
     inner = estimand.scores(points)
     require_recordwise(estimand, inner, points.take(np.arange(len(cell_of))[::-2]))
     corners, corner_of = cell_corners(schema, estimand.columns, estimand.columns)
@@ -377,8 +379,8 @@ def value_ranges(estimand: Estimand, schema: Schema) -> Ranges:
     np.maximum.at(high, corner_of, outer.value)
     _require_within(estimand, inner.value, low[cell_of], high[cell_of])
     quantity = np.full(n_cells, ABSENT)
-    quantity[cell_of] = inner.quantity
-    return Ranges(inner.names, quantity, low, high, inner.value, cell_of)
+    quantity[cell_of] = whole.quantity
+    return Ranges(whole.names, quantity, low, high, inner.value, cell_of)
 
 
 def record_ranges(
@@ -397,6 +399,7 @@ def record_ranges(
     Raises:
         InferenceError: as for `value_ranges`.
     """
+    estimand = replace(estimand, where="", split="")
     value = estimand.scores(records).value
     if not spread:
         return value, value

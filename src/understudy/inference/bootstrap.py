@@ -50,8 +50,9 @@ from understudy.inference import caveats
 from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.analyze import within_bounds
 from understudy.inference.combining import Pooled, check_rule, require_level
+from understudy.inference.conditions import require_told
 from understudy.inference.estimators import Question, SetEstimates
-from understudy.inference.question import MEASURED_ONLY
+from understudy.inference.question import MEASURED_ONLY, Estimand
 from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
 from understudy.inference.rules import apart_reason, binned_reason, facts_of, merged_reason
 from understudy.inference.set_answers import known_numbers
@@ -371,6 +372,8 @@ def require_askable(release: Release, question: Question, *, anyway: bool) -> No
             question,
             "a quantile jumps from one value or bin to the next, which a bootstrap imitates badly",
         )
+    if isinstance(question.asked, Estimand):
+        require_told(question.asked, release.schema)
     reason = doubts(release, question)
     if reason and not anyway:
         raise _make_refusal(release, question, reason, anyway=True)

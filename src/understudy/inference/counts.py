@@ -85,6 +85,7 @@ from understudy.dp.budget import UNITS
 from understudy.dp.calibration import calibrate
 from understudy.inference.bin_bias import end_scores, with_ends
 from understudy.inference.combining import Pooled
+from understudy.inference.conditions import require_told
 from understudy.inference.contributions import CellScores, cell_sampling, cell_scores, ratio, sum_by
 from understudy.inference.noisy_tables import (
     MOST_CELLS,
@@ -95,7 +96,7 @@ from understudy.inference.noisy_tables import (
     pooled_table,
 )
 from understudy.inference.question import SHARES, Estimand
-from understudy.inference.records import ABSENT, Records
+from understudy.inference.records import ABSENT, Records, cell_points
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
@@ -271,6 +272,7 @@ def table_estimates(estimand: Estimand, table: Counts, schema: Schema, tables: i
     Raises:
         InferenceError: as above.
     """
+    require_told(estimand, schema)
     scores = cell_scores(estimand, schema)
 
     def answer(of: CellScores) -> Pooled:
@@ -278,13 +280,19 @@ def table_estimates(estimand: Estimand, table: Counts, schema: Schema, tables: i
         return pooled_ratios(estimand, of, sums, np.diag(sums.total_noise), tables)
 
     pooled = with_ends(answer, scores, end_scores(estimand, schema, scores))
-    absent = scores.quantity == ABSENT
+    absent = _lacking(estimand, schema)
     return Counted(
         pooled=pooled,
         dropped=float(table.counts[absent].sum()),
         dropped_noise=float(np.sqrt(table.variances[absent].sum())),
         varied=bool(pooled.bias.any()),
     )
+
+
+def _lacking(estimand: Estimand, schema: Schema) -> NDArray[np.bool_]:
+    """Mark cells in which a value is absent, whether or not they meet a condition."""
+    points, _ = cell_points(schema, estimand.columns, ())
+    return ~points.complete()
 
 
 def pooled_ratios(
@@ -554,6 +562,7 @@ def estimate_draws(estimand: Estimand, release: Release) -> Counted:
     Raises:
         InferenceError: the expression cannot be computed, or not record by record.
     """
+    require_told(estimand, release.schema)
     urns = urns_of(release, estimand.columns)
     scores = cell_scores(estimand, release.schema)
     each = np.stack([_counts(table, release.schema, estimand) for table in release.tables])
@@ -567,7 +576,7 @@ def estimate_draws(estimand: Estimand, release: Release) -> Counted:
     pooled = with_ends(answer, scores, ends)
     if estimand.kind in SHARES and ends is None:
         pooled = with_posteriors(pooled, each, urns, scores)
-    absent = scores.quantity == ABSENT
+    absent = _lacking(estimand, release.schema)
     share = np.maximum(1 - counts.sum() / urns.n_rows, 0)  # it may be 0 but for rounding
     # The records with an absent value, as if they lay in one cell.
     variance = urns.spread * share * (1 - share) + urns.rows_variance * share**2

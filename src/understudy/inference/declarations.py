@@ -32,6 +32,7 @@ from understudy.inference.refusals import EPSILONS, Advice, RefusedError
 from understudy.inference.second_moments import LostInNoiseError, assumed_moments, joined_matrix
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.release.release import Release
+from understudy.schema.expressions import with_condition
 
 _BY_MOMENTS = (*RATIOS, *MODELS, *MEASURED_ONLY)
 _SHARE = Fraction(1, 2)  # of the rest of the budget buys what is declared
@@ -180,11 +181,12 @@ def _instead(
         if tried == _MOST_TRIED or len(found) == _MOST_INSTEAD:
             break
         try:
-            asked = Question.of(kind, formula, release.schema, probability=estimand.probability)
+            text = with_condition(formula, estimand.where)
+            asked = Question.of(kind, text, release.schema, probability=estimand.probability)
             answer(asked)
         except InferenceError:
             continue
-        found.append(f"{kind} {formula}")
+        found.append(f"{kind} {text}")
     return tuple(found)
 
 

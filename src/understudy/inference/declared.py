@@ -1,7 +1,8 @@
 """Analyses that are declared before a release is made, so that it measures what they need.
 
-Written as "ols income ~ age + sex", or as a mapping with `kind`, `formula` and, for the record, who
-asked (`asked_by`); a file of them is TOML with an entry `[[analyses]]` for each. They are part of
+Written as "ols income ~ age + sex" or "mean income where age >= 65", or as a mapping with `kind`,
+`formula`, perhaps `where` (a condition) and, for the record, who asked (`asked_by`); a file of them
+is TOML with an entry `[[analyses]]` for each. They are part of
 the request, so they must be chosen without a look at the rows: ε covers what is measured for them,
 and not how they were picked.
 
@@ -38,12 +39,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from understudy.errors import InferenceError, line
 from understudy.release.manifest import Chosen
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.expressions import with_condition
 
 if TYPE_CHECKING:
     from understudy.inference.question import Estimand
 
 
-_ENTRIES = ("kind", "formula", "asked_by")
+_ENTRIES = ("kind", "formula", "where", "asked_by")
 _WIDTHS = ("noise", "sampling")
 _OF_NUMBERS = ("mean", "proportion", "total", "quantile")
 
@@ -54,7 +56,7 @@ class DeclaredAnalysis:
 
     Attributes:
         kind: as `analyze` takes it.
-        formula: as `analyze` takes it.
+        formula: as `analyze` takes it; with "where" and a condition behind it for some records.
         asked_by: who asked for it; "" if that is not said.
     """
 
@@ -211,9 +213,12 @@ def _read(entry: object) -> DeclaredAnalysis:
     if isinstance(entry, Mapping):
         texts = all(isinstance(value, str) for value in entry.values())
         if texts and {"kind", "formula"} <= set(entry) <= set(_ENTRIES):
-            return DeclaredAnalysis(**entry)
+            told = dict(entry)
+            where = told.pop("where", "")
+            return DeclaredAnalysis(**{**told, "formula": with_condition(told["formula"], where)})
         raise InferenceError(
-            "An analysis needs the texts kind and formula, and may have asked_by; got the entries "
+            "An analysis needs the texts kind and formula, and may have where and asked_by; got "
+            "the entries "
             f"{', '.join(map(str, entry)) or 'none'}."
         )
     kind, _, formula = str(entry).strip().partition(" ")
@@ -243,6 +248,7 @@ class _Entry(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
     kind: _Text
     formula: _Text
+    where: _Text = ""
     half_width: Annotated[float | int, Field(gt=0, allow_inf_nan=False)] | None = None
     term: _Text = ""
 
@@ -325,7 +331,9 @@ def question_file(given: object) -> QuestionFile:
         )
     return QuestionFile(
         analyses=tuple(
-            DeclaredAnalysis(entry.kind, entry.formula, content.asked_by)
+            DeclaredAnalysis(
+                entry.kind, with_condition(entry.formula, entry.where), content.asked_by
+            )
             for entry in content.analyses
         ),
         half_widths=tuple(

@@ -151,10 +151,12 @@ def estimate_records(
         len(records.complete()) - len(own.complete())
         for records, own in zip(sets, kept, strict=True)
     )
+    kept = [estimand.select(records) for records in kept]
     for k, records in enumerate(kept, start=1):
         if not len(records.complete()):
+            met = f", where {estimand.where}" if estimand.where else ""
             raise TooFewError(
-                f"Set {k} has no record with a value in each of {', '.join(estimand.columns)}."
+                f"Set {k} has no record with a value in each of {', '.join(estimand.columns)}{met}."
             )
     if estimand.kind in MODELS:
         return _model(estimand, kept, dropped, known)

@@ -143,12 +143,12 @@ def split_groups(formula: str) -> tuple[str, str]:
             f"The formula {formula!r} is incomplete; expected an expression such as "
             "'log(income + 1)', or one by groups such as 'income ~ sex'."
         )
-    return _bare(left.strip()), right.strip()
+    return without_braces(left.strip()), right.strip()
 
 
 def split_terms(formula: str) -> tuple[str, ...]:
     """Expressions of "x + y", each as it could stand alone."""
-    return tuple(_bare(str(term).strip()) for term in _terms(parse(f"0 + {formula}")))
+    return tuple(without_braces(str(term).strip()) for term in _terms(parse(f"0 + {formula}")))
 
 
 def as_formula(expression: str) -> str:
@@ -163,7 +163,7 @@ def _show_formula(formula: str) -> str:
     return formula.removeprefix(_EXPRESSION).removesuffix("}")
 
 
-def _bare(expression: str) -> str:
+def without_braces(expression: str) -> str:
     """An expression without the braces that it would need within a formula."""
     braced = expression.startswith("{") and expression.find("}") == len(expression) - 1
     return expression[1:-1].strip() if braced else expression

@@ -74,8 +74,8 @@ others at the numbers that the formula names too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -87,6 +87,7 @@ from understudy.features.scores import Limits
 from understudy.inference import formulas
 from understudy.inference.bin_bias import state_places
 from understudy.inference.combining import Pooled, require_level
+from understudy.inference.conditions import UntoldError, state_values
 from understudy.inference.contributions import edge_variance, sampling_covariance
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import Records
@@ -581,6 +582,12 @@ class MomentRatios:
     bias: Floats
     limits: Limits
 
+    def first_half(self) -> MomentRatios:
+        """Those of the records that meet a condition, by which the others are a group as well."""
+        kept = slice(len(self.estimate) // 2)
+        first = _first_half(self, kept)
+        return replace(first, small=int(np.isnan(first.sizes).any()))
+
 
 @dataclass(frozen=True)
 class _Products:
@@ -613,6 +620,10 @@ def moment_ratios(
     Raises:
         InferenceError: a group is too small under its noise.
     """
+    if estimand.where:
+        both = _by_condition(estimand)
+        found = None if both is None else moment_ratios(both, matrix, schema, sets)
+        return None if found is None else found.first_half()
     products = _products(estimand, matrix, schema)
     if products is None:
         return None
@@ -674,6 +685,28 @@ class MomentCounts:
     dropped: float
     bias: Floats
 
+    def first_half(self) -> MomentCounts:
+        """Those of the records that meet a condition, by which the others are a group as well."""
+        return _first_half(self, slice(len(self.estimate) // 2))
+
+
+_Sums = TypeVar("_Sums", MomentRatios, MomentCounts)
+
+
+def _first_half(sums: _Sums, kept: slice) -> _Sums:
+    """The same of some quantities."""
+    arrays: dict[str, Any] = {
+        name: one for name, one in vars(sums).items() if isinstance(one, np.ndarray)
+    }
+    return replace(sums, **{name: one[(kept,) * one.ndim] for name, one in arrays.items()})
+
+
+def _by_condition(estimand: Estimand) -> Estimand | None:
+    """The same question to those that meet a condition, and to the others; None for more groups."""
+    if estimand.split:
+        return None
+    return replace(estimand, where="", split=estimand.where)
+
 
 def moment_counts(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> MomentCounts | None:
     """How many records have each level, or meet a condition; None where moments do not tell.
@@ -683,6 +716,10 @@ def moment_counts(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> M
         matrix: second moments.
         schema: of the release.
     """
+    if estimand.where:
+        both = _by_condition(estimand)
+        found = None if both is None else moment_counts(both, matrix, schema)
+        return None if found is None else found.first_half()
     products = _products(estimand, matrix, schema)
     if products is None or products.number:
         return None
@@ -704,12 +741,17 @@ def _products(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> _Prod
     whole[0, 0] = 1
     crossed = (*estimand.levels, *estimand.groups)
     found = [matrix.indicators(schema, name) for name in crossed]
+    if estimand.split:
+        columns, classes = _classes(estimand.split, matrix, schema)
+        if {*columns} & {*crossed, *estimand.used}:
+            return None
+        crossed, found = (*crossed, estimand.split), [*found, classes]
     each = [rows for rows in found if rows is not None]
     if len(each) < len(found) or (len(crossed) == 1 and _is_binned_alone(estimand, schema)):
         return None
     if estimand.levels and len(crossed) == 1:
         return _of_groups(each[0], each[0].sum(axis=0), whole)
-    if estimand.levels and len(crossed) == 2 and not estimand.groups:
+    if estimand.levels and len(crossed) == 2 and not (estimand.groups or estimand.split):
         k, m = len(each[0]), len(each[1])
         cells = np.repeat(each[0], m, axis=0), np.tile(each[1], (k, 1))
         sizes = each[0].sum(axis=0)[None], each[1].sum(axis=0)[None]
@@ -719,19 +761,39 @@ def _products(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> _Prod
     return _of_expression(estimand, matrix, schema, each[0] if each else whole)
 
 
+def _classes(
+    condition: str, matrix: MomentMatrix, schema: Schema
+) -> tuple[tuple[str, ...], Floats | None]:
+    """Columns of a condition, and weights of those that meet it and those that do not.
+
+    None for a condition that is not one on the states of one column.
+    """
+    try:
+        columns, values = state_values(condition, schema)
+    except UntoldError:
+        return (), None
+    rows = matrix.indicators(schema, columns[0]) if len(columns) == 1 else None
+    if rows is None:
+        return columns, None
+    holds = values[: len(rows)] == 1
+    if holds.all() or not holds.any():
+        return columns, None
+    return columns, np.stack([rows[holds].sum(axis=0), rows[~holds].sum(axis=0)])
+
+
 def _of_expression(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, groups: Floats
 ) -> _Products | None:
     """Of one column, affine in it, by at most one other."""
-    names = [name for name in estimand.columns if name not in estimand.groups]
-    if len(names) != 1 or len(estimand.groups) > 1:
+    names, n_groups = estimand.used, len(estimand.groups) + bool(estimand.split)
+    if len(names) != 1 or n_groups > 1 or names[0] in estimand.groups:
         return None
     named = formulas.constants(formulas.as_formula(estimand.expression))
     weights = affine_weights(lambda frame: _values(estimand, frame), names, schema, matrix, named)
     if weights is None:
         return None
     numeric = isinstance(schema.columns[names[0]], NUMERIC)
-    if numeric and not estimand.groups and not weights[0, matrix.place[names[0], None]]:
+    if numeric and not n_groups and not weights[0, matrix.place[names[0], None]]:
         return None  # a condition on one column, which its own table has
     present = matrix.presence(schema, names[0])
     value = weights[0].copy()
@@ -772,7 +834,7 @@ def _squares(
     """Sums of squared numbers by group, shape (groups,); NaN where the size is."""
     value = products.added[0][0]
     whole = float(value @ matrix.sums @ value)
-    if not estimand.groups:
+    if not (estimand.groups or estimand.split):
         return np.array([whole])
     within = _within(estimand, sets, len(sizes))
     totals = np.einsum("ki,ij,kj->k", products.added[0], matrix.sums, products.added[1])

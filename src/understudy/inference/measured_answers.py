@@ -14,6 +14,7 @@ import numpy as np
 from understudy._arrays import Floats
 from understudy.features.scores import Limits
 from understudy.inference import formulas, moment_answers
+from understudy.inference.conditions import UntoldError
 from understudy.inference.effect_sizes import odds_ratio, ratio_of_means, standardised_difference
 from understudy.inference.linear import absences, affine_weights, limits_met
 from understudy.inference.measured_moments import matrix_of
@@ -27,7 +28,6 @@ from understudy.inference.two_way import (
     NoisyCells,
     Shown,
     Trait,
-    UntoldError,
     class_weights,
     counted_sums,
     independence,

@@ -123,6 +123,8 @@ def answer_of(
         return _ratios(estimand, matrix, schema, sets)
     if estimand.kind == "total":
         return _counts(estimand, matrix, schema, sets)
+    if estimand.where:  # of some of the records moments have no squares
+        return None
     if estimand.kind in MODELS:
         return _model(estimand, matrix, schema, sets)
     if estimand.kind == "correlation":
@@ -168,7 +170,8 @@ def _mean_of_several(
     estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
 ) -> MeasuredAnswer | None:
     """The mean of a function of several columns: the constant of a linear model of it alone."""
-    if estimand.kind != "mean" or estimand.groups or len(estimand.used) < 2:
+    grouped = estimand.groups or estimand.conditions
+    if estimand.kind != "mean" or grouped or len(estimand.used) < 2:
         return None
     formula = f"{formulas.as_formula(estimand.expression)} ~ 1"
     answer = _model(replace(estimand, kind="ols", formula=formula), matrix, schema, sets)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 from understudy.features.grids import Numeric, is_finer
+from understudy.inference.conditions import are_told
 from understudy.inference.counts import Counted, table_estimates
 from understudy.inference.line_tables import line_schema, line_table
 from understudy.inference.noisy_tables import covering, line_of
@@ -49,7 +50,11 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     assert isinstance(column, NUMERIC)
     assert isinstance(fine, NUMERIC)
     tables = covering(release.measurements, (name,))
-    few = bool(tables) and not _tells_more(line, fine, column, release.manifest.n_rows)
+    few = (
+        bool(tables)
+        and not _tells_more(line, fine, column, release.manifest.n_rows)
+        and are_told(estimand, release.schema)
+    )
     if few or not is_finer(fine, column):
         return None
     table = line_table(line, tables, release.schema)

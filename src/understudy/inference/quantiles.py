@@ -49,10 +49,11 @@ from understudy._arrays import Floats, Integers
 from understudy.errors import TooFewError
 from understudy.inference.bin_bias import Ranges, value_ranges
 from understudy.inference.combining import Pooled, require_level
+from understudy.inference.conditions import require_told
 from understudy.inference.counts import FEWEST, Counted
 from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
 from understudy.inference.question import Estimand
-from understudy.inference.records import ABSENT
+from understudy.inference.records import cell_points
 from understudy.release.measurement import Measurement
 from understudy.schema import Schema
 
@@ -303,6 +304,7 @@ def table_quantiles(
     Raises:
         InferenceError: as above.
     """
+    require_told(estimand, schema)
     ranges = value_ranges(estimand, schema)
     estimates: list[float] = []
     curves: list[Curve | None] = []
@@ -312,7 +314,7 @@ def table_quantiles(
         p = estimand.probability
         curves.append(None if empty else counted_curve(table, cells, ranges, p, heavy=heavy))
         estimates.append(np.nan if empty else counted_estimate(table.counts, cells, ranges, p))
-    absent = ranges.quantity == ABSENT
+    absent = ~cell_points(schema, estimand.columns, ())[0].complete()
     return Counted(
         pooled=quantiles(ranges.names, estimates, curves, rule="noise-aware", sets=tables),
         dropped=float(table.counts[absent].sum()),

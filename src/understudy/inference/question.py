@@ -29,6 +29,7 @@ from dataclasses import dataclass, replace
 from typing import Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers
 from understudy.errors import InferenceError, nearest
@@ -43,6 +44,7 @@ from understudy.schema.expressions import (
     level_test,
     python_tree,
     times_as_places,
+    with_condition,
 )
 
 _PYTHON: Final = re.compile(
@@ -328,6 +330,8 @@ class Estimand:
         groups: columns whose levels are the groups.
         probability: of a quantile.
         called: the kind as it was asked for; "" for `kind`.
+        where: condition; records that do not meet it count as absent. "" for all.
+        split: condition by which records are two more groups: those that meet it, and the others.
     """
 
     kind: str
@@ -338,11 +342,18 @@ class Estimand:
     groups: tuple[str, ...] = ()
     probability: float = 0.5
     called: str = ""
+    where: str = ""
+    split: str = ""
 
     @property
     def text(self) -> str:
-        """Kind and formula, as they are asked for."""
-        return f"{self.called or self.kind} {self.formula}"
+        """Kind, formula and condition, as they are asked for."""
+        return f"{self.called or self.kind} {with_condition(self.formula, self.where)}"
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What decides whether a record counts, and in which group."""
+        return tuple(filter(None, (self.where, self.split)))
 
     def scores(self, records: Records) -> Scores:
         """Score what each record adds to which quantity.
@@ -353,25 +364,41 @@ class Estimand:
         Raises:
             InferenceError: the expression cannot be computed.
         """
-        complete = records.complete()
-        n = len(complete)
+        asked = records.complete() & _holds(self.where, records)
+        n = len(asked)
         group = _cross_columns(records, self.groups, n)
+        n_groups = _n_ordinary(records.schema, self.groups)
+        if self.split:
+            group, n_groups = 2 * group + ~_holds(self.split, records), 2 * n_groups
         level = _cross_columns(records, self.levels, n)
-        schema = records.schema
-        n_levels = _n_ordinary(schema, self.levels)
+        n_levels = _n_ordinary(records.schema, self.levels)
         value = np.zeros(n)
-        value[complete] = self._values(records.take(complete)) if complete.any() else 0.0
+        value[asked] = self._values(records.take(asked)) if asked.any() else 0.0
         return Scores(
-            names=self.names(schema),
-            group_of=np.repeat(np.arange(_n_ordinary(schema, self.groups)), n_levels),
-            quantity=np.where(complete, group * n_levels + level, ABSENT),
+            names=self.names(records.schema),
+            group_of=np.repeat(np.arange(n_groups), n_levels),
+            quantity=np.where(asked, group * n_levels + level, ABSENT),
             value=value,
         )
+
+    def select(self, records: Records) -> Records:
+        """Those of some complete records that meet the condition."""
+        return records.take(_holds(self.where, records)) if self.where else records
+
+    def alone(self) -> Estimand:
+        """The expression by itself, of the records that it can be computed of."""
+        used = self.used
+        own = self.where and set(_condition_columns(self.where, self.columns)) <= set(used)
+        where = self.where if own else ""
+        return replace(self, columns=used, levels=(), groups=(), where=where, split="")
 
     def names(self, schema: Schema) -> tuple[str, ...]:
         """Names of the quantities of `scores`: the levels of a group run fastest."""
         levels = _labels(schema, self.levels) if self.levels else [self._what()]
-        groups = _labels(schema, self.groups) if self.groups else [""]
+        groups = _labels(schema, self.groups)
+        if self.split:
+            parts = self.split, f"not {self.split}"
+            groups = [f"{before}:{part}".lstrip(":") for before in groups for part in parts]
         return tuple(
             f"{level} | {group}" if group else level for group in groups for level in levels
         )
@@ -416,6 +443,7 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
             groups, `income ~ sex + region`; for proportion and count a column or a condition, also
             by groups; for table the columns to cross, `sex + region`; for models a formula.
         schema: the release's schema.
+            Behind it may stand "where", and a condition: others count as if they were absent.
         probability: of a quantile, in (0, 1).
 
     Raises:
@@ -431,11 +459,60 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
     if kind == "median" and probability != 0.5:
         raise InferenceError("A median has the probability 0.5; take the kind quantile for others.")
     read = _model if kind in MODELS else _of_two if kind in MEASURED_ONLY else _linear
-    estimand = read(kind, written_out(SAME_AS.get(kind, kind), formula, schema), schema)
+    bare, where = split_condition(formula, schema)
+    if where and kind in MEASURED_ONLY:
+        raise InferenceError(f"The kind {kind} is of all records; leave 'where {where}' out.")
+    estimand = read(kind, written_out(SAME_AS.get(kind, kind), bare, schema), schema)
     if not estimand.columns:
         raise InferenceError(f"The formula {formula!r} names no column of the release.")
     own = SAME_AS.get(kind, kind)
-    return replace(estimand, kind=own, called=kind, probability=probability)
+    estimand = replace(estimand, kind=own, called=kind, probability=probability)
+    if not where:
+        return estimand
+    where = written_out("proportion", where, schema)
+    named = _condition_columns(where, schema.names)
+    _require_levels(formulas.as_formula(where), schema)
+    columns = _order_names((*estimand.columns, *named), schema)
+    return replace(estimand, columns=columns, where=where)
+
+
+_CONDITION: Final = re.compile(
+    r"(?P<formula>(?:`[^`]*`|'[^']*'|\"[^\"]*\"|[^`'\"])*?)\swhere\s+(?P<where>\S.*)", re.DOTALL
+)
+
+
+def split_condition(formula: str, schema: Schema) -> tuple[str, str]:
+    """Split "formula where condition" in two; the condition is "" if there is none.
+
+    Example:
+        >>> split_condition("income ~ sex where {age >= 65}", Schema(columns={}))
+        ('income ~ sex', 'age >= 65')
+    """
+    found = _CONDITION.fullmatch(formula)
+    if found is None or ("where" in schema.names and found["where"][0] in "+-*/:~)<>=!&|,"):
+        return formula, ""
+    return found["formula"], formulas.without_braces(found["where"].strip())
+
+
+def _condition_columns(where: str, known: Iterable[str]) -> tuple[str, ...]:
+    return formulas.columns_of(formulas.as_formula(where), known)
+
+
+def _holds(condition: str, records: Records) -> NDArray[np.bool_]:
+    """Whether each record meets a condition; an incomplete one does not, shape (n,).
+
+    Raises:
+        InferenceError: it is neither true nor false.
+    """
+    complete = records.complete()
+    if not condition or not complete.any():
+        return complete
+    values = formulas.evaluate(condition, records.take(complete).frame())
+    if not np.isin(values, (0.0, 1.0)).all():
+        raise InferenceError(f"Expected a condition that is true or false, got {condition!r}.")
+    holds = np.zeros(len(complete), dtype=np.bool_)
+    holds[complete] = values == 1
+    return holds
 
 
 _SYNONYMS: Final = {
@@ -549,7 +626,7 @@ def _linear(kind: str, formula: str, schema: Schema) -> Estimand:
         estimand = Estimand(kind, formula, _order_names(levels, schema), levels=levels)
     else:
         estimand = _by_groups(kind, formula, schema)
-    if _n_ordinary(schema, (*estimand.groups, *estimand.levels)) > MOST_QUANTITIES:
+    if len(estimand.names(schema)) > MOST_QUANTITIES:
         raise InferenceError(
             f"The formula {formula!r} asks for more than {MOST_QUANTITIES:,} numbers; cross fewer "
             "columns."
@@ -559,17 +636,34 @@ def _linear(kind: str, formula: str, schema: Schema) -> Estimand:
 
 def _by_groups(kind: str, formula: str, schema: Schema) -> Estimand:
     expression, right = formulas.split_groups(formula)
-    groups = formulas.read_crossing(right, schema.names) if right else ()
+    groups, split = _read_groups(right, schema)
+    by = (*groups, *(_condition_columns(split, schema.names) if split else ()))
     plain = expression.strip("`")
     if plain in schema.columns and _shown_by_level(kind, plain, schema):
-        columns = _order_names((plain, *groups), schema)
-        return Estimand(kind, formula, columns, levels=(plain,), groups=groups)
+        columns = _order_names((plain, *by), schema)
+        return Estimand(kind, formula, columns, levels=(plain,), groups=groups, split=split)
     if plain in schema.columns and is_grouping(schema.columns[plain]):
         raise InferenceError(formulas.no_number(plain))
     named = formulas.columns_of(formulas.as_formula(expression), schema.names)
     _require_levels(formulas.as_formula(expression), schema)
-    columns = _order_names((*named, *groups), schema)
-    return Estimand(kind, formula, columns, expression=expression, groups=groups)
+    columns = _order_names((*named, *by), schema)
+    return Estimand(kind, formula, columns, expression=expression, groups=groups, split=split)
+
+
+def _read_groups(text: str, schema: Schema) -> tuple[tuple[str, ...], str]:
+    """Columns of "a + b", and the one condition that may stand in braces among them."""
+    if "{" not in text:
+        return (formulas.read_crossing(text, schema.names) if text else ()), ""
+    terms = formulas.split_terms(text)
+    conditions = [term for term in terms if term.strip("`") not in schema.names]
+    if len(conditions) > 1:
+        raise InferenceError(
+            f"Groups are columns and at most one condition, got {text!r}; cross them in one "
+            "condition, such as {(age >= 65) & works}."
+        )
+    formulas.columns_of(text, schema.names)
+    _require_levels(text, schema)
+    return tuple(term.strip("`") for term in terms if term not in conditions), conditions[0]
 
 
 def _shown_by_level(kind: str, name: str, schema: Schema) -> bool:

@@ -483,10 +483,17 @@ def _asks_beyond(question: Question, schema: Schema, one: OutOfBounds) -> bool:
     if not isinstance(asked, Estimand) or question.kind in (*SHARES, "quantile", *TWO_WAY):
         return True
     text = asked.formula or asked.expression
+    if any(_names_beyond(formulas.as_formula(where), one) for where in asked.conditions):
+        return True
     if not set("<>=!") & set(text):
         return False
-    named = formulas.constants(text if "~" in text else formulas.as_formula(text))
-    written = [number for number in named if number >= 0 or "-" in text]
+    return _names_beyond(text if "~" in text else formulas.as_formula(text), one)
+
+
+def _names_beyond(formula: str, one: OutOfBounds) -> bool:
+    """Return whether a number in a formula is at a bound, or beyond it."""
+    named = formulas.constants(formula)
+    written = [number for number in named if number >= 0 or "-" in formula]
     sign = -1.0 if one.side == "below" else 1.0
     return any((number - one.place) * sign >= 0 for number in written)
 
@@ -619,7 +626,10 @@ def _parts(question: Question, schema: Schema) -> tuple[Estimand, ...] | None:
     if not isinstance(asked, Estimand):
         return None
     if asked.kind in BOUNDED:
-        return (asked,) if asked.expression else ()
+        decisive = (
+            Estimand("mean", text, asked.columns, expression=text) for text in asked.conditions
+        )
+        return (*decisive, asked) if asked.expression else (*decisive,)
     if asked.kind in (*TWO_WAY, *OF_GROUPS):
         groups, numbers = group_terms(asked.kind, asked.formula)
         conditions = [term for term in groups if term.strip("`") not in schema.columns]
@@ -674,7 +684,7 @@ def _values(asked: Estimand, schema: Schema, one: OutOfBounds) -> tuple[Floats, 
         Shapes (k,) and (numbers, k) for k different combinations of the other columns; None where
         there are too many of these, or no value.
     """
-    inner = replace(asked, columns=asked.used, levels=(), groups=())
+    inner = asked.alone()
     places = np.array(_places(asked, schema, one))
     if len(places) * math.prod(schema.columns[name].size for name in inner.columns) > MOST_POINTS:
         return None
@@ -934,7 +944,7 @@ def _ends(asked: Estimand, schema: Schema) -> tuple[float, float] | None:
     used = asked.used
     if math.prod(schema.columns[name].size for name in used) > MOST_POINTS:
         return None
-    inner = replace(asked, columns=used, levels=(), groups=())
+    inner = asked.alone()
     try:
         scores = cell_scores(inner, schema)
         ends = end_scores(inner, schema, scores) or (scores, scores)

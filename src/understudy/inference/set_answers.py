@@ -35,11 +35,12 @@ from understudy.inference.combining import (
     pool,
     single_variance,
 )
+from understudy.inference.conditions import require_told
 from understudy.inference.counts import FEWEST
 from understudy.inference.estimators import Question, SetEstimates
 from understudy.inference.quantiles import Curve, Quantiles, Steps, quantiles
 from understudy.inference.question import Estimand
-from understudy.inference.records import ABSENT, Records
+from understudy.inference.records import Records
 from understudy.inference.refusals import Advice, RefusedError, advise
 from understudy.inference.rules import Facts, errorless_reason, merged_columns, select_rule
 from understudy.release.measurement import groups_of
@@ -145,11 +146,13 @@ def set_answer(question: Question, release: Release, facts: Facts) -> SetAnswer:
     """
     rule = select_rule(facts)
     how = rule.name if rule.valid else "partial" if facts.sets > 1 else "single"
+    known = known_numbers(release, question.columns)
+    if isinstance(question.asked, Estimand):
+        require_told(question.asked, known.schema)
     if question.kind == "quantile":
         assert isinstance(question.asked, Estimand)
         pooled_quantiles, dropped = set_quantiles(question.asked, release, how)
         return SetAnswer(pooled_quantiles, pooled_quantiles.share_stderr, (), dropped)
-    known = known_numbers(release, question.columns)
     answer = question.answer(release.tables, release.schema, known)
     pooled, *ends = (
         pool(
@@ -252,7 +255,10 @@ def set_quantiles(
         p = estimand.probability
         curves.append(Curve(set_steps(low, p, rule), set_steps(high, p, rule)))
         estimates.append(_crossing(set_steps(middle, p, rule)))
-    dropped = tuple(int((quantity == ABSENT).sum()) for quantity, *_ in sets)
+    dropped = tuple(
+        int((~Records.of(table, release.schema, estimand.columns).complete()).sum())
+        for table in release.tables
+    )
     return quantiles(names, estimates, curves, rule=rule, sets=len(sets)), dropped
 
 

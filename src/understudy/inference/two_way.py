@@ -37,9 +37,6 @@ that it is the sum of. Moments have normal noise, tables may have that of a Lapl
 release has both, that with less noise is taken.
 
 **Traits of a record: the levels of a column, or the values of an expression, as states tell them.**
-
-An expression such as `income > 25000` has one value in each state of its columns, or it is not told
-by them: bins that have numbers on both sides of 25000 do not say who has more.
 """
 
 from __future__ import annotations
@@ -54,25 +51,18 @@ from scipy.special import chdtrc, chdtri, chndtrinc
 
 from understudy._arrays import Floats, Integers
 from understudy.errors import InferenceError
-from understudy.inference import formulas
-from understudy.inference.bin_bias import end_scores
 from understudy.inference.combining import Pooled
-from understudy.inference.contributions import cell_scores
+from understudy.inference.conditions import state_values
 from understudy.inference.linear import require_firm
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.moment_answers import REASON
 from understudy.inference.moment_answers import RULE as MOMENTS
 from understudy.inference.noisy_tables import covering, marginal, pooled_table
-from understudy.inference.question import Estimand
-from understudy.inference.records import ABSENT, Records, is_binned
+from understudy.inference.records import ABSENT, Records
 from understudy.inference.rules import COUNTS_REASON, Facts
 from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
 from understudy.release.release import Release
-from understudy.schema import NUMERIC, Schema
-
-
-class UntoldError(InferenceError):
-    """An expression that states do not tell."""
+from understudy.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -111,16 +101,9 @@ class Trait:
             UntoldError: states do not tell them.
             InferenceError: the expression cannot be computed.
         """
-        columns = formulas.columns_of(formulas.as_formula(text), schema.names)
-        asked = Estimand("mean", text, columns, expression=text)
-        scores = cell_scores(asked, schema)
-        if end_scores(asked, schema, scores) is not None:
-            raise UntoldError(
-                f"The bins of {', '.join(columns)} do not tell the values of {text!r}: some bin "
-                f"has numbers with several. {_edges(text, columns, schema)}"
-            )
-        present = scores.quantity != ABSENT
-        values, place = np.unique(scores.value[present], return_inverse=True)
+        columns, found = state_values(text, schema)
+        present = ~np.isnan(found)
+        values, place = np.unique(found[present], return_inverse=True)
         class_of = np.full(len(present), ABSENT)
         class_of[present] = place
         truth = np.isin(values, (0.0, 1.0)).all()
@@ -160,20 +143,6 @@ class Trait:
         for name in self.columns:
             place = place * records.schema.columns[name].size + records.states[name]
         return self.class_of[place]
-
-
-def _edges(text: str, columns: Sequence[str], schema: Schema) -> str:
-    """A condition that bins do tell, near the numbers that the expression names."""
-    name = next(name for name in columns if is_binned(schema.columns[name]))
-    column = schema.columns[name]
-    assert isinstance(column, NUMERIC)
-    lows = [interval.low for interval in column.intervals if not interval.spike]
-    named = formulas.constants(formulas.as_formula(text)) or (sum(column.bounds) / 2,)
-    near = min(lows, key=lambda low: min(abs(low - number) for number in named))
-    return (
-        f"One begins at {near:.12g}: take a condition such as {name} >= {near:.12g}, or a schema "
-        "whose bins begin where yours needs them."
-    )
 
 
 MOST_CELLS_CROSSED = 400

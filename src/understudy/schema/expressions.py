@@ -474,3 +474,8 @@ def _combine_spans(node: ast.BinOp, left: Span, right: Span) -> Span:
     if by_zero or no_root or not np.isfinite(ends).all():
         return Span(-np.inf, np.inf, lacks=True)
     return Span(min(ends), max(ends), lacks)
+
+
+def with_condition(formula: str, where: str) -> str:
+    """The formula of the records that meet a condition, as it is asked for; "" for all."""
+    return f"{formula} where {where}" if where else formula

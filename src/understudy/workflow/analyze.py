@@ -49,6 +49,7 @@ from understudy.release.decoding import decode
 from understudy.release.release import Release, given_release
 from understudy.release.shape import Kind
 from understudy.schema import Schema
+from understudy.schema.expressions import with_condition
 from understudy.workflow.budget_shares import DEFAULT_ROWS_SHARE
 from understudy.workflow.gates import open_gate
 from understudy.workflow.options import Progress, SynthesisOptions
@@ -64,6 +65,7 @@ def analyze(
     kind: str | Estimator,
     formula: str = "",
     *,
+    where: str = "",
     probability: float = 0.5,
     level: float = 0.95,
     anyway: bool = False,
@@ -85,6 +87,8 @@ def analyze(
         formula: an expression, "log(income + 1)", or one by groups, "income ~ sex"; columns to
             cross, "sex + region", or two to relate, "works + {income > 25000}"; for models a
             formula, "income ~ age + C(region)".
+        where: a condition, "age >= 65". Other records count as if they were absent. The same as
+            the formula "income where age >= 65".
         probability: of a quantile.
         level: confidence level in (0, 1).
         anyway: give numbers even where no rule is valid; they are stamped so.
@@ -109,6 +113,10 @@ def analyze(
 
     loaded = given_release(release)
     require_text("formula", formula, InferenceError, "income ~ age")
+    require_text("where", where, InferenceError, "age >= 65")
+    if where and callable(kind):
+        raise InferenceError("A function is given all complete records; let it select its own.")
+    formula = with_condition(formula, where)
     require_number("probability", probability, InferenceError, 0.5)
     require_number("level", level, InferenceError, 0.95)
     require_function("progress", progress, InferenceError)

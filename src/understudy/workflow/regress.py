@@ -243,6 +243,10 @@ def declare_regression(
         )
     analysis = DeclaredAnalysis(kind, formula)
     estimand = analysis.estimand(schema)
+    if estimand.where:
+        raise InferenceError(
+            f"A regression is released of all records; leave 'where {estimand.where}' out."
+        )
     analysis = DeclaredAnalysis(kind, estimand.formula)  # derived columns are written out
     parts: dict[str, Number] = {"answers": MOMENTS_SHARE, "layer": 0, "lines": 0}
     how = SynthesisOptions(budget=parts, analyses=(analysis,))

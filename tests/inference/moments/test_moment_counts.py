@@ -1,12 +1,14 @@
 """Counts of records from second moments: exact without noise, and with their error with it."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 import understudy as us
 from schemas import column
-from understudy.inference.linear import moment_counts
+from understudy.inference.linear import moment_counts, moment_ratios
 from understudy.inference.question import parse
+from understudy.inference.records import Records
 
 N = 2_000
 SCHEMA = us.Schema.loads(
@@ -24,6 +26,11 @@ def columns():
         "works": rng.random(N) < 0.6,
         "pay": rng.integers(0, 81, N),
     }
+
+
+def records_of(schema, columns):
+    table = pl.DataFrame(columns)
+    return Records.of(table, schema, tuple(columns))
 
 
 def cells_of(formula, columns):
@@ -56,3 +63,53 @@ def test_counts_from_noisy_moments_have_their_error(columns, moments_of):
 def test_totals_of_numbers_are_left_to_lines_and_tables(columns, moments_of):
     matrix = moments_of(SCHEMA, columns)
     assert moment_counts(parse("total", "pay ~ sex", SCHEMA), matrix, SCHEMA) is None
+
+
+SOME = [
+    ("mean", "pay", "sex == 'f'"),
+    ("mean", "pay", "works"),
+    ("proportion", "works", "sex == 'm'"),
+    ("proportion", "sex", "works"),
+    ("mean", "works", "pay >= 40"),
+    ("count", "works", "sex == 'f'"),
+]
+
+
+def values_of(kind, formula, columns):
+    """What each complete record adds to each quantity."""
+    if formula == "sex":
+        return [(columns["sex"] == sex).astype(float) for sex in "fm"]
+    if kind in ("proportion", "count"):
+        return [columns[formula] == truth for truth in (False, True)]
+    return [columns[formula].astype(float)]
+
+
+@pytest.mark.parametrize(("kind", "formula", "where"), SOME)
+def test_sums_of_those_that_meet_a_condition_are_exact(columns, moments_of, kind, formula, where):
+    matrix = moments_of(SCHEMA, columns)
+    estimand = parse(kind, f"{formula} where {where}", SCHEMA)
+    met = {
+        "works": columns["works"],
+        "pay >= 40": columns["pay"] >= 40,
+        "sex == 'f'": columns["sex"] == "f",
+        "sex == 'm'": columns["sex"] == "m",
+    }[where] & ((columns["sex"] != "?") | ("sex" not in (formula, where[:3])))
+    added = [values[met] for values in values_of(kind, formula, columns)]
+    if kind == "count":
+        found = moment_counts(estimand, matrix, SCHEMA)
+        wanted = [values.sum() for values in added]
+    else:
+        records = records_of(SCHEMA, columns).take(columns["sex"] != "?")
+        found = moment_ratios(estimand, matrix, SCHEMA, [records])
+        wanted = [values.mean() for values in added]
+        errors = [np.sqrt(values.var(ddof=1) / len(values)) for values in added]
+        # Squares by group are not measured: those of records without a group count as spread.
+        ratios = np.sqrt(np.diag(found.sampling)) / errors
+        assert ((ratios > 0.97) & (ratios < 1.2)).all()
+    np.testing.assert_allclose(found.estimate, wanted, rtol=1e-6)
+
+
+def test_a_condition_on_the_number_itself_is_left_to_its_line(columns, moments_of):
+    matrix = moments_of(SCHEMA, columns)
+    estimand = parse("mean", "pay where pay >= 40", SCHEMA)
+    assert moment_ratios(estimand, matrix, SCHEMA, [records_of(SCHEMA, columns)]) is None
