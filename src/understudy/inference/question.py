@@ -442,8 +442,8 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         formula: for mean, quantile, median and total an expression, `log(income + 1)`, or one by
             groups, `income ~ sex + region`; for proportion and count a column or a condition, also
             by groups; for table the columns to cross, `sex + region`; for models a formula.
+            Behind it may stand "where" and a condition: other records count as absent.
         schema: the release's schema.
-            Behind it may stand "where", and a condition: others count as if they were absent.
         probability: of a quantile, in (0, 1).
 
     Raises:
