@@ -39,7 +39,7 @@ def analyze(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="mean, proportion, table, total, count, quantile, median, correlation, "
+            help="mean, proportion, table, total, count, quantile, median, std, correlation, "
             "odds-ratio, independence, standardised-difference, ratio, ols, logit or poisson."
         ),
     ] = None,

@@ -22,6 +22,7 @@ _MOST_DIGITS = 8  # after the point; beyond, numbers are written with an exponen
 P_VALUES: Final = {
     "quantile": "",
     "median": "",
+    "std": "",
     "odds-ratio": " p: two-sided, of the odds ratio 1;",
     "ratio": " p: two-sided, of the ratio 1;",
     "independence": " p: of independence, below two-sided of the value 0;",

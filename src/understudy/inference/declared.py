@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _ENTRIES = ("kind", "formula", "where", "asked_by")
 _WIDTHS = ("noise", "sampling")
-_OF_NUMBERS = ("mean", "proportion", "total", "quantile")
+_OF_NUMBERS = ("mean", "std", "proportion", "total", "quantile")
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from understudy._arrays import Floats
 from understudy.features.scores import Limits
 from understudy.inference import formulas
 from understudy.inference.combining import Pooled
+from understudy.inference.deviations import Roots
 from understudy.inference.glm import ScoreIntervals, ScoreTests, score_model
 from understudy.inference.linear import (
     Inverted,
@@ -25,6 +26,7 @@ from understudy.inference.linear import (
     limits_met,
     moment_counts,
     moment_ratios,
+    require_firm,
 )
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.question import MODELS, RATIOS, Estimand
@@ -127,9 +129,8 @@ def answer_of(
         return None
     if estimand.kind in MODELS:
         return _model(estimand, matrix, schema, sets)
-    if estimand.kind == "correlation":
-        return _correlation(estimand, matrix, schema, sets)
-    return None
+    other = {"correlation": _correlation, "std": _deviation}.get(estimand.kind)
+    return None if other is None else other(estimand, matrix, schema, sets)
 
 
 def _ratios(
@@ -319,6 +320,53 @@ def _correlation(
     pooled = _pool_parts(names, np.array([found.estimate]), parts, len(sets), inverted)
     biased = _with_bias(pooled, np.array([found.bias]), matrix)
     return MeasuredAnswer(biased, 0.0, limits=limits)
+
+
+def _deviation(
+    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    """Of an affine function, from its sum of squares; by the fourth moment of the sets."""
+    if estimand.groups or estimand.conditions:
+        return None
+    matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
+
+    def values(frame: pd.DataFrame) -> Floats:
+        return formulas.evaluate(estimand.expression, frame)[:, None]
+
+    named = formulas.constants(formulas.as_formula(estimand.expression))
+    weights = affine_weights(values, estimand.columns, schema, matrix, named)
+    if weights is None:
+        return None
+    limits, n = limits_met(weights, matrix, schema), matrix.n
+    shown = [values(records.cut_off(limits).frame())[:, 0] for records in sets]
+    if n <= 0:
+        raise LostInNoiseError("By the noisy counts no record has a value.")
+    centred, unit = weights[0].copy(), np.zeros_like(matrix.sums)
+    centred[0] -= float(weights[0] @ matrix.sums[0]) / n
+    unit[0, 0] = 1
+    square = np.multiply.outer(centred, centred)
+    mean = np.multiply.outer(centred, unit[0])
+    noise = np.diag(matrix.noise_covariance(np.stack([square, mean])))
+    size = np.array([np.mean([len(one) * one.var() for one in shown])])
+    require_firm(size, noise[:1], "The number varies too little under the privacy noise")
+    variance = float(centred @ matrix.sums @ centred) / n
+    of_mean = float(noise[1]) / n**2 + max(variance, 0.0) / n
+    variance += of_mean
+    if variance <= 0:
+        raise LostInNoiseError("The noisy second moments of the number fit no records.")
+    derivatives = np.stack([square - variance * unit, unit])
+    both = matrix.noise_covariance(derivatives)
+    spread = np.mean([(((one - one.mean()) ** 2 - one.var()) ** 2).mean() for one in shown])
+    squares = _pool_parts(
+        estimand.names(schema),
+        np.array([variance]),
+        (both[:1, :1] / n**2 + 2 * of_mean**2, np.array([[spread / n]])),
+        len(sets),
+        (np.array([n]), both[0, 1:], both[1, 1:]),
+    )
+    bias = np.array([float(matrix.bound_hidden(derivatives[:1])[0]) / n])
+    pooled = Roots.of(_with_bias(squares, bias, matrix), np.zeros(1))
+    return MeasuredAnswer(pooled, 0.0, limits=limits)
 
 
 def _with_bias(pooled: Pooled, bias: Floats, matrix: MomentMatrix) -> Pooled:

@@ -14,10 +14,12 @@ import math
 from understudy.features.grids import Numeric, is_finer
 from understudy.inference.conditions import are_told
 from understudy.inference.counts import Counted, table_estimates
+from understudy.inference.deviations import line_deviation
 from understudy.inference.line_tables import line_schema, line_table
 from understudy.inference.noisy_tables import covering, line_of
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import RATIOS, Estimand
+from understudy.inference.records import Records
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
@@ -38,7 +40,7 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     Raises:
         InferenceError: the expression cannot be computed, or not record by record.
     """
-    asked = (*RATIOS, "total", "quantile")
+    asked = (*RATIOS, "total", "quantile", "std")
     if estimand.kind not in asked or not estimand.used or len(estimand.columns) > 1:
         return None
     (name,) = estimand.columns
@@ -61,6 +63,10 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     if estimand.kind == "quantile":
         heavy = not all(one.family.is_gaussian for one in (line, *tables))
         return table_quantiles(estimand, table, cells, 1 + len(tables), heavy=heavy), cells
+    if estimand.kind == "std":
+        records = Records.complete_of(release.tables[0], release.schema, (name,))
+        shown = float(estimand.scores(records).value.var()) if len(records.complete()) else 0.0
+        return line_deviation(estimand, table, cells, 1 + len(tables), shown), cells
     return table_estimates(estimand, table, cells, 1 + len(tables)), cells
 
 

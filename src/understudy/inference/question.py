@@ -50,7 +50,7 @@ from understudy.schema.expressions import (
 _PYTHON: Final = re.compile(
     r"(\{[^{}]*\})|([A-Za-z_][\w.]*\()|(`[^`]*`|[A-Za-z_]\w*)|(.)", re.DOTALL
 )
-_OF_EXPRESSIONS: Final = ("mean", "quantile", "total", "proportion")
+_OF_EXPRESSIONS: Final = ("mean", "std", "quantile", "total", "proportion")
 
 
 def derived_in(formula: str, schema: Schema) -> tuple[str, ...]:
@@ -277,6 +277,7 @@ KINDS: Final = (
     "count",
     "quantile",
     "median",
+    "std",
     "correlation",
     *TWO_WAY,
     *OF_GROUPS,
@@ -294,7 +295,10 @@ _TWO_TERMS: Final = {
 }
 MEASURED_ONLY: Final = {
     kind: f"{name} is answered from {what}, and this release has none of them"
-    for kind, (name, what, _) in _TWO_TERMS.items()
+    for kind, (name, what, _) in {
+        **_TWO_TERMS,
+        "std": ("a standard deviation", "second moments of the number, or its number line", ""),
+    }.items()
 }
 """Kinds that no rule of sets answers, and what is said where a release has no measurement."""
 
@@ -411,6 +415,8 @@ class Estimand:
         return formulas.columns_of(formulas.as_formula(self.expression), self.columns)
 
     def _what(self) -> str:
+        if self.kind == "std":
+            return f"standard deviation of {self.expression}"
         if self.called == "median":
             return f"median of {self.expression}"
         if self.kind == "quantile":
@@ -439,9 +445,9 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
 
     Args:
         kind: one of `KINDS`.
-        formula: for mean, quantile, median and total an expression, `log(income + 1)`, or one by
-            groups, `income ~ sex + region`; for proportion and count a column or a condition, also
-            by groups; for table the columns to cross, `sex + region`; for models a formula.
+        formula: for mean, std, quantile, median and total an expression, `log(income + 1)`, or one
+            by groups, `income ~ sex + region`; for proportion and count a column or a condition,
+            also by groups; for table the columns to cross, `sex + region`; for models a formula.
             Behind it may stand "where" and a condition: other records count as absent.
         schema: the release's schema.
         probability: of a quantile, in (0, 1).
@@ -458,7 +464,7 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         raise InferenceError(f"Expected a probability between 0 and 1, got {probability!r}.")
     if kind == "median" and probability != 0.5:
         raise InferenceError("A median has the probability 0.5; take the kind quantile for others.")
-    read = _model if kind in MODELS else _of_two if kind in MEASURED_ONLY else _linear
+    read = _model if kind in MODELS else _of_two if kind in _TWO_TERMS else _linear
     bare, where = split_condition(formula, schema)
     if where and kind in MEASURED_ONLY:
         raise InferenceError(f"The kind {kind} is of all records; leave 'where {where}' out.")
@@ -522,6 +528,7 @@ _SYNONYMS: Final = {
     "table": "crosstab crosstabs tabulate tabulation contingency",
     "count": "counts frequencies number n",
     "median": "med",
+    "std": "sd stdev standard-deviation",
     "total": "sum",
     "correlation": "cor corr pearson",
     "independence": "chisq chi2 chi-squared",

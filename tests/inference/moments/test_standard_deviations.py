@@ -1,0 +1,129 @@
+"""Standard deviations: exact without noise, and within their error with it."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from schemas import column
+from understudy.errors import InferenceError
+from understudy.inference.deviations import line_deviation
+from understudy.inference.moment_answers import answer_of
+from understudy.inference.noisy_tables import Counts, Sources
+from understudy.inference.question import parse
+from understudy.inference.records import Records
+from understudy.inference.second_moments import LostInNoiseError
+
+N, REPETITIONS = 2_000, 400
+LEAST = 0.95 - 4.5 * np.sqrt(0.95 * 0.05 / REPETITIONS)
+SCHEMA = us.Schema.loads(
+    column("works", "boolean")
+    + column("pay", "integer", lower=0, upper=80, bins=[0, 40, 80], missing=[-1])
+    + column("kids", "integer", lower=0, upper=9)
+)
+
+
+def drawn(rng):
+    pay = np.where(rng.random(N) < 0.1, -1, np.minimum(rng.gamma(2, 10, N), 80).round())
+    return {"works": rng.random(N) < 0.5, "pay": pay.astype(int), "kids": rng.binomial(9, 0.3, N)}
+
+
+def answer(columns, formula, moments_of, stddev=0.0, rng=None):
+    estimand = parse("std", formula, SCHEMA)
+    records = Records.complete_of(pl.DataFrame(columns), SCHEMA, estimand.columns)
+    matrix = moments_of(SCHEMA, columns, stddev, rng)
+    return answer_of(estimand, matrix, SCHEMA, [records])
+
+
+@pytest.mark.parametrize(
+    ("formula", "values"),
+    [
+        ("kids", lambda c: c["kids"]),
+        ("pay", lambda c: c["pay"][c["pay"] >= 0]),
+        ("works", lambda c: c["works"].astype(float)),
+        ("2 * kids + 1", lambda c: 2 * c["kids"] + 1),
+    ],
+)
+def test_exact_second_moments_have_it(moments_of, formula, values):
+    columns = drawn(np.random.default_rng(2))
+    found = answer(columns, formula, moments_of).pooled
+    assert found.estimate[0] == pytest.approx(values(columns).std(ddof=1), rel=1e-3)
+    assert found.names == (f"standard deviation of {formula}",)
+    assert np.isnan(found.pvalue).all()
+
+
+@pytest.mark.parametrize(("formula", "truth"), [("works", 0.5), ("kids", np.sqrt(9 * 0.21))])
+@pytest.mark.parametrize("stddev", [0.0, 15.0])
+def test_intervals_from_moments_cover(moments_of, formula, truth, stddev):
+    """Of even shares too, where the variance is flat and its error all of the second order."""
+    rng, hits = np.random.default_rng(5), 0
+    for _ in range(REPETITIONS):
+        found = answer(drawn(rng), formula, moments_of, stddev, rng).pooled
+        (low,), (high,) = found.interval()
+        hits += low <= truth <= high
+    assert hits / REPETITIONS >= LEAST
+
+
+def test_what_varies_too_little_is_lost(moments_of):
+    columns = {**drawn(np.random.default_rng(2)), "kids": np.full(N, 4)}
+    columns["kids"][:9] = 5
+    with pytest.raises(LostInNoiseError, match="varies too little"):
+        answer(columns, "kids", moments_of, 30.0, np.random.default_rng(1))
+
+
+def cells_of(numbers, stddev, rng):
+    counts = np.bincount(numbers, minlength=10) + stddev * rng.standard_normal(10)
+    variances = np.full(10, stddev**2)
+    return Counts(counts, variances, Sources(np.eye(10), variances))
+
+
+def test_exact_counts_of_each_number_have_it():
+    rng = np.random.default_rng(3)
+    numbers, estimand = drawn(rng)["kids"], parse("std", "kids", SCHEMA)
+    found = line_deviation(estimand, cells_of(numbers, 0.0, rng), SCHEMA.part(["kids"]), 1, 2.0)
+    assert found.pooled.estimate[0] == pytest.approx(numbers.std(ddof=1), rel=1e-3)
+    assert not found.varied
+
+
+def test_a_line_whose_noise_hides_the_variance_is_lost():
+    rng, schema = np.random.default_rng(3), SCHEMA.part(["kids"])
+    counts = cells_of(drawn(rng)["kids"], 60.0, rng)
+    with pytest.raises(LostInNoiseError, match="varies too little"):
+        line_deviation(parse("std", "kids", schema), counts, schema, 1, 0.5)
+
+
+@pytest.mark.parametrize("stddev", [0.0, 15.0])
+def test_intervals_from_lines_cover(stddev):
+    rng, hits, schema = np.random.default_rng(7), 0, SCHEMA.part(["kids"])
+    estimand = parse("std", "kids", schema)
+    for _ in range(REPETITIONS):
+        found = line_deviation(estimand, cells_of(drawn(rng)["kids"], stddev, rng), schema, 1, 2.0)
+        (low,), (high,) = found.pooled.interval()
+        hits += low <= np.sqrt(9 * 0.21) <= high
+    assert hits / REPETITIONS >= LEAST
+
+
+def test_wherever_in_its_cell_a_number_lies_the_interval_holds_it():
+    """Cells of half a range each: at their ends, in their middles, and all at one end."""
+    schema, rng = SCHEMA.part(["pay"]), np.random.default_rng(1)
+    estimand = parse("std", "pay", schema)
+    variances = np.zeros(3)
+    counts = Counts(np.array([1200.0, 800.0, 0.0]), variances, Sources(np.eye(3), variances))
+    (low,), (high,) = line_deviation(estimand, counts, schema, 1, 100.0).pooled.interval()
+    for first, second in [(0, 80), (39, 40), (20, 60), (0, 40), (39, 80)]:
+        spread = np.repeat([first, second], [1200, 800]).std()
+        assert low <= spread <= high
+    ends = np.concatenate([rng.choice([0, 39], 1200), rng.choice([40, 80], 800)])
+    assert low <= ends.std() <= high
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [("kids where works", "of all records"), ("kids ~ works", "answered from second moments")],
+)
+def test_of_some_records_it_is_refused(formula, said):
+    rows = pl.DataFrame(drawn(np.random.default_rng(4)))
+    release = us.synthesize(rows, SCHEMA, epsilon=3, delta="1e-6", insecure_noise_seed=1)
+    assert us.analyze(release, "std", "kids").valid
+    with pytest.raises(InferenceError, match=said):
+        us.analyze(release, "std", formula)
