@@ -623,7 +623,12 @@ def moment_ratios(
     if estimand.where:
         both = _by_condition(estimand)
         found = None if both is None else moment_ratios(both, matrix, schema, sets)
-        return None if found is None else found.first_half()
+        if both is None or found is None:
+            return None
+        half = found.first_half()
+        if half.small:  # those that meet it; the others stand out
+            require_firm(_shown_sizes(both, sets, 2)[:1], half.squared[:1], _TOO_SMALL)
+        return half
     products = _products(estimand, matrix, schema)
     if products is None:
         return None

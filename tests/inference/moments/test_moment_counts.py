@@ -9,6 +9,7 @@ from schemas import column
 from understudy.inference.linear import moment_counts, moment_ratios
 from understudy.inference.question import parse
 from understudy.inference.records import Records
+from understudy.inference.second_moments import LostInNoiseError
 
 N = 2_000
 SCHEMA = us.Schema.loads(
@@ -113,3 +114,14 @@ def test_a_condition_on_the_number_itself_is_left_to_its_line(columns, moments_o
     matrix = moments_of(SCHEMA, columns)
     estimand = parse("mean", "pay where pay >= 40", SCHEMA)
     assert moment_ratios(estimand, matrix, SCHEMA, [records_of(SCHEMA, columns)]) is None
+
+
+def test_a_few_records_that_meet_a_condition_are_lost_in_noise(columns, moments_of):
+    few = {**columns, "works": np.arange(N) < 20}
+    matrix = moments_of(SCHEMA, few, 20.0, np.random.default_rng(1))
+    sets = [Records.complete_of(pl.DataFrame(few), SCHEMA, ("works", "pay"))]
+    estimand = parse("mean", "pay where works", SCHEMA)
+    with pytest.raises(LostInNoiseError, match="too small under the privacy noise"):
+        moment_ratios(estimand, matrix, SCHEMA, sets)
+    others = moment_ratios(parse("mean", "pay where works == False", SCHEMA), matrix, SCHEMA, sets)
+    assert np.isfinite(others.estimate).all()
