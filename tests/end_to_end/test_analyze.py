@@ -97,7 +97,6 @@ def test_anyway_gives_stamped_numbers(run, folders):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("ols", "age ~ city"), "never measured together"),
         (("ols", "age ~ cty"), "did you mean 'city'?"),
         (("mean", "(age"), "cannot be read"),
         (("men", "age"), "Did you mean 'mean'?"),
@@ -113,6 +112,14 @@ def test_a_mistake_ends_with_one_sentence_and_code_2(run, folders, arguments, wo
     assert err.startswith("Error: ")
     assert words in err
     assert err.count("\n") == 1
+
+
+def test_a_refusal_has_three_lines_and_code_2(run, folders):
+    code, out, err = run(folders["independent"], "ols", "age ~ city")
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: No valid error bars (not-measured)")
+    assert "never measured together" in err
+    assert err.count("\n") == 3
 
 
 def test_a_folder_that_is_no_release_is_refused(run, tmp_path):

@@ -153,7 +153,7 @@ def test_exact_numbers_come_back_as_the_budget_grows(people):
     ],
 )
 def test_what_does_not_fit_is_refused_before_rows_are_read(formula, options, error, monkeypatch):
-    monkeypatch.setattr("understudy.data.Table.__init__", None)
+    monkeypatch.setattr("understudy.data.table.Table.__init__", None)
     with pytest.raises(error):
         us.regress(object(), SCHEMA, formula, **{"epsilon": 1, "mechanism": "k-norm"} | options)
 

@@ -247,7 +247,7 @@ def test_an_answer_lost_in_the_noise_loses_no_release(rows):
 def test_what_does_not_fit_is_refused_before_rows_are_read(
     formula, options, error, words, monkeypatch
 ):
-    monkeypatch.setattr("understudy.data.Table.__init__", None)
+    monkeypatch.setattr("understudy.data.table.Table.__init__", None)
     with pytest.raises(error, match=words):
         us.regress(object(), SCHEMA, formula, **{"epsilon": 1, "delta": DELTA} | options)
 
@@ -366,7 +366,7 @@ def test_a_published_mechanism(understudy, place, rows, mechanism):
 def test_mistakes_end_with_one_line_before_anything_is_spent(
     understudy, place, monkeypatch, more, words
 ):
-    monkeypatch.setattr("understudy.data.Table.__init__", None)
+    monkeypatch.setattr("understudy.data.table.Table.__init__", None)
     result = understudy(*ASK, *more)
     assert (result.code, result.out) == (2, "")
     assert result.err.count("\n") == 1

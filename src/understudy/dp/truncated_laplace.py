@@ -44,6 +44,7 @@ from understudy.dp import sampling
 from understudy.dp.calibration import representable
 from understudy.dp.distributions import DiscreteLaplace, require_scale
 from understudy.dp.randomness import Randomness
+from understudy.dp.sampling import exp_trial, word_below
 
 _FARTHEST: Final = 2**61
 _MARGIN: Final = 1e-12  # far above the rounding errors of `realised_epsilon`, about 10⁻¹⁵
@@ -208,8 +209,8 @@ def _near(
     """One draw. terms: low, number of outcomes, t, u; the scale t/u bounds distance·u by t."""
     low, size, t, u = terms
     while cursor[0] <= words.size:
-        outcome: int = low + sampling.word_below(words, cursor, size)
-        if sampling.exp_trial(words, cursor, (abs(outcome - centre) * u, t)):
+        outcome: int = low + word_below(words, cursor, size)
+        if exp_trial(words, cursor, (abs(outcome - centre) * u, t)):
             return outcome
     return low
 
