@@ -491,8 +491,9 @@ def split_condition(formula: str, schema: Schema) -> tuple[str, str]:
     """Split "formula where condition" in two; the condition is "" if there is none.
 
     Example:
-        >>> split_condition("income ~ sex where {age >= 65}", Schema(columns={}))
-        ('income ~ sex', 'age >= 65')
+        >>> from understudy.demo import demo_schema
+        >>> split_condition("affairs ~ religious where {age >= 32}", demo_schema())
+        ('affairs ~ religious', 'age >= 32')
     """
     found = _CONDITION.fullmatch(formula)
     if found is None or ("where" in schema.names and found["where"][0] in "+-*/:~)<>=!&|,"):
