@@ -27,11 +27,10 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
 
-from understudy.features.scores import BINS, MOST_BINS, contrast_length
+from understudy.features.scores import BINS, MOST_BINS, FeatureMap, contrast_length
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.question import Answerable, QuestionKind, answerable
 from understudy.inference.second_moments import FIRM, FIRM_MODEL
@@ -233,7 +232,7 @@ class ExpectedWidths:
 
     def _length(self, columns: Sequence[str], measured: Measurement) -> float:
         """Length of the product of the contrasts of some columns in second moments."""
-        many = measured.scores(self._schema).many
+        many = self._scores[measured.name].many
         sizes = (self._schema.columns[k].size for k in columns if k not in self.numeric)
         return math.prod(contrast_length(size, many=many) for size in sizes)
 
@@ -261,14 +260,15 @@ class ExpectedWidths:
         """
         found, complete = self._covering(columns), set(self._complete(columns))
         if not all(one.stddev for one in found) or not found:
-            return 1.0 if not found else float(self._weights[found[0].name])
+            return 1.0 if not found else float(self._scores[found[0].name].weight)
         same = [one for one in found if set(one.of) == complete]
-        sums = sum((float(self._weights[one.name]) / one.stddev) ** 2 for one in same)
+        sums = sum((float(self._scores[one.name].weight) / one.stddev) ** 2 for one in same)
         return math.sqrt(sums / sum(one.stddev**-2 for one in found))
 
     @cached_property
-    def _weights(self) -> dict[str, Fraction]:
-        return {one.name: one.scores(self._schema).weight for one in self._products}
+    def _scores(self) -> dict[str, FeatureMap]:
+        """Scores of each measurement of second moments, which take long to lay out."""
+        return {one.name: one.scores(self._schema) for one in self._products}
 
     def _covering(self, columns: Sequence[str]) -> tuple[Measurement, ...]:
         """The second moments that have a product of some columns, those of few of them joined.

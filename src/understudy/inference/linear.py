@@ -777,13 +777,12 @@ def _classes(
         columns, values = state_values(condition, schema)
     except UntoldError:
         return (), None
-    rows = matrix.indicators(schema, columns[0]) if len(columns) == 1 else None
-    if rows is None:
+    if len(columns) != 1:
         return columns, None
-    holds = values[: len(rows)] == 1
-    if holds.all() or not holds.any():
+    fails = values[: schema.columns[columns[0]].n_ordinary] != 1
+    if fails.all() or not fails.any():
         return columns, None
-    return columns, np.stack([rows[holds].sum(axis=0), rows[~holds].sum(axis=0)])
+    return columns, matrix.classes(schema, columns[0], fails.astype(np.int64), 2)
 
 
 def _of_expression(

@@ -480,6 +480,22 @@ class MomentMatrix:
         rows[np.arange(n_levels), [self.place[name, state] for state in range(n_levels)]] = 1
         return rows
 
+    def classes(self, schema: Schema, name: str, class_of: Integers, k: int) -> Floats | None:
+        """Weights of the indicators of classes of levels, shape (k, s + 1); None as above.
+
+        Args:
+            schema: of the column.
+            name: of the column.
+            class_of: class of each of its states, levels first.
+            k: classes.
+        """
+        rows = self.indicators(schema, name)
+        if rows is None:
+            return None
+        weights = np.zeros((k, len(self.sums)))
+        np.add.at(weights, class_of[: len(rows)], rows)
+        return weights
+
     def presence(self, schema: Schema, name: str) -> Floats:
         """Weights of whether a record has a value of a column, shape (s + 1,).
 

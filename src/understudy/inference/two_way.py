@@ -280,12 +280,9 @@ def class_weights(trait: Trait, matrix: MomentMatrix, schema: Schema) -> Floats 
         matrix: whose rows the weights are for.
         schema: of the release.
     """
-    rows = matrix.indicators(schema, trait.columns[0]) if len(trait.columns) == 1 else None
-    if rows is None:
+    if len(trait.columns) != 1:
         return None
-    weights = np.zeros((len(trait.labels), len(matrix.sums)))
-    np.add.at(weights, trait.class_of[: len(rows)], rows)
-    return weights
+    return matrix.classes(schema, trait.columns[0], trait.class_of, len(trait.labels))
 
 
 def _columns(traits: Sequence[Trait], schema: Schema) -> tuple[str, ...]:

@@ -222,10 +222,14 @@ class AnswerShares:
             MethodError: priority columns, and nothing for them.
         """
         groups = by_absences(declared, schema)
-        layered = is_layered(schema, budget, automatic=automatic, groups=groups)
-        layered = bool(stated["layer"]) if "layer" in stated else layered
-        about = {"automatic": automatic, "declared": bool(declared), "layered": layered}
-        usual = usual_share(schema, budget, **about)
+        layered = bool(
+            stated["layer"]
+            if "layer" in stated
+            else is_layered(schema, budget, automatic=automatic, groups=groups)
+        )
+        usual = usual_share(
+            schema, budget, automatic=automatic, declared=bool(declared), layered=layered
+        )
         own = stated.get("answers", usual)
         first = own * PRIORITY_PART if priority else Fraction(0)
         if priority and not own:
