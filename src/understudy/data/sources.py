@@ -13,7 +13,7 @@ data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,6 +25,7 @@ from understudy.data import excel, parquet
 from understudy.data.csv import Delimited, is_delimited
 from understudy.data.excel import premises_of_sheet, read_sheet
 from understudy.data.frames import arrow_column, is_pandas, is_readable, is_spark, pandas_column
+from understudy.data.households import require_tables, schema_of_table, widen_rows
 from understudy.data.jsonl import JsonLines, is_json_lines
 from understudy.data.parquet import ArrowFile, plain_columns, scan_parquet
 from understudy.data.rows import READ_FAULTS, Rows, names_of, unknown
@@ -132,12 +133,34 @@ def open_rows(data: object, schema: Schema | None = None) -> Rows:
     """Open a pandas, Polars or Arrow table, the path of a file, or a query of a database.
 
     Args:
-        data: the table.
-        schema: says how a text file is written (`Schema.file`); without effect for other tables.
+        data: the table; two of them by name, or one of members with the columns of their units,
+            where the schema declares units with members (`understudy.data.households`).
+        schema: says how a text file is written (`Schema.file`), and which tables there are.
 
     Raises:
         DataError: not a table, no such file, no header, or not readable.
     """
+    members = None if schema is None else schema.members
+    if schema is None or members is None:
+        return _open_table(data, schema)
+    if not isinstance(data, Mapping):
+        rows = _open_table(data, schema)
+        if members.size in rows.columns:  # laid out already
+            return rows
+        form = schema_of_table(schema, of_units=True, of_members=True)
+        return widen_rows(schema, _open_table(data, form), None)
+    require_tables(data, members)
+    several = members.of in data
+    own = schema_of_table(schema, of_units=not several, of_members=True)
+    rows = _open_table(data[members.table], own)
+    if not several:
+        return widen_rows(schema, rows, None)
+    form = schema_of_table(schema, of_units=True, of_members=False)
+    return widen_rows(schema, rows, _open_table(data[members.of], form))
+
+
+def _open_table(data: object, schema: Schema | None = None) -> Rows:
+    """Open one table as it is; see `open_rows`."""
     if isinstance(data, str | Path):
         return open_path(Path(data), schema)
     if isinstance(data, Query):

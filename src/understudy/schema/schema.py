@@ -35,27 +35,31 @@ from understudy.schema.constraints import (
 from understudy.schema.derived import derived_faults
 from understudy.schema.domain import Domain
 from understudy.schema.file_format import FileFormat
+from understudy.schema.households import Among, KeptFirst, LeastDistance, Members
 
 
 class Unit(BaseModel):
     """Who is protected.
 
     Attributes:
-        rows_per_unit: most rows that one protected unit (person, household) can have. Only 1 is
-            accepted: group accounting does not exist yet.
+        rows_per_unit: most rows of the table that one protected unit can have: 1. A unit of several
+            rows, such as a household, is declared as a table with members (`schema.households`).
+        table: of two tables, the one whose rows are protected, each with all its members.
         description: the unit in words.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     rows_per_unit: int = Field(default=1, ge=1, json_schema_extra={"maximum": 1})
+    table: str = ""
     description: str = ""
 
     @model_validator(mode="after")
     def _one_row(self) -> Unit:
         if self.rows_per_unit > 1:
             raise ValueError(
-                "rows_per_unit above 1 is not supported yet (the guarantee would need group "
-                "accounting); reduce the table to one row per protected unit and set it to 1"
+                "rows_per_unit above 1 belongs to a table of members: declare the units and their "
+                "rows as two tables, [tables.household] and [tables.person] with of, key and "
+                "rows_per_unit"
             )
         return self
 
@@ -105,6 +109,7 @@ class Schema(BaseModel):
         unit: who.
         ledger: of which population the rows are.
         file: how the rows are written, where they come as a delimited text file.
+        members: which columns are slots of members of a household; None for a flat table.
         columns: name → column, in order. In Python, `columns` are those that are measured,
             `declared` are all.
         forbidden: combinations that cannot occur (structural zeros).
@@ -135,6 +140,7 @@ class Schema(BaseModel):
     unit: Unit = Unit()
     ledger: LedgerBinding = LedgerBinding()
     file: FileFormat = FileFormat()
+    members: Members | None = None
     declared: dict[str, AnyColumn] = Field(alias="columns", min_length=1)
     forbidden: tuple[Rule, ...] = ()
     relations: tuple[Relation, ...] = ()
@@ -164,6 +170,8 @@ class Schema(BaseModel):
             return
         if not self.columns:
             yield "every column is an identifier, so that nothing is measured; declare others"
+        if self.members is not None:
+            yield from self.members.faults(self.declared)
         faults = [fault for rule in self.forbidden for fault in rule.faults(self.columns)]
         faults += [fault for one in self.relations for fault in one.faults(self.columns)]
         yield from faults
@@ -311,6 +319,7 @@ class Schema(BaseModel):
         """
         return self.model_copy(
             update={
+                "members": None,
                 "columns": {name: self.columns[name] for name in self.columns if name in names},
                 "forbidden": tuple(r for r in self.forbidden if set(r.where) <= set(names)),
                 "relations": tuple(r for r in self.relations if set(r.columns) <= set(names)),
@@ -385,6 +394,7 @@ class Schema(BaseModel):
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format."""
         inner: list[type[BaseModel]] = [Unit, LedgerBinding, FileFormat, Rule, Range, Relation]
+        inner += [Among, KeptFirst, LeastDistance, Members]
         inner += COLUMN_MODELS
         return toml.json_schema(cls, *inner, title="Understudy table schema")
 
