@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from understudy._arrays import Codes
 from understudy.errors import ReleaseError
+from understudy.release.distances import keep_distances
 from understudy.schema import (
     NUMERIC,
     Calendar,
@@ -368,7 +369,7 @@ def decode(
             bin, and rounded to what the column holds. NaN stands for one that is not given.
     """
     given = values or {}
-    if schema.relations or schema.derived:
+    if schema.relations or schema.derived or schema.members:
         return assemble_table(cells_of(states, schema, rng, given), schema)
     pairs = zip(schema.columns.items(), states, strict=True)  # each by itself, and then let go
     return pl.DataFrame(
@@ -390,6 +391,7 @@ def cells_of(
     cells = {name: _cells(col, codes, rng, values.get(name)) for (name, col), codes in pairs}
     if schema.relations:
         cells = put_in_order(cells, schema, rng)
+    cells = keep_distances(cells, schema)
     if schema.derived:
         cells |= compute_derived(schema.stated, cells)
     return cells

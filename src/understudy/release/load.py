@@ -24,6 +24,8 @@ from understudy.release.consistency import (
     require_stored,
 )
 from understudy.release.decoding import places_of
+from understudy.release.distances import breaks_distances
+from understudy.release.households import FOLDER, require_linked
 from understudy.release.manifest import (
     Manifest,
     before,
@@ -94,7 +96,9 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     del content["format"]
     require_shape(content)
     entries = content.pop("measurements")
-    parted = _require_files(files, content, entries)
+    linked = {name for name in files if name.startswith(f"{FOLDER}/")}
+    flat = {name: checksum for name, checksum in files.items() if name not in linked}
+    parted = _require_files(flat, content, entries)
     _require_declared(content)
     schema = Schema.loads((folder / "schema.toml").read_text(encoding="utf-8"))
     manifest = Manifest.from_json(content, InferenceFacts.from_json(content["inference"]))
@@ -112,6 +116,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     require_named_later(measurements, behind)
     require_facts(manifest.inference, manifest.sets_kind, behind, schema)
     tables = _tables(folder, schema, manifest, measurements, parted=parted)
+    require_linked(folder, linked, tables, schema)
     require_metadata(folder, files, schema, manifest.sets)
     pages = {name: (folder / name).read_text(encoding="utf-8") for name in PAGES if name in files}
     readme = (folder / "README.md").read_text(encoding="utf-8")
@@ -267,6 +272,8 @@ def require_relations(table: pl.DataFrame, schema: Schema) -> None:
     for one in schema.relations:
         if breaks(one, schema.columns, cells).any():
             raise Fault(f"the relation {quote_entry(one.text)} does not hold in a synthetic table")
+    if breaks_distances(table, schema):
+        raise Fault("an inequality between members does not hold in a synthetic table")
 
 
 def _cells(series: pl.Series, column: Column) -> Cells:

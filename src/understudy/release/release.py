@@ -43,6 +43,7 @@ from understudy.release.load import MALFORMED, PAGES, Parts, read_parts
 from understudy.release.manifest import Manifest, before
 from understudy.release.measurement import Measurement
 from understudy.release.metadata import metadata_texts, row_files
+from understudy.release.households import split, table_schemas, write_linked
 from understudy.release.sets import PartedSets, first_parts, lazy, write_set
 from understudy.release.shape import Fault
 from understudy.release.tables import FORMATS, formats_of, require_formats, write_rows
@@ -211,6 +212,24 @@ class Release:
         return tuple(to_frame(table, self.schema, self.frame) for table in self.tables)
 
     @property
+    def linked_sets(self) -> tuple[dict[str, Any], ...]:
+        """Units and members of every set: name of the table → data frame of the kind that came in.
+
+        Raises:
+            ReleaseError: the schema declares one flat table.
+        """
+        if self.schema.members is None:
+            raise ReleaseError("The release has one flat table; use its `sets`.")
+        schemas = table_schemas(self.schema)
+        return tuple(
+            {
+                name: to_frame(table, schemas[name], self.frame)
+                for name, table in split(whole, self.schema).items()
+            }
+            for whole in self.tables
+        )
+
+    @property
     def lazy_sets(self) -> tuple[pl.LazyFrame, ...]:
         """The synthetic tables as lazy frames of Polars, of which no more is read than is used."""
         return tuple(lazy(self.tables, k) for k in range(len(self.tables)))
@@ -323,6 +342,8 @@ class Release:
         guarded = write_rows(self.tables, self.schema, folder / "synthetic", formats)
         pages = self.pages(self) if self.pages else {}
         public = self.manifest, self.schema, self.measurements
+        if self.schema.members is not None:
+            write_linked(self.tables, self.schema, folder, formats)
         written = readme(
             *public, formats=formats, guarded=guarded, pages=tuple(pages), parted=parted
         )

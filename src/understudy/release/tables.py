@@ -138,7 +138,12 @@ def require_formats(formats: Sequence[str], schema: Schema) -> None:
 
 
 def write_rows(
-    tables: Sequence[pl.DataFrame], schema: Schema, folder: Path, formats: Sequence[str]
+    tables: Sequence[pl.DataFrame],
+    schema: Schema,
+    folder: Path,
+    formats: Sequence[str],
+    *,
+    ending: str = "",
 ) -> bool:
     """Write every synthetic table in every format.
 
@@ -147,6 +152,7 @@ def write_rows(
         schema: of the release.
         folder: for the files: set-1.csv, set-1.sav …
         formats: by `formats_of`.
+        ending: of the name of each file.
 
     Returns:
         Whether texts in CSV got an apostrophe.
@@ -156,7 +162,7 @@ def write_rows(
         _runs(part, schema) for k in sets for part in parts_of(tables, k)
     )
     for k in sets:
-        place = folder / f"set-{k + 1}"
+        place = folder / f"set-{k + 1}{ending}"
         if "csv" in formats or RAW_CSV in formats:
             _write_csv(tables, k, schema, place, guarded=guarded)
         title = f"Synthetic: {schema.title or 'data release'}, set {k + 1}"

@@ -109,6 +109,8 @@ class LeastDistance(BaseModel):
         smaller: level of `role` of the member with the smaller number.
         columns: of the larger and of the smaller number.
         distance: by which the one exceeds the other at least.
+        ends: upper ends of the declared bins of the larger number, ascending.
+        starts: lower ends of the declared bins of the smaller number, ascending.
         first: whether the larger number is always that of the first member.
     """
 
@@ -118,6 +120,8 @@ class LeastDistance(BaseModel):
     smaller: Value
     columns: tuple[str, str]
     distance: float
+    ends: tuple[float, ...] = Field(min_length=1)
+    starts: tuple[float, ...] = Field(min_length=1)
     first: bool = False
 
 
@@ -624,6 +628,8 @@ class _Wide:
             smaller=names[smaller[0]],
             columns=(larger[1], smaller[1]),
             distance=distance,
+            ends=tuple(sorted({one.high for one in self._read[larger[1]].intervals})),
+            starts=tuple(sorted({one.low for one in self._read[smaller[1]].intervals})),
             first=only_first,
         )
 
