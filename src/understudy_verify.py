@@ -748,7 +748,9 @@ class Release:
         stored = [f"noisy/{one['name']}.parquet" for one in self.measured if one["name"]]
         needed = ["schema.toml", "README.md", *stored, *self.parts]
         beside = rf"{BESIDE}|({'|'.join(sets)})(-labels|-part-[0-9]+)?\.(csv|sav|dta)"
-        beside += rf"|linked/(set-[1-9][0-9]*-\w+(-labels)?\.(parquet|csv|sav|dta)|datapackage\.json)"
+        beside += (
+            r"|linked/(set-[1-9][0-9]*-\w+(-labels)?\.(parquet|csv|sav|dta)|datapackage\.json)"
+        )
         core = [name for name in listed if name in needed or not re.fullmatch(beside, name)]
         require(sorted(core) == sorted(needed), "it has files of no release, or lacks some")
         return f"{len(listed)} files, as listed"

@@ -119,7 +119,9 @@ def widen_rows(
     for j in range(form.rows_per_unit):
         for name in own:
             column = people[name].append(pl.Series([NO_MEMBER], dtype=pl.String))
-            columns.append(column.gather(chosen[:, j]).alias(form.slots[j][form.columns.index(name)]))
+            columns.append(
+                column.gather(chosen[:, j]).alias(form.slots[j][form.columns.index(name)])
+            )
     wide = pl.DataFrame(columns)
     first = units or members
     premises = members.premises if units is None else units.premises + members.premises
@@ -309,4 +311,3 @@ def _columns_of_first(
         first = np.where(low == high, chosen[:, 0], len(values))
         found.append(column.gather(first).alias(name))
     return found
-

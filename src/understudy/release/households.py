@@ -49,8 +49,10 @@ def _members(schema: Schema) -> Members:
 
 def _alone(schema: Schema, columns: Mapping[str, Any]) -> Schema:
     """A flat schema of some columns; what was derived has values like any other."""
-    own = {name: one.model_copy(update={"derived": None}) if getattr(one, "derived", None) else one
-           for name, one in columns.items()}
+    own = {
+        name: one.model_copy(update={"derived": None}) if getattr(one, "derived", None) else one
+        for name, one in columns.items()
+    }
     changed = {"members": None, "columns": own, "forbidden": (), "relations": ()}
     return schema.model_copy(update=changed)
 
@@ -68,7 +70,9 @@ def split(table: pl.DataFrame, schema: Schema) -> dict[str, pl.DataFrame]:
     form = _members(schema)
     columns = form.member_columns(schema.declared)
     slots = [
-        _slot(table, form, columns, j).with_columns(pl.lit(j).alias(""), _row=pl.int_range(pl.len()))
+        _slot(table, form, columns, j).with_columns(
+            pl.lit(j).alias(""), _row=pl.int_range(pl.len())
+        )
         for j in range(1, form.rows_per_unit + 1)
     ]
     there = [slot.filter(present_in(table, form, j)) for j, slot in enumerate(slots, start=1)]
@@ -134,7 +138,7 @@ def write_linked(
     schemas = table_schemas(schema)
     for name, form in schemas.items():
         own = [one[name] for one in several]
-        write_rows(own, form, folder / FOLDER, formats, ending=f"-{name}")
+        write_rows(own, form, folder / FOLDER, formats, behind=f"-{name}")
     text = package_text(schema, len(tables))
     (folder / FOLDER / PACKAGE).write_text(text, encoding="utf-8")
 
@@ -150,7 +154,9 @@ def package_text(schema: Schema, n_sets: int) -> str:
     form = _members(schema)
     resources = []
     for path, (k, name) in linked_files(schema, n_sets).items():
-        own: dict[str, Any] = {"fields": [{"name": n} for n in table_schemas(schema)[name].declared]}
+        own: dict[str, Any] = {
+            "fields": [{"name": n} for n in table_schemas(schema)[name].declared]
+        }
         if name == form.of:
             own["primaryKey"] = [form.key]
         else:

@@ -39,11 +39,11 @@ from understudy.release.folder import (
     signer_of,
     write,
 )
+from understudy.release.households import split, table_schemas, write_linked
 from understudy.release.load import MALFORMED, PAGES, Parts, read_parts
 from understudy.release.manifest import Manifest, before
 from understudy.release.measurement import Measurement
 from understudy.release.metadata import metadata_texts, row_files
-from understudy.release.households import split, table_schemas, write_linked
 from understudy.release.sets import PartedSets, first_parts, lazy, write_set
 from understudy.release.shape import Fault
 from understudy.release.tables import FORMATS, formats_of, require_formats, write_rows

@@ -143,7 +143,7 @@ def write_rows(
     folder: Path,
     formats: Sequence[str],
     *,
-    ending: str = "",
+    behind: str = "",
 ) -> bool:
     """Write every synthetic table in every format.
 
@@ -152,7 +152,7 @@ def write_rows(
         schema: of the release.
         folder: for the files: set-1.csv, set-1.sav …
         formats: by `formats_of`.
-        ending: of the name of each file.
+        behind: ends the name of each file.
 
     Returns:
         Whether texts in CSV got an apostrophe.
@@ -162,7 +162,7 @@ def write_rows(
         _runs(part, schema) for k in sets for part in parts_of(tables, k)
     )
     for k in sets:
-        place = folder / f"set-{k + 1}{ending}"
+        place = folder / f"set-{k + 1}{behind}"
         if "csv" in formats or RAW_CSV in formats:
             _write_csv(tables, k, schema, place, guarded=guarded)
         title = f"Synthetic: {schema.title or 'data release'}, set {k + 1}"

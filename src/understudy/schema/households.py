@@ -271,7 +271,8 @@ def widen_tables(
         )
     unit_columns = _checked_columns(rest, unit_name, units.columns, model, folder)
     own_columns = _checked_columns(rest, member_name, members.columns, model, folder)
-    wide = _Wide(unit_name, units, unit_columns, member_name, members, own_columns)
+    names, columns = (unit_name, member_name), (unit_columns, own_columns)
+    wide = _Wide(names, (units, members), columns)
     rest = {key: value for key, value in rest.items() if key not in ("lists", "defaults")}
     wide.require_names()
     rules, distances = wide.rules()
@@ -352,19 +353,16 @@ class _Wide:
 
     def __init__(
         self,
-        unit_name: str,
-        units: _UnitTable,
-        unit_columns: dict[str, Any],
-        member_name: str,
-        members: _MemberTable,
-        member_columns: dict[str, Any],
+        names: tuple[str, str],
+        tables: tuple[_UnitTable, _MemberTable],
+        columns: tuple[dict[str, Any], dict[str, Any]],
     ) -> None:
-        self._names = unit_name, member_name
-        self._units, self._table = units, members
-        self._unit_columns, self._member_columns = unit_columns, member_columns
-        read = TypeAdapter(dict[str, AnyColumn]).validate_python(member_columns)
+        self._names = names
+        self._units, self._table = tables
+        self._unit_columns, self._member_columns = columns
+        read = TypeAdapter(dict[str, AnyColumn]).validate_python(columns[1])
         self._read: dict[str, Any] = read
-        self._slots = range(1, members.rows_per_unit + 1)
+        self._slots = range(1, self._table.rows_per_unit + 1)
 
     def require_names(self) -> None:
         """Check that names of the two tables do not meet, and that members can have slots."""
