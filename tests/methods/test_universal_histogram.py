@@ -14,8 +14,9 @@ from understudy.dp.randomness import SeededRandomness
 from understudy.errors import InsufficientBudgetError, MethodError
 from understudy.mechanisms.tables import RowCount
 from understudy.methods.auto import configure
+from understudy.models.spine import gls
 from understudy.papers.hierarchical import range_weights
-from understudy.papers.tree_estimation import NoisyLayer, RangeTree, consistent, gls
+from understudy.papers.tree_estimation import NoisyLayer, RangeTree, consistent
 from understudy.workflow.gates import open_gate
 
 HUGE = 10**5

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from understudy.papers.tree_estimation import Hierarchy, NoisyLayer, consistent
+from understudy.models.spine import Hierarchy
+from understudy.papers.tree_estimation import NoisyLayer, consistent
 
 TREE = Hierarchy((np.array([0]), np.array([0, 0]), np.array([0, 0, 1, 1])))
 

@@ -73,6 +73,7 @@ from understudy.mechanisms.tables import MAX_CELLS, NoisyTables
 from understudy.methods.base import DENSE_CELLS, Names, PaidRecords, Prepared, PublishedSets
 from understudy.methods.plan import PlannedTable, natural_noise, plan_table
 from understudy.models.model import InferenceFacts, Model
+from understudy.models.spine import Hierarchy
 from understudy.models.tables import TableModel, project
 from understudy.papers.hierarchy_mechanisms import (
     HierarchyLayers,
@@ -82,7 +83,6 @@ from understudy.papers.hierarchy_mechanisms import (
 )
 from understudy.papers.tree_estimation import (
     Consistency,
-    Hierarchy,
     NoisyLayer,
     consistent,
     downward,

@@ -9,8 +9,8 @@ import pytest
 
 import understudy as us
 from understudy.errors import MethodError
+from understudy.models.spine import Hierarchy, gls
 from understudy.papers.hierarchical_tree import MOST_NODES, in_branches, in_order, require_nodes
-from understudy.papers.tree_estimation import Hierarchy, gls
 
 SIZES = {"x1": 2, "x2": 3, "x3": 2, "x4": 3}
 FIGURE_1 = ["x1", "x1=0: x2", "x1=0 & x2=2: x4", "x1=1: x4", "x1=1 & x4=2: x2"]
