@@ -81,6 +81,7 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/hierarchy.py
 	$(BIN)/python benchmarks/privbayes.py
 	$(BIN)/python benchmarks/marginals.py
+	$(BIN)/python benchmarks/households.py
 	$(BIN)/python benchmarks/lbfgs.py
 	$(BIN)/python benchmarks/pegs.py
 	$(BIN)/python benchmarks/trees.py
