@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from understudy.errors import InferenceError, TooFewError
-from understudy.inference import caveats, number_line, refusals
+from understudy.inference import caveats, members, number_line, refusals
 from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.caveats import are_steady
 from understudy.inference.combining import Pooled, require_level
@@ -77,6 +77,11 @@ def analyze_release(
         RefusedError: no valid rule; says why, and what would work if anything is known to.
     """
     require_level(level)
+    table = members.asks_members(kind, formula, release)
+    if table is not None:
+        return members.member_analysis(
+            table, str(kind), formula, probability=probability, level=level
+        )
     question = Question.of(kind, formula, release.schema, probability=probability)
     try:
         analysis = _within_bounds(release, question, level=level, anyway=anyway)

@@ -104,9 +104,9 @@ from understudy.inference.combining import Pooled, require_level
 from understudy.inference.second_moments import (
     FIRM_MODEL,
     LostInNoiseError,
-    MomentMatrix,
     refuse_lost,
 )
+from understudy.inference.slot_moments import Moments
 
 _STEPS: Final = 50
 _HALVINGS: Final = 30
@@ -260,7 +260,7 @@ class CalibratedRecords:
     noise: Floats
     n: float
     forms: Floats
-    matrix: MomentMatrix
+    matrix: Moments
 
     def regression(self, values: Floats) -> Floats:
         """Coefficients of values, shape (N, k), on the products, shape (k, r)."""
@@ -302,7 +302,7 @@ class CalibratedRecords:
 
 
 def calibrate_records(
-    matrix: MomentMatrix, design: Floats, outcome: Floats, sets: Sequence[tuple[Floats, Floats]]
+    matrix: Moments, design: Floats, outcome: Floats, sets: Sequence[tuple[Floats, Floats]]
 ) -> CalibratedRecords:
     """Calibrate the records of all sets together, evenly thinned where they are very many.
 
@@ -335,11 +335,9 @@ def calibrate_records(
     )
 
 
-def _products(matrix: MomentMatrix, design: Floats, x: Floats) -> tuple[Floats, Floats]:
+def _products(matrix: Moments, design: Floats, x: Floats) -> tuple[Floats, Floats]:
     """Products of two terms, uncorrelated over the records, and their forms in the moments."""
-    whole = np.zeros((1, len(matrix.sums)))
-    whole[0, 0] = 1
-    values, rows = np.column_stack([np.ones(len(x)), x]), np.concatenate([whole, design])
+    values, rows = np.column_stack([np.ones(len(x)), x]), np.vstack([matrix.constant, design])
     size = np.maximum(np.abs(values).max(axis=0), 1e-300)
     left, sizes, right = np.linalg.svd(values / size, full_matrices=False)
     kept = sizes > _RANK * sizes[0]
@@ -374,6 +372,8 @@ class ScoreFit:
         firmness: smallest eigenvalue of the scaled H in standard deviations of its noise.
         bias: bound on what was not measured (`MomentMatrix.bound_hidden`), shape (p,).
         records: that the model rests on.
+        growth: by which sampling variances are larger since records of one unit are alike; in
+            `sampling` already; shape (p,).
     """
 
     estimate: Floats
@@ -384,6 +384,12 @@ class ScoreFit:
     firmness: float
     bias: Floats
     records: CalibratedRecords
+    growth: Floats
+
+    def grown(self, growth: Floats) -> ScoreFit:
+        """The same of records that are alike within units."""
+        root = np.sqrt(growth)
+        return replace(self, growth=growth, sampling=self.sampling * np.multiply.outer(root, root))
 
 
 # Of the variance by noise and sampling: five of their standard errors. What it does to coverage and
@@ -393,7 +399,7 @@ _MOST_MISFIT = 25.0
 
 def score_model(
     kind: str,
-    matrix: MomentMatrix,
+    matrix: Moments,
     design: Floats,
     outcome: Floats,
     sets: Sequence[tuple[Floats, Floats]],
@@ -446,6 +452,7 @@ def _fit(kind: str, records: CalibratedRecords) -> ScoreFit:
         firmness=_firmness(records, slope, information),
         bias=records.bound_hidden(np.asarray(inverse @ change)),
         records=records,
+        growth=np.ones(len(estimate)),
     )
 
 
@@ -584,7 +591,7 @@ class ScoreTests:
         change = np.concatenate([direction, -gamma, [0.0]])
         variance = (
             float(change @ records.noise @ change)
-            + self._sampling(along, eta, slope)
+            + float(self.fit.growth[j]) * self._sampling(along, eta, slope)
             + float(left) * records.n**2 * self._misfit
         )
         bias = float(records.bound_hidden(change[None])[0])

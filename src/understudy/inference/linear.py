@@ -90,8 +90,14 @@ from understudy.inference.combining import Pooled, require_level
 from understudy.inference.conditions import UntoldError, state_values
 from understudy.inference.contributions import edge_variance, sampling_covariance
 from understudy.inference.question import SHARES, Estimand
-from understudy.inference.records import Records
+from understudy.inference.records import ABSENT, Records
 from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, refuse_lost
+from understudy.inference.slot_moments import (
+    Moments,
+    SlotMoments,
+    cluster_factors,
+    similarity,
+)
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 
@@ -196,7 +202,7 @@ class LinearFit:
 
 
 def least_squares(
-    matrix: MomentMatrix,
+    matrix: Moments,
     design: Floats,
     outcome: Floats,
     sets: Sequence[tuple[Floats, Floats]],
@@ -250,9 +256,7 @@ def _inverse(gram: Floats) -> Floats:
     return np.asarray(np.linalg.inv(gram))
 
 
-def _denominator_noise(
-    matrix: MomentMatrix, left: Floats, residual: Floats
-) -> tuple[Floats, Floats]:
+def _denominator_noise(matrix: Moments, left: Floats, residual: Floats) -> tuple[Floats, Floats]:
     """Covariance of the noise in numerators and denominators, and its variance in these.
 
     With W the weights of the design, row k of A⁻¹W is x̃_k over its sum of squares S_k, and S_k is 1
@@ -305,7 +309,7 @@ class Correlation:
 
 
 def correlation(
-    matrix: MomentMatrix, x: Floats, y: Floats, sets: Sequence[tuple[Floats, Floats]]
+    matrix: Moments, x: Floats, y: Floats, sets: Sequence[tuple[Floats, Floats]]
 ) -> Correlation:
     """The correlation of two affine functions of scores.
 
@@ -323,9 +327,7 @@ def correlation(
         raise LostInNoiseError("By the noisy counts no record has a value of both columns.")
     centred = []
     for weights in (x, y):
-        own = weights.copy()
-        own[0] -= float(weights @ sums[0]) / n
-        centred.append(own)
+        centred.append(weights - matrix.constant * float(weights @ sums @ matrix.constant) / n)
     a, b = centred
     variances = np.array([a @ sums @ a, b @ sums @ b])
     squares = np.stack([np.multiply.outer(a, a), np.multiply.outer(b, b)])
@@ -339,7 +341,7 @@ def correlation(
     root = size / 2 * (squares[0] / variances[0] + squares[1] / variances[1])
     derivatives = np.stack([np.multiply.outer(a, b) - r * root, root])
     both = matrix.noise_covariance(derivatives)
-    spread = float(np.mean([_influence(*pair) for pair in sets]))
+    spread = float(np.mean([np.var(influence_on_correlation(*pair)) for pair in sets]))
     return Correlation(
         estimate=r,
         noise=float(both[0, 0]) / size**2,
@@ -351,13 +353,13 @@ def correlation(
     )
 
 
-def _influence(x: Floats, y: Floats) -> float:
-    """Variance of the influence of a record on the correlation."""
+def influence_on_correlation(x: Floats, y: Floats) -> Floats:
+    """Influence of each record on the correlation, shape (n,); 0 where a number does not vary."""
     if not (x.std() > 0 and y.std() > 0):
-        return 0.0
+        return np.zeros(len(x))
     u, v = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
     r = float(np.mean(u * v))
-    return float(np.var(u * v - r * (u * u + v * v) / 2))
+    return np.asarray(u * v - r * (u * u + v * v) / 2)
 
 
 _CHECKS = 64
@@ -389,7 +391,7 @@ def affine_weights(
     terms: Terms,
     columns: Sequence[str],
     schema: Schema,
-    matrix: MomentMatrix,
+    matrix: Moments,
     named: Sequence[float] = (),
 ) -> Floats | None:
     """Weights of the rows of the matrix in each term.
@@ -408,6 +410,10 @@ def affine_weights(
     Raises:
         InferenceError: a term cannot be computed.
     """
+    if isinstance(matrix, SlotMoments):
+        return matrix.side_by_side(
+            lambda part, own: affine_weights(terms, columns, own, part, named)
+        )
     values = [
         _column_values(schema.columns[name], named, (name, 0) in matrix.place) for name in columns
     ]
@@ -436,7 +442,7 @@ def _has_both(weights: Floats, columns: Sequence[str], matrix: MomentMatrix) -> 
     return False
 
 
-def limits_met(weights: Floats, matrix: MomentMatrix, schema: Schema) -> Limits:
+def limits_met(weights: Floats, matrix: Moments, schema: Schema) -> Limits:
     """Limits, narrower than the bounds, at which numbers in some terms were cut off.
 
     What a matrix says of a term that is linear in a number, it says of the number cut off there.
@@ -446,6 +452,10 @@ def limits_met(weights: Floats, matrix: MomentMatrix, schema: Schema) -> Limits:
         matrix: whose rows they weigh.
         schema: of the release.
     """
+    if isinstance(matrix, SlotMoments):
+        blocks = zip(matrix.blocks(weights), matrix.parts, matrix.schemas, strict=True)
+        found = [limits_met(own, part, of) for own, part, of in blocks]
+        return {name: ends for own in found for name, ends in own.items()}
     return {
         name: ends
         for name, ends in matrix.scores.limits.items()
@@ -548,8 +558,12 @@ def _records(
     return Records(schema, states, numbers)
 
 
-def absences(schema: Schema, columns: Iterable[str], matrix: MomentMatrix) -> tuple[str, ...]:
+def absences(schema: Schema, columns: Iterable[str], matrix: Moments) -> tuple[str, ...]:
     """Columns of which not every record that counts has a value."""
+    if isinstance(matrix, SlotMoments):
+        pairs = zip(matrix.parts, matrix.schemas, strict=True)
+        found = {name for part, own in pairs for name in absences(own, columns, part)}
+        return tuple(name for name in columns if name in found)
     coded = (name for name in columns if schema.columns[name].codes)
     return tuple(name for name in coded if name not in matrix.scores.complete)
 
@@ -607,7 +621,7 @@ class _Products:
 
 
 def moment_ratios(
-    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
 ) -> MomentRatios | None:
     """The ratios of means, shares or a table; None where second moments do not give them.
 
@@ -660,6 +674,10 @@ def moment_ratios(
     if estimand.kind in SHARES:
         place = np.diag_indices(len(estimate))
         sampling[place] = np.maximum(sampling[place], edge_variance(own))
+    if isinstance(matrix, SlotMoments):
+        more = lacking_similarity(estimand, matrix, schema, sets)
+        root = np.sqrt(ratio_growth(estimand, estimate, group_of, sets, more))
+        sampling = sampling * np.multiply.outer(root, root)
     return MomentRatios(
         estimate=estimate,
         noise=matrix.noise_between(numerators, numerators) / np.multiply.outer(own, own),
@@ -672,6 +690,83 @@ def moment_ratios(
         bias=matrix.within_cells_by(numerators) / own,
         limits=limits,
     )
+
+
+def lacking_similarity(
+    estimand: Estimand, matrix: SlotMoments, schema: Schema, sets: Sequence[Records]
+) -> Floats | None:
+    """Correlation of what members of one unit add, that moments show and the sets lack, (k,).
+
+    Args:
+        estimand: what ratios are of.
+        matrix: second moments of the members.
+        schema: of the members' table.
+        sets: members of each synthetic set.
+
+    Returns:
+        None where moments do not have what a member adds.
+    """
+    products = _products(estimand, matrix, schema)
+    if products is None:
+        return None
+    sides = (0, 1) if len(estimand.levels) > 1 else (0,)  # a cell of two traits: of either
+    return np.max([_lacking(estimand, matrix, products, side, sets) for side in sides], axis=0)
+
+
+def _lacking(
+    estimand: Estimand,
+    matrix: SlotMoments,
+    products: _Products,
+    side: int,
+    sets: Sequence[Records],
+) -> Floats:
+    values, first, which = np.unique(
+        products.added[side], axis=0, return_index=True, return_inverse=True
+    )
+    which, present = which.reshape(-1), products.sizes[side][products.group_of[first]]
+    whole = matrix.sums @ matrix.constant
+    overall = (values @ whole) / (present @ whole)
+    left, of = [], []
+    for records in sets:
+        scores, units = estimand.scores(records), records.unit_numbers
+        counted = scores.quantity != ABSENT
+        value = np.zeros((len(units), len(values)))
+        value[counted, which[scores.quantity[counted]]] = scores.value[counted]
+        left.append((value - overall)[counted])
+        of.append(units[counted])
+    shown, company = similarity(left, of)
+    more = matrix.more_alike(values - overall[:, None] * present, shown, company)
+    return np.asarray(more[which])
+
+
+def ratio_growth(
+    estimand: Estimand,
+    estimate: Floats,
+    group_of: Integers,
+    sets: Sequence[Records],
+    more: Floats | None = None,
+) -> Floats:
+    """How many times larger variances of ratios are, since members of units are alike, (k,).
+
+    Args:
+        estimand: what the ratios are of.
+        estimate: the ratios, shape (k,).
+        group_of: group of each, shape (k,).
+        sets: members of each synthetic set.
+        more: correlation within units that the sets lack, shape (k,); None for none.
+    """
+    lacking = np.zeros(len(estimate)) if more is None else more
+    found = np.ones((len(sets), len(estimate)))
+    for own, records in zip(found, sets, strict=True):
+        scores, units = estimand.scores(records), records.unit_numbers
+        group = np.where(scores.quantity != ABSENT, group_of[scores.quantity], ABSENT)
+        for k in np.flatnonzero(np.isfinite(estimate)):
+            mine = np.flatnonzero(group == group_of[k])
+            if len(mine):
+                value = np.where(scores.quantity[mine] == k, scores.value[mine], 0.0)
+                residual, ones = value[:, None] - estimate[k], np.ones((len(mine), 1))
+                own[k] = cluster_factors(residual, ones, units[mine], lacking[k])[0]
+    return np.asarray(found.mean(axis=0))
 
 
 @dataclass(frozen=True)
@@ -713,7 +808,7 @@ def _by_condition(estimand: Estimand) -> Estimand | None:
     return replace(estimand, where="", split=estimand.where)
 
 
-def moment_counts(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> MomentCounts | None:
+def moment_counts(estimand: Estimand, matrix: Moments, schema: Schema) -> MomentCounts | None:
     """How many records have each level, or meet a condition; None where moments do not tell.
 
     Args:
@@ -741,7 +836,22 @@ def moment_counts(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> M
     )
 
 
-def _products(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> _Products | None:
+def _products(estimand: Estimand, matrix: Moments, schema: Schema) -> _Products | None:
+    """The products of a question; of all slots side by side."""
+    if not isinstance(matrix, SlotMoments):
+        return _of_records(estimand, matrix, schema)
+    pairs = zip(matrix.parts, matrix.schemas, strict=True)
+    found = [_of_records(estimand, part, own) for part, own in pairs]
+    known = [one for one in found if one is not None]
+    if len(known) < len(found):
+        return None
+    added, sizes = ([one.added for one in known], [one.sizes for one in known])
+    left, right = (np.concatenate([two[k] for two in added], axis=1) for k in (0, 1))
+    first, second = (np.concatenate([two[k] for two in sizes], axis=1) for k in (0, 1))
+    return replace(known[0], added=(left, right), sizes=(first, second))
+
+
+def _of_records(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> _Products | None:
     whole = np.zeros((1, len(matrix.sums)))
     whole[0, 0] = 1
     crossed = (*estimand.levels, *estimand.groups)
@@ -830,7 +940,7 @@ def _is_binned_alone(estimand: Estimand, schema: Schema) -> bool:
 
 def _squares(
     estimand: Estimand,
-    matrix: MomentMatrix,
+    matrix: Moments,
     products: _Products,
     sizes: Floats,
     sets: Sequence[Records],

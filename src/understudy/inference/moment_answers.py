@@ -16,12 +16,13 @@ from understudy.features.scores import Limits
 from understudy.inference import formulas
 from understudy.inference.combining import Pooled
 from understudy.inference.deviations import Roots
-from understudy.inference.glm import ScoreIntervals, ScoreTests, score_model
+from understudy.inference.glm import FAMILIES, ScoreIntervals, ScoreTests, score_model
 from understudy.inference.linear import (
     Inverted,
     absences,
     affine_weights,
     correlation,
+    influence_on_correlation,
     least_squares,
     limits_met,
     moment_counts,
@@ -32,7 +33,13 @@ from understudy.inference.measured_moments import matrix_of
 from understudy.inference.question import MODELS, RATIOS, Estimand
 from understudy.inference.records import Records
 from understudy.inference.regression_models import finite_values
-from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix
+from understudy.inference.second_moments import FIRM, LostInNoiseError
+from understudy.inference.slot_moments import (
+    Moments,
+    SlotMoments,
+    cluster_factors,
+    similarity,
+)
 from understudy.release.release import Release
 from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Schema
@@ -108,7 +115,7 @@ def moment_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None
 
 
 def answer_of(
-    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
 ) -> MeasuredAnswer | None:
     """The same, of a matrix.
 
@@ -134,7 +141,7 @@ def answer_of(
 
 
 def _ratios(
-    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
 ) -> MeasuredAnswer | None:
     found = moment_ratios(estimand, matrix, schema, sets)
     if found is None:
@@ -149,7 +156,7 @@ def _ratios(
 
 
 def _counts(
-    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
 ) -> MeasuredAnswer | None:
     found = moment_counts(estimand, matrix, schema)
     if found is None:
@@ -168,7 +175,7 @@ def _counts(
 
 
 def _mean_of_several(
-    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
 ) -> MeasuredAnswer | None:
     """The mean of a function of several columns: the constant of a linear model of it alone."""
     grouped = estimand.groups or estimand.conditions
@@ -185,7 +192,7 @@ def _mean_of_several(
 
 
 def _model(
-    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
 ) -> MeasuredAnswer | None:
     matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
     laid: list[tuple[tuple[str, ...], Floats]] = []
@@ -212,11 +219,23 @@ def _model(
     if estimand.kind == "ols":
         binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in pairs)
         linear = least_squares(matrix, design, weights[0], pairs, binary=binary)
+        if isinstance(matrix, SlotMoments):
+            residual = weights[0] - linear.estimate @ design
+            left = [(y - x @ linear.estimate, x) for y, x in pairs]
+            root = np.sqrt(_growth(estimand, matrix, residual, left, sets))
+            sampling = linear.sampling * np.multiply.outer(root, root)
+            linear = replace(linear, sampling=sampling)
         inverted = linear.denominator, linear.mixed, linear.squared
         parts, notes = (linear.noise, linear.sampling), (*merged, MODEL_NOTES["ols"])
         pooled = _pool_parts(names, linear.estimate, parts, len(sets), inverted, *notes)
         return MeasuredAnswer(_with_bias(pooled, linear.bias, matrix), 0.0, limits=limits)
     fit = score_model(estimand.kind, matrix, design, weights[0], pairs)
+    if isinstance(matrix, SlotMoments):
+        mean = FAMILIES[estimand.kind].mean
+        left = [(y - mean(x @ fit.estimate), x) for y, x in pairs]
+        straight = np.linalg.pinv(matrix.form(design, design)) @ design @ matrix.sums @ weights[0]
+        residual = weights[0] - straight @ design
+        fit = fit.grown(_growth(estimand, matrix, residual, left, sets))
     noise, covariance = fit.noise + fit.misfit, fit.noise + fit.misfit + fit.sampling
     scored = ScoreIntervals(
         names=names,
@@ -230,6 +249,33 @@ def _model(
         tests=ScoreTests(estimand.kind, fit),
     )
     return MeasuredAnswer(_with_bias(scored, fit.bias, matrix), 0.0, limits=limits)
+
+
+def _growth(
+    estimand: Estimand,
+    matrix: SlotMoments,
+    residual: Floats,
+    left: Sequence[tuple[Floats, Floats]],
+    sets: Sequence[Records],
+) -> Floats:
+    """How many times larger variances of coefficients are, since members of units are alike, (p,).
+
+    Args:
+        estimand: the model.
+        matrix: of the members.
+        residual: weights of the outcome less what the predictors say of it linearly, shape (R,).
+        left: residuals (n,) of the members of each set, and their design (n, p).
+        sets: these members.
+    """
+    units = [records.unit_numbers for records in sets]
+    shown, company = similarity([r[:, None] for r, _ in left], units)
+    weights = matrix.of_members(residual[None], estimand.columns)
+    more = matrix.more_alike(weights, shown, company)
+    found = [
+        cluster_factors(r[:, None], x @ np.linalg.pinv(x.T @ x), of, more)
+        for (r, x), of in zip(left, units, strict=True)
+    ]
+    return np.asarray(np.mean(np.stack(found), axis=0))
 
 
 def _lay_out(estimand: Estimand, frame: pd.DataFrame) -> tuple[Floats, Floats]:
@@ -247,7 +293,7 @@ def _merge_rare_levels(
     names: Sequence[str],
     design: Floats,
     pairs: Sequence[tuple[Floats, Floats]],
-    matrix: MomentMatrix,
+    matrix: Moments,
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Merge levels of predictors with their base where their records are lost in the noise.
 
@@ -270,8 +316,7 @@ def _merge_rare_levels(
     n = float(np.mean([len(y) for y, _ in pairs]))
     for term in dict.fromkeys(match["term"] for match in found.values()):
         same = [k for k, match in found.items() if match["term"] == term]
-        of_base = -design[same].sum(axis=0)
-        of_base[0] += 1
+        of_base = matrix.constant - design[same].sum(axis=0)
         base = n - totals[same].sum()
         if base < FIRM * _noise_of_count(of_base, matrix):
             raise LostInNoiseError(
@@ -291,15 +336,14 @@ def _merge_rare_levels(
     )
 
 
-def _noise_of_count(weights: Floats, matrix: MomentMatrix) -> float:
+def _noise_of_count(weights: Floats, matrix: Moments) -> float:
     """Standard deviation of the noise in the sum of an affine function, shape (R,), of records."""
-    derivative = np.zeros((1, *matrix.sums.shape))
-    derivative[0, 0] = weights
+    derivative = np.multiply.outer(matrix.constant, weights)[None]
     return float(np.sqrt(matrix.noise_covariance(derivative)[0, 0]))
 
 
 def _correlation(
-    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
 ) -> MeasuredAnswer | None:
     matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
     terms = formulas.split_terms(estimand.formula)
@@ -315,15 +359,26 @@ def _correlation(
     pairs = [tuple(values(records.cut_off(limits).frame()).T) for records in sets]
     found = correlation(matrix, weights[0], weights[1], [(x, y) for x, y in pairs])
     names = (f"correlation of {terms[0]} and {terms[1]}",)
-    parts = np.array([[found.noise]]), np.array([[found.sampling]])
+    sampling = found.sampling
+    if isinstance(matrix, SlotMoments):
+        sampling *= float(
+            np.mean([_growth_of_correlation(*one) for one in zip(pairs, sets, strict=True)])
+        )
+    parts = np.array([[found.noise]]), np.array([[sampling]])
     inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
     pooled = _pool_parts(names, np.array([found.estimate]), parts, len(sets), inverted)
     biased = _with_bias(pooled, np.array([found.bias]), matrix)
     return MeasuredAnswer(biased, 0.0, limits=limits)
 
 
+def _growth_of_correlation(pair: tuple[Floats, ...], records: Records) -> float:
+    """How many times larger the variance of a correlation is, since members of units are alike."""
+    influence = influence_on_correlation(*pair)[:, None]
+    return float(cluster_factors(influence, np.ones_like(influence), records.unit_numbers)[0])
+
+
 def _deviation(
-    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
 ) -> MeasuredAnswer | None:
     """Of an affine function, from its sum of squares; by the fourth moment of the sets."""
     if estimand.groups or estimand.conditions:
@@ -341,11 +396,10 @@ def _deviation(
     shown = [values(records.cut_off(limits).frame())[:, 0] for records in sets]
     if n <= 0:
         raise LostInNoiseError("By the noisy counts no record has a value.")
-    centred, unit = weights[0].copy(), np.zeros_like(matrix.sums)
-    centred[0] -= float(weights[0] @ matrix.sums[0]) / n
-    unit[0, 0] = 1
-    square = np.multiply.outer(centred, centred)
-    mean = np.multiply.outer(centred, unit[0])
+    whole = matrix.constant
+    centred = weights[0] - whole * float(weights[0] @ matrix.sums @ whole) / n
+    unit = np.multiply.outer(whole, whole)
+    square, mean = np.multiply.outer(centred, centred), np.multiply.outer(centred, whole)
     noise = np.diag(matrix.noise_covariance(np.stack([square, mean])))
     size = np.array([np.mean([len(one) * one.var() for one in shown])])
     require_firm(size, noise[:1], "The number varies too little under the privacy noise")
@@ -369,7 +423,7 @@ def _deviation(
     return MeasuredAnswer(pooled, 0.0, limits=limits)
 
 
-def _with_bias(pooled: Pooled, bias: Floats, matrix: MomentMatrix) -> Pooled:
+def _with_bias(pooled: Pooled, bias: Floats, matrix: Moments) -> Pooled:
     """With a bound on what was not measured, and why it was not."""
     if not bias.any():
         return pooled

@@ -53,12 +53,17 @@ _PYTHON: Final = re.compile(
 _OF_EXPRESSIONS: Final = ("mean", "std", "quantile", "total", "proportion")
 
 
+def words_of(formula: str) -> set[str]:
+    """Words of a formula that may be columns: what stands in quotes is none."""
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", formula)
+    return set(re.findall(r"`([^`]*)`", bare)) | set(re.findall(r"\w+", bare))
+
+
 def derived_in(formula: str, schema: Schema) -> tuple[str, ...]:
     """Derived columns that a formula names, in the order of the release."""
     if not schema.derived:
         return ()
-    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", formula)
-    words = set(re.findall(r"`([^`]*)`", bare)) | set(re.findall(r"\w+", bare))
+    words = words_of(formula)
     return tuple(name for name in schema.derived if name in words)
 
 

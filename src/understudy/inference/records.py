@@ -11,7 +11,7 @@ that stand for it, so that one definition of an estimand serves sets and tables 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,11 +41,13 @@ class Records:
         states: column → ordinary state of each record, `ABSENT` where it has none, shape (n,).
         numbers: numeric column → number of each record (dates: days since 1970-01-01), NaN where
             absent, shape (n,).
+        units: number of the unit that each record belongs to, shape (n,); None where each is one.
     """
 
     schema: Schema
     states: dict[str, Integers]
     numbers: dict[str, Floats]
+    units: Integers | None = None
 
     @classmethod
     def of(cls, table: pl.DataFrame, schema: Schema, columns: Sequence[str]) -> Records:
@@ -71,6 +73,14 @@ class Records:
         """The bin or spike of each number of a numeric column, `ABSENT` for NaN, shape (n,)."""
         return _bins(numbers, column)
 
+    @property
+    def unit_numbers(self) -> Integers:
+        """The unit of each record, shape (n,); each is one of its own where none are known."""
+        if self.units is not None:
+            return self.units
+        columns = (*self.states.values(), *self.numbers.values())
+        return np.arange(len(columns[0]))
+
     def complete(self) -> NDArray[np.bool_]:
         """Mark records with a value in every column, shape (n,)."""
         present = [states != ABSENT for states in self.states.values()]
@@ -82,6 +92,7 @@ class Records:
             self.schema,
             {name: states[rows] for name, states in self.states.items()},
             {name: numbers[rows] for name, numbers in self.numbers.items()},
+            None if self.units is None else self.units[rows],
         )
 
     def cut_off(self, limits: Limits) -> Records:
@@ -89,7 +100,7 @@ class Records:
         if not limits:
             return self
         cut = {name: np.clip(self.numbers[name], *ends) for name, ends in limits.items()}
-        return Records(self.schema, self.states, self.numbers | cut)
+        return replace(self, numbers=self.numbers | cut)
 
     def frame(self) -> pd.DataFrame:
         """Complete records as a data frame for formulas.
@@ -112,7 +123,7 @@ class Records:
             else states
             for name, states in self.states.items()
         }
-        return Records(schema, states, self.numbers)
+        return replace(self, schema=schema, states=states)
 
     def _values(self, name: str) -> object:
         column, states = self.schema.columns[name], self.states[name]

@@ -242,6 +242,11 @@ class MomentMatrix:
         return float(self.sums[0, 0])
 
     @cached_property
+    def constant(self) -> Floats:
+        """Weights of 1 for each record, shape (R,)."""
+        return np.asarray(np.eye(1, len(self.basis.affine))[0])
+
+    @cached_property
     def sums(self) -> Floats:
         """The matrix, shape (R, R)."""
         return self.whole if self.cases is None else self.cases.sums(self.whole, self.square_sums)
@@ -298,7 +303,7 @@ class MomentMatrix:
         Returns:
             Shape (q, q).
         """
-        gradient = self._gradient(derivatives)
+        gradient = self.gradient(derivatives)
         return np.asarray(self._weigh_gradient(gradient) @ gradient.T)
 
     def gradient_of_products(self, left: Floats, right: Floats) -> Floats:
@@ -315,7 +320,7 @@ class MomentMatrix:
         """
         step = max(1, _AT_ONCE // self.whole.size)
         parts = [
-            self._gradient(left[k : k + step, :, None] * right[k : k + step, None, :])
+            self.gradient(left[k : k + step, :, None] * right[k : k + step, None, :])
             for k in range(0, len(left), step)
         ]
         return np.concatenate(parts)
@@ -369,7 +374,7 @@ class MomentMatrix:
         Args:
             derivatives: as for `noise_covariance`.
         """
-        return self.within_cells_by(self._gradient(derivatives))
+        return self.within_cells_by(self.gradient(derivatives))
 
     def within_cells_by(self, gradient: Floats) -> Floats:
         """The same.
@@ -388,7 +393,7 @@ class MomentMatrix:
         Returns:
             Shape (q, sums).
         """
-        return self._offsets(self._gradient(derivatives))
+        return self._offsets(self.gradient(derivatives))
 
     def _offsets(self, gradient: Floats) -> Floats:
         if self.together is None or not self.together.off.size:
@@ -402,8 +407,12 @@ class MomentMatrix:
             derivative[0, row, column] += weight
         return float(np.sqrt(replace(self, cases=None).noise_covariance(derivative)[0, 0]))
 
-    def _gradient(self, derivatives: Floats) -> Floats:
-        """Derivatives in the released numbers, shape (q, numbers + 1)."""
+    def gradient(self, derivatives: Floats) -> Floats:
+        """Derivatives of q estimates in the released numbers, shape (q, numbers + 1).
+
+        Args:
+            derivatives: as for `noise_covariance`.
+        """
         free = (derivatives + derivatives.transpose(0, 2, 1)) / 2
         gradient = np.zeros((len(free), len(self.numbers)))
         if self.cases is not None:

@@ -1,0 +1,325 @@
+"""Questions about the members of units: persons of households, visits of patients.
+
+A question that names a column of the members' table is about members, and everything else about
+units. What is wanted is a sum over all slots (`understudy.inference.slot_moments`), and the error
+by sampling is one of units, since members of one unit are alike. Columns of units may stand beside
+those of members: the mean age of persons by region.
+
+Members beyond the number that is used of a unit are not in it. An answer says so, and how many
+units have more.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from understudy._arrays import Floats
+from understudy.inference.analysis import Analysis
+from understudy.inference.combining import Pooled
+from understudy.inference.contributions import cell_scores
+from understudy.inference.counts import table_estimates
+from understudy.inference.expected_widths import PLAINLY
+from understudy.inference.linear import lacking_similarity, ratio_growth
+from understudy.inference.measured_moments import matrix_of
+from understudy.inference.moment_answers import MeasuredAnswer, answer_of
+from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
+from understudy.inference.question import (
+    MODELS,
+    RATIOS,
+    SAME_AS,
+    Estimand,
+    parse,
+    split_condition,
+    words_of,
+)
+from understudy.inference.records import Records
+from understudy.inference.refusals import RefusedError
+from understudy.inference.second_moments import LostInNoiseError
+from understudy.inference.slot_moments import SlotMoments
+from understudy.release.households import split
+from understudy.release.release import Release
+from understudy.release.sets import first_parts
+from understudy.schema import Rule, Schema
+from understudy.schema.households import NO_MEMBER, Members, slot_column
+
+KINDS_OF_MEMBERS = (*RATIOS, "total", *MODELS, "correlation")
+"""Kinds, of those in `question`, that sums over slots answer."""
+
+COUNTED = (
+    "noisy counts of every slot have known noise; sampling is of whole units, and both are counted"
+)
+REASON = (
+    "second moments were measured of every slot, with known noise; sampling is of whole units, and "
+    "both are counted"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MemberTable:
+    """The members' table of a release, as questions see it.
+
+    Attributes:
+        release: that is asked.
+        form: how its wide table holds members.
+    """
+
+    release: Release
+    form: Members
+
+    @cached_property
+    def schema(self) -> Schema:
+        """Columns of members, and those of their units, as one flat table."""
+        declared = self.release.schema.declared
+        return self._flat(self.form.member_columns(declared))
+
+    def slot_schema(self, j: int) -> Schema:
+        """The same of the members in one slot, of whom there may be none.
+
+        All columns of a slot are empty together, which rules say of each pair of them.
+        """
+        declared = self.release.schema.columns
+        own = {name: declared[slot_column(name, j)] for name in self.form.columns}
+        empty = {
+            name: column.n_ordinary + column.codes.index(NO_MEMBER)
+            for name, column in own.items()
+            if NO_MEMBER in column.codes
+        }
+        rules = [
+            Rule.of_states(
+                {
+                    one: frozenset({state}),
+                    other: frozenset(range(own[other].size)) - {empty[other]},
+                }
+            )
+            for (one, state), other in itertools.product(empty.items(), empty)
+            if one != other
+        ]
+        return self._flat(own).model_copy(update={"forbidden": tuple(rules)})
+
+    def _flat(self, own: Mapping[str, Any]) -> Schema:
+        schema = self.release.schema
+        units = self.form.unit_columns(schema.columns)
+        changed = {"members": None, "forbidden": (), "relations": ()}
+        return schema.model_copy(update={**changed, "columns": {**units, **own}})
+
+    def members(self, k: int, columns: Sequence[str]) -> Records:
+        """Members of a synthetic set with a value of each of some columns."""
+        wide = first_parts(self.release.tables)[k].with_row_index("")
+        found = split(wide, self.release.schema)
+        units = self.form.unit_columns(self.release.schema.columns)
+        beside = [name for name in columns if name in units]
+        key = self.form.key
+        table = found[self.form.table].join(
+            wide.select(pl.col("").alias("\x00"), *(pl.col(name) for name in (key, *beside))),
+            on=key,
+            how="left",
+            maintain_order="left",
+        )
+        records = Records.of(table, self.schema, columns)
+        numbers = table.get_column("\x00").to_numpy().astype(np.int64)
+        whole = Records(self.schema, records.states, records.numbers, numbers)
+        return whole.take(whole.complete())
+
+    def counts(self, columns: Sequence[str]) -> tuple[Counts, int] | None:
+        """Noisy counts of the members in each cell of some columns, and from how many tables.
+
+        Args:
+            columns: of the question.
+
+        Returns:
+            None where a slot has no table of its own.
+        """
+        slots = range(1, self.form.rows_per_unit + 1)
+        wide = [
+            tuple(slot_column(n, j) if n in self.form.columns else n for n in columns)
+            for j in slots
+        ]
+        left = list(self.release.measurements)
+        summed: list[Floats] = []
+        variances: list[Floats] = []
+        tables = 0
+        # Late slots have few tables, so they choose first.
+        for own in reversed(wide):
+            used = covering(left, own)
+            few = [one for one in used if sum(bool(covering([one], o)) for o in wide) == 1]
+            used = tuple(few) or used[:1]
+            if not used:
+                return None
+            left = [one for one in left if one not in used]
+            found = pooled_table([marginal(one, own, self.release.schema) for one in used])
+            summed.append(self._without_nobody(found.counts, own))
+            variances.append(self._without_nobody(found.variances, own))
+            tables += len(used)
+        return Counts(np.sum(summed, axis=0), np.sum(variances, axis=0)), tables
+
+    def _without_nobody(self, cells: Floats, columns: Sequence[str]) -> Floats:
+        """Cells of a table of one slot without those of empty slots."""
+        own = [self.release.schema.columns[name] for name in columns]
+        shaped = cells.reshape([column.size for column in own])
+        for axis, column in enumerate(own):
+            if NO_MEMBER in column.codes:
+                at = column.n_ordinary + column.codes.index(NO_MEMBER)
+                shaped = np.delete(shaped, at, axis=axis)
+        return shaped.reshape(-1)
+
+    def moments(self, columns: Sequence[str]) -> SlotMoments | None:
+        """Second moments of members; None where not all of these columns were measured.
+
+        Args:
+            columns: of the question.
+        """
+        own = [name for name in columns if name in self.form.columns]
+        beside = [name for name in columns if name not in self.form.columns]
+        slots = range(1, self.form.rows_per_unit + 1)
+        wide = [slot_column(name, j) for j in slots for name in own]
+        joint = matrix_of(self.release, (*beside, *wide))
+        if joint is None or joint.scores.complete:
+            return None
+        names = [
+            {**{name: name for name in beside}, **{slot_column(name, j): name for name in own}}
+            for j in slots
+        ]
+        return SlotMoments.of(joint, names, [self.slot_schema(j) for j in slots])
+
+
+def asks_members(kind: object, formula: str, release: Release) -> MemberTable | None:
+    """The members' table, if a question names one of its columns; else None.
+
+    Args:
+        kind: of the question.
+        formula: of it.
+        release: that is asked.
+    """
+    form = release.schema.members
+    if form is None or not isinstance(kind, str):
+        return None
+    table = MemberTable(release, form)
+    return table if words_of(formula) & set(form.columns) else None
+
+
+def member_analysis(
+    table: MemberTable, kind: str, formula: str, *, probability: float, level: float
+) -> Analysis:
+    """Answer a question about members.
+
+    Args:
+        table: that is asked.
+        kind: of the question.
+        formula: of it.
+        probability: of a quantile.
+        level: of intervals.
+
+    Raises:
+        InferenceError: unknown kind or name.
+        RefusedError: what was measured does not answer it; says what would.
+    """
+    estimand = parse(kind, formula, table.schema, probability=probability)
+    if estimand.kind not in KINDS_OF_MEMBERS:
+        raise _refuse(f"the kind {kind} has no answer that sums over the members of units")
+    sets = [table.members(k, estimand.columns) for k in range(len(table.release.tables))]
+    counted = _by_counts(table, estimand, sets)
+    try:
+        moments = _by_moments(table, estimand, sets)
+    except LostInNoiseError as error:
+        if counted is None:
+            reason = str(error).rstrip(".")
+            raise RefusedError("lost-in-noise", reason, None, anyway=False) from None
+        moments = None
+    if counted is None or (moments is not None and _is_narrower(moments.pooled, counted.pooled)):
+        answer, reason = moments, REASON
+    else:
+        answer, reason = counted, counted.reason
+    if answer is None:
+        raise _refuse("what was measured of the slots does not have this question's answer")
+    if np.isnan(answer.pooled.estimate).all():
+        raise RefusedError("too-few", " ".join(answer.pooled.notes), None, anyway=False)
+    notes = (*answer.pooled.notes, _unit_note(table.form), *_more_note(table))
+    shown = kind if kind in SAME_AS else estimand.kind
+    stated = formula if split_condition(formula, table.schema)[1] else estimand.formula
+    return Analysis(shown, stated, answer.pooled, True, reason, notes, (answer.dropped,), level)
+
+
+def _refuse(reason: str) -> RefusedError:
+    return RefusedError("not-measured", reason, None, anyway=False)
+
+
+def _is_narrower(one: Pooled, other: Pooled) -> bool:
+    """Return whether intervals are plainly shorter than those of another answer to the question.
+
+    Nearly all of both lengths is known before the noise is.
+    """
+    own, wide = (np.nanmedian(np.subtract(*two.interval()[::-1])) for two in (one, other))
+    return one.names != other.names or bool(own < PLAINLY * wide)
+
+
+def _by_moments(
+    table: MemberTable, estimand: Estimand, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    """The answer of second moments of the slots; None where they have none.
+
+    Raises:
+        LostInNoiseError: it is lost in their noise.
+    """
+    matrix = table.moments(estimand.columns)
+    return None if matrix is None else answer_of(estimand, matrix, table.schema, sets)
+
+
+def _by_counts(
+    table: MemberTable, estimand: Estimand, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    """The answer of noisy tables, one or more for each slot; None where a slot has none.
+
+    No table serves two slots, so that the noise of slots is independent. Where no second moments
+    say how alike members of a unit are, they count as wholly alike.
+    """
+    if estimand.kind not in (*RATIOS, "total"):
+        return None
+    summed = table.counts(estimand.columns)
+    if summed is None:
+        return None
+    counts, tables = summed
+    found = table_estimates(estimand, counts, table.schema, tables)
+    pooled = found.pooled
+    if estimand.kind != "total":
+        scores = cell_scores(estimand, table.schema)
+        matrix = table.moments(estimand.columns)
+        more = None
+        if matrix is not None:
+            more = lacking_similarity(estimand, matrix, table.schema, sets)
+        if more is None:  # nobody knows how alike members are: no less than wholly
+            more = np.ones(len(pooled.names))
+        growth = ratio_growth(estimand, pooled.estimate, scores.group_of, sets, more)
+        share = np.nan_to_num(pooled.synthesis_share, nan=1.0)
+        root = np.sqrt(share + (1 - share) * growth)
+        pooled = replace(
+            pooled,
+            covariance=pooled.covariance * np.multiply.outer(root, root),
+            synthesis_share=pooled.synthesis_share / root**2,
+        )
+    return MeasuredAnswer(pooled, found.dropped, COUNTED)
+
+
+def _unit_note(form: Members) -> str:
+    return (
+        f"The answer is about rows of {form.table!r}; those of one {form.of} are alike, so its "
+        f"sampling error is that of a sample of {form.of} units."
+    )
+
+
+def _more_note(table: MemberTable) -> tuple[str, ...]:
+    """That members beyond the slots are not in it, and how many units have some."""
+    form, schema = table.form, table.release.schema
+    matrix = matrix_of(table.release, (form.size,))
+    rows = None if matrix is None else matrix.indicators(schema, form.size)
+    said = f"Of each {form.of} at most {form.rows_per_unit} rows of {form.table!r} count"
+    if matrix is None or rows is None:
+        return (f"{said}.",)
+    more = max(float(rows[-1] @ matrix.sums @ matrix.constant), 0.0)
+    return (f"{said}; about {more:,.0f} of {max(matrix.n, 0):,.0f} have more (noisy numbers).",)

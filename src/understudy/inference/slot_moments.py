@@ -1,0 +1,325 @@
+"""Second moments of the members of units, summed over the slots of a wide table.
+
+A sum over all members is a sum over slots of sums over units. So what second moments say of members
+is the sum of what they say of each slot (`SlotMoments`): one matrix a slot, whose rows are named as
+in the members' table, side by side in a block-diagonal matrix. All blocks are functions of the same
+released numbers, so the noise of a sum over slots is exact, whatever they share.
+
+**Members of one unit are alike**, so the sampling error of an estimate is one of units: with the
+influence e of each member, the variance is Σ (Σ e)², the inner sum over the members of a unit. Its
+shape is that of the synthetic units (`cluster_factors`). Where they show members less alike than
+second moments plainly do, the difference is added: with correlation ρ of residuals within units,
+the variance of an estimate with weights z of the members grows by ρ Σ z z' over pairs of members.
+
+Source: linearised variances of clustered samples, Binder (1983), "On the variances of
+asymptotically normal estimators from complex surveys", International Statistical Review 51; the
+growth by ρ is Kish's (1965, Survey Sampling, section 5.4) design effect with weights.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from understudy._arrays import Floats, Integers
+from understudy.inference.second_moments import Basis, MomentMatrix, Together
+from understudy.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class SlotMoments:
+    """Second moments of members, a block a slot.
+
+    Attributes:
+        joint: second moments of all columns of all slots.
+        parts: those of each slot, with rows named as in the members' table; all have the released
+            numbers of `joint`.
+        schemas: of the columns of each slot, under their names in the members' table.
+        rows: of each slot in `joint`, a tuple of arrays of shape (R_j,).
+    """
+
+    joint: MomentMatrix
+    parts: tuple[MomentMatrix, ...]
+    schemas: tuple[Schema, ...]
+    rows: tuple[Integers, ...]
+
+    @classmethod
+    def of(
+        cls,
+        joint: MomentMatrix,
+        names: Sequence[Mapping[str, str]],
+        schemas: Sequence[Schema],
+    ) -> SlotMoments:
+        """The blocks of some slots.
+
+        Args:
+            joint: second moments of all columns of all slots.
+            names: of each slot: column of `joint` → its name in the members' table.
+            schemas: as above.
+        """
+        found = [_part(joint, own) for own in names]
+        parts, rows = tuple(one for one, _ in found), tuple(rows for _, rows in found)
+        return cls(joint, parts, tuple(schemas), rows)
+
+    @cached_property
+    def sums(self) -> Floats:
+        """The block-diagonal matrix, shape (R, R) with R = Σ R_j."""
+        return np.asarray(block_diag(*(part.sums for part in self.parts)))
+
+    @cached_property
+    def constant(self) -> Floats:
+        """Weights of 1 for each member, shape (R,)."""
+        return np.concatenate([part.constant for part in self.parts])
+
+    @property
+    def n(self) -> float:
+        """Number of members that count."""
+        return sum(part.n for part in self.parts)
+
+    @property
+    def numbers(self) -> Floats:
+        """As released."""
+        return self.joint.numbers
+
+    @property
+    def together(self) -> Together | None:
+        """Released numbers whose noise goes together."""
+        return self.joint.together
+
+    @property
+    def cases(self) -> object:
+        """What is known of members with a value of some columns; None for all members."""
+        return next((part.cases for part in self.parts if part.cases is not None), None)
+
+    def blocks(self, weights: Floats) -> list[Floats]:
+        """Weights of the rows of each slot; the last axis is taken apart."""
+        ends = np.cumsum([len(rows) for rows in self.rows])[:-1]
+        return np.split(weights, ends, axis=-1)
+
+    def among(self, columns: Sequence[str], _schema: Schema) -> SlotMoments:
+        """The matrix of the members that have a value of each of some columns."""
+        parts = []
+        for part, schema in zip(self.parts, self.schemas, strict=True):
+            own = [name for name in columns if schema.columns[name].codes]
+            parts.append(part.among(own, schema))
+        return replace(self, parts=tuple(parts))
+
+    def form(self, left: Floats, right: Floats) -> Floats:
+        """Sums over the members of products of two affine functions of the rows."""
+        return np.asarray(left @ self.sums @ right.T)
+
+    def indicators(self, _schema: Schema, name: str) -> Floats | None:
+        """As of one table (`MomentMatrix.indicators`), side by side."""
+        return self.side_by_side(lambda part, schema: part.indicators(schema, name))
+
+    def classes(self, _schema: Schema, name: str, class_of: Integers, k: int) -> Floats | None:
+        """As of one table (`MomentMatrix.classes`), side by side."""
+        return self.side_by_side(lambda part, schema: part.classes(schema, name, class_of, k))
+
+    def presence(self, _schema: Schema, name: str) -> Floats:
+        """As of one table (`MomentMatrix.presence`), side by side."""
+        pairs = zip(self.parts, self.schemas, strict=True)
+        return np.concatenate([part.presence(schema, name) for part, schema in pairs])
+
+    def side_by_side(
+        self, rows_of: Callable[[MomentMatrix, Schema], Floats | None]
+    ) -> Floats | None:
+        """Weights of every slot beside each other; None where one has none.
+
+        Args:
+            rows_of: weights in the rows of one slot, shape (k, R_j).
+        """
+        found = [rows_of(*pair) for pair in zip(self.parts, self.schemas, strict=True)]
+        known = [rows for rows in found if rows is not None]
+        return np.concatenate(known, axis=1) if len(known) == len(found) else None
+
+    def gradient_of_products(self, left: Floats, right: Floats) -> Floats:
+        """Derivatives of sums of products of two affine functions in the released numbers."""
+        blocks = zip(self.parts, self.blocks(left), self.blocks(right), strict=True)
+        return np.asarray(sum(part.gradient_of_products(a, b) for part, a, b in blocks))
+
+    def gradient(self, derivatives: Floats) -> Floats:
+        """Derivatives in the released numbers of what has these in the matrix, (q, R, R)."""
+        ends = np.cumsum([0, *(len(rows) for rows in self.rows)])
+        spans = itertools.starmap(slice, itertools.pairwise(ends))
+        pairs = zip(self.parts, spans, strict=True)
+        return np.asarray(sum(part.gradient(derivatives[:, own, own]) for part, own in pairs))
+
+    def noise_covariance(self, derivatives: Floats) -> Floats:
+        """Covariance by noise of q estimates, to first order, shape (q, q)."""
+        gradient = self.gradient(derivatives)
+        return self.joint.noise_between(gradient, gradient)
+
+    def noise_between(self, one: Floats, other: Floats) -> Floats:
+        """As of one table (`MomentMatrix.noise_between`)."""
+        return self.joint.noise_between(one, other)
+
+    def noise_of_pairs(self, one: Floats, other: Floats) -> Floats:
+        """As of one table (`MomentMatrix.noise_of_pairs`)."""
+        return self.joint.noise_of_pairs(one, other)
+
+    def bound_hidden(self, derivatives: Floats) -> Floats:
+        """Bound the error of q estimates by what was not measured, shape (q,)."""
+        ends = np.cumsum([0, *(len(rows) for rows in self.rows)])
+        spans = itertools.starmap(slice, itertools.pairwise(ends))
+        pairs = zip(self.parts, spans, strict=True)
+        return np.asarray(sum(part.bound_hidden(derivatives[:, own, own]) for part, own in pairs))
+
+    def within_cells_by(self, gradient: Floats) -> Floats:
+        """As of one table (`MomentMatrix.within_cells_by`)."""
+        return self.joint.within_cells_by(gradient)
+
+    def cross_sums(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Sum over pairs of members of one unit of the products of an affine function of both.
+
+        Args:
+            weights: of the function, 0 for a slot that holds nobody, shape (k, R).
+
+        Returns:
+            The sums, and the standard deviation of the noise in them, both of shape (k,).
+        """
+        size, parts = len(self.joint.whole), self.blocks(weights)
+        spread = [np.zeros((len(weights), size)) for _ in parts]
+        for own, rows, part in zip(spread, self.rows, parts, strict=True):
+            own[:, rows] = part
+        total = np.asarray(sum(spread))
+        derivatives = total[:, :, None] * total[:, None, :]
+        derivatives -= sum(own[:, :, None] * own[:, None, :] for own in spread)
+        sums = np.einsum("kij,ij->k", derivatives, self.joint.whole)
+        noise = np.diag(self.joint.noise_covariance(derivatives))
+        return sums, np.sqrt(np.maximum(noise, 0.0))
+
+    def of_members(self, weights: Floats, columns: Sequence[str]) -> Floats:
+        """Weights whose constant counts where a slot holds a member, shape (k, R).
+
+        Args:
+            weights: of affine functions of members with a value of each column, shape (k, R).
+            columns: that they use.
+        """
+        found = []
+        blocks = zip(self.blocks(weights), self.parts, self.schemas, strict=True)
+        for own, part, schema in blocks:
+            coded = next((name for name in columns if schema.columns[name].codes), None)
+            if coded is None:
+                found.append(own)
+                continue
+            changed = own.copy()
+            changed[:, 0] = 0
+            found.append(changed + np.multiply.outer(own[:, 0], part.presence(schema, coded)))
+        return np.concatenate(found, axis=1)
+
+    def more_alike(self, weights: Floats, shown: Floats, pairs: float) -> Floats:
+        """Correlation within units that second moments show plainly and the sets do not, (k,).
+
+        Args:
+            weights: of residuals, 0 for a slot that holds nobody, shape (k, R).
+            shown: correlations in the sets, shape (k,).
+            pairs: ordered pairs of members of one unit for each member.
+        """
+        crossed, noise = self.cross_sums(weights)
+        size = np.einsum("ki,ij,kj->k", weights, self.sums, weights) * pairs
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = (crossed - noise) / size - shown
+        return np.where((size > 0) & np.isfinite(found), np.clip(found, 0.0, 1.0), 0.0)
+
+
+def _part(joint: MomentMatrix, names: Mapping[str, str]) -> tuple[MomentMatrix, Integers]:
+    """The rows of some columns, renamed, over the same released numbers; and which they are."""
+    basis, scores = joint.basis, joint.scores
+    rows = np.concatenate([[0], *(basis.columns[name] for name in names)]).astype(np.int64)
+    at = {row: k for k, row in enumerate(rows.tolist())}
+
+    def moved(old: Integers) -> Integers:
+        return np.array([at[row] for row in old.tolist()], dtype=np.int64)
+
+    own = Basis(
+        place={
+            (names[name], state): at[row]
+            for (name, state), row in basis.place.items()
+            if name in names
+        },
+        affine=basis.affine[rows],
+        source=basis.source,
+        squares={at[row]: number for row, number in basis.squares.items() if row in at},
+        coded={
+            (at[row], at[code]): number
+            for (row, code), number in basis.coded.items()
+            if row in at and code in at
+        },
+        beside={at[row]: moved(other) for row, other in basis.beside.items() if row in at},
+        columns={names[name]: moved(basis.columns[name]) for name in names},
+    )
+    renamed = replace(
+        scores,
+        limits={names[name]: ends for name, ends in scores.limits.items() if name in names},
+        complete=tuple(names[name] for name in scores.complete if name in names),
+    )
+    return replace(joint, scores=renamed, basis=own, cases=None), rows
+
+
+Moments = MomentMatrix | SlotMoments
+"""Second moments of records, or of the members of units."""
+
+
+def similarity(residuals: Sequence[Floats], units: Sequence[Integers]) -> tuple[Floats, float]:
+    """The mean over sets of `correlation_within`."""
+    found = [correlation_within(*pair) for pair in zip(residuals, units, strict=True)]
+    shown = np.mean(np.stack([correlation for correlation, _ in found]), axis=0)
+    return np.asarray(shown), float(np.mean([pairs for _, pairs in found]))
+
+
+def cluster_factors(
+    residual: Floats, weights: Floats, units: Integers, more: Floats | float = 0.0
+) -> Floats:
+    """How many times larger the variances of estimates are, since members of units are alike.
+
+    Args:
+        residual: of n members, shape (n, k), or (n, 1) for one that all estimates share.
+        weights: of each residual in each estimate, shape (n, k).
+        units: unit of each member, shape (n,).
+        more: correlation within units that the residuals lack, shape (k,).
+
+    Returns:
+        Shape (k,), at least 1.
+    """
+    _, of = np.unique(units, return_inverse=True)
+    influence = np.broadcast_to(residual, weights.shape) * weights
+    alone = (influence**2).sum(axis=0)
+    together = _sums_by(influence, of)
+    shape = (weights**2).sum(axis=0)
+    pairs = (_sums_by(weights, of) ** 2).sum(axis=0) - shape
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shown = (together**2).sum(axis=0) / alone
+        added = np.where(shape > 0, np.maximum(more, 0.0) * np.maximum(pairs, 0.0) / shape, 0.0)
+    return np.asarray(np.maximum(np.where(np.isfinite(shown), shown, 1.0) + added, 1.0))
+
+
+def correlation_within(residual: Floats, units: Integers) -> tuple[Floats, float]:
+    """Correlation of residuals within units, and pairs of members for each member.
+
+    Args:
+        residual: shape (n, k).
+        units: unit of each member, shape (n,).
+
+    Returns:
+        Shape (k,), 0 where nobody has company; and the number of ordered pairs over n.
+    """
+    _, of = np.unique(units, return_inverse=True)
+    size = np.bincount(of)
+    pairs = float((size * (size - 1)).sum()) / max(len(units), 1)
+    squares = (residual**2).sum(axis=0)
+    crossed = (_sums_by(residual, of) ** 2).sum(axis=0) - squares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = crossed / (squares * pairs)
+    return np.where(np.isfinite(found), found, 0.0), pairs
+
+
+def _sums_by(values: Floats, of: Integers) -> Floats:
+    """Sums over the members of each unit, shape (units, k)."""
+    k = int(of.max(initial=-1)) + 1
+    return np.stack([np.bincount(of, column, k) for column in values.T], axis=1)
