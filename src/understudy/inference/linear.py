@@ -675,8 +675,8 @@ def moment_ratios(
         place = np.diag_indices(len(estimate))
         sampling[place] = np.maximum(sampling[place], edge_variance(own))
     if isinstance(matrix, SlotMoments):
-        more = lacking_similarity(estimand, matrix, schema, sets)
-        root = np.sqrt(ratio_growth(estimand, estimate, group_of, sets, more))
+        alike = likeness(estimand, matrix, schema, sets)
+        root = np.sqrt(ratio_growth(estimand, estimate, group_of, sets, alike))
         sampling = sampling * np.multiply.outer(root, root)
     return MomentRatios(
         estimate=estimate,
@@ -692,10 +692,10 @@ def moment_ratios(
     )
 
 
-def lacking_similarity(
+def likeness(
     estimand: Estimand, matrix: SlotMoments, schema: Schema, sets: Sequence[Records]
 ) -> Floats | None:
-    """Correlation of what members of one unit add, that moments show and the sets lack, (k,).
+    """Correlation of what members of one unit add, by moments or sets, shape (k,).
 
     Args:
         estimand: what ratios are of.
@@ -710,10 +710,11 @@ def lacking_similarity(
     if products is None:
         return None
     sides = (0, 1) if len(estimand.levels) > 1 else (0,)  # a cell of two traits: of either
-    return np.max([_lacking(estimand, matrix, products, side, sets) for side in sides], axis=0)
+    found = [_likeness(estimand, matrix, products, side, sets) for side in sides]
+    return np.asarray(np.max(np.stack(found), axis=0))
 
 
-def _lacking(
+def _likeness(
     estimand: Estimand,
     matrix: SlotMoments,
     products: _Products,
@@ -735,8 +736,8 @@ def _lacking(
         left.append((value - overall)[counted])
         of.append(units[counted])
     shown, company = similarity(left, of)
-    more = matrix.more_alike(values - overall[:, None] * present, shown, company)
-    return np.asarray(more[which])
+    measured = matrix.company(values - overall[:, None] * present) / max(company, 1e-300)
+    return np.asarray(np.maximum(shown, measured)[which])
 
 
 def ratio_growth(
@@ -744,7 +745,7 @@ def ratio_growth(
     estimate: Floats,
     group_of: Integers,
     sets: Sequence[Records],
-    more: Floats | None = None,
+    alike: Floats | None = None,
 ) -> Floats:
     """How many times larger variances of ratios are, since members of units are alike, (k,).
 
@@ -753,9 +754,9 @@ def ratio_growth(
         estimate: the ratios, shape (k,).
         group_of: group of each, shape (k,).
         sets: members of each synthetic set.
-        more: correlation within units that the sets lack, shape (k,); None for none.
+        alike: correlation within units by `likeness`, shape (k,); None for that of the sets.
     """
-    lacking = np.zeros(len(estimate)) if more is None else more
+    known = np.zeros(len(estimate)) if alike is None else alike
     found = np.ones((len(sets), len(estimate)))
     for own, records in zip(found, sets, strict=True):
         scores, units = estimand.scores(records), records.unit_numbers
@@ -765,7 +766,7 @@ def ratio_growth(
             if len(mine):
                 value = np.where(scores.quantity[mine] == k, scores.value[mine], 0.0)
                 residual, ones = value[:, None] - estimate[k], np.ones((len(mine), 1))
-                own[k] = cluster_factors(residual, ones, units[mine], lacking[k])[0]
+                own[k] = cluster_factors(residual, ones, units[mine], known[k])[0]
     return np.asarray(found.mean(axis=0))
 
 

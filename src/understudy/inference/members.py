@@ -26,7 +26,7 @@ from understudy.inference.combining import Pooled
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import table_estimates
 from understudy.inference.expected_widths import PLAINLY
-from understudy.inference.linear import lacking_similarity, ratio_growth
+from understudy.inference.linear import likeness, ratio_growth
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.moment_answers import MeasuredAnswer, answer_of
 from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
@@ -290,12 +290,12 @@ def _by_counts(
     if estimand.kind != "total":
         scores = cell_scores(estimand, table.schema)
         matrix = table.moments(estimand.columns)
-        more = None
+        alike = None
         if matrix is not None:
-            more = lacking_similarity(estimand, matrix, table.schema, sets)
-        if more is None:  # nobody knows how alike members are: no less than wholly
-            more = np.ones(len(pooled.names))
-        growth = ratio_growth(estimand, pooled.estimate, scores.group_of, sets, more)
+            alike = likeness(estimand, matrix, table.schema, sets)
+        if alike is None:  # nobody knows how alike members are: no less than wholly
+            alike = np.ones(len(pooled.names))
+        growth = ratio_growth(estimand, pooled.estimate, scores.group_of, sets, alike)
         share = np.nan_to_num(pooled.synthesis_share, nan=1.0)
         root = np.sqrt(share + (1 - share) * growth)
         pooled = replace(

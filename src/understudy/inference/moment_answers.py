@@ -220,9 +220,10 @@ def _model(
         binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in pairs)
         linear = least_squares(matrix, design, weights[0], pairs, binary=binary)
         if isinstance(matrix, SlotMoments):
-            residual = weights[0] - linear.estimate @ design
             left = [(y - x @ linear.estimate, x) for y, x in pairs]
-            root = np.sqrt(_growth(estimand, matrix, residual, left, sets))
+            root = np.sqrt(
+                _growth(estimand, matrix, _straight(matrix, design, weights[0]), left, sets)
+            )
             sampling = linear.sampling * np.multiply.outer(root, root)
             linear = replace(linear, sampling=sampling)
         inverted = linear.denominator, linear.mixed, linear.squared
@@ -233,9 +234,9 @@ def _model(
     if isinstance(matrix, SlotMoments):
         mean = FAMILIES[estimand.kind].mean
         left = [(y - mean(x @ fit.estimate), x) for y, x in pairs]
-        straight = np.linalg.pinv(matrix.form(design, design)) @ design @ matrix.sums @ weights[0]
-        residual = weights[0] - straight @ design
-        fit = fit.grown(_growth(estimand, matrix, residual, left, sets))
+        fit = fit.grown(
+            _growth(estimand, matrix, _straight(matrix, design, weights[0]), left, sets)
+        )
     noise, covariance = fit.noise + fit.misfit, fit.noise + fit.misfit + fit.sampling
     scored = ScoreIntervals(
         names=names,
@@ -251,10 +252,19 @@ def _model(
     return MeasuredAnswer(_with_bias(scored, fit.bias, matrix), 0.0, limits=limits)
 
 
+_NEARLY = 0.1  # of the squares of what a coefficient weighs, that columns of units may have
+
+
+def _straight(matrix: SlotMoments, design: Floats, outcome: Floats) -> tuple[Floats, Floats]:
+    """Weights of the residual of a linear model, shape (R,), and of its coefficients, (p, R)."""
+    influence = np.linalg.pinv(matrix.form(design, design)) @ design
+    return outcome - (influence @ matrix.sums @ outcome) @ design, influence
+
+
 def _growth(
     estimand: Estimand,
     matrix: SlotMoments,
-    residual: Floats,
+    affine: tuple[Floats, Floats],
     left: Sequence[tuple[Floats, Floats]],
     sets: Sequence[Records],
 ) -> Floats:
@@ -263,16 +273,24 @@ def _growth(
     Args:
         estimand: the model.
         matrix: of the members.
-        residual: weights of the outcome less what the predictors say of it linearly, shape (R,).
+        affine: weights of the outcome less what the predictors say of it linearly, shape (R,), and
+            of the predictors in each coefficient, shape (p, R).
         left: residuals (n,) of the members of each set, and their design (n, p).
         sets: these members.
     """
-    units = [records.unit_numbers for records in sets]
+    units, (residual, influence) = [records.unit_numbers for records in sets], affine
     shown, company = similarity([r[:, None] for r, _ in left], units)
-    weights = matrix.of_members(residual[None], estimand.columns)
-    more = matrix.more_alike(weights, shown, company)
+    member, columns = matrix.constant, estimand.columns
+    rows = matrix.of_members(np.vstack([residual, influence, member]), columns)
+    rest, weights = rows[0], rows[1:-1]
+    rest -= rows[-1] * float(rest @ matrix.sums @ member) / max(matrix.n, 1.0)
+    measured, *beside = matrix.company(np.vstack([rest, weights]))
+    alike = np.maximum(shown, measured / max(company, 1e-300))
+    # A coefficient of a column of units goes by the sets, which have units as they are.
+    kept = matrix.squares(weights) / matrix.squares(influence)
+    company_of = np.where(np.abs(kept - 1) < _NEARLY, beside, 0.0)
     found = [
-        cluster_factors(r[:, None], x @ np.linalg.pinv(x.T @ x), of, more)
+        cluster_factors(r[:, None], x @ np.linalg.pinv(x.T @ x), of, alike, company_of)
         for (r, x), of in zip(left, units, strict=True)
     ]
     return np.asarray(np.mean(np.stack(found), axis=0))

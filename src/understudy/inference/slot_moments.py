@@ -7,9 +7,9 @@ released numbers, so the noise of a sum over slots is exact, whatever they share
 
 **Members of one unit are alike**, so the sampling error of an estimate is one of units: with the
 influence e of each member, the variance is Σ (Σ e)², the inner sum over the members of a unit. Its
-shape is that of the synthetic units (`cluster_factors`). Where they show members less alike than
-second moments plainly do, the difference is added: with correlation ρ of residuals within units,
-the variance of an estimate with weights z of the members grows by ρ Σ z z' over pairs of members.
+shape is that of the synthetic units (`cluster_factors`). Where second moments plainly show members
+more alike, theirs counts: with correlation ρ of residuals within units, the variance of an estimate
+with weights z of the members grows by ρ Σ z z' over pairs of members, in parts of Σ z².
 
 Source: linearised variances of clustered samples, Binder (1983), "On the variances of
 asymptotically normal estimators from complex surveys", International Statistical Review 51; the
@@ -41,12 +41,14 @@ class SlotMoments:
             numbers of `joint`.
         schemas: of the columns of each slot, under their names in the members' table.
         rows: of each slot in `joint`, a tuple of arrays of shape (R_j,).
+        shared: columns of units, whose rows are those of every slot.
     """
 
     joint: MomentMatrix
     parts: tuple[MomentMatrix, ...]
     schemas: tuple[Schema, ...]
     rows: tuple[Integers, ...]
+    shared: tuple[str, ...]
 
     @classmethod
     def of(
@@ -64,7 +66,8 @@ class SlotMoments:
         """
         found = [_part(joint, own) for own in names]
         parts, rows = tuple(one for one, _ in found), tuple(rows for _, rows in found)
-        return cls(joint, parts, tuple(schemas), rows)
+        shared = tuple(name for name in names[0] if all(name in own for own in names[1:]))
+        return cls(joint, parts, tuple(schemas), rows, shared)
 
     @cached_property
     def sums(self) -> Floats:
@@ -195,7 +198,10 @@ class SlotMoments:
         return sums, np.sqrt(np.maximum(noise, 0.0))
 
     def of_members(self, weights: Floats, columns: Sequence[str]) -> Floats:
-        """Weights whose constant counts where a slot holds a member, shape (k, R).
+        """Weights that are 0 for a slot that holds nobody, shape (k, R).
+
+        Products of three columns were not measured. So columns of units, which have values beside
+        empty slots too, are left out.
 
         Args:
             weights: of affine functions of members with a value of each column, shape (k, R).
@@ -204,28 +210,34 @@ class SlotMoments:
         found = []
         blocks = zip(self.blocks(weights), self.parts, self.schemas, strict=True)
         for own, part, schema in blocks:
-            coded = next((name for name in columns if schema.columns[name].codes), None)
-            if coded is None:
-                found.append(own)
-                continue
             changed = own.copy()
-            changed[:, 0] = 0
-            found.append(changed + np.multiply.outer(own[:, 0], part.presence(schema, coded)))
+            for name in self.shared:
+                changed[:, part.basis.columns[name]] = 0
+            mine = (name for name in columns if name not in self.shared)
+            coded = next((name for name in mine if schema.columns[name].codes), None)
+            if coded is not None:
+                changed[:, 0] = 0
+                changed += np.multiply.outer(own[:, 0], part.presence(schema, coded))
+            found.append(changed)
         return np.concatenate(found, axis=1)
 
-    def more_alike(self, weights: Floats, shown: Floats, pairs: float) -> Floats:
-        """Correlation within units that second moments show plainly and the sets do not, (k,).
+    def squares(self, weights: Floats) -> Floats:
+        """Sums over the members of squares of affine functions, weights (k, R), shape (k,)."""
+        return np.asarray(np.einsum("ki,ij,kj->k", weights, self.sums, weights))
+
+    def company(self, weights: Floats) -> Floats:
+        """Products of an affine function of pairs of members of one unit, over its squares, (k,).
+
+        What is plain of it: less the standard deviation of its noise.
 
         Args:
-            weights: of residuals, 0 for a slot that holds nobody, shape (k, R).
-            shown: correlations in the sets, shape (k,).
-            pairs: ordered pairs of members of one unit for each member.
+            weights: of the function, 0 for a slot that holds nobody, shape (k, R).
         """
         crossed, noise = self.cross_sums(weights)
-        size = np.einsum("ki,ij,kj->k", weights, self.sums, weights) * pairs
+        size = self.squares(weights)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = (crossed - noise) / size - shown
-        return np.where((size > 0) & np.isfinite(found), np.clip(found, 0.0, 1.0), 0.0)
+            found = (crossed - noise) / size
+        return np.where((size > 0) & np.isfinite(found), found, 0.0)
 
 
 def _part(joint: MomentMatrix, names: Mapping[str, str]) -> tuple[MomentMatrix, Integers]:
@@ -274,7 +286,11 @@ def similarity(residuals: Sequence[Floats], units: Sequence[Integers]) -> tuple[
 
 
 def cluster_factors(
-    residual: Floats, weights: Floats, units: Integers, more: Floats | float = 0.0
+    residual: Floats,
+    weights: Floats,
+    units: Integers,
+    alike: Floats | float = 0.0,
+    company: Floats | float = 0.0,
 ) -> Floats:
     """How many times larger the variances of estimates are, since members of units are alike.
 
@@ -282,10 +298,12 @@ def cluster_factors(
         residual: of n members, shape (n, k), or (n, 1) for one that all estimates share.
         weights: of each residual in each estimate, shape (n, k).
         units: unit of each member, shape (n,).
-        more: correlation within units that the residuals lack, shape (k,).
+        alike: correlation of residuals within units that is known from elsewhere, shape (k,).
+        company: products of weights of pairs of members over their squares, likewise, shape (k,).
 
     Returns:
-        Shape (k,), at least 1.
+        Shape (k,), at least 1: the growth in these members, or that of residuals which are alike by
+        one correlation, if it is more.
     """
     _, of = np.unique(units, return_inverse=True)
     influence = np.broadcast_to(residual, weights.shape) * weights
@@ -295,8 +313,9 @@ def cluster_factors(
     pairs = (_sums_by(weights, of) ** 2).sum(axis=0) - shape
     with np.errstate(divide="ignore", invalid="ignore"):
         shown = (together**2).sum(axis=0) / alone
-        added = np.where(shape > 0, np.maximum(more, 0.0) * np.maximum(pairs, 0.0) / shape, 0.0)
-    return np.asarray(np.maximum(np.where(np.isfinite(shown), shown, 1.0) + added, 1.0))
+        known = 1 + np.clip(alike, 0.0, 1.0) * np.maximum(pairs / shape, company)
+    found = np.fmax(np.where(np.isfinite(shown), shown, 1.0), known)
+    return np.asarray(np.fmax(found, 1.0))
 
 
 def correlation_within(residual: Floats, units: Integers) -> tuple[Floats, float]:

@@ -1,0 +1,222 @@
+"""Questions about members of units: against the rows' own cluster-robust answers, and coverage."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+import statsmodels.formula.api as smf
+
+import understudy as us
+from understudy.inference.slot_moments import cluster_factors, correlation_within
+
+SCHEMA = us.Schema.loads("""
+[unit]
+table = "household"
+[tables.household]
+key = "hid"
+[tables.household.columns.region]
+kind = "categorical"
+levels = ["A", "B", "C"]
+source = "made up"
+reviewed = true
+[tables.person]
+of = "household"
+key = "hid"
+rows_per_unit = 4
+order = ["-age"]
+source = "made up"
+reviewed = true
+[tables.person.columns.age]
+kind = "integer"
+lower = 0
+upper = 99
+bins = [0, 16, 30, 45, 65, 99]
+source = "made up"
+reviewed = true
+[tables.person.columns.sex]
+kind = "categorical"
+levels = ["f", "m"]
+source = "made up"
+reviewed = true
+[tables.person.columns.wage]
+kind = "continuous"
+lower = 0
+upper = 100
+decimals = 2
+source = "made up"
+reviewed = true
+[tables.person.columns.fit]
+kind = "categorical"
+levels = ["y", "n"]
+missing = ["?"]
+source = "made up"
+reviewed = true
+""")
+ENOUGH = 2_000.0
+"""An ε by which noise is next to nothing, so that answers are those of the rows."""
+
+
+def people(n: int, rng: np.random.Generator, largest: int = 4) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Households whose members are alike in age, wage and fitness."""
+    size = 1 + rng.integers(largest, size=n)
+    home = np.repeat(np.arange(n), size)
+    region, alike, k = rng.integers(3, size=n), rng.normal(size=n), len(home)
+    age = np.clip(np.rint(40 + 12 * rng.normal(size=n)[home] + 14 * rng.normal(size=k)), 0, 99)
+    sex = rng.integers(2, size=k)
+    wage = 50 + 4 * sex + 0.1 * (age - 40) + 3 * region[home] + 8 * alike[home]
+    wage = np.clip(wage + 8 * rng.normal(size=k), 0, 100).round(2)
+    fit = np.where(alike[home] + rng.normal(size=k) + 0.01 * (age - 40) > 0, "y", "n")
+    fit[rng.random(k) < 0.05] = "?"
+    households = pl.DataFrame({"hid": np.arange(n), "region": np.array(list("ABC"))[region]})
+    persons = pl.DataFrame(
+        {
+            "hid": home,
+            "age": age.astype(int),
+            "sex": np.array(["f", "m"])[sex],
+            "wage": wage,
+            "fit": fit,
+        }
+    )
+    return households, persons
+
+
+def release_of(households: pl.DataFrame, persons: pl.DataFrame, epsilon: float) -> us.Release:
+    return us.synthesize(
+        {"household": households, "person": persons},
+        SCHEMA,
+        epsilon=epsilon,
+        delta=1e-6,
+        method="independent",
+        budget={"answers": 0.6},
+    )
+
+
+@pytest.fixture(scope="module")
+def rows():
+    households, persons = people(4_000, np.random.default_rng(11))
+    return households, persons, persons.join(households, on="hid").to_pandas()
+
+
+@pytest.fixture(scope="module")
+def exact(rows):
+    return release_of(rows[0], rows[1], ENOUGH)
+
+
+def clustered(formula, frame, kind=smf.ols):
+    fit = kind(formula, frame).fit(disp=0) if kind is smf.logit else kind(formula, frame).fit()
+    return kind(formula, frame).fit(
+        **({"disp": 0} if kind is smf.logit else {}),
+        cov_type="cluster",
+        cov_kwds={"groups": frame["hid"], "use_correction": False},
+    ), fit
+
+
+@pytest.mark.parametrize("formula", ["wage ~ sex + age", "wage ~ region + age", "age ~ region"])
+def test_a_linear_model_of_members_is_the_one_of_the_rows_with_clustered_errors(
+    rows, exact, formula
+):
+    answer = us.analyze(exact, "ols", formula)
+    robust, plain = clustered(formula, rows[2])
+    assert answer.pooled.estimate == pytest.approx(robust.params.to_numpy(), rel=0.02, abs=0.05)
+    # The sets of this method know nothing of likeness; the moments do. Of members alike by one
+    # correlation the growth is exact; here it is within a tenth.
+    assert answer.pooled.stderr == pytest.approx(robust.bse.to_numpy(), rel=0.1)
+    assert (robust.bse / plain.bse).max() > 1.15  # so plain errors would fail
+
+
+@pytest.mark.parametrize("formula", ["wage", "wage ~ sex", "wage ~ region"])
+def test_a_mean_of_members_is_the_one_of_the_rows_with_clustered_errors(rows, exact, formula):
+    answer = us.analyze(exact, "mean", formula)
+    outcome, _, group = formula.partition(" ~ ")
+    robust, _ = clustered(f"{outcome} ~ C({group}) - 1" if group else f"{outcome} ~ 1", rows[2])
+    assert answer.pooled.estimate == pytest.approx(robust.params.to_numpy(), rel=0.002)
+    assert answer.pooled.stderr == pytest.approx(robust.bse.to_numpy(), rel=0.1)
+
+
+def test_shares_totals_and_counts_of_members_are_those_of_the_rows(rows, exact):
+    frame = rows[2]
+    share = us.analyze(exact, "proportion", "fit").pooled
+    known = frame[frame.fit != "?"]
+    robust, _ = clustered("fit ~ 1", known.assign(fit=(known.fit == "y") * 1.0))
+    assert share.estimate[0] == pytest.approx((known.fit == "y").mean(), abs=0.002)
+    assert share.stderr[0] == pytest.approx(robust.bse.iloc[0], rel=0.1)
+    total = us.analyze(exact, "total", "sex").pooled
+    assert total.estimate == pytest.approx([(frame.sex == s).sum() for s in "fm"], abs=20)
+    old = us.analyze(exact, "count", "{age >= 65}").pooled
+    assert old.estimate == pytest.approx([(frame.age >= 65).sum()], abs=20)
+    crossed = us.analyze(exact, "table", "sex + fit").pooled
+    told = [((known.sex == s) & (known.fit == f)).mean() for s in "fm" for f in "yn"]
+    assert crossed.estimate == pytest.approx(told, abs=0.003)
+
+
+def test_a_logistic_model_of_members_has_clustered_errors(rows, exact):
+    answer = us.analyze(exact, "logit", '{fit == "y"} ~ sex + age').pooled
+    known = rows[2][rows[2].fit != "?"]
+    robust, _ = clustered("fit ~ sex + age", known.assign(fit=(known.fit == "y") * 1.0), smf.logit)
+    assert answer.estimate == pytest.approx(robust.params.to_numpy(), abs=0.1)
+    assert (answer.stderr > 0.9 * robust.bse.to_numpy()).all()
+
+
+def test_an_answer_says_of_whom_it_is_and_how_many_units_have_more():
+    households, persons = people(3_000, np.random.default_rng(2), largest=6)
+    answer = us.analyze(release_of(households, persons, ENOUGH), "mean", "age")
+    said = " ".join(answer.notes)
+    assert "rows of 'person'" in said
+    size = persons.group_by("hid").len()["len"]
+    assert f"about {(size > 4).sum():,.0f} of {households.height:,.0f} have more" in said
+
+
+def test_a_question_about_units_stays_one_about_units(rows, exact):
+    answer = us.analyze(exact, "proportion", "region")
+    told = [(rows[0]["region"] == one).mean() for one in "ABC"]
+    assert answer.pooled.estimate == pytest.approx(told, abs=0.002)
+    assert "person" not in " ".join(answer.notes)
+
+
+def test_what_slots_do_not_answer_is_refused(exact):
+    with pytest.raises(us.UnderstudyError, match=r"\(not-measured\).*members of units"):
+        us.analyze(exact, "std", "wage")
+    with pytest.raises(us.UnderstudyError, match="wagge"):
+        us.analyze(exact, "mean", "wagge + wage")
+
+
+def test_growth_is_that_of_the_sums_over_units():
+    rng = np.random.default_rng(0)
+    units = np.repeat(np.arange(500), 3)
+    residual = rng.normal(size=500)[units] + rng.normal(size=1_500)
+    weights = np.ones((1_500, 1))
+    found = cluster_factors(residual[:, None], weights, units)
+    sums = np.add.reduceat(residual, np.arange(0, 1_500, 3))
+    assert found == pytest.approx([(sums**2).sum() / (residual**2).sum()])
+    shown, pairs = correlation_within(residual[:, None], units)
+    assert pairs == 2
+    assert found == pytest.approx(1 + 2 * shown)
+    # Residuals that lack their likeness get it back.
+    mixed = rng.permutation(residual)
+    assert cluster_factors(mixed[:, None], weights, units, shown) == pytest.approx(found)
+
+
+@pytest.mark.nightly
+def test_intervals_of_members_cover():
+    """Of 60 releases × 8 quantities; each covers too little by chance in 1 of 10,000 runs."""
+    rng = np.random.default_rng(5)
+    households, persons = people(60_000, rng)
+    frame = persons.join(households, on="hid").to_pandas()
+    known = frame[frame.fit != "?"]
+    truth = {
+        ("mean", "wage"): [frame.wage.mean()],
+        ("mean", "wage ~ sex"): [frame.wage[frame.sex == s].mean() for s in "fm"],
+        ("proportion", "fit"): [(known.fit == f).mean() for f in "yn"],
+        ("ols", "wage ~ region + age"): smf.ols("wage ~ region + age", frame).fit().params,
+    }
+    hits: dict[tuple[str, str], list[np.ndarray]] = {question: [] for question in truth}
+    for _ in range(60):
+        chosen = rng.choice(households.height, 5_000, replace=False)
+        own = persons.filter(pl.col("hid").is_in(chosen))
+        release = release_of(households[chosen], own, 4.0)
+        for question, right in truth.items():
+            lower, upper = us.analyze(release, *question).pooled.interval()
+            hits[question].append((lower <= right) & (right <= upper))
+    for question, found in hits.items():
+        assert np.mean(found, axis=0).min() >= 0.83, question
