@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from understudy._arrays import Floats
+from understudy.features.scores import Limits
 from understudy.inference.analysis import Analysis
 from understudy.inference.combining import Pooled
 from understudy.inference.contributions import cell_scores
@@ -39,14 +40,23 @@ from understudy.inference.question import (
     split_condition,
     words_of,
 )
-from understudy.inference.records import Records
-from understudy.inference.refusals import RefusedError
+from understudy.inference.records import ABSENT, Records
+from understudy.inference.refusals import (
+    MOST_BEYOND,
+    OutOfBounds,
+    RefusedError,
+    beyond_line,
+    counting_words,
+    domain_reason,
+    outside_of,
+    value_ends,
+)
 from understudy.inference.second_moments import LostInNoiseError
 from understudy.inference.slot_moments import SlotMoments
 from understudy.release.households import split
 from understudy.release.release import Release
 from understudy.release.sets import first_parts
-from understudy.schema import Rule, Schema
+from understudy.schema import NUMERIC, Rule, Schema
 from understudy.schema.households import NO_MEMBER, Members, slot_column
 
 KINDS_OF_MEMBERS = (*RATIOS, "total", *MODELS, "correlation")
@@ -78,6 +88,15 @@ class MemberTable:
         """Columns of members, and those of their units, as one flat table."""
         declared = self.release.schema.declared
         return self._flat(self.form.member_columns(declared))
+
+    def wide_columns(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Columns of the wide table that hold some columns, those of members in every slot."""
+        slots, own = range(1, self.form.rows_per_unit + 1), self.form.columns
+        return tuple(
+            wide
+            for name in columns
+            for wide in ([slot_column(name, j) for j in slots] if name in own else [name])
+        )
 
     def slot_schema(self, j: int) -> Schema:
         """The same of the members in one slot, of whom there may be none.
@@ -178,8 +197,7 @@ class MemberTable:
         own = [name for name in columns if name in self.form.columns]
         beside = [name for name in columns if name not in self.form.columns]
         slots = range(1, self.form.rows_per_unit + 1)
-        wide = [slot_column(name, j) for j in slots for name in own]
-        joint = matrix_of(self.release, (*beside, *wide))
+        joint = matrix_of(self.release, self.wide_columns(columns))
         if joint is None or joint.scores.complete:
             return None
         names = [
@@ -240,10 +258,74 @@ def member_analysis(
         raise _refuse("what was measured of the slots does not have this question's answer")
     if np.isnan(answer.pooled.estimate).all():
         raise RefusedError("too-few", " ".join(answer.pooled.notes), None, anyway=False)
-    notes = (*answer.pooled.notes, _unit_note(table.form), *_more_note(table))
+    pooled = _with_room(table, estimand, answer.pooled, sets)
+    counting, cut = _cut_off(table, estimand, answer.limits)
     shown = kind if kind in SAME_AS else estimand.kind
     stated = formula if split_condition(formula, table.schema)[1] else estimand.formula
-    return Analysis(shown, stated, answer.pooled, True, reason, notes, (answer.dropped,), level)
+    return Analysis(
+        shown,
+        stated,
+        pooled,
+        True,
+        reason,
+        (*pooled.notes, _unit_note(table.form), *_more_note(table)),
+        (answer.dropped,),
+        level,
+        cut_off=cut,
+        counting=counting,
+    )
+
+
+def _with_room(
+    table: MemberTable, estimand: Estimand, pooled: Pooled, sets: Sequence[Records]
+) -> Pooled:
+    """The answer with room for members whose values fit no state, if there certainly are some.
+
+    Raises:
+        RefusedError: there are, and the question has no bound on what they could change.
+    """
+    found = outside_of(table.release, table.wide_columns(estimand.columns))
+    lacking = [one for one in found if one.certain]
+    if not lacking:
+        return pooled
+    ends = value_ends(estimand, table.schema) if estimand.kind in (*RATIOS, "total") else None
+    if ends is None:
+        reason = domain_reason(lacking, mixed=True)
+        raise RefusedError("out-of-domain", reason, None, anyway=False)
+    rows = table.release.manifest.n_rows
+    most = rows * sum(one.most for one in lacking)
+    if estimand.kind == "total":
+        room = np.full(len(pooled.names), most * max(abs(end) for end in ends))
+    else:
+        share = most / np.maximum(_sizes(estimand, sets), 1.0)
+        room = share * np.maximum(ends[1] - pooled.estimate, pooled.estimate - ends[0])
+    note = "Intervals have room for members out of domain, by the noisy numbers of them."
+    return replace(pooled, bias=pooled.bias + room, notes=(*pooled.notes, note))
+
+
+def _sizes(estimand: Estimand, sets: Sequence[Records]) -> Floats:
+    """Members in the group of each quantity, in the mean over synthetic sets, shape (k,)."""
+    found = []
+    for records in sets:
+        scores = estimand.scores(records)
+        group = scores.group_of[scores.quantity[scores.quantity != ABSENT]]
+        found.append(np.bincount(group, minlength=int(scores.group_of.max()) + 1)[scores.group_of])
+    return np.asarray(np.mean(found, axis=0))
+
+
+def _cut_off(table: MemberTable, estimand: Estimand, limits: Limits) -> tuple[str, Limits]:
+    """Where numbers are cut off, in words and by column: at limits, or at bounds."""
+    cut, beyond = dict(limits), list[OutOfBounds]()
+    for name in estimand.used if estimand.expression else estimand.columns:
+        column = table.schema.columns[name]
+        if name in limits or not isinstance(column, NUMERIC):
+            continue
+        for slot in table.wide_columns([name]):
+            for one in beyond_line(table.release, slot):
+                if one.certain or one.most > MOST_BEYOND:
+                    beyond.append(replace(one, column=name))
+                    cut[name] = column.bounds
+    return counting_words(table.schema, cut, beyond), cut
 
 
 def _refuse(reason: str) -> RefusedError:

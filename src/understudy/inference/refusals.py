@@ -466,7 +466,7 @@ def check_bounds(
             f"most so many of the records: {', '.join(most)}.",
         )
     cut = {**bounds, **cut}
-    return None, cut, _counting_words(release.schema, cut, doubtful), (*noted, *counted)
+    return None, cut, counting_words(release.schema, cut, doubtful), (*noted, *counted)
 
 
 def _is_within(one: OutOfBounds, cut: Limits) -> bool:
@@ -504,7 +504,7 @@ def _bounds_of(schema: Schema, name: str) -> tuple[float, float]:
     return column.bounds
 
 
-def _counting_words(schema: Schema, cut: Limits, beyond: Sequence[OutOfBounds]) -> str:
+def counting_words(schema: Schema, cut: Limits, beyond: Sequence[OutOfBounds]) -> str:
     """Say where numbers are cut off: "with pay above 900 counted as 900"; "" for nowhere.
 
     Args:
@@ -771,7 +771,7 @@ def require_counted(
     mixed = any(resting & set(one.columns) for one in lacking)
     wider = None if mixed else _widen_answer(release, question, pooled, most)
     if wider is None:
-        reason = _domain_reason(lacking, mixed=mixed)
+        reason = domain_reason(lacking, mixed=mixed)
         return pooled, RefusedError("out-of-domain", reason, advice), ()
     return wider, None, (_allows(lacking, advice),)
 
@@ -785,7 +785,13 @@ def _domain_note(lacking: Sequence[OutOfDomain]) -> str:
     return " and ".join(f"{100 * one.share:.2g} % of {' or '.join(one.columns)}" for one in lacking)
 
 
-def _domain_reason(lacking: Sequence[OutOfDomain], *, mixed: bool) -> str:
+def domain_reason(lacking: Sequence[OutOfDomain], *, mixed: bool) -> str:
+    """Why records out of domain leave a question without an answer, as the end of a sentence.
+
+    Args:
+        lacking: those that there certainly are.
+        mixed: whether they count as a mix of the others.
+    """
     counted = (
         "second moments count them as a mix of those that it does"
         if mixed
@@ -851,10 +857,16 @@ def _outside(release: Release, question: Question, pooled: Pooled) -> list[OutOf
             tables += tuple(one for one in measured if _counts(one) and set(one.columns) == asked)
         return _shares(release, {one.columns for one in tables})
     if pooled.rule == RULE:
-        within = [one for one in measured if _counts(one) and set(one.columns) <= asked]
-        return _shares(release, {one.columns for one in within})
+        return outside_of(release, question.columns)
     behind = [one for one in release.behind_sets if _counts(one) and one.kind.is_joint]
     return _shares(release, {one.columns for one in behind if set(one.columns) & asked})
+
+
+def outside_of(release: Release, columns: Sequence[str]) -> list[OutOfDomain]:
+    """Count the records out of domain, by each measurement of some of these columns alone."""
+    asked = set(columns)
+    within = [one for one in release.measurements if _counts(one) and set(one.columns) <= asked]
+    return _shares(release, {one.columns for one in within})
 
 
 def _counts(measured: Measurement) -> bool:
@@ -906,7 +918,7 @@ def _widen_answer(
         pairs = zip(pooled.curves, each.tolist(), strict=True)
         curves = [None if curve is None else _widen_curve(curve, share) for curve, share in pairs]
         return replace(pooled, curves=tuple(curves))
-    ends = _ends(asked, release.schema)
+    ends = value_ends(asked, release.schema)
     if ends is None:
         return None
     low, high = ends
@@ -937,7 +949,7 @@ def _widen_curve(curve: Curve, share: float) -> Curve:
     return Curve(least, largest)
 
 
-def _ends(asked: Estimand, schema: Schema) -> tuple[float, float] | None:
+def value_ends(asked: Estimand, schema: Schema) -> tuple[float, float] | None:
     """Between which values any record adds to the answer; None where that cannot be told."""
     if not asked.expression or asked.kind not in ("mean", "total"):
         return 0.0, 1.0

@@ -44,7 +44,8 @@ from understudy.methods.binning import fine_bins
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS
 from understudy.release.manifest import PUBLIC_ROWS, bought_rows
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
+from understudy.schema.households import slot_column
 from understudy.schema.schema import given_schema
 from understudy.workflow.budget_shares import (
     DEFAULT_ROWS_SHARE,
@@ -417,15 +418,43 @@ def limit_numbers(request: Request, lines: Iterable[Released[NoisyLine]]) -> Req
     """
     if request.limits is not None:
         return request
-    found = {}
+    found, sizes = {}, {}
     for line in lines:
         (name,) = line.value.columns
         cells = LineCells.of(request.schema.with_bins(line.value.bins), name)
         counts = np.asarray(line.value.counts, dtype=np.float64)
-        limits = find_limits(counts, line.noise.stddev, cells)
+        limits, sizes[name] = find_limits(counts, line.noise.stddev, cells), float(counts.sum())
         if limits:
             found[name] = limits
-    return replace(request, limits=found)
+    return replace(request, limits=_common_limits(found, sizes, request.schema))
+
+
+_FEW_MEMBERS: Final = 0.1  # of the fullest slot: limits of a slot with fewer follow the others'
+
+
+def _common_limits(limits: Limits, sizes: Mapping[str, float], schema: Schema) -> Limits:
+    """Limits that are the same in all slots of members: the widest of those with some members.
+
+    Args:
+        limits: of each column that has some.
+        sizes: noisy numbers of records with a number, by column.
+        schema: of the table.
+    """
+    form, found = schema.members, dict(limits)
+    if form is None:
+        return found
+    for name in form.columns:
+        column = schema.columns[slot_column(name, 1)]
+        slots = [slot_column(name, j) for j in range(1, form.rows_per_unit + 1)]
+        if not isinstance(column, NUMERIC) or not any(slot in limits for slot in slots):
+            continue
+        least = _FEW_MEMBERS * max(sizes.get(slot, 0.0) for slot in slots)
+        own = [limits.get(slot, column.bounds) for slot in slots if sizes.get(slot, 0.0) >= least]
+        common = min(low for low, _ in own), max(high for _, high in own)
+        found |= dict.fromkeys(slots, common)
+        if common == column.bounds:
+            found = {name: ends for name, ends in found.items() if name not in slots}
+    return found
 
 
 def _part_of_heaps(request: Request, n_rows: int) -> Fraction:

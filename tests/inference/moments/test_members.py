@@ -223,3 +223,21 @@ def test_intervals_of_members_cover():
             hits[question].append((lower <= right) & (right <= upper))
     for question, found in hits.items():
         assert np.mean(found, axis=0).min() >= 0.83, question
+
+
+def test_members_out_of_domain_widen_shares_and_refuse_models(rows):
+    households, persons, _ = rows
+    odd = persons.with_columns(
+        sex=pl.when(pl.int_range(pl.len()) % 15 == 0).then(pl.lit("?")).otherwise("sex")
+    )
+    release = release_of(households, odd, 4.0)
+    lower, upper = us.analyze(release, "proportion", "sex").pooled.interval()
+    assert (lower <= [(persons["sex"] == s).mean() for s in "fm"]).all()
+    assert ((upper - lower) > 2 / 15 * 0.5).all()
+    with pytest.raises(us.UnderstudyError, match=r"\(out-of-domain\)"):
+        us.analyze(release, "ols", "wage ~ sex")
+    # Of a group half as large the same records may be twice the share.
+    few = us.analyze(release, "mean", "wage ~ sex").pooled
+    every = us.analyze(release, "mean", "wage").pooled
+    assert few.bias.min() > 2 / 15 * 50
+    assert every.bias[0] < 1
