@@ -67,6 +67,8 @@ MOST_MEMBERS: Final = 30
 _MOST_RULES: Final = 2_000
 """Forbidden combinations that one rule across members may become."""
 
+_TABLE_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
+
 _T = TypeVar("_T", bound=BaseModel)
 _INEQUALITY = re.compile(
     r"\s*(?P<left>[^.]+)\.(?P<one>\S+)\s*(?P<sign><=|>=|<|>)"
@@ -154,6 +156,12 @@ class Members(BaseModel):
     cut: KeptFirst | None = None
     distances: tuple[LeastDistance, ...] = ()
 
+    @model_validator(mode="after")
+    def _has_tables(self) -> Self:
+        if faults := [*_table_faults((self.of, self.table))]:
+            raise ValueError("\n".join(faults))
+        return self
+
     @property
     def slots(self) -> tuple[tuple[str, ...], ...]:
         """Columns of the wide table that hold each member; one tuple a slot."""
@@ -162,11 +170,54 @@ class Members(BaseModel):
             for j in range(1, self.rows_per_unit + 1)
         )
 
+    @property
+    def told(self) -> str:
+        """Who is one record, and whom it holds, in sentences."""
+        most = self.rows_per_unit
+        first = ""
+        if self.cut is not None:
+            levels = ", ".join(text_of(level) for level in self.cut.levels)
+            first = f" after those with {self.cut.first} = {levels}"
+        return (
+            f"One record is a row of the table {self.of!r} with all its rows of the table "
+            f"{self.table!r}, at most {most} of them. Of more, {most} were used, drawn by "
+            f"chance{first}; {self.size} = {most + 1} says that there were more. The promise is "
+            f"about everything that one row of {self.of!r} and all its rows of {self.table!r} say. "
+            f"{self.key} links both tables: it is a number by chance and says nothing else."
+        )
+
     def faults(self, declared: Mapping[str, object]) -> Iterator[str]:
         """List what does not fit the columns of the wide table, a sentence each."""
-        wanted = (self.size, *itertools.chain.from_iterable(self.slots))
-        for name in (name for name in wanted if name not in declared):
+        wanted = (self.key, self.size, *itertools.chain.from_iterable(self.slots))
+        lacking = [name for name in wanted if name not in declared]
+        for name in lacking:
             yield f"[members] needs the column {name!r}, which the schema does not have"
+        if lacking:
+            return
+        if not isinstance(declared[self.key], Identifier):
+            yield f"[members] has the key {self.key!r}, which is no identifier; make it one"
+        size, most = declared[self.size], self.rows_per_unit + 1
+        if not isinstance(size, Integer) or size.upper != most:
+            yield f"[members] needs whole numbers up to {most} in the column {self.size!r}"
+        yield from self._faults_of_slots(declared)
+        known = {*self.columns}
+        named = [*(name.removeprefix("-") for name in _order_names(self.order))]
+        named += [self.cut.first] if self.cut else []
+        named += [name for one in self.distances for name in (one.role, *one.columns)]
+        for name in dict.fromkeys(name for name in named if name not in known):
+            yield f"[members] names {name!r}, which is no column of {self.table!r}"
+
+    def _faults_of_slots(self, declared: Mapping[str, Any]) -> Iterator[str]:
+        """Slots hold the same column, which only one that may be empty has a code for nobody."""
+        for name in self.columns:
+            own = [declared[slot_column(name, j)] for j in range(1, self.rows_per_unit + 1)]
+            empty = [NO_MEMBER in getattr(one, "not_applicable", ()) for one in own]
+            if any(isinstance(one, Identifier) or one.derived is not None for one in own):
+                yield f"[members] has the column {name!r}, which is not measured in every slot"
+            elif any(_alike(one) != _alike(own[0]) for one in own):
+                yield f"[members] has the column {name!r}, which differs between slots"
+            elif not all(empty[1:]):
+                yield f"[members] has the column {name!r}, which lacks {NO_MEMBER!r} in a slot"
 
     def member_columns(self, declared: Mapping[str, Any]) -> dict[str, Column]:
         """Columns of the members' table, as each was declared before it had slots.
@@ -183,6 +234,18 @@ class Members(BaseModel):
         return {name: column for name, column in declared.items() if name not in slots}
 
 
+def _table_faults(names: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the names of two tables, which become parts of names of files."""
+    for name in names:
+        if not _TABLE_NAME.fullmatch(name):
+            yield (
+                f"the table {name!r} has a name that is no name of a file everywhere; use up to 64 "
+                "letters (a to z), digits and underscores"
+            )
+    if len({name.lower() for name in names}) < len(names):
+        yield "both tables have one name; rename one of them"
+
+
 def slot_column(name: str, j: int) -> str:
     """The column of the wide table that holds a column of member j, counted from 1."""
     return f"{name}_{j}"
@@ -193,8 +256,21 @@ def _without_absence(column: Column) -> Column:
     return column.model_copy(update={"not_applicable": kept})
 
 
-class _UnitTable(BaseModel):
-    """The entries of the units' table in a file."""
+def _alike(column: Column) -> Column:
+    """What all slots of a column have in common: measurements may see one in other bins."""
+    own = _without_absence(column)
+    return own.model_copy(update={"bins": None}) if isinstance(own, NUMERIC) else own
+
+
+class UnitTable(BaseModel):
+    """The table of units, as it stands in a file.
+
+    Attributes:
+        key: column that tells units apart. It is read to group rows, never released.
+        size: name of the column of the number of members, which is made.
+        empty: whether there are units without members.
+        columns: name → column, in order.
+    """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
     key: str
@@ -203,8 +279,19 @@ class _UnitTable(BaseModel):
     columns: dict[str, Any] = {}
 
 
-class _Rule(BaseModel):
-    """A rule across members, as it stands in a file."""
+class MemberRule(BaseModel):
+    """A rule across members of a unit, as it stands in a file.
+
+    Attributes:
+        exactly: so many members have the values in `where`.
+        at_most: not more than so many have them.
+        at_least: not fewer than so many have them.
+        where: column → value, values or range.
+        between: column → two of its values, whose members an inequality compares.
+        inequality: of numbers of these two, such as "reference.age >= child.age + 14".
+        source: where that stands.
+        reviewed: somebody has confirmed that it is public knowledge.
+    """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
     exactly: int | None = Field(default=None, ge=1)
@@ -229,8 +316,24 @@ class _Rule(BaseModel):
         return self
 
 
-class _MemberTable(BaseModel):
-    """The entries of the members' table in a file."""
+class MemberTable(BaseModel):
+    """The table of members, as it stands in a file.
+
+    Attributes:
+        of: name of the table of their units.
+        key: column that says to which unit a row belongs. It is read to group rows, never released.
+        rows_per_unit: most members of a unit that are used, a public number.
+        order: canonical order of the members of a unit: columns, "-" before one for largest first,
+            and steps for the first few.
+        cut: whom the choice from larger units keeps first, all others by chance. "random": those
+            whom a rule across members wants in every unit.
+        columns: name → column, in order.
+        forbidden: combinations that no member has; columns of units may stand in them.
+        relations: inequalities and hierarchies that hold for every member.
+        rules: across members of a unit.
+        source: where the number of slots comes from, such as the questionnaire.
+        reviewed: somebody has confirmed that `rows_per_unit` and `order` are public knowledge.
+    """
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
     of: str
@@ -241,7 +344,7 @@ class _MemberTable(BaseModel):
     columns: dict[str, Any] = Field(min_length=1)
     forbidden: list[dict[str, Any]] = []
     relations: list[dict[str, Any]] = []
-    rules: list[_Rule] = []
+    rules: list[MemberRule] = []
     source: str = ""
     reviewed: bool = False
 
@@ -269,8 +372,8 @@ def widen_tables(
             f"[unit] protects {protected!r}, and slots protect whole units: write table = "
             f"{unit_name!r}, or hand in one flat table of {member_name!r} without [tables]"
         )
-    unit_columns = _checked_columns(rest, unit_name, units.columns, model, folder)
-    own_columns = _checked_columns(rest, member_name, members.columns, model, folder)
+    unit_columns = _checked_columns(rest, unit_name, (units, members), model, folder)
+    own_columns = _checked_columns(rest, member_name, (members, units), model, folder)
     names, columns = (unit_name, member_name), (unit_columns, own_columns)
     wide = _Wide(names, (units, members), columns)
     rest = {key: value for key, value in rest.items() if key not in ("lists", "defaults")}
@@ -290,7 +393,7 @@ def _fault(text: str) -> SchemaError:
     return SchemaError(told_together([text]))
 
 
-def _two_tables(tables: object) -> tuple[tuple[str, _UnitTable], tuple[str, _MemberTable]]:
+def _two_tables(tables: object) -> tuple[tuple[str, UnitTable], tuple[str, MemberTable]]:
     """The table of the units and that of their members."""
     if not isinstance(tables, Mapping) or not all(isinstance(t, Mapping) for t in tables.values()):
         raise _fault("tables must be a table of tables, such as [tables.household]")
@@ -301,8 +404,10 @@ def _two_tables(tables: object) -> tuple[tuple[str, _UnitTable], tuple[str, _Mem
             "[tables] needs two tables: one of units, such as [tables.household], and one of their "
             'members with of = "household"'
         )
-    units = _read_table(_UnitTable, above[0], tables[above[0]])
-    members = _read_table(_MemberTable, below[0], tables[below[0]])
+    if faults := [*_table_faults((above[0], below[0]))]:
+        raise SchemaError(told_together(faults))
+    units = _read_table(UnitTable, above[0], tables[above[0]])
+    members = _read_table(MemberTable, below[0], tables[below[0]])
     if members.of != above[0]:
         raise _fault(
             f"table {below[0]!r}, of: there is no table {members.of!r}"
@@ -329,16 +434,18 @@ def _read_table(model: type[_T], name: str, table: Mapping[str, Any]) -> _T:
 def _checked_columns(
     content: Mapping[str, Any],
     name: str,
-    columns: Mapping[str, Any],
+    tables: tuple[UnitTable | MemberTable, UnitTable | MemberTable],
     model: type[BaseModel],
     folder: Path | None,
 ) -> dict[str, Any]:
-    """The columns of one table with all that they refer to written out, checked by themselves."""
-    if not columns:
+    """The columns of the first table with all that they refer to written out, and checked."""
+    own, other = tables
+    if not own.columns:
         return {}
     shared = {key: content[key] for key in ("lists", "defaults") if key in content}
     try:
-        resolved: dict[str, Any] = resolve_references({**shared, "columns": columns}, folder)
+        whole = {**shared, "columns": own.columns}
+        resolved: dict[str, Any] = resolve_references(whole, folder, [*other.columns])
         model.model_validate({"columns": resolved["columns"]})
     except ValidationError:
         text = all_faults({"columns": resolved["columns"]}, model)
@@ -348,13 +455,16 @@ def _checked_columns(
     return dict(resolved["columns"])
 
 
+TABLES: Final = (UnitTable, MemberTable)
+
+
 class _Wide:
     """The wide table of two tables; everything as content of a file."""
 
     def __init__(
         self,
         names: tuple[str, str],
-        tables: tuple[_UnitTable, _MemberTable],
+        tables: tuple[UnitTable, MemberTable],
         columns: tuple[dict[str, Any], dict[str, Any]],
     ) -> None:
         self._names = names
@@ -417,6 +527,12 @@ class _Wide:
             if name not in self._read:
                 hint = suggestion(name, self._read)
                 yield f"{place}{entry} names {name!r}, which is no column of it{hint}"
+            elif entry == "cut" and isinstance(self._table.cut, KeptFirst):
+                known = _single_values(self._read[name])
+                for level in self._table.cut.levels:
+                    if not any(same_value(level, value) for value in known):
+                        told = f"{text_of(level)!r}, which is no level of {name!r}"
+                        yield f"{place}cut names {told}"
 
     def members(self, distances: Sequence[LeastDistance]) -> dict[str, Any]:
         """The entry that says how the wide table holds both."""
@@ -429,10 +545,19 @@ class _Wide:
             columns=tuple(self._member_columns),
             rows_per_unit=self._table.rows_per_unit,
             order=self._table.order or self._usual_order(),
-            cut=cut if isinstance(cut, KeptFirst) else None,
+            cut=cut if isinstance(cut, KeptFirst) else self._needed(),
             distances=tuple(distances),
         )
         return found.model_dump(exclude_defaults=True)
+
+    def _needed(self) -> KeptFirst | None:
+        """Whom a rule across members wants in every unit: a cut by chance alone would break it."""
+        for rule in self._table.rules:
+            if (rule.exactly or rule.at_least) and len(rule.where) == 1:
+                ((name, values),) = rule.where.items()
+                levels = [one for one in _single_values(self._read[name]) if _is_among(one, values)]
+                return KeptFirst(first=name, levels=tuple(levels)) if levels else None
+        return None
 
     def _usual_order(self) -> tuple[str, ...]:
         """Oldest first: by the first column on the number line; none if there is no such column."""
@@ -451,7 +576,8 @@ class _Wide:
             "description": f"number of rows of {self._names[1]!r}; {more}",
             **vouched,
         }
-        key = {"kind": "identifier", "description": "a number by chance", **vouched}
+        links = f"links {self._names[0]!r} and {self._names[1]!r}; a number by chance"
+        key = {"kind": "identifier", "description": links, **vouched}
         slots = {
             slot_column(name, j): self._slot(column, j)
             for j in self._slots
@@ -530,7 +656,7 @@ class _Wide:
             boxes += [{"where": where, **told} for where in found]
         return boxes, distances
 
-    def _counted(self, rule: _Rule) -> Iterator[dict[str, Any]]:
+    def _counted(self, rule: MemberRule) -> Iterator[dict[str, Any]]:
         """At most so many, or at least, members with some values.
 
         Where the canonical order begins with these values, such members stand in the first slots.
@@ -585,7 +711,7 @@ class _Wide:
         among = [_is_among(level, values) for level in levels]
         return among == sorted(among, reverse=True) and any(among)
 
-    def _distance(self, rule: _Rule) -> LeastDistance:
+    def _distance(self, rule: MemberRule) -> LeastDistance:
         """Read an inequality between members."""
         place = f"table {self._names[1]!r}: the inequality {rule.inequality!r} "
         ((role, levels),) = rule.between.items()

@@ -27,7 +27,7 @@ from __future__ import annotations
 import copy
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -40,17 +40,21 @@ _OF_ONE_COLUMN = ("description", "confirmed", "like")
 _LIST = {"levels", "value_labels"}
 _FORM = '{ list = "…" } or { file = "….csv", column = "…" } (and labels = "…")'
 _CODES = ("missing", "not_applicable")
+_TABLES = ("UnitTable", "MemberTable")
 _MOST_BYTES = 2**26
 
 Table = dict[str, Any]
 
 
-def resolve_references(content: Mapping[str, Any], folder: Path | None) -> Table:
+def resolve_references(
+    content: Mapping[str, Any], folder: Path | None, beside: Collection[str] = ()
+) -> Table:
     """The content of a schema's file with all that it refers to written out.
 
     Args:
         content: as it was read from TOML; stays as it is.
         folder: where the schema's file stands; None for a text that may not refer to files.
+        beside: columns of another table, which defaults may name as well.
 
     Raises:
         SchemaError: every reference that leads nowhere, by its place.
@@ -66,7 +70,7 @@ def resolve_references(content: Mapping[str, Any], folder: Path | None) -> Table
         else column
         for name, column in columns.items()
     }
-    given = _defaults(content.get("defaults", []), [*columns], lists, faults)
+    given = _defaults(content.get("defaults", []), [*columns, *beside], lists, faults)
     rest["columns"] = {
         name: _whole(name, found, given, faults) if isinstance(column, Mapping) else column
         for name, column in found.items()
@@ -355,6 +359,21 @@ def with_references(content: dict[str, Any]) -> dict[str, Any]:
     definitions["Entries"] = _entries(definitions, kinds)
     like = {"allOf": [{"$ref": "#/$defs/Entries"}, {"required": ["like"]}]}
     entries["columns"]["additionalProperties"] = {"$ref": "#/$defs/Entries"}
+    for name in _TABLES:
+        columns = definitions[name]["properties"]["columns"]
+        columns["additionalProperties"] = {"$ref": "#/$defs/Entries"}
+    for key, name in (("forbidden", "Rule"), ("relations", "Relation")):
+        definitions["MemberTable"]["properties"][key]["items"] = {"$ref": f"#/$defs/{name}"}
+    entries["tables"] = {
+        "type": "object",
+        "description": "Units and their members, in place of columns: a table of each.",
+        "minProperties": 2,
+        "maxProperties": 2,
+        "propertyNames": {"pattern": "^[A-Za-z0-9_]{1,64}$"},
+        "additionalProperties": {"anyOf": [{"$ref": f"#/$defs/{name}"} for name in _TABLES]},
+    }
+    content["required"].remove("columns")
+    content["oneOf"] = [{"required": ["columns"]}, {"required": ["tables"]}]
     strict = {"properties": {"columns": {"additionalProperties": {"anyOf": [kinds, like]}}}}
     labels = definitions["Categorical"]["properties"]["value_labels"]
     entries["lists"] = {

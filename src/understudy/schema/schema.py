@@ -337,7 +337,7 @@ class Schema(BaseModel):
     def with_groups(self, groups: Groups) -> Self:
         """The same table with some columns coarser; rules that would cut a group are left out.
 
-        So are derived columns; relations become rules.
+        So are derived columns and slots of members; relations become rules.
 
         Args:
             groups: column → group of each of its states, those of absence included.
@@ -349,7 +349,8 @@ class Schema(BaseModel):
         columns = {**self.columns, **coarse}
         all_rules = (*self.forbidden, *(Rule.of_states(box) for _, box in self._related))
         rules = grouped_rules(all_rules, self.columns, columns, groups)
-        return self.model_copy(update={"columns": columns, "forbidden": rules, "relations": ()})
+        changed = {"columns": columns, "forbidden": rules, "relations": (), "members": None}
+        return self.model_copy(update=changed)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with changes, checked like any schema; what was computed once is not taken over.

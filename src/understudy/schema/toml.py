@@ -33,7 +33,7 @@ from pydantic import BaseModel, ValidationError
 
 from understudy._validation import explain_attributes, path_of
 from understudy.errors import SchemaError
-from understudy.schema.households import widen_tables
+from understudy.schema.households import TABLES, MemberRule, widen_tables
 from understudy.schema.references import resolve_references, with_references
 from understudy.schema.validation import all_faults, full_stop
 
@@ -287,8 +287,11 @@ def json_schema(model: type[BaseModel], *others: type[BaseModel], title: str) ->
         title: title of the document.
     """
     content = model.model_json_schema()
+    for table in TABLES:
+        own = table.model_json_schema()
+        content["$defs"] |= {**own.pop("$defs", {}), table.__name__: own}
     _explain(content, model)
-    for other in others:
+    for other in (*others, *TABLES, MemberRule):
         _explain(content["$defs"][other.__name__], other)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
