@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -31,7 +32,7 @@ from understudy.errors import DataError, suggestion
 from understudy.schema import Schema
 from understudy.schema.base import EXACT_INTEGER
 from understudy.schema.columns import NUMERIC, Column, Identifier
-from understudy.schema.households import NO_MEMBER, Among, Members
+from understudy.schema.households import NO_MEMBER, Among, Members, slot_column
 
 _KEY = ""  # no column has this name
 
@@ -57,20 +58,24 @@ def require_tables(tables: Mapping[object, object], members: Members) -> None:
         raise DataError(f"The table {members.table!r} is absent; hand it in as well.")
 
 
-def schema_of_table(schema: Schema, *, of_units: bool, of_members: bool) -> Schema | None:
-    """The schema of one table as it is read: how its file is written, and its columns.
+def schema_of_table(schema: Schema, *, of_units: bool, of_members: bool) -> Schema:
+    """The schema of one table as it is read: how its file is written, its key and its columns.
 
     Args:
         schema: of the wide table.
         of_units: whether it has columns of units.
         of_members: whether it has columns of members.
     """
+    form = schema.members
+    assert form is not None
     columns: dict[str, object] = {}
     if of_units:
         columns |= _columns_of(schema)
-    if of_members and schema.members is not None:
-        columns |= schema.members.member_columns(schema.declared)
-    return Schema.model_validate({"columns": columns, "file": schema.file}) if columns else None
+    if of_members:
+        columns |= form.member_columns(schema.declared)
+    return Schema.model_construct(
+        declared={form.key: Identifier(kind="identifier"), **columns}, file=schema.file
+    )
 
 
 def _columns_of(schema: Schema) -> dict[str, Column]:
@@ -115,17 +120,66 @@ def widen_rows(
         if units is None
         else _columns_of_units(homes, list(of_units), grouped)
     )
-    columns.append(pl.Series(form.size, grouped.sizes.clip(max=form.rows_per_unit + 1)))
-    for j in range(form.rows_per_unit):
-        for name in own:
-            column = people[name].append(pl.Series([NO_MEMBER], dtype=pl.String))
-            columns.append(
-                column.gather(chosen[:, j]).alias(form.slots[j][form.columns.index(name)])
-            )
+    size = pl.Series(form.size, grouped.sizes.clip(max=form.rows_per_unit + 1))
+    least, _ = schema.columns[form.size].bounds  # a number below it is none, not that one
+    columns.append(size.set(size < least, None))
+    or_nobody = {name: _with_one_more(people[name], NO_MEMBER) for name in own}
+    for j in range(1, form.rows_per_unit + 1):
+        for name, column in or_nobody.items():
+            columns.append(column.gather(chosen[:, j - 1]).alias(slot_column(name, j)))
     wide = pl.DataFrame(columns)
     first = units or members
     premises = members.premises if units is None else units.premises + members.premises
     return Rows(wide.lazy(), tuple(wide.columns), first.kind, first.place, premises=premises)
+
+
+@dataclass(frozen=True)
+class Links:
+    """What does not fit together in the keys of units and members, as numbers. CONFIDENTIAL.
+
+    Attributes:
+        keyless: members without a key.
+        orphans: members whose key is not in the table of units.
+        repeated: keys that stand in the table of units more than once.
+        empty: units without members.
+        unlike: units whose columns differ beside their members, where these are one table.
+        beyond: units with more members than slots.
+    """
+
+    keyless: int
+    orphans: int
+    repeated: int
+    empty: int
+    unlike: int
+    beyond: int
+
+    @classmethod
+    def of(cls, schema: Schema, members: Rows, units: Rows | None) -> Links:
+        """Count them.
+
+        Args:
+            schema: of the wide table.
+            members: rows of the members.
+            units: rows of the units; None if their columns stand in each row of a member.
+        """
+        form = schema.members
+        assert form is not None
+        beside = _columns_of(schema) if units is None else {}
+        people = _read(members, form.key, beside)
+        keys = people[_KEY].drop_nulls()
+        counts = keys.value_counts()["count"]
+        homes = keys if units is None else _read(units, form.key, {})[_KEY]
+        known = homes.drop_nulls()
+        unlike = pl.DataFrame(people).group_by(_KEY).agg(pl.all().fill_null("").n_unique() > 1)
+        differs = unlike.filter(pl.col(_KEY).is_not_null()).select(pl.exclude(_KEY))
+        return cls(
+            keyless=people[_KEY].null_count(),
+            orphans=int((~keys.is_in(known.unique().implode())).sum()),
+            repeated=0 if units is None else int((known.value_counts()["count"] > 1).sum()),
+            empty=homes.null_count() + int((~known.unique().is_in(keys.unique().implode())).sum()),
+            unlike=int(differs.select(pl.any_horizontal(pl.all())).sum().item()) if beside else 0,
+            beyond=int((counts > form.rows_per_unit).sum()),
+        )
 
 
 class _Units:
@@ -288,8 +342,12 @@ def _columns_of_units(
     row = np.full(units.number, n, dtype=np.int64)
     row[rows] = np.arange(n)
     row[times != 1] = n
-    unlike = pl.Series([UNLIKE], dtype=pl.String)
-    return [homes[name].append(unlike).gather(row).alias(name) for name in names]
+    return [_with_one_more(homes[name], UNLIKE).gather(row).alias(name) for name in names]
+
+
+def _with_one_more(values: pl.Series, last: str) -> pl.Series:
+    """The values, and behind them one for those who have none."""
+    return pl.concat([values, pl.Series([last], dtype=pl.String)])
 
 
 def _columns_of_first(
@@ -307,7 +365,6 @@ def _columns_of_first(
         high = np.full(units.number, -1)
         np.minimum.at(low, units.of_members, ranks)
         np.maximum.at(high, units.of_members, ranks)
-        column = values.append(pl.Series([UNLIKE], dtype=pl.String))
         first = np.where(low == high, chosen[:, 0], len(values))
-        found.append(column.gather(first).alias(name))
+        found.append(_with_one_more(values, UNLIKE).gather(first).alias(name))
     return found

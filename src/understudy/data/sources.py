@@ -25,7 +25,7 @@ from understudy.data import excel, parquet
 from understudy.data.csv import Delimited, is_delimited
 from understudy.data.excel import premises_of_sheet, read_sheet
 from understudy.data.frames import arrow_column, is_pandas, is_readable, is_spark, pandas_column
-from understudy.data.households import require_tables, schema_of_table, widen_rows
+from understudy.data.households import Links, require_tables, schema_of_table, widen_rows
 from understudy.data.jsonl import JsonLines, is_json_lines
 from understudy.data.parquet import ArrowFile, plain_columns, scan_parquet
 from understudy.data.rows import READ_FAULTS, Rows, names_of, unknown
@@ -52,7 +52,9 @@ def text_file(data: object, schema: Schema | None) -> Delimited | JsonLines | No
         return Delimited.of_schema(Path(str(data)), schema)
     if is_json_lines(data):
         path = Path(str(data))
-        return JsonLines.with_all_keys(path) if schema is None else JsonLines(path, schema.names)
+        if schema is None:
+            return JsonLines.with_all_keys(path)
+        return JsonLines(path, (*schema.names, *schema.identifiers))  # such as a key of units
     return None
 
 
@@ -140,23 +142,58 @@ def open_rows(data: object, schema: Schema | None = None) -> Rows:
     Raises:
         DataError: not a table, no such file, no header, or not readable.
     """
-    members = None if schema is None else schema.members
-    if schema is None or members is None:
+    tables = [] if schema is None else linked_tables(data, schema)
+    if schema is None or not tables:
         return _open_table(data, schema)
+    return widen_rows(schema, *_open_linked(tables))
+
+
+def linked_tables(data: object, schema: Schema) -> list[tuple[str, object, Schema]]:
+    """The tables that units with their members come in: name, what it is, and its own schema.
+
+    Args:
+        data: as for `open_rows`.
+        schema: of the wide table, or a flat one.
+
+    Returns:
+        The members, and the units where they are a table of their own. None where data are one
+        flat table, or are laid out as one already.
+
+    Raises:
+        DataError: a table that nobody declared, or none of members.
+    """
+    members = schema.members
+    if members is None:
+        return []
     if not isinstance(data, Mapping):
-        rows = _open_table(data, schema)
-        if members.size in rows.columns:  # laid out already
-            return rows
-        form = schema_of_table(schema, of_units=True, of_members=True)
-        return widen_rows(schema, _open_table(data, form), None)
+        # No line of JSON lines says which columns there are: these are of members.
+        if not is_json_lines(data) and members.size in _open_table(data, schema).columns:
+            return []
+        return [(members.table, data, schema_of_table(schema, of_units=True, of_members=True))]
     require_tables(data, members)
     several = members.of in data
     own = schema_of_table(schema, of_units=not several, of_members=True)
-    rows = _open_table(data[members.table], own)
-    if not several:
-        return widen_rows(schema, rows, None)
-    form = schema_of_table(schema, of_units=True, of_members=False)
-    return widen_rows(schema, rows, _open_table(data[members.of], form))
+    tables = [(members.table, data[members.table], own)]
+    if several:
+        form = schema_of_table(schema, of_units=True, of_members=False)
+        tables.append((members.of, data[members.of], form))
+    return tables
+
+
+def count_links(data: object, schema: Schema) -> Links:
+    """Count what does not fit together in the keys of units and members. CONFIDENTIAL.
+
+    Args:
+        data: of several tables, or one of members; as for `open_rows`.
+        schema: of the wide table.
+    """
+    return Links.of(schema, *_open_linked(linked_tables(data, schema)))
+
+
+def _open_linked(tables: Sequence[tuple[str, object, Schema]]) -> tuple[Rows, Rows | None]:
+    """Rows of the members, and of the units if these are a table of their own."""
+    members, *units = (_open_table(own, form) for _, own, form in tables)
+    return members, (units[0] if units else None)
 
 
 def _open_table(data: object, schema: Schema | None = None) -> Rows:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -25,7 +25,7 @@ from understudy.data.csv import MALFORMED, UNCLOSED
 from understudy.data.frames import is_text
 from understudy.data.parquet import column as named
 from understudy.data.rows import Rows, separator_meant, told_separator, type_fault
-from understudy.data.sources import is_workbook, open_rows, text_file
+from understudy.data.sources import count_links, is_workbook, linked_tables, open_rows, text_file
 from understudy.schema import (
     NUMERIC,
     Boolean,
@@ -159,16 +159,20 @@ class Finding:
         problem: what does not fit, what will happen and what to do, without a value.
         count: rows concerned; 0 if it is not about single rows. CONFIDENTIAL.
         examples: some of the values; none unless they were asked for. CONFIDENTIAL.
+        table: which of two tables; "" where there is one.
     """
 
     column: str | None
     problem: str
     count: int = field(default=0, repr=False)
     examples: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    table: str = ""
 
     def line(self, *, counts: bool = False, examples: bool = False) -> str:
         """The finding as a sentence; numbers of rows and values are withheld unless asked for."""
         place = "" if self.column is None else f"Column {self.column!r} "
+        if self.table:
+            place = f"Table {self.table!r}: {place[:1].lower()}{place[1:]}"
         told = []
         if counts and self.count:
             told.append(f"{self.count} row{'s' if self.count > 1 else ''}")
@@ -212,14 +216,88 @@ def check(data: object, schema: Schema, *, examples: bool = False) -> CheckRepor
     """Compare the data with the schema, column by column.
 
     Args:
-        data: pandas, Polars or Arrow table, a path, or a `Query`.
+        data: pandas, Polars or Arrow table, a path, or a `Query`; of units with members two by
+            name, or one of members.
         schema: what the data should look like.
         examples: gather some values of each kind that does not fit. CONFIDENTIAL.
 
     Raises:
         DataError: the data cannot be read at all; single columns are reported as findings.
     """
-    rows = open_rows(data, schema)
+    tables = linked_tables(data, schema)
+    if schema.members is None or not tables:
+        return _check_table(data, schema, examples=examples)
+    key, reports, whole = schema.members.key, list[tuple[str, CheckReport]](), True
+    for name, own, form in tables:
+        reports.append((name, _check_table(own, form, examples=examples, key=key)))
+        rows = open_rows(own, form)
+        whole = whole and key in rows.columns and not _readable(rows, form)[0]
+    findings = [replace(one, table=name) for name, each in reports for one in each.findings]
+    notes = [replace(one, table=name) for name, each in reports for one in each.notes]
+    if not whole:  # they cannot be put together
+        return CheckReport(tuple(findings), tuple(notes))
+    wide = _check_table(open_rows(data, schema), schema, examples=False)
+    findings += [one for one in wide.findings if one.column is None]
+    linked, beyond = _linked_findings(data, schema)
+    return CheckReport((*findings, *linked), (*notes, *beyond))
+
+
+def _linked_findings(data: object, schema: Schema) -> tuple[list[Finding], list[Finding]]:
+    """How keys link two tables: what should be corrected, and what is worth knowing."""
+    form, counts = schema.members, count_links(data, schema)
+    assert form is not None
+    told = [
+        (form.table, "has rows without a key, each of which is a unit of its own", counts.keyless),
+        (
+            form.table,
+            f"has rows whose key is not in the table {form.of!r}, so that columns of their units "
+            "will be counted as out of domain",
+            counts.orphans,
+        ),
+        (
+            form.of,
+            "has a key more than once, so that columns of these units will be counted as out of "
+            "domain",
+            counts.repeated,
+        ),
+        (
+            form.of,
+            f"has units without a row in {form.table!r}, which will be counted as out of domain; "
+            "if such units exist, write empty = true in their table",
+            0 if schema.columns[form.size].bounds[0] == 0 else counts.empty,
+        ),
+        (
+            form.table,
+            "has rows of one unit that differ in columns of the unit, which will be counted as out "
+            "of domain",
+            counts.unlike,
+        ),
+    ]
+    beyond = (
+        f"has units of more than {form.rows_per_unit} members, of whom {form.rows_per_unit} are "
+        "used, drawn by chance; raise rows_per_unit if more should be"
+    )
+    return (
+        [Finding(None, problem, count, table=name) for name, problem, count in told if count],
+        [Finding(None, beyond, counts.beyond, table=form.table)] if counts.beyond else [],
+    )
+
+
+def _check_table(
+    data: object, schema: Schema, *, examples: bool, key: str | None = None
+) -> CheckReport:
+    """Compare one table with its schema.
+
+    Args:
+        data: the table, or rows that are open.
+        schema: what they should look like.
+        examples: gather values.
+        key: column that links two tables, which is read for nothing else; None for a table alone.
+    """
+    rows = data if isinstance(data, Rows) else open_rows(data, schema)
+    if key is not None and key not in rows.columns:
+        problem = "is missing; it is the key, by which rows of one unit are known"
+        return CheckReport((Finding(key, problem),))
     absent = [name for name in schema.names if name not in rows.columns]
     if mark := separator_meant(rows.columns, absent):
         return CheckReport((Finding(None, f"The table has {told_separator(mark)}"),))
@@ -236,7 +314,8 @@ def check(data: object, schema: Schema, *, examples: bool = False) -> CheckRepor
     n_rows = n_rows if coders else rows.count()
     broken = [Finding(name, problem, count) for name, problem, count in off.list_breaches()]
     findings = [*lines, *faulty, *tally.findings(), *broken, *_row_findings(schema, n_rows)]
-    extra = [name for name in rows.columns if name not in schema.declared]
+    known = {*schema.declared, key}
+    extra = [name for name in rows.columns if name not in known]
     notes = [Finding(name, "is not in the schema and will not be released") for name in extra]
     return CheckReport(tuple(findings), (*tally.notes(), *notes))
 
