@@ -147,6 +147,7 @@ COUNTED = {
 DAY, CLOCK = r"(\d{4}-\d\d-\d\d)", r"(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?"
 TIMES = {"date": f"{DAY}()()()", "datetime": f"{DAY}(?:[T ]{CLOCK})?", "time": f"(){CLOCK}"}
 TIMES["duration"] = r"-?P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?"  # four parts each
+NO_MEMBER = "no member"
 LEVELS, NUMBERS = {"categorical", "ordinal", "boolean"}, {"integer", "continuous", *TIMES}
 SECONDS = {"date": 86400, "day": 86400, "hour": 3600, "minute": 60}
 KEPT = {"date": "date32[day]", "datetime": "timestamp[us]", "time": "time64[", "duration": "dur"}
@@ -570,6 +571,13 @@ def place_of(value: Any, kind: str = "") -> float:
     return float(sum(int(n or 0) * size for n, size in parts) * (-1) ** (found[0][0] == "-"))
 
 
+def _is_value(wide: Any, own: Any, kind: str) -> bool:
+    """Return whether a value of a table of members is that of a slot, which may hold it as text."""
+    if wide is None or own is None:
+        return wide is own
+    return _text_of(wide) == _text_of(own) or place_of(wide, kind) == place_of(own, kind)
+
+
 def _has_labels(field: Any, labels: list[str]) -> bool:
     note = "".join(f"{len(label.encode())};{label}" for label in labels).encode()
     return bool((field.metadata or {}).get(b"_PL_ENUM_VALUES2", note) == note)
@@ -748,9 +756,7 @@ class Release:
         stored = [f"noisy/{one['name']}.parquet" for one in self.measured if one["name"]]
         needed = ["schema.toml", "README.md", *stored, *self.parts]
         beside = rf"{BESIDE}|({'|'.join(sets)})(-labels|-part-[0-9]+)?\.(csv|sav|dta)"
-        beside += (
-            r"|linked/(set-[1-9][0-9]*-\w+(-labels)?\.(parquet|csv|sav|dta)|datapackage\.json)"
-        )
+        beside += r"|linked/.*"  # which of them there are, the schema says
         core = [name for name in listed if name in needed or not re.fullmatch(beside, name)]
         require(sorted(core) == sorted(needed), "it has files of no release, or lacks some")
         return f"{len(listed)} files, as listed"
@@ -798,7 +804,31 @@ class Release:
         require(all(all(box.values()) for box in self._boxes(self.columns)), "a rule has no states")
         drafted = any(e.get("drafted") for e in (*every.values(), d.get("file", {})))
         require(not drafted or self.promise["leaks"], "entries stand as drafted; no leak says so")
+        self.members = d.get("members")
+        self._linked_files()
         return f"{len(self.order)} columns, {len(self.rules)} forbidden combinations"
+
+    def _linked_files(self) -> None:
+        """Tables of units and of members are listed if there are members, and only then."""
+        found, form = {n for n in self.content["files"] if n.startswith("linked/")}, self.members
+        if form is None:
+            require(not found, "it has linked tables of no members")
+            return
+        names, most = [form["of"], form["table"]], form["rows_per_unit"]
+        plain = all(_is_text(n, "[A-Za-z0-9_]{1,64}") for n in names) and _is_whole(most, 1, 30)
+        require(plain and names[0].lower() != names[1].lower(), "its two tables have no such names")
+        self.slots = [[f"{n}_{j}" for n in form["columns"]] for j in range(1, most + 1)]
+        own = {form["size"], *(n for slot in self.slots for n in slot)}
+        fits = self.slots[0] and form["key"] in self.fresh and own <= {*self.entries}
+        require(fits, "its members have columns that it lacks")
+        sets = range(1, self.content["sets"] + 1)
+        self.linked = {f"linked/set-{k}-{n}.parquet": (k, n) for k in sets for n in names}
+        needed = {*self.linked, "linked/datapackage.json"}
+        several = "|".join(names)
+        beside = rf"linked/set-([1-9][0-9]*)-({several})(-labels)?\.(csv|sav|dta)"
+        others = [re.fullmatch(beside, n) for n in found - needed]
+        known = all(one is not None and int(one[1]) in sets for one in others)
+        require(needed <= found and known, "it has other linked tables than those of its members")
 
     def _boxes(self, columns: dict[str, Column]) -> list[dict[str, set[int]]]:
         return [
@@ -1346,7 +1376,102 @@ class Release:
                 rows = zip(*(coded[n] for n in box), strict=True)
                 hit = any(all(map(set.__le__, row, box.values())) for row in rows)
                 require(not hit, f"{name} has rows that its schema forbids")
-        return f"{self.content['sets']} of {self.n_rows} rows"
+        told = f"{self.content['sets']} of {self.n_rows} rows"
+        return told if self.members is None else f"{told}, {self._link()}"
+
+    def _link(self) -> str:
+        """Tables of units and of members are those of the records, put apart slot by slot."""
+        form, several = self.members, 0
+        entries = {
+            n: self._own_entry(one) for n, one in zip(form["columns"], self.slots[0], strict=True)
+        }
+        own = {n: Column(entry) for n, entry in entries.items()}
+        inner = {n for slot in self.slots for n in slot}
+        of_units = [n for n in self.order if n not in inner]
+        for name, (k, which) in self.linked.items():
+            parts = [n for n in self.parts if re.match(rf"synthetic/set-{k}[./]", n)]
+            wide: dict[str, list[Any]] = {n: [] for n in self.order}
+            for part in parts:
+                table = self._parquet(part)
+                for n in self.order:
+                    wide[n] += table[n].to_pylist()
+            found = self._parquet(name)
+            if which == form["of"]:
+                same = found.column_names == of_units
+                same = same and all(found[n].to_pylist() == wide[n] for n in of_units)
+                require(same, f"{name} is not the table of units of its records")
+                continue
+            units = self._units(wide)
+            require(self._keeps_distances(units, own), f"{name} breaks an inequality of members")
+            rows = [(key, *member) for key, *members in units for member in members]
+            fits = found.column_names == [form["key"], *own] and found.num_rows == len(rows)
+            require(fits, f"{name} has other columns, or another number of rows")
+            require(
+                found[form["key"]].to_pylist() == [row[0] for row in rows], f"{name}: other keys"
+            )
+            for place, (n, column) in enumerate(own.items(), 1):
+                values, kind = found[n].to_pylist(), str(found[n].type).removeprefix("large_")
+                same = kind.startswith(column.find_stored_type()) and all(
+                    _is_value(row[place], value, column.kind)
+                    for row, value in zip(rows, values, strict=True)
+                )
+                require(same, f"{name}: {n!r} differs from the records")
+            several += len(rows)
+        self._linked_package(of_units)
+        return f"{several} members"
+
+    def _own_entry(self, name: str) -> dict[str, Any]:
+        """The entry of a column of members, as it is without slots."""
+        entry = dict(self.entries[name])
+        entry["not_applicable"] = [v for v in entry.get("not_applicable", ()) if v != NO_MEMBER]
+        return entry
+
+    def _units(self, wide: dict[str, list[Any]]) -> list[list[Any]]:
+        """The key of each unit, then what stands in each of its slots that holds a member."""
+        slots = [[*zip(*(wide[n] for n in slot), strict=True)] for slot in self.slots]
+        return [
+            [key, *(slot[row] for slot in slots if slot[row][0] != NO_MEMBER)]
+            for row, key in enumerate(wide[self.members["key"]])
+        ]
+
+    def _keeps_distances(self, units: list[list[Any]], own: dict[str, Column]) -> bool:
+        """Return whether every inequality between members holds in every unit."""
+        names = [*own]
+        for rule in self.members.get("distances", ()):
+            role, one, two = (names.index(n) for n in (rule["role"], *rule["columns"]))
+            codes = [{_text_of(v) for v in own[n].values} for n in rule["columns"]]
+            for _, *members in units:
+                larger = [m[one] for m in members if _text_of(m[role]) == _text_of(rule["larger"])]
+                smaller = [
+                    m[two] for m in members if _text_of(m[role]) == _text_of(rule["smaller"])
+                ]
+                if rule.get("first") and larger:
+                    larger = (
+                        larger[:1] if _text_of(members[0][role]) == _text_of(rule["larger"]) else []
+                    )
+                lows = [place_of(x) for x in larger if _text_of(x) not in codes[0]]
+                highs = [place_of(x) for x in smaller if _text_of(x) not in codes[1]]
+                if any(x < y + rule["distance"] - 1e-9 for x in lows for y in highs):
+                    return False
+        return True
+
+    def _linked_package(self, of_units: list[str]) -> None:
+        """The package names both tables, the key of units, and that of members as one of these."""
+        form, resources = self.members, []
+        for place, (k, name) in self.linked.items():
+            unit = name == form["of"]
+            names = of_units if unit else [form["key"], *form["columns"]]
+            own: dict[str, Any] = {"fields": [{"name": n} for n in names]}
+            to = {"resource": f"set-{k}-{form['of']}".lower(), "fields": [form["key"]]}
+            links = [{"fields": [form["key"]], "reference": to}]
+            own |= {"primaryKey": [form["key"]]} if unit else {"foreignKeys": links}
+            told = {"name": f"set-{k}-{name}".lower(), "path": place.partition("/")[2]}
+            resources.append({**told, "schema": own})
+        package = strict_json(self.folder / "linked" / "datapackage.json")
+        found = [
+            {key: one[key] for key in ("name", "path", "schema")} for one in package["resources"]
+        ]
+        require(found == resources, "linked/datapackage.json describes other tables")
 
     def _pages(self) -> str:
         """README and pages state the promise of the manifest where it is seen."""

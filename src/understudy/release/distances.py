@@ -92,9 +92,7 @@ def breaks_distances(table: pl.DataFrame, schema: Schema) -> bool:
         for i, j in _slots(schema, rule):
             if i != j:
                 large, small = (
-                    table.get_column(slot_column(rule.columns[k], place))
-                    .cast(pl.String)
-                    .cast(pl.Float64, strict=False)
+                    _numbers(table, schema, slot_column(rule.columns[k], place))
                     for k, place in ((0, i), (1, j))
                 )
                 concerned = _says(table, rule.role, i, rule.larger) & _says(
@@ -103,6 +101,13 @@ def breaks_distances(table: pl.DataFrame, schema: Schema) -> bool:
                 if (concerned & (large < small + rule.distance).fill_null(value=False)).any():
                     return True
     return False
+
+
+def _numbers(table: pl.DataFrame, schema: Schema, name: str) -> pl.Series:
+    """The numbers of a column; null for codes, which may look like numbers."""
+    texts = table.get_column(name).cast(pl.String)
+    codes = [text_of(code) for code in schema.columns[name].codes]
+    return texts.set(texts.is_in(codes), None).cast(pl.Float64, strict=False)
 
 
 def _says(table: pl.DataFrame, name: str, j: int, level: Any) -> pl.Series:

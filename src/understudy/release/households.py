@@ -135,12 +135,34 @@ def write_linked(
     several = [_split_set(tables, schema, k) for k in range(len(tables))]
     for path, (k, name) in linked_files(schema, len(tables)).items():
         several[k][name].write_parquet(folder / path)
-    schemas = table_schemas(schema)
-    for name, form in schemas.items():
-        own = [one[name] for one in several]
-        write_rows(own, form, folder / FOLDER, formats, behind=f"-{name}")
+    _write_several(several, schema, folder / FOLDER, formats)
     text = package_text(schema, len(tables))
     (folder / FOLDER / PACKAGE).write_text(text, encoding="utf-8")
+
+
+def write_linked_rows(
+    tables: Sequence[pl.DataFrame], schema: Schema, folder: Path, formats: Sequence[str]
+) -> None:
+    """Write both tables of every set for other programs: set-1-NAME.csv and the like.
+
+    Args:
+        tables: wide synthetic tables.
+        schema: of the wide table.
+        folder: for the files.
+        formats: in which they are written.
+    """
+    several = [_split_set(tables, schema, k) for k in range(len(tables))]
+    _write_several(several, schema, folder, formats)
+
+
+def _write_several(
+    several: Sequence[Mapping[str, pl.DataFrame]],
+    schema: Schema,
+    folder: Path,
+    formats: Sequence[str],
+) -> None:
+    for name, form in table_schemas(schema).items():
+        write_rows([one[name] for one in several], form, folder, formats, behind=f"-{name}")
 
 
 def _split_set(tables: Sequence[pl.DataFrame], schema: Schema, k: int) -> dict[str, pl.DataFrame]:

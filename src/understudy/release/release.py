@@ -39,7 +39,7 @@ from understudy.release.folder import (
     signer_of,
     write,
 )
-from understudy.release.households import split, table_schemas, write_linked
+from understudy.release.households import split, table_schemas, write_linked, write_linked_rows
 from understudy.release.load import MALFORMED, PAGES, Parts, read_parts
 from understudy.release.manifest import Manifest, before
 from understudy.release.measurement import Measurement
@@ -322,13 +322,18 @@ class Release:
             raise ReleaseError(f"Name a format to write, such as also={FORMATS[1]!r}.")
         require_formats(formats, self.schema)
         try:
-            lay_out(place, lambda folder: write_rows(self.tables, self.schema, folder, formats))
+            lay_out(place, lambda folder: self._export(folder, formats))
         except UNWRITTEN as error:
             raise ReleaseError(
                 f"The files cannot be written to {str(place)!r}: {_storage.reason(error)}; choose "
                 "another place."
             ) from None
         return sorted(place.iterdir())
+
+    def _export(self, folder: Path, formats: Sequence[str]) -> None:
+        write_rows(self.tables, self.schema, folder, formats)
+        if self.schema.members is not None:
+            write_linked_rows(self.tables, self.schema, folder, formats)
 
     def _fill(self, folder: Path, formats: Sequence[str]) -> dict[str, str]:
         """Write the files; gives back the checksums of those that were asked for meanwhile."""
