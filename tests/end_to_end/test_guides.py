@@ -103,6 +103,15 @@ def test_the_guide_to_files_runs(workplace):
     assert us.Schema.loads(scope["text"]).names == ("sex", "age")
 
 
+def test_the_guide_to_households_runs(workplace, capsys):
+    run(GUIDES / "households.md", scope := {})
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Every column fits the schema" in shown
+    assert "row of the table 'household' with all its rows of the table 'person'" in shown
+    assert "region[north]" in shown
+    assert scope["release"].schema.members.rows_per_unit == 3
+
+
 def test_the_life_of_one_project(workplace, capsys):
     (schema,) = (text for _, text in blocks(GUIDES / "project.md", "toml"))
     Path("residents.toml").write_text(schema, encoding="utf-8")

@@ -21,6 +21,7 @@ from understudy.cli.app import (
     Engine,
     Epsilon,
     Json,
+    Members,
     Quiet,
     Resume,
     Rows,
@@ -72,6 +73,7 @@ def answer(
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking once more.")] = False,
     run: dict[str, Any],
+    members: Members = None,
     query: SQL = None,
     table: TableName = None,
     engine: Engine = Rows.HERE,
@@ -268,6 +270,7 @@ def regress(
     ] = None,
     seed: Seed = None,
     run: dict[str, Any],
+    members: Members = None,
     query: SQL = None,
     table: TableName = None,
     engine: Engine = Rows.HERE,
@@ -295,7 +298,7 @@ def regress(
     if mechanism == USUAL and not (quiet or as_json):
         # For the eyes of whoever sits there: no file, no pipe and no log has what does not fit.
         asked |= {"confide": diagnostics.append, "confide_misfits": sys.stderr.isatty()}
-    rows = given_rows(data, query, table, engine, loaded)
+    rows = given_rows(data, query, table, engine, loaded, members)
     with kept_runs.keeping(place, out), console.progress(quiet=quiet or as_json) as bar:
         tell = kept_runs.noting(bar, out, place)
         ask: Any = fit  # which refuses a mechanism that there is not
@@ -319,7 +322,7 @@ def regress(
     with kept_runs.confirm_release(out):
         _show_regression(found, mechanism, out, as_json=as_json, quiet=quiet)
         if not (quiet or as_json or engine is Rows.SPARK):
-            render_release.to_be_checked(shown_table(data), schema)
+            render_release.to_be_checked(shown_table(data), schema, members)
         for diagnostic in diagnostics:
             render_release.show_diagnostic(diagnostic)
     if getattr(found, "refused", ""):

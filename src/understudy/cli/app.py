@@ -497,6 +497,16 @@ TableName = Annotated[
 ]
 
 
+Members = Annotated[
+    Path | None,
+    typer.Option(
+        "--members",
+        help="The file of the members, where the schema declares units with members and the table "
+        "has the units alone; without it each row of the table is a member.",
+    ),
+]
+
+
 class Rows(StrEnum):
     """Where rows are counted."""
 
@@ -518,7 +528,12 @@ Trusted = Annotated[
 
 
 def given_rows(
-    data: str, query: str | None, table: str | None, engine: Rows, schema: Schema
+    data: str,
+    query: str | None,
+    table: str | None,
+    engine: Rows,
+    schema: Schema,
+    members: Path | None = None,
 ) -> object:
     """Open the rows that a command is to read, in this process or in Spark.
 
@@ -528,12 +543,36 @@ def given_rows(
         table: the same.
         engine: where rows are counted.
         schema: says how a text is written.
+        members: as for `with_members`.
 
     Raises:
         DataError: as by `given_table`, or Spark cannot read it.
         MethodError: no Spark session can be opened.
     """
-    return pending_rows(data, query, table, engine)(schema)
+    if members is not None and engine is not Rows.HERE:
+        raise DataError("Units and their members are put together in this process: --engine here.")
+    return with_members(pending_rows(data, query, table, engine)(schema), members, schema)
+
+
+def with_members(units: object, members: Path | None, schema: Schema) -> object:
+    """Return both tables by name if a file of members is given, else the one table as it is.
+
+    Args:
+        units: the table of a command.
+        members: a path; None if there is no second table.
+        schema: says what both are called.
+
+    Raises:
+        DataError: it declares one flat table.
+    """
+    if members is None:
+        return units
+    if schema.members is None:
+        raise DataError(
+            "--members is the file of members of units, and the schema declares one flat table; "
+            "leave it out, or declare [tables] of both."
+        )
+    return {schema.members.of: units, schema.members.table: members}
 
 
 def pending_rows(

@@ -20,6 +20,7 @@ from understudy.cli.app import (
     Delta,
     Json,
     LedgerUrl,
+    Members,
     Quiet,
     TableName,
     app,
@@ -29,6 +30,7 @@ from understudy.cli.app import (
     require_new_file,
     split_names,
     split_pairs,
+    with_members,
     write_text,
 )
 from understudy.errors import MethodError
@@ -76,6 +78,7 @@ def evaluate(
     secrets: Secrets = None,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
     ledger: LedgerUrl = None,
+    members: Members = None,
     query: SQL = None,
     table: TableName = None,
     as_json: Json = False,
@@ -89,7 +92,7 @@ def evaluate(
     loaded = Release.load(release)
     with console.progress(quiet=quiet or as_json) as tell:
         evaluation = us.evaluate(
-            given_table(data, query, table),
+            with_members(given_table(data, query, table), members, loaded.schema),
             loaded,
             formulas=formula,
             by=by,
@@ -124,6 +127,7 @@ def risk(
     targets: Annotated[int, typer.Option(help="Most targets, and most controls.", min=1)] = 2000,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
     ledger: LedgerUrl = None,
+    members: Members = None,
     query: SQL = None,
     table: TableName = None,
     as_json: Json = False,
@@ -137,7 +141,7 @@ def risk(
     loaded = Release.load(release)
     with console.progress(quiet=quiet or as_json) as tell:
         risks = us.risk(
-            given_table(data, query, table),
+            with_members(given_table(data, query, table), members, loaded.schema),
             loaded,
             control=control,
             keys=split_names(keys, loaded.schema.names),

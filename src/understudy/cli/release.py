@@ -25,6 +25,7 @@ from understudy.cli.app import (
     Engine,
     Epsilon,
     Json,
+    Members,
     MethodName,
     Quiet,
     Resume,
@@ -246,6 +247,7 @@ def synthesize(
     csv: Csv = False,
     csv_raw: CsvRaw = False,
     sign: _Sign = None,
+    members: Members = None,
     query: SQL = None,
     table: TableName = None,
     engine: Engine = Rows.HERE,
@@ -272,7 +274,7 @@ def synthesize(
     require_formats(formats, loaded)
     asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "how": how(loaded)}
     place = kept_runs.checkpoint_of(out, request_of(loaded, **asked), resume=resume)
-    rows = given_rows(data, query, table, engine, loaded)
+    rows = given_rows(data, query, table, engine, loaded, members)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
     with kept_runs.keeping(place, out), console.progress(quiet=quiet or as_json) as bar:
         tell = kept_runs.noting(bar, out, place)
@@ -301,7 +303,7 @@ def synthesize(
         elif not quiet:
             render_release.show_release(release, out)
             if engine is Rows.HERE:
-                render_release.to_be_checked(shown_table(data), schema)
+                render_release.to_be_checked(shown_table(data), schema, members)
         for diagnostic in diagnostics:
             render_release.show_diagnostic(diagnostic)
 

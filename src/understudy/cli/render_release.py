@@ -59,9 +59,10 @@ def show_sample(note: str, n: int, file: Path) -> None:
     out.print(f"{n:,} {records} written to {escape(str(file))}. {escape(note)}", soft_wrap=True)
 
 
-def to_be_checked(data: str, schema: Path) -> None:
+def to_be_checked(data: str, schema: Path, members: Path | None = None) -> None:
     """Show how to see whether the data fit, which no release says."""
-    command = shlex.join(["understudy", "schema", "check", data, str(schema)])
+    more = [] if members is None else ["--members", str(members)]
+    command = shlex.join(["understudy", "schema", "check", data, str(schema), *more])
     out.print(
         f"Whether the data fit the schema is confidential, so no release says it; look by: "
         f"{escape(command)}",
@@ -256,6 +257,8 @@ def release(loaded: Release) -> None:
     if manifest.contradiction:
         out.print(escape(manifest.contradiction))
     out.print(f"\n{escape(promise.statement)}\n")
+    if (form := loaded.schema.members) is not None:
+        out.print(f"{escape(form.told)} Both are in linked/.\n", soft_wrap=True)
     if loaded.signed_by:
         out.print(f"Signed by the public key {loaded.signed_by}\n", soft_wrap=True)
     if loaded.not_compared:

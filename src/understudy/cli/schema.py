@@ -19,6 +19,7 @@ from understudy.cli.app import (
     TERMINATED,
     Data,
     Json,
+    Members,
     Quiet,
     TableName,
     Terminated,
@@ -26,6 +27,7 @@ from understudy.cli.app import (
     print_json,
     schema_app,
     split_names,
+    with_members,
     write_text,
 )
 from understudy.errors import MethodError
@@ -96,6 +98,7 @@ def _read(path: Path, table: str) -> Codebook:
 def schema_check(
     data: Data,
     schema: Annotated[Path, typer.Argument(help="Schema (TOML).")],
+    members: Members = None,
     query: SQL = None,
     table: TableName = None,
     counts: Annotated[
@@ -115,8 +118,9 @@ def schema_check(
     """Report every column that does not fit its schema; exit code 2 if there is one."""
     from understudy.schema import Schema
 
-    here = given_table(data, query, table)
-    report = us.check(here, Schema.load(schema), examples=examples)
+    loaded = Schema.load(schema)
+    here = with_members(given_table(data, query, table), members, loaded)
+    report = us.check(here, loaded, examples=examples)
     counted = console.is_terminal() and not as_json if counts is None else counts
     lines = report.lines(counts=counted, examples=examples)
     if as_json:

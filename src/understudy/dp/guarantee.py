@@ -219,6 +219,13 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
         inputs.append(PublicInput(f"number of rows, {schema.n_rows}", "declared in the schema"))
     elif schema.row_limit is not None:
         inputs.append(PublicInput(f"upper limit of rows, {schema.row_limit}", "declared"))
+    if (form := schema.members) is not None:
+        what = (
+            f"one record is a row of the table {form.of!r} with its rows of {form.table!r}, of "
+            f"whom {form.rows_per_unit} at most are used; their order"
+        )
+        size = schema.stated[form.size]
+        inputs.append(PublicInput(what, size.sources, _doubts(size)))
     for name, column in schema.stated.items():
         what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
         by = f", computed by the rule {rule_text(column)}" if column.derived is not None else ""

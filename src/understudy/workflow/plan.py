@@ -129,6 +129,7 @@ def plan(
         fits=request.fits,
         remarks=(
             *_epsilon_remarks(request.budget.epsilon),
+            *_unit_remarks(request.schema),
             *_without_pairs(request, (*setup, *tables)),
             *request.remarks,
             *settled_remarks(request),
@@ -185,6 +186,19 @@ def _without_pairs(request: Request, planned: Sequence[PlannedTable]) -> tuple[s
 
 _LEAST_EPSILON, _MOST_EPSILON = Fraction(1, 100), Fraction(20)
 """Outside of these, a budget is rather mistyped than meant."""
+
+
+def _unit_remarks(schema: Schema) -> tuple[str, ...]:
+    """What it costs that one record is a unit with its members."""
+    form = schema.members
+    if form is None:
+        return ()
+    several = len(form.columns) * form.rows_per_unit
+    return (
+        f"One record is a row of {form.of!r} with at most {form.rows_per_unit} rows of "
+        f"{form.table!r}. It costs no more than any record; the {several} columns of its slots "
+        "share the budget, so that more slots mean more noise in each.",
+    )
 
 
 def _epsilon_remarks(epsilon: Fraction) -> tuple[str, ...]:

@@ -1,0 +1,223 @@
+"""Households on the command line: two files, one file, what is refused, and killed runs."""
+
+import json
+import os
+from fractions import Fraction
+
+import polars as pl
+import pytest
+
+import understudy as us
+import understudy_verify
+from made_members import RULES, SCHEMA, tables
+from schemas import CITY
+from understudy.checkpoint import journal as journals
+from understudy.cli.app import app
+from understudy.errors import DataError, SchemaError
+
+SMALL = (SCHEMA + RULES).replace("rows_per_unit = 3", "rows_per_unit = 2")
+BUDGET = ("--epsilon", "3", "--delta", "1e-6", "--method", "mst")
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    both = tables(120, seed=1)
+    both["household"].write_csv("homes.csv")
+    both["person"].write_csv("people.csv")
+    both["person"].join(both["household"], on="hid").write_parquet("one.parquet")
+    (tmp_path / "schema.toml").write_text(SMALL, encoding="utf-8")
+    (tmp_path / "flat.toml").write_text(CITY, encoding="utf-8")
+    return tmp_path
+
+
+def told(capsys):
+    return " ".join(capsys.readouterr().out.split())
+
+
+def test_two_files_become_a_release_that_is_shown_checked_and_evaluated(place, capsys):
+    both = ("homes.csv", "--members", "people.csv")
+    app(
+        ["synthesize", *both, "--schema", "schema.toml", *BUDGET, "--out", "out"],
+        standalone_mode=False,
+    )
+    shown = told(capsys)
+    assert "understudy schema check homes.csv schema.toml --members people.csv" in shown
+    assert {state for _, state, _ in understudy_verify.verify(place / "out")} == {
+        "ok",
+        "not checked",
+    }
+    app(["show", "out"], standalone_mode=False)
+    shown = told(capsys)
+    assert "row of the table 'household' with all its rows of the table 'person'" in shown
+    assert "size = 3 says that there were more" in shown
+    app(["evaluate", *both[:1], "out", *both[1:], "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)["n_original"] == 120
+    app(["risk", *both[:1], "out", *both[1:], "--json"], standalone_mode=False)
+    assert json.loads(capsys.readouterr().out)
+    app(["export", "out", "files", "--csv"], standalone_mode=False)
+    assert {one.name for one in (place / "files").iterdir()} == {
+        *("set-1.csv", "set-1-household.csv", "set-1-person.csv"),
+    }
+    readme = (place / "out" / "README.md").read_text(encoding="utf-8")
+    assert "`linked/set-1-household.parquet`" in readme
+    assert "known from noisy counts alone" in readme
+    page = (place / "out" / "report.html").read_text(encoding="utf-8")
+    assert "row of the table &#39;household&#39; with all its rows" in page
+    whats = [one.what for one in us.Release.load("out").guarantee.public_inputs]
+    assert any("a row of the table 'household' with its rows of 'person'" in one for one in whats)
+
+
+def test_one_file_of_members_with_columns_of_their_units_will_do(place, capsys):
+    app(["schema", "check", "one.parquet", "schema.toml"], standalone_mode=False)
+    app(
+        ["synthesize", "one.parquet", "--schema", "schema.toml", *BUDGET, "--out", "out", "-q"],
+        standalone_mode=False,
+    )
+    linked = us.Release.load("out", frame="polars").linked_sets[0]
+    assert linked["person"].join(linked["household"], on="hid", how="anti").height == 0
+
+
+def test_a_check_names_the_table_and_ends_with_2(place, capsys):
+    odd = pl.read_csv("people.csv").with_columns(role=pl.lit("boss"))
+    odd.write_csv("odd.csv")
+    arguments = ["schema", "check", "homes.csv", "schema.toml", "--members", "odd.csv"]
+    assert app(arguments, standalone_mode=False) == 2
+    shown = told(capsys)
+    assert "Table 'person': column 'role' holds values that are not among the levels" in shown
+    assert "boss" not in shown
+
+
+def test_a_plan_says_what_the_unit_costs(place, capsys):
+    app(["plan", "--schema", "schema.toml", *BUDGET], standalone_mode=False)
+    shown = told(capsys)
+    assert "It costs no more than any record; the 6 columns of its slots share the budget" in shown
+
+
+@pytest.mark.parametrize("command", ["synthesize", "check", "evaluate"])
+def test_members_of_a_flat_table_are_refused(place, command, capsys):
+    arguments = {
+        "synthesize": ["synthesize", "homes.csv", "--schema", "flat.toml", *BUDGET, "--out", "out"],
+        "check": ["schema", "check", "homes.csv", "flat.toml"],
+        "evaluate": ["evaluate", "homes.csv", "flat"],
+    }[command]
+    if command == "evaluate":
+        flat = pl.DataFrame({"city": ["Aa", "Bb"] * 20})
+        us.synthesize(flat, us.Schema.loads(CITY), epsilon=1).save("flat")
+    with pytest.raises(DataError, match=r"--members is the file of members.*one flat table"):
+        app([*arguments, "--members", "people.csv"], standalone_mode=False)
+    assert not (place / "out").exists()
+
+
+def test_members_and_spark_are_refused_before_anything_is_started(place):
+    with pytest.raises(DataError, match="put together in this process"):
+        app(
+            [
+                "synthesize",
+                "homes.csv",
+                "--members",
+                "people.csv",
+                "--schema",
+                "schema.toml",
+                *BUDGET,
+                "--out",
+                "out",
+                "--engine",
+                "spark",
+            ],
+            standalone_mode=False,
+        )
+
+
+def test_units_alone_are_refused_before_budget_is_spent(place):
+    with pytest.raises(DataError, match="'role'"):
+        app(
+            ["synthesize", "homes.csv", "--schema", "schema.toml", *BUDGET, "--out", "out"],
+            standalone_mode=False,
+        )
+    assert not (place / "out").exists()
+
+
+def test_a_review_of_two_tables_is_refused_in_words(place):
+    with pytest.raises(SchemaError, match=r"\[tables\]"):
+        app(["schema", "review", "schema.toml"], standalone_mode=False)
+
+
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@pytest.mark.parametrize("records", [1, 3, 6])
+def test_a_killed_run_goes_on_with_units_cut_anew_and_pays_once(place, monkeypatch, records):
+    sync, left = os.fsync, [records]
+
+    def synced(file):
+        sync(file)
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+
+    monkeypatch.setattr(journals.os, "fsync", synced)
+    both, schema = tables(150, seed=4), us.Schema.loads(SMALL)
+    asked = {"epsilon": 2, "delta": "1e-6", "method": "mst"}
+    run = us.RunOptions(checkpoint=place / "run", keep_checkpoint=True)
+    with pytest.raises(Killed):
+        us.synthesize(both, schema, **asked, run=run)
+    left[0] = -1
+    release = us.synthesize(both, schema, **asked, run=run)
+    paid = sum(
+        (Fraction(one["half_mu_squared_exact"]) for one in release.manifest.ledger), Fraction(0)
+    )
+    assert paid <= Fraction(release.manifest.budget["amount"])
+    release.save(place / "out")
+    assert "broken" not in {state for _, state, _ in understudy_verify.verify(place / "out")}
+
+
+def one_home(**columns):
+    people = {"hid": [1], "role": ["reference"], "age": [40], "work": [True], **columns}
+    homes = pl.DataFrame({"hid": [1], "region": ["north"], "income": [5.0]})
+    return {"household": homes, "person": pl.DataFrame(people, schema_overrides={"hid": pl.Int64})}
+
+
+EMPTY = SCHEMA.replace('key = "hid"\n', 'key = "hid"\nempty = true\n', 1)
+NOTHING = {"hid": [], "role": [], "age": [], "work": []}
+CORNERS = {
+    "one household": (SMALL, one_home()),
+    "no members at all": (EMPTY, one_home(**NOTHING)),
+    "no members, undeclared": (SMALL, one_home(**NOTHING)),
+    "nothing is there": (SMALL, {name: one.clear() for name, one in one_home().items()}),
+    "every cell is absent": (
+        SMALL,
+        one_home(role=[None], age=[None], work=[None]),
+    ),
+    "one slot": (SCHEMA.replace("rows_per_unit = 3", "rows_per_unit = 1"), tables(40, seed=2)),
+    "public number of households": (
+        f'rows = "public"\nn_rows = 40\n{SMALL}',
+        tables(40, seed=2),
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "both"), CORNERS.values(), ids=[*CORNERS])
+def test_whatever_stands_in_the_tables_makes_a_release_that_holds(text, both, tmp_path):
+    schema = us.Schema.loads(text)
+    release = us.synthesize(both, schema, epsilon=1, delta="1e-6", method="mst")
+    release.save(tmp_path / "out")
+    assert "broken" not in {state for _, state, _ in understudy_verify.verify(tmp_path / "out")}
+    assert us.Release.load(tmp_path / "out").linked_sets
+    us.check(both, schema)
+
+
+@pytest.mark.parametrize("formats", ["csv", "sav", "dta"])
+def test_both_tables_are_written_for_other_programs(place, formats):
+    if formats != "csv":
+        pytest.importorskip("pyreadstat", reason="an extra is not installed")
+    schema = us.Schema.loads(SMALL)
+    release = us.synthesize(tables(60, seed=2), schema, epsilon=1, delta="1e-6", method="mst")
+    release.save("out", also=formats)
+    for name in ("household", "person"):
+        assert (place / "out" / "linked" / f"set-1-{name}.{formats}").exists()
+    assert "broken" not in {state for _, state, _ in understudy_verify.verify(place / "out")}
+    us.Release.load("out")
+    files = {one.name for one in release.export("files", also=formats)}
+    assert files == {f"set-1{name}.{formats}" for name in ("", "-household", "-person")}
