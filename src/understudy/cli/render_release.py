@@ -133,6 +133,19 @@ def show_draft(path: Path) -> None:
     )
 
 
+def show_unit_keys(names: Sequence[str]) -> None:
+    """Show which columns may name units of several rows, to whoever sits at the terminal."""
+    for name in names:
+        key = escape(repr(name))
+        out.print(
+            f"Rows with the same value of column {key} stand together, a few each. If it names "
+            "units, such as the households of persons, the promise must be about units: declare "
+            "them and their rows as two tables, \\[tables.household] and \\[tables.person] with "
+            f"of, key = {key} and rows_per_unit; docs/guide/households.md shows how.",
+            soft_wrap=True,
+        )
+
+
 def from_codebook(path: Path, book: Codebook) -> None:
     """Show what became of a codebook, and what is still to be done."""
     asked = [name for name, one in book.asked.items() if not one.in_words]

@@ -55,10 +55,14 @@ def schema_draft(
     """Draft a schema from the data. The draft is CONFIDENTIAL until every entry is reviewed."""
     _require_new(out)
     book = None if codebook is None else _read(codebook, codebook_table)
-    text = us.draft(given_table(data, query, table), title=title, codebook=book)
-    write_text(out, text)
+    here = given_table(data, query, table)
+    write_text(out, us.draft(here, title=title, codebook=book))
     if not quiet:
         render_release.show_draft(out)
+    if not quiet and console.is_terminal():  # no file, no pipe and no log has it
+        from understudy.steward.draft import unit_keys
+
+        render_release.show_unit_keys(unit_keys(here))
 
 
 @schema_app.command("from-codebook")

@@ -61,6 +61,7 @@ import polars.selectors as cs
 from understudy._validation import require_text
 from understudy.data.csv import MALFORMED, Delimited, is_delimited
 from understudy.data.jsonl import JsonLines, is_json_lines
+from understudy.data.parquet import column as named
 from understudy.data.rows import Rows
 from understudy.data.sources import is_workbook, open_rows
 from understudy.errors import DataError, SchemaError, line, name_fault
@@ -94,6 +95,8 @@ from understudy.steward.profile import (
     questions,
 )
 
+_LEAST_UNITS = 20
+_ROWS_A_UNIT = 1.2, 12.0
 _HEADING = """\
 # CONFIDENTIAL: what the lines `drafted` name was read from confidential rows.
 # Do not publish this file, and do not use it, before every entry is confirmed against public
@@ -400,6 +403,36 @@ def draft(data: object, *, title: str = "", codebook: Codebook | str | Path | No
     if book is not None and not isinstance(book, Codebook):
         book = read_codebook(book)
     return draft_schema(data, title=title, codebook=book)
+
+
+def unit_keys(data: object) -> list[str]:
+    """Columns whose values stand in runs of a few rows each, as keys of households. CONFIDENTIAL.
+
+    Each value stands in one run of rows and nowhere else, and a run has 1.2 to 12 rows on average.
+
+    Args:
+        data: a table, or a path to one.
+
+    Raises:
+        DataError: the data cannot be read.
+    """
+    rows, _, _ = _open_for_draft(data)
+    names = [name for name in rows.columns if name not in rows.unreadable]
+    told = rows.ask(
+        rows.lazy.select(
+            *(named(name).n_unique().alias(f"different {k}") for k, name in enumerate(names)),
+            *(named(name).rle_id().max().alias(f"runs {k}") for k, name in enumerate(names)),
+            pl.len().alias("rows"),
+        )
+    ).row(0, named=True)
+    found = []
+    for k, name in enumerate(names):
+        different = told[f"different {k}"]
+        in_runs = different >= _LEAST_UNITS and told[f"runs {k}"] + 1 == different
+        low, high = (many * different for many in _ROWS_A_UNIT)
+        if in_runs and low <= told["rows"] <= high:
+            found.append(name)
+    return found
 
 
 def extremes(data: object, schema: Schema) -> Extremes:
