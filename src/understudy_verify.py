@@ -804,7 +804,7 @@ class Release:
         require(all(all(box.values()) for box in self._boxes(self.columns)), "a rule has no states")
         drafted = any(e.get("drafted") for e in (*every.values(), d.get("file", {})))
         require(not drafted or self.promise["leaks"], "entries stand as drafted; no leak says so")
-        self.members = d.get("members")
+        self.members: Any = d.get("members")
         self._linked_files()
         return f"{len(self.order)} columns, {len(self.rules)} forbidden combinations"
 

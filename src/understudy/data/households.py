@@ -20,6 +20,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -68,7 +69,7 @@ def schema_of_table(schema: Schema, *, of_units: bool, of_members: bool) -> Sche
     """
     form = schema.members
     assert form is not None
-    columns: dict[str, object] = {}
+    columns: dict[str, Any] = {}
     if of_units:
         columns |= _columns_of(schema)
     if of_members:
@@ -121,8 +122,8 @@ def widen_rows(
         else _columns_of_units(homes, list(of_units), grouped)
     )
     size = pl.Series(form.size, grouped.sizes.clip(max=form.rows_per_unit + 1))
-    least, _ = schema.columns[form.size].bounds  # a number below it is none, not that one
-    columns.append(size.set(size < least, None))
+    # A number below the least one is none, and not taken for that.
+    columns.append(size.set(size < form.least(schema.columns), None))
     or_nobody = {name: _with_one_more(people[name], NO_MEMBER) for name in own}
     for j in range(1, form.rows_per_unit + 1):
         for name, column in or_nobody.items():

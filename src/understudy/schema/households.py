@@ -219,6 +219,10 @@ class Members(BaseModel):
             elif not all(empty[1:]):
                 yield f"[members] has the column {name!r}, which lacks {NO_MEMBER!r} in a slot"
 
+    def least(self, declared: Mapping[str, Any]) -> int:
+        """Fewest members of a unit: none where such units are declared, else one."""
+        return int(declared[self.size].lower)
+
     def member_columns(self, declared: Mapping[str, Any]) -> dict[str, Column]:
         """Columns of the members' table, as each was declared before it had slots.
 

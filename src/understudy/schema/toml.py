@@ -291,7 +291,8 @@ def json_schema(model: type[BaseModel], *others: type[BaseModel], title: str) ->
         own = table.model_json_schema()
         content["$defs"] |= {**own.pop("$defs", {}), table.__name__: own}
     _explain(content, model)
-    for other in (*others, *TABLES, MemberRule):
+    within: tuple[type[BaseModel], ...] = (*others, *TABLES, MemberRule)
+    for other in within:
         _explain(content["$defs"][other.__name__], other)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -264,7 +264,7 @@ def _linked_findings(data: object, schema: Schema) -> tuple[list[Finding], list[
             form.of,
             f"has units without a row in {form.table!r}, which will be counted as out of domain; "
             "if such units exist, write empty = true in their table",
-            0 if schema.columns[form.size].bounds[0] == 0 else counts.empty,
+            counts.empty if form.least(schema.columns) else 0,
         ),
         (
             form.table,
