@@ -460,7 +460,7 @@ def risk(
 
     Args:
         data: the rows that the release was made from: pandas, Polars or Arrow table, or a path to
-            CSV or Parquet (file or folder).
+            CSV or Parquet (file or folder); of units with members two by name.
         release: a release, or the folder of one; its schema is what the data are read against.
         control: rows of people outside the table, drawn like those in it: hold some out before
             synthesizing. Without them no level is given.

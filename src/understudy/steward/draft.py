@@ -452,7 +452,8 @@ def check(data: object, schema: Schema | str | Path, *, examples: bool = False) 
     """What in the data does not fit the schema. For the steward; spends nothing, releases nothing.
 
     Args:
-        data: pandas, Polars or Arrow table, a path, or a `Query`.
+        data: pandas, Polars or Arrow table, a path, or a `Query`; of units with members two by
+            name. What does not fit is told of each.
         schema: a schema, or the path of its file.
         examples: gather some of the values that do not fit, which `lines(examples=True)` shows.
             CONFIDENTIAL.

@@ -588,7 +588,8 @@ def synthesize(
     Args:
         data: pandas, Polars or Arrow table, the path of a file that holds one (docs/guide/files.md
             has the list), a `Query` of a database, or a Spark data frame, whose rows are summed
-            where they are.
+            where they are. Of units with members two by the names of the schema, as in
+            {"household": …, "person": …}, or one of members with the columns of their units.
         schema: a reviewed schema, or the path of its file.
         epsilon: ε of the whole release.
         delta: δ of the whole release; 0 for pure differential privacy.
