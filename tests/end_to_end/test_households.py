@@ -221,3 +221,28 @@ def test_both_tables_are_written_for_other_programs(place, formats):
     us.Release.load("out")
     files = {one.name for one in release.export("files", also=formats)}
     assert files == {f"set-1{name}.{formats}" for name in ("", "-household", "-person")}
+
+
+def test_a_verdict_counts_households_with_all_their_members(place, capsys):
+    for name, one in tables(900, seed=1).items():
+        one.write_csv(place / {"household": "homes.csv", "person": "people.csv"}[name])
+    app(
+        [
+            *("verdict", "homes.csv", "schema.toml", "mean income > 0", "--epsilon", "8"),
+            *("--members", "people.csv", "--assume-rows", "900", "--json"),
+        ],
+        standalone_mode=False,
+    )
+    assert json.loads(capsys.readouterr().out)["verdict"] == "yes"
+
+
+def test_a_regression_of_household_columns_reads_both_tables(place, capsys):
+    app(
+        [
+            *("regress", "homes.csv", "schema.toml", "income ~ region", "--epsilon", "9"),
+            *("--delta", "1e-6", "--members", "people.csv", "--out", "out", "--json"),
+        ],
+        standalone_mode=False,
+    )
+    assert json.loads(capsys.readouterr().out)["release"] == "out"
+    assert "broken" not in {state for _, state, _ in understudy_verify.verify(place / "out")}

@@ -20,6 +20,7 @@ from understudy.cli.app import (
     Delta,
     Epsilon,
     Json,
+    Members,
     Quiet,
     TableName,
     app,
@@ -28,6 +29,7 @@ from understudy.cli.app import (
     require_new_file,
     run_options,
     take_options,
+    with_members,
     write_text,
 )
 from understudy.errors import MethodError
@@ -222,6 +224,7 @@ def verdict(
         bool, typer.Option("--plan", help="Show how sure a verdict would be; no data are read.")
     ] = False,
     run: dict[str, Any],
+    members: Members = None,
     query: SQL = None,
     table: TableName = None,
     as_json: Json = False,
@@ -241,10 +244,13 @@ def verdict(
         else:
             render.describe_verdict_plan(planned)
         return
+    from understudy.schema import Schema
+
+    loaded = Schema.load(schema)
     with kept_runs.keeping(None, None), console.progress(quiet=quiet or as_json) as tell:
         found = verdicts.verdict(
-            given_table(data, query, table),
-            schema,
+            with_members(given_table(data, query, table), members, loaded),
+            loaded,
             claim,
             **asked,
             **run,

@@ -90,7 +90,7 @@ def answer(
     from understudy.workflow.amend import plan_answer
 
     asked = question_file(question)
-    rows = None if data is None or plan else pending_rows(data, query, table, engine)
+    rows = None if data is None or plan else pending_rows(data, query, table, engine, members)
     if asked.claims:
         if out is not None or resume:
             raise MethodError("Claims make no release; leave out --out and --resume.")

@@ -549,9 +549,7 @@ def given_rows(
         DataError: as by `given_table`, or Spark cannot read it.
         MethodError: no Spark session can be opened.
     """
-    if members is not None and engine is not Rows.HERE:
-        raise DataError("Units and their members are put together in this process: --engine here.")
-    return with_members(pending_rows(data, query, table, engine)(schema), members, schema)
+    return pending_rows(data, query, table, engine, members)(schema)
 
 
 def with_members(units: object, members: Path | None, schema: Schema) -> object:
@@ -576,7 +574,11 @@ def with_members(units: object, members: Path | None, schema: Schema) -> object:
 
 
 def pending_rows(
-    data: str, query: str | None, table: str | None, engine: Rows
+    data: str,
+    query: str | None,
+    table: str | None,
+    engine: Rows,
+    members: Path | None = None,
 ) -> Callable[[Schema], object]:
     """Prepare what a command is to read once it may; only then is a Spark session opened.
 
@@ -585,16 +587,19 @@ def pending_rows(
         query: the same.
         table: the same.
         engine: the same.
+        members: the same.
 
     Returns:
         What takes the schema and gives the rows.
 
     Raises:
-        DataError: at once as by `given_table`, or where Spark is given a query.
+        DataError: at once as by `given_table`, or where Spark is given a query or two tables.
     """
     if engine is Rows.HERE:
         here = given_table(data, query, table)
-        return lambda _schema: here
+        return lambda schema: with_members(here, members, schema)
+    if members is not None:
+        raise DataError("Units and their members are put together in this process: --engine here.")
     if query is not None or table is not None:
         raise DataError(
             "--query and --table ask a database; with --engine spark give a path, or the name of "

@@ -30,6 +30,7 @@ from understudy.checkpoint.journal import Journal
 from understudy.checkpoint.replay import Replay
 from understudy.data.base import Engine
 from understudy.data.frames import is_spark
+from understudy.data.sources import open_rows
 from understudy.data.table import Table
 from understudy.dp.accountant import Entry, PrivacyAccountant
 from understudy.dp.budget import Budget, decimal_up
@@ -203,6 +204,22 @@ def coded_rows(
     rows = Table(data, schema, spill=None if spill is None else Path(spill))
     tell("Reading and coding rows", 1, 1)
     return rows
+
+
+def laid_out(data: object, schema: Schema) -> object:
+    """Units with their members as rows of the wide table, of which a step reads some columns.
+
+    Args:
+        data: as `synthesize` takes it.
+        schema: of the whole table, which says what its members are.
+
+    Returns:
+        Data as they are where the schema declares no members.
+
+    Raises:
+        DataError: a structural fault of the data.
+    """
+    return data if schema.members is None else open_rows(data, schema)
 
 
 def in_spark(place: str, schema: Schema) -> DataFrame | SparkTexts:

@@ -43,6 +43,7 @@ from understudy.mechanisms.regression import MECHANISMS, Regression, RegressionM
 from understudy.schema import Schema
 from understudy.schema.schema import given_schema
 from understudy.workflow.gates import (
+    laid_out,
     open_gate,
     require_late_needs,
     summed_rows,
@@ -216,7 +217,8 @@ def regress(
     if repair is not None:
         raise MethodError("Sufficient statistics are not repaired; leave repair out.")
     declared = declare_regression(schema, formula, epsilon=epsilon, delta=delta, kind=kind)
-    return RegressionRelease.of(synthesize(data, **declared, run=run), level)
+    rows = laid_out(data, given_schema(schema))
+    return RegressionRelease.of(synthesize(rows, **declared, run=run), level)
 
 
 def declare_regression(

@@ -37,6 +37,7 @@ from understudy.schema import Schema
 from understudy.schema.schema import given_schema
 from understudy.workflow.gates import (
     coded_rows,
+    laid_out,
     open_gate,
     require_late_needs,
     telling_what_was_spent,
@@ -99,7 +100,7 @@ def verdict(
     source = randomness_of(run.insecure_noise_seed)
     outlay = outlay_of(ready.schema, ready.budget, run)
     require_late_needs(source)
-    rows = coded_rows(data, ready.schema, run.tell, run.spill)
+    rows = coded_rows(laid_out(data, given_schema(schema)), ready.schema, run.tell, run.spill)
     request = {"claim": ready.plan.claim, "epsilon": str(epsilon), "delta": str(delta)}
     with spending(outlay, "verdict", request) as spent:
         gate = open_gate(rows, ready.budget, source)
