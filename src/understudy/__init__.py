@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from understudy.evaluate.evaluate import evaluate, risk
     from understudy.evaluate.tradeoff import tradeoff
     from understudy.inference.combining import pool
+    from understudy.inference.places import places
     from understudy.inference.waves import waves
     from understudy.metadata.codebook import read_codebook
     from understudy.release.release import Release
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from understudy.workflow.analyze import analyze
     from understudy.workflow.options import RunOptions, SynthesisOptions
     from understudy.workflow.plan import Plan, plan
+    from understudy.workflow.read import read_measurements
+    from understudy.workflow.read_places import (
+        read_estimates,
+        read_noisy_measurements,
+        read_places,
+    )
     from understudy.workflow.regress import regress
     from understudy.workflow.sample import sample
     from understudy.workflow.synthesize import list_methods, methods, synthesize
@@ -53,12 +60,17 @@ __all__ = [
     "evaluate",
     "list_methods",
     "methods",
+    "places",
     "plan",
     "plan_answer",
     "plan_verdict",
     "plot",
     "pool",
     "read_codebook",
+    "read_estimates",
+    "read_measurements",
+    "read_noisy_measurements",
+    "read_places",
     "regress",
     "results_page",
     "risk",
@@ -85,12 +97,17 @@ _HOMES = {
     "evaluate": "evaluate.evaluate",
     "list_methods": "workflow.synthesize",
     "methods": "workflow.synthesize",
+    "places": "inference.places",
     "plan": "workflow.plan",
     "plan_answer": "workflow.amend",
     "plan_verdict": "workflow.verdict",
     "plot": "report.results_page",
     "pool": "inference.combining",
     "read_codebook": "metadata.codebook",
+    "read_estimates": "workflow.read_places",
+    "read_measurements": "workflow.read",
+    "read_noisy_measurements": "workflow.read_places",
+    "read_places": "workflow.read_places",
     "regress": "workflow.regress",
     "results_page": "report.results_page",
     "risk": "evaluate.evaluate",

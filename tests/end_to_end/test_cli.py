@@ -520,7 +520,7 @@ def test_without_a_command_the_program_shows_its_help(run):
 def test_help_lists_the_commands_as_a_user_comes_to_them():
     listed = typer.main.get_command(app).list_commands(None)
     assert listed[:6] == ["schema", "plan", "synthesize", "show", "analyze", "waves"]
-    assert listed[6:9] == ["sample", "answer", "regress"]
+    assert listed[6:10] == ["sample", "read", "answer", "regress"]
     assert listed[-1] == "study"
 
 

@@ -112,6 +112,18 @@ def test_the_guide_to_households_runs(workplace, capsys):
     assert scope["release"].schema.members.rows_per_unit == 3
 
 
+def test_the_guides_to_tables_and_places_of_others_run(workplace, capsys):
+    run(GUIDES / "read.md", scope := {})
+    assert scope["release"].guarantee.kind == "none"
+    run(GUIDES / "places.md", scope := {})
+    assert scope["places"].total("all").estimate == pytest.approx(474)
+    assert abs(scope["found"].total("n2").estimate - 150) < 60
+    assert scope["better"].total("n2").error < scope["found"].total("n2").error
+    shown = capsys.readouterr().out
+    assert "As stated by Statistical Office of Freedonia: ε = 1" in shown
+    assert "table of sex + age, rule noise-aware" in shown
+
+
 def test_the_life_of_one_project(workplace, capsys):
     (schema,) = (text for _, text in blocks(GUIDES / "project.md", "toml"))
     Path("residents.toml").write_text(schema, encoding="utf-8")
@@ -190,6 +202,7 @@ def test_no_block_that_could_be_run_is_left_out():
     names = (
         *("steward", "kinds", "ledger", "analyst", "methods", "project", "files", "schema"),
         "codebooks",
+        "read",
     )
     run_here = {GUIDES / f"{name}.md" for name in names} | {README}
     assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here

@@ -157,6 +157,13 @@ def test_what_nobody_measured_has_no_variance_unless_it_follows_from_the_rest():
     assert two.covariance([0, [0, 1, 0]], [0, [0, 1, 0]]) == np.inf
 
 
+def test_a_total_is_told_where_nobody_measured_its_cells():
+    tree = Hierarchy((np.array([0]), np.array([0, 0])))
+    fit = SpineFit(tree, (3, 2), [LevelTable(1, (), np.array([9.0, 4.0]), 2.0)])
+    assert fit.answer({1: [1, 1]}) == (pytest.approx(13), pytest.approx(4))
+    assert fit.answer({1: [1, 0]}, [[1, 1], [1, 1], [1, 0]])[1] == np.inf
+
+
 def test_exact_totals_have_no_variance_and_those_that_contradict_are_refused():
     tree = Hierarchy((np.array([0]), np.array([0, 0])))
     areas = LevelTable(1, (0,), np.array([[3.0, 4.0], [5.0, 6.0]]), 1.0)

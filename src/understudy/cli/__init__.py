@@ -3,7 +3,18 @@
 Each file adds its commands to the program as it is imported; `app` holds the order in help.
 """
 
-from understudy.cli import analyze, answer, evaluate, ledger, release, schema, study
+from understudy.cli import analyze, answer, evaluate, ledger, read, release, schema, study
 from understudy.cli.app import app, main
 
-__all__ = ["analyze", "answer", "app", "evaluate", "ledger", "main", "release", "schema", "study"]
+__all__ = [
+    "analyze",
+    "answer",
+    "app",
+    "evaluate",
+    "ledger",
+    "main",
+    "read",
+    "release",
+    "schema",
+    "study",
+]

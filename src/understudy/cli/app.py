@@ -44,6 +44,7 @@ _ORDER = (
     "analyze",
     "waves",
     "sample",
+    "read",
     "answer",
     "regress",
     "verdict",

@@ -441,7 +441,8 @@ class SpineFit:
         turned = np.broadcast_to(np.asarray(cells, dtype=np.float64), self.sizes)
         for j, basis in enumerate(self._bases):
             turned = turned if basis is None else _along(turned, basis.T, j)
-        return turned
+        # What rounding leaves of 0 must not meet the variance of what nobody measured.
+        return np.where(np.abs(turned) <= 1e-12 * np.linalg.norm(turned), 0.0, turned)
 
     @cached_property
     def _spaces(self) -> list[tuple[bool, ...]]:

@@ -65,7 +65,7 @@ def manifest_of(
         ledger=tuple(entry.to_json() for entry in gate.ledger),
         secure=secure,
         sampling_seed=seed,
-        software=dict(_software()),
+        software=dict(software()),
         inference=facts,
         ended_early=gate.ended_early,
         rows_share=str(request.rows_spend / request.budget.amount) if request.rows_spend else None,
@@ -118,7 +118,8 @@ def inference_facts(
 
 
 @lru_cache(maxsize=1)  # reading the versions takes longer than a small release
-def _software() -> Mapping[str, str]:
+def software() -> Mapping[str, str]:
+    """Versions of what a release is made with."""
     versions = {name: importlib.metadata.version(name) for name in _SOFTWARE}
     return {"python": platform.python_version()} | versions
 
