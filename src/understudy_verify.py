@@ -108,6 +108,7 @@ PURCHASES: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [
     ("noisy moment", "paid", ("sums", "scatter"), (*LAPLACE, TRUNCATED)),
     ("noisy moment", "as published", ("sums", "means", "scatter"), PUBLISHED),
     ("noisy score moments", "paid", ("products",), ADDED),
+    ("noisy weighted moments", "paid", ("weighted",), ADDED),
     ("noisy rank products", "paid", ("ranks",), ("lattice_laplace", GAUSSIAN)),
     ("exponential mechanism", "paid", ("choice", "parameters"), ("none",)),
     ("exponential mechanism", "paid", ("distribution",), ("exponential_mechanism",)),
@@ -131,7 +132,7 @@ PURCHASES: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [
         "none",
         (
             *("table", "cells", "totals", "successes", "sums", "means", "scatter", "products"),
-            *("ranks", "distribution", "nodes", "leaf-sums", "ranges", "line", "heaps"),
+            *("ranks", "weighted", "distribution", "nodes", "leaf-sums", "ranges", "line", "heaps"),
         ),
         (*ADDED, TRUNCATED, *PUBLISHED),
     ),
@@ -157,9 +158,10 @@ KEYED, SINGLE = {"sweeps", "posterior"}, {"successes", "ranges", "line", "heaps"
 TOTALS = {
     **{kind: ["positive_cells", "positive_mass"] for kind in ("totals", "leaf-sums")},
     **{"successes": ["successes"], "scatter": ["scatter"]},
-    "draws": ["prior", "cells", "reinforced"],
+    **{"draws": ["prior", "cells", "reinforced"], "weighted": ["bound", "power"]},
 }
-STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products", "ranks", "heaps"}
+STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products", "weighted"}
+STORED |= {"ranks", "heaps"}
 END = r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)"
 EXACT_OR_DECIMAL = r"([0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?)"
 EXACT, REAL = r"([0-9]+(?:/[1-9][0-9]*)?)", r"([0-9.]+(?:e[+-][0-9]+)?)"
@@ -955,7 +957,8 @@ class Release:
     def _sums(self, entry: dict[str, Any], price: Fraction, told: Any, noise: Noise) -> bool:
         """Noise of sums, by a sensitivity that is said in words."""
         mechanism, gauss, many = entry["mechanism"], noise.law == GAUSSIAN, entry["cells"]
-        at_most, norm = mechanism in ("noisy score moments", "noisy rank products"), "L1"
+        moments = mechanism in ("noisy score moments", "noisy weighted moments")
+        at_most, norm = moments or mechanism == "noisy rank products", "L1"
         norm = "L2" if gauss else "L∞" if mechanism == "K-norm mechanism" else norm
         sign, root = "≤" if at_most else "=", "√" if gauss else ""
         means = told is not None and told["kind"] == "means"
@@ -971,7 +974,7 @@ class Release:
             fits, moved = self._is_of_columns(told, amount), {1, 2 if self.public else 1}
         elif mechanism == "noisy rank products":
             fits = amount == self._rank_sensitivity(told, gauss)
-        elif mechanism == "noisy score moments":  # rounded to a lattice, which moves each number
+        elif moments:  # rounded to a lattice, which moves each number
             step, slack = noise.step, 2**-14
             width = math.isqrt(math.ceil(amount / step**2)) + math.isqrt(many) + 2
             whole = many + (math.ceil(amount * 2**30) - many) // int(step * 2**30)
@@ -1137,6 +1140,7 @@ class Release:
             )
             fits = fits and (one["kind"] in KEYED or {*one["of"]} <= {*self.names})
             fits = fits and (one["kind"] != "products" or {*one["of"]} <= {*one["columns"]})
+            fits = fits and (one["kind"] != "weighted" or self._is_weighted(one))
             heaped = "heaps" in self.entries[one["columns"][0]] if one["columns"] else False
             fits = fits and (one["kind"] != "heaps" or heaped) and self._has_totals(one)
             require(fits, f"what step {number} measured has other columns or cells")
@@ -1165,6 +1169,12 @@ class Release:
         column = self.columns[name]
         return bool(column.numeric and column.low <= low < high <= column.high)
 
+    def _is_weighted(self, one: dict[str, Any]) -> bool:
+        """Return whether what weighs records is a numeric column, up to a bound within its own."""
+        totals, columns = one["totals"] or {}, [self.columns[name] for name in one["of"]]
+        fits = len(columns) == 1 and columns[0].numeric and totals.get("power") in (1, 2)
+        return bool(fits and 0 < totals.get("bound", 0) <= columns[0].high)
+
     def _has_totals(self, one: dict[str, Any]) -> bool:
         names = [*(one["totals"] or ())]
         if one["kind"] in ("sweeps", "parameters"):
@@ -1172,6 +1182,13 @@ class Release:
         if one["kind"] == "leaf-sums" and one["totals"] is None:
             return True
         return names == TOTALS.get(one["kind"], [])
+
+    def _weighed(self, one: dict[str, Any]) -> str:
+        """By what a step says that its records are weighted; "" where they are not."""
+        if one["kind"] != "weighted":
+            return ""
+        power = "w" if one["totals"]["power"] == 1 else "w²"
+        return f"{power} = {one['of'][0]} up to {float(one['totals']['bound'])!r}"
 
     def _is_asked(self, entry: dict[str, Any], one: dict[str, Any]) -> bool:
         """Return whether query and number of cells of a step are those of what it measured."""
@@ -1193,6 +1210,10 @@ class Release:
             "products": re.escape(
                 f"sums and products of scores of {', '.join(one['columns'])}"
                 + (f", of records with a value of {', '.join(one['of'])}" if one["of"] else "")
+            ),
+            "weighted": re.escape(
+                f"sums and products of scores of {', '.join(one['columns'])}, weighted by "
+                f"{self._weighed(one)}"
             ),
             "ranks": re.escape(f"sums of products of ranks of {', '.join(one['columns'])}"),
             "choice": rf"one of {NUMBER} candidates {score}|(two groups of columns|(a column that "
@@ -1297,14 +1318,15 @@ class Release:
     def _holds(self, one: dict[str, Any], axes: list[Any], counts: list[Any], fields: Any) -> bool:
         kind, (labels, boxes), rows = one["kind"], self._grid(one), [*zip(*axes, strict=True)]
         entry = self.steps[one["ledger_entry"] - 1][0]
-        summed = {"sums": "sum", "products": "sum", "ranks": "sum", "means": "mean"}
-        last = summed.get(kind, "count")
+        summed = dict.fromkeys(("sums", "products", "weighted", "ranks"), "sum")
+        last = {**summed, "means": "mean"}.get(kind, "count")
         while last in fields.names[:-1]:
             last += "_"
         numbers = str(fields.types[-1]) in ("int64", "double")
         if not numbers or fields.names[-1] != last:
             return False
-        if n := {"products": 3, "ranks": 2, "heaps": 1}.get(kind):  # heaps have one cell less
+        many = {"products": 3, "weighted": 3, "ranks": 2, "heaps": 1}.get(kind)
+        if n := many:  # heaps have one cell less
             return len(axes) == n and len({*rows}) == len(rows) == entry["cells"] - (n < 2)
         names = one["of"] if kind == "leaf-sums" else one["columns"]
         for name in (name for name in names if kind == "line"):

@@ -71,6 +71,14 @@ def analyze(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Give numbers even where no rule is valid, stamped so.")
     ] = False,
+    weighted: Annotated[
+        bool | None,
+        typer.Option(
+            "--weighted/--unweighted",
+            help="Whether records count with the weights of the survey; by default where the "
+            "schema has a weight.",
+        ),
+    ] = None,
     level: Annotated[float, typer.Option(help="Confidence level.")] = 0.95,
     where: Annotated[
         str, typer.Option(help="Condition such as 'age >= 65'; other records do not count.")
@@ -115,6 +123,7 @@ def analyze(
             probability=probability,
             level=level,
             anyway=anyway,
+            weighted=weighted,
             uncertainty=uncertainty,  # type: ignore[arg-type]  # refused there if it is neither
             repeats=repeats,
             interval=interval,  # type: ignore[arg-type]

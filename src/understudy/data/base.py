@@ -31,6 +31,7 @@ from understudy.data.sums import (
     LineCounts,
     RankSums,
     ScoreProducts,
+    WeightedProducts,
 )
 from understudy.errors import DataError
 from understudy.features.grids import NumberCells
@@ -384,7 +385,8 @@ class SummedRows(ABC):
 
     def score_products(self, scores: FeatureMap) -> Confidential[ExactProducts]:
         """Sums of the scores of all records, and of their products; the input is read once more."""
-        return Confidential(self._through_rows(partial(ScoreProducts, self._schema, scores)))
+        kind = ScoreProducts if scores.weighting is None else WeightedProducts
+        return Confidential(self._through_rows(partial(kind, self._schema, scores)))
 
     def rank_sums(
         self, columns: tuple[int, ...], scores: RankScores

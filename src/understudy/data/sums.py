@@ -50,7 +50,13 @@ from understudy.data.coding import Coder, ColumnCoder, Reading, StateCodes, part
 from understudy.data.marginals import MarginalCounter, encode, inside
 from understudy.data.passes import Arrays, CodePass, RowPass
 from understudy.features.grids import NumberCells, holds_numbers, on_bounds
-from understudy.features.scores import UNIT, FeatureMap, RankScores, shorten_vectors
+from understudy.features.scores import (
+    TICKS,
+    UNIT,
+    FeatureMap,
+    RankScores,
+    shorten_vectors,
+)
 from understudy.schema import NUMERIC, Column, Schema
 
 
@@ -309,6 +315,112 @@ class ScoreProducts(RowPass[ExactProducts]):
                 first = np.append(self._between[i, j], first)
             block = np.vstack([first, block])
         return np.asarray(block)
+
+
+WEIGHTED_BATCH: Final = 2**9
+"""Records whose weighted products are summed as doubles at once: |t·z·z'| ≤ 2⁴⁴, and 2⁹ such
+numbers are 2⁵³ at most, which is exact."""
+
+
+class _Wide:
+    """Whole numbers in units of 1/(`TICKS`·`UNIT`²), as units of 1/`UNIT`² and a remainder."""
+
+    def __init__(self, size: int) -> None:
+        self.high = np.zeros(size, dtype=np.int64)
+        self.low = np.zeros(size, dtype=np.int64)
+
+    def add(self, numbers: NDArray[Any]) -> None:
+        """Add whole numbers below 2⁶³."""
+        whole = numbers.astype(np.int64)
+        self.high += whole // TICKS
+        self.low += whole % TICKS
+
+    @property
+    def floor(self) -> NDArray[np.int64]:
+        """The sum in units of 1/`UNIT`², rounded down once."""
+        return self.high + self.low // TICKS
+
+
+class WeightedProducts(RowPass[ExactProducts]):
+    """The same sums, in which each record counts with a factor t of its own, of 2¹⁴ steps.
+
+    Sums of scores and of factors are whole in the units of `ExactProducts`. Products and squares
+    are added exactly in units of 1/2¹⁴ of these, and the totals are rounded down once: so a total
+    that changes by v steps of a coarser lattice changes by less than v + 1, as others do.
+
+    Args:
+        schema: what the rows are read against.
+        scores: whose products, with a weighting.
+    """
+
+    def __init__(self, schema: Schema, scores: FeatureMap) -> None:
+        assert scores.weighting is not None
+        self._schema, self._scores, self._weighting = schema, scores, scores.weighting
+        self.names = tuple(dict.fromkeys((*scores.columns, self._weighting.column)))
+        self._coders = [ColumnCoder(name, schema.columns[name]) for name in self.names]
+        self._count = np.zeros(1, dtype=np.int64)
+        self._sums = np.zeros(len(scores), dtype=np.int64)
+        sizes = len(scores.pairs[0]), len(scores.numbers), len(scores.coded)
+        self._wide = [_Wide(size) for size in sizes]
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Add one batch."""
+        read = {coder.name: coder.read(batch.get_column(coder.name)) for coder in self._coders}
+        rows = _Rows.of(read, self._schema)
+        for start in range(0, len(batch), WEIGHTED_BATCH):
+            self._add(rows.part(slice(start, start + WEIGHTED_BATCH)))
+
+    def _add(self, rows: _Rows) -> None:
+        own, scores, columns = self._weighting, self._scores, self._schema.columns
+        known = rows.states[own.column] < columns[own.column].n_ordinary
+        t = own.ticks(np.where(known, rows.numbers[own.column], 0.0))
+        blocks, present = list[NDArray[np.float64]](), dict[str, NDArray[np.bool_]]()
+        for name in scores.columns:
+            column, states = columns[name], rows.states[name]
+            block = scores.tables[name][states].astype(np.float64)
+            if isinstance(column, NUMERIC):
+                block[:, 0] = scored_numbers(
+                    column, states, rows.numbers[name], scores.limits[name]
+                )
+                present[name] = states < column.n_ordinary
+            blocks.append(block)
+        z = np.hstack(blocks)
+        weighted = z * t[:, None]
+        products, squares, coded = self._wide
+        self._count += int(t.sum())
+        self._sums += weighted.sum(axis=0).astype(np.int64)
+        products.add((weighted.T @ z)[scores.pairs])
+        # Half of a centred square, t(z² − UNIT²/2), and twice as much where it is not by absence.
+        centred = {
+            int(place): weighted[:, place] * z[:, place]
+            - t * present[scores.each[place].column] * (UNIT**2 // 2)
+            for place in scores.numbers
+        }
+        squares.add(2 * np.array([own.sum() for own in centred.values()]))
+        coded.add(
+            np.array(
+                [
+                    centred[one.place][rows.states[one.column] == one.state].sum()
+                    for one in scores.coded
+                ]
+            )
+        )
+
+    def sums(self) -> list[NDArray[Any]]:
+        """The sum of factors, sums of scores, and both parts of the other numbers."""
+        parts = [part for one in self._wide for part in (one.high, one.low)]
+        return [self._count, self._sums, *parts]
+
+    def merge(self, sums: Arrays) -> None:
+        """Add all of them."""
+        for own, other in zip(self.sums(), sums, strict=True):
+            np.add(own, other, out=own)
+
+    def answer(self) -> ExactProducts:
+        """All of them."""
+        products, squares, coded = (one.floor for one in self._wide)
+        count = int(self._count[0]) * (UNIT**2 // TICKS)
+        return ExactProducts(count, self._sums * (UNIT // TICKS), products, squares, coded)
 
 
 @dataclass(frozen=True)

@@ -233,6 +233,9 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
     if schema.file.told:
         what = f"how a text file is written: {schema.file.told}"
         inputs.append(PublicInput(what, schema.file.sources, _doubts(schema.file)))
+    if schema.design.deff is not None:
+        effect = schema.design.deff
+        inputs.append(PublicInput(f"design effect {effect.default:g}", effect.source))
     for rule in schema.forbidden:
         note = "" if rule.source else NO_SOURCE
         inputs.append(PublicInput(f"impossible: {rule.text}", rule.source, note))
@@ -269,6 +272,20 @@ def file_conditions(schema: Schema) -> tuple[str, ...]:
         "No quote in the text file stands where it should not: line breaks inside quotes were read "
         f"as part of a cell, so that one record with a stray quote can hide up to "
         f"{RECORD_LINES - 1} lines that follow it.",
+    )
+
+
+def design_conditions(schema: Schema) -> tuple[str, ...]:
+    """State what weights that depend on other records take for granted.
+
+    A record that comes or goes moves the adjusted weights of others, by no bounded amount in all.
+    """
+    if schema.design.fixed != "adjusted":
+        return ()
+    return (
+        f"The weights in {schema.design.weight} were adjusted to the records, and the weights of "
+        "all other records are taken as fixed as they are: what one record did to these is not "
+        "protected.",
     )
 
 
@@ -362,7 +379,7 @@ class Promise:
             secure: whether noise came from a secure source.
             genuine: whether all mechanisms that could be asked for are this package's own.
         """
-        unproved = (*self._unproved, *file_conditions(schema))
+        unproved = (*self._unproved, *file_conditions(schema), *design_conditions(schema))
         pure: Kind = "pure" if budget.accounting == "pure" else "approximate"
         promise = Guarantee(
             kind="conditional" if unproved else pure,  # leaks make it so by themselves

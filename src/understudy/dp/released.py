@@ -188,6 +188,30 @@ class NoisyProducts:
 
 
 @dataclass(frozen=True)
+class NoisyWeighted:
+    """Noisy sums over all records of factor times scores, and factor times products of two.
+
+    Attributes:
+        columns: whose scores (`understudy.features.scores.FeatureMap`).
+        values: in records that count in full: the sum of factors, times the weight of sums; then as
+            `NoisyProducts.values`.
+        noise: in each of them.
+        column: of the weights.
+        bound: the weight of a record that counts in full.
+        power: 1 if factors are weights over the bound, 2 if they are the squares of these.
+        pure: whether the scores are those for noise that goes by sums of sizes.
+    """
+
+    columns: tuple[str, ...]
+    values: NDArray[np.float64]
+    noise: Noise
+    column: str
+    bound: float
+    power: int
+    pure: bool = False
+
+
+@dataclass(frozen=True)
 class NoisyRanks:
     """Noisy sums over all records of products of the rank scores of two columns.
 
@@ -517,6 +541,7 @@ Published = (
     | NoisySuccesses
     | NoisyMoment
     | NoisyProducts
+    | NoisyWeighted
     | NoisyRanks
     | UrnDraws
     | GibbsDraws

@@ -220,6 +220,40 @@ class CodedSquare:
     state: int
 
 
+TICKS: Final = 2**14
+"""Steps per factor of 1."""
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """A factor in [0, 1] that each record counts with, by its own weight; public.
+
+    Attributes:
+        column: of the weights.
+        bound: the weight of a record that counts in full, B; larger ones count as it.
+        power: 1 for w/B, 2 for its square.
+    """
+
+    column: str
+    bound: float
+    power: int
+
+    def ticks(self, weights: Floats) -> Floats:
+        """Factors in whole steps of 1/`TICKS`, of each record by its weight alone.
+
+        Args:
+            weights: shape (n,); NaN where there is none, which counts as 0.
+        """
+        within = np.clip(np.nan_to_num(weights), 0.0, self.bound) / self.bound
+        return np.asarray(np.rint(within**self.power * TICKS))
+
+    @property
+    def words(self) -> str:
+        """How records are weighted, for a query."""
+        by = "w" if self.power == 1 else "w²"
+        return f"weighted by {by} = {self.column} up to {self.bound!r}"
+
+
 @dataclass(frozen=True, eq=False)
 class FeatureMap:
     """The scores of some columns, column by column, and what is summed of them.
@@ -235,6 +269,8 @@ class FeatureMap:
         weight: of the sums against the products, all of which have the same noise.
         limits: column of numbers → what counts as −1 and as 1, as numbers beyond it do.
         many: whether columns of many levels have shorter contrasts.
+        weighting: factor of all that a record adds; then the sum of factors stands in front. None
+            if each counts as 1.
     """
 
     columns: tuple[str, ...]
@@ -245,6 +281,7 @@ class FeatureMap:
     weight: Fraction
     limits: Limits
     many: bool
+    weighting: Weighting | None = None
 
     @classmethod
     def of(
@@ -256,6 +293,7 @@ class FeatureMap:
         pure: bool = False,
         limits: Limits | None = None,
         many: bool | None = None,
+        weighting: Weighting | None = None,
     ) -> FeatureMap:
         """The scores of columns of a schema, from public facts.
 
@@ -266,6 +304,7 @@ class FeatureMap:
             pure: whether the noise goes by sums of sizes, and not of squares.
             limits: of columns of numbers, where they are narrower than the bounds.
             many: whether the columns are some of many; None if they are all, and so tell.
+            weighting: factor of all that a record adds.
 
         Raises:
             MethodError: more scores than `MOST_SCORES`.
@@ -298,6 +337,7 @@ class FeatureMap:
                 if isinstance(column := schema.columns[name], NUMERIC)
             },
             many,
+            weighting,
         )
 
     def __len__(self) -> int:
@@ -326,7 +366,7 @@ class FeatureMap:
     def order(self) -> SumOrder:
         """The order of all that is summed; numbers of records and sums have the `weight`."""
         many = len(self), len(self.pairs[0]), len(self.numbers), len(self.coded)
-        return SumOrder(int(bool(self.complete)), *many)
+        return SumOrder(int(bool(self.complete or self.weighting)), *many)
 
     @property
     def size(self) -> int:
@@ -378,6 +418,7 @@ class FeatureMap:
             self.weight,
             {name: ends for name, ends in self.limits.items() if name in kept},
             self.many,
+            self.weighting,
         )
         return own, np.flatnonzero(self.order.join(part.astype(np.int64) for part in chosen))
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import partial
+from typing import Final
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from understudy.inference.question import (
     MEASURED_ONLY,
     SAME_AS,
     SHARES,
+    WEIGHTED,
     Estimand,
     rule_notes,
     split_condition,
@@ -45,6 +47,7 @@ from understudy.inference.rules import (
 )
 from understudy.inference.second_moments import LostInNoiseError
 from understudy.inference.set_answers import SetAnswer, set_answer
+from understudy.inference.weighted import is_weighted, weighted_answer
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 
@@ -57,6 +60,7 @@ def analyze_release(
     probability: float = 0.5,
     level: float = 0.95,
     anyway: bool = False,
+    weighted: bool | None = None,
 ) -> Analysis:
     """Estimate something from a release alone, with error bars that count noise and synthesis.
 
@@ -71,6 +75,8 @@ def analyze_release(
         anyway: give numbers even where no rule is valid, stamped so. They are pooled by T = ū +
             b/m for several sets (it misses the noise that the sets share), and have the variance
             within the set alone for one set (it misses noise and synthesis).
+        weighted: whether records count with their weights (`understudy.inference.weighted`); None
+            where they have some, and the kind is one of `WEIGHTED`.
 
     Raises:
         InferenceError: unknown kind or name, or an estimate that cannot be computed.
@@ -83,12 +89,59 @@ def analyze_release(
             table, str(kind), formula, probability=probability, level=level
         )
     question = Question.of(kind, formula, release.schema, probability=probability)
+    if weighted or (weighted is None and is_weighted(release)):
+        if question.kind in WEIGHTED:
+            analysis = _for_population(release, question, level=level)
+            return as_asked(analysis, kind, formula, release.schema)
+        if weighted:
+            raise InferenceError(
+                f"Only {', '.join(WEIGHTED)} have weighted answers; weighted=False asks about the "
+                "records."
+            )
     try:
         analysis = _within_bounds(release, question, level=level, anyway=anyway)
+        if weighted is None and is_weighted(release):
+            analysis = replace(analysis, notes=(*analysis.notes, UNWEIGHTED_NOTE))
         return as_asked(analysis, kind, formula, release.schema)
     except RefusedError as error:
         ask = partial(_within_bounds, release, level=level, anyway=False)
         raise add_advice(error, release, question, ask) from None
+
+
+UNWEIGHTED_NOTE: Final = (
+    "Unweighted: it is about the records, not the population; this kind of question has no "
+    "weighted answer."
+)
+
+
+def _for_population(release: Release, question: Question, *, level: float) -> Analysis:
+    """The answer in which records count with their weights.
+
+    Raises:
+        InferenceError: the release has no weights.
+        RefusedError: weighted moments do not give it, or it is lost in their noise.
+    """
+    if not is_weighted(release):
+        raise InferenceError(
+            "The release has no weighted moments: its schema declares no [design] weight, or its "
+            "budget had no part for answers; weighted=False asks about the records."
+        )
+    assert isinstance(question.asked, Estimand)
+    try:
+        answer = weighted_answer(question.asked, release)
+    except LostInNoiseError as error:
+        raise _without_number(error, release, question) from None
+    if answer is None:
+        raise RefusedError("not-measured", UNMEASURED_WEIGHTED, None, anyway=False)
+    found = _valid(question.asked, answer.pooled, answer.reason, answer.dropped, level)
+    found = replace(found, cut_off=answer.limits)
+    return within_bounds(found, release, question, anyway=False)
+
+
+UNMEASURED_WEIGHTED: Final = (
+    "weighted moments are of two columns at a time, and do not give this for the population; "
+    "weighted=False asks about the records"
+)
 
 
 def is_answered(release: Release, kind: str, formula: str) -> bool:

@@ -208,6 +208,7 @@ def least_squares(
     sets: Sequence[tuple[Floats, Floats]],
     *,
     binary: bool,
+    weights: MomentMatrix | None = None,
 ) -> LinearFit:
     """A linear model.
 
@@ -218,6 +219,8 @@ def least_squares(
         sets: outcome (n,) and design (n, p) of the complete records of each synthetic set, which
             the shape of the sampling variance is taken from.
         binary: whether the outcome is 0 or 1.
+        weights: second moments by squared weights, where records have weights: the sampling
+            variance is that of these.
 
     Raises:
         LostInNoiseError: predictors are not told apart under the noise.
@@ -231,13 +234,15 @@ def least_squares(
     noise, bias = matrix.noise_covariance(derivatives), matrix.bound_hidden(derivatives)
     variances = np.diag(inverse)
     mixed, squared = _denominator_noise(matrix, influence / variances[:, None], residual)
-    shown = [1 / np.diag(np.linalg.pinv(x.T @ x)) for _, x in sets]
+    scale = 1.0 if weights is None else weight_scale(matrix, [len(y) for y, _ in sets])
+    shown = [scale / np.diag(np.linalg.pinv(x.T @ x)) for _, x in sets]
     require_firm(np.mean(shown, axis=0), squared, _NOT_APART)
-    squares = residual @ matrix.sums @ residual
-    error = np.sqrt(matrix.noise_covariance(np.multiply.outer(residual, residual)[None])[0, 0])
+    spread = matrix if weights is None else weights
+    squares = residual @ spread.sums @ residual
+    error = np.sqrt(spread.noise_covariance(np.multiply.outer(residual, residual)[None])[0, 0])
     middle = np.mean(
         [
-            _middle(y, x, estimate, matrix.n, max(squares, 2 * error), binary=binary)
+            _middle(y, x, estimate, spread.n, max(squares, 2 * error), binary=binary)
             for y, x in sets
         ],
         axis=0,
@@ -583,6 +588,7 @@ class MomentRatios:
         dropped: records that are in no group, or have no value; noisy.
         bias: how far each may be off by where numbers lie within cells, shape (k,).
         limits: at which numbers were cut off.
+        reach: how far from its ratio what one record has can lie, shape (k,); 0 without weights.
     """
 
     estimate: Floats
@@ -595,6 +601,7 @@ class MomentRatios:
     dropped: float
     bias: Floats
     limits: Limits
+    reach: Floats
 
     def first_half(self) -> MomentRatios:
         """Those of the records that meet a condition, by which the others are a group as well."""
@@ -621,7 +628,11 @@ class _Products:
 
 
 def moment_ratios(
-    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand,
+    matrix: Moments,
+    schema: Schema,
+    sets: Sequence[Records],
+    weights: MomentMatrix | None = None,
 ) -> MomentRatios | None:
     """The ratios of means, shares or a table; None where second moments do not give them.
 
@@ -630,18 +641,21 @@ def moment_ratios(
         matrix: second moments.
         schema: of the release.
         sets: complete records of each synthetic set, with the estimand's columns.
+        weights: second moments by squared weights, where records have weights: the sampling
+            variance is that of weighted ratios.
 
     Raises:
         InferenceError: a group is too small under its noise.
     """
     if estimand.where:
         both = _by_condition(estimand)
-        found = None if both is None else moment_ratios(both, matrix, schema, sets)
+        found = None if both is None else moment_ratios(both, matrix, schema, sets, weights)
         if both is None or found is None:
             return None
         half = found.first_half()
         if half.small:  # those that meet it; the others stand out
-            require_firm(_shown_sizes(both, sets, 2)[:1], half.squared[:1], _TOO_SMALL)
+            shown = _shown_sizes(both, sets, 2) * _scale_of(weights, matrix, sets)
+            require_firm(shown[:1], half.squared[:1], _TOO_SMALL)
         return half
     products = _products(estimand, matrix, schema)
     if products is None:
@@ -655,7 +669,7 @@ def moment_ratios(
     sizes = np.einsum("gi,ij,gj->g", first, matrix.sums, second)
     group_of = products.group_of
     by_group = matrix.gradient_of_products(first, second)
-    shown = _shown_sizes(estimand, sets, len(sizes))
+    shown = _shown_sizes(estimand, sets, len(sizes)) * _scale_of(weights, matrix, sets)
     noise = matrix.noise_of_pairs(by_group, by_group)
     firm = are_firm(shown, noise)
     if not firm.any():
@@ -669,9 +683,19 @@ def moment_ratios(
         mine = np.flatnonzero(group_of == group)
         numerators[mine] -= np.multiply.outer(estimate[mine], by_group[group])
         mixed[mine] = matrix.noise_between(by_group[[group]], numerators[mine])[0]
-    squares = totals if not products.number else _squares(estimand, matrix, products, known, sets)
-    sampling = sampling_covariance(estimate, squares, own, group_of)
-    if estimand.kind in SHARES:
+    reach = np.zeros(len(estimate))
+    if weights is None or isinstance(matrix, SlotMoments):
+        squares = (
+            totals if not products.number else _squares(estimand, matrix, products, known, sets)
+        )
+        sampling = sampling_covariance(estimate, squares, own, group_of)
+    else:
+        sampling = _weighted_sampling(
+            estimand, weights, products, sets, estimate=estimate, sizes=own
+        )
+        low, high = _span(left, matrix)
+        reach = np.maximum(high - estimate, estimate - low)
+    if estimand.kind in SHARES and weights is None:
         place = np.diag_indices(len(estimate))
         sampling[place] = np.maximum(sampling[place], edge_variance(own))
     if isinstance(matrix, SlotMoments):
@@ -689,6 +713,7 @@ def moment_ratios(
         dropped=matrix.n - float(sizes.sum()),
         bias=matrix.within_cells_by(numerators) / own,
         limits=limits,
+        reach=reach,
     )
 
 
@@ -770,6 +795,78 @@ def ratio_growth(
     return np.asarray(found.mean(axis=0))
 
 
+def weight_scale(matrix: Moments, sizes: Sequence[int]) -> float:
+    """Records that count in full for each synthetic record, as all of them show.
+
+    Args:
+        matrix: second moments of records with weights.
+        sizes: of the synthetic sets.
+    """
+    return max(matrix.n, 0.0) / max(float(np.mean(sizes)), 1.0)
+
+
+def _scale_of(weights: MomentMatrix | None, matrix: Moments, sets: Sequence[Records]) -> float:
+    if weights is None:
+        return 1.0
+    return weight_scale(matrix, [len(records.complete()) for records in sets])
+
+
+def _weighted_sampling(
+    estimand: Estimand,
+    weights: MomentMatrix,
+    products: _Products,
+    sets: Sequence[Records],
+    *,
+    estimate: Floats,
+    sizes: Floats,
+) -> Floats:
+    """Sampling covariance of Hájek ratios R = Σty/Σt, linearised: Σt²(y − R)(y' − R')/(Σt)².
+
+    Quantities of one group are of disjoint records or are the same; of others nothing is shared.
+
+    Args:
+        estimand: the question.
+        weights: second moments in which records count with t².
+        products: of the quantities.
+        sets: complete records of each synthetic set.
+        estimate: R, shape (k,).
+        sizes: Σt in the group of each, NaN where it is not firm, shape (k,).
+    """
+    (left, right), (first, second) = products.added, products.sizes
+    group_of = products.group_of
+    sums = np.einsum("ki,ij,kj->k", left, weights.sums, right)
+    counts = np.einsum("gi,ij,gj->g", first, weights.sums, second)
+    by_group = weights.gradient_of_products(first, second)
+    # A group that stands out has records, however few by their squared weights.
+    counts = np.maximum(counts, np.sqrt(weights.noise_of_pairs(by_group, by_group)))
+    squares = sums if not products.number else _squares(estimand, weights, products, counts, sets)
+    of_group = counts[group_of]
+    crossed = -np.multiply.outer(estimate, sums)
+    covariance = crossed + crossed.T + np.multiply.outer(estimate, estimate) * of_group
+    covariance *= group_of[:, None] == group_of
+    place = np.diag_indices(len(estimate))
+    covariance[place] = np.maximum(covariance[place] + squares, 0.0)
+    covariance /= np.multiply.outer(sizes, sizes)
+    if estimand.kind in SHARES:
+        covariance[place] = np.maximum(covariance[place], edge_variance(sizes**2 / of_group))
+    return np.asarray(covariance)
+
+
+def _span(left: Floats, matrix: MomentMatrix) -> tuple[Floats, Floats]:
+    """The least and the largest that a record can add to each quantity, both of shape (k,).
+
+    Args:
+        left: weights of what is added, each of one column, shape (k, R).
+        matrix: whose rows they weigh.
+    """
+    numbers = [row for (_, state), row in matrix.place.items() if state is None]
+    states = np.setdiff1d(np.arange(1, left.shape[1]), numbers)
+    at_states = left[:, :1] + left[:, np.append(0, states)] * (np.append(0, states) > 0)
+    slopes = np.abs(left[:, numbers]).sum(axis=1)
+    low = np.minimum(at_states.min(axis=1), left[:, 0] - slopes)
+    return low, np.maximum(at_states.max(axis=1), left[:, 0] + slopes)
+
+
 @dataclass(frozen=True)
 class MomentCounts:
     """Numbers of records, and the covariance of the noise in them.
@@ -791,7 +888,7 @@ class MomentCounts:
         return _first_half(self, slice(len(self.estimate) // 2))
 
 
-_Sums = TypeVar("_Sums", MomentRatios, MomentCounts)
+_Sums = TypeVar("_Sums", MomentRatios, MomentCounts, "WeightedTotals")
 
 
 def _first_half(sums: _Sums, kept: slice) -> _Sums:
@@ -807,6 +904,66 @@ def _by_condition(estimand: Estimand) -> Estimand | None:
     if estimand.split:
         return None
     return replace(estimand, where="", split=estimand.where)
+
+
+@dataclass(frozen=True)
+class WeightedTotals:
+    """Weighted totals, and the parts of their covariance.
+
+    Attributes:
+        estimate: Σty, shape (k,).
+        noise: by privacy noise, shape (k, k).
+        squares: Σt²y², shape (k,).
+        reach: the largest size of what one record can add, shape (k,).
+    """
+
+    estimate: Floats
+    noise: Floats
+    squares: Floats
+    reach: Floats
+
+    def first_half(self) -> WeightedTotals:
+        """Those of the records that meet a condition, by which the others are a group as well."""
+        return _first_half(self, slice(len(self.estimate) // 2))
+
+
+def weighted_totals(
+    estimand: Estimand,
+    matrix: MomentMatrix,
+    weights: MomentMatrix,
+    schema: Schema,
+    sets: Sequence[Records],
+) -> WeightedTotals | None:
+    """Totals in which records count with t; None where second moments do not give them.
+
+    Args:
+        estimand: a total, of columns that the matrix has.
+        matrix: second moments in which records count with t.
+        weights: the same with t².
+        schema: of the release.
+        sets: complete records of each synthetic set.
+    """
+    if estimand.where:
+        both = _by_condition(estimand)
+        found = None if both is None else weighted_totals(both, matrix, weights, schema, sets)
+        return None if found is None else found.first_half()
+    products = _products(estimand, matrix, schema)
+    if products is None:
+        return None
+    (left, right), (first, second) = products.added, products.sizes
+    if len(left) * len(matrix.numbers) > _MOST:
+        return None
+    gradient = matrix.gradient_of_products(left, right)
+    squares = np.einsum("ki,ij,kj->k", left, weights.sums, right)
+    if products.number:
+        counts = np.einsum("gi,ij,gj->g", first, weights.sums, second)
+        squares = _squares(estimand, weights, products, counts, sets)
+    return WeightedTotals(
+        estimate=np.einsum("ki,ij,kj->k", left, matrix.sums, right),
+        noise=matrix.noise_between(gradient, gradient),
+        squares=np.maximum(squares, 0.0),
+        reach=np.abs(_span(left, matrix)).max(axis=0),
+    )
 
 
 def moment_counts(estimand: Estimand, matrix: Moments, schema: Schema) -> MomentCounts | None:

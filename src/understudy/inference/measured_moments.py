@@ -192,6 +192,33 @@ def counted_mean(
     return mean, float(np.sqrt(_covariance(off, table)[0, 0]) / size)
 
 
+def bound_excess(
+    measurements: Sequence[Measurement], schema: Schema, name: str, bound: float
+) -> float | None:
+    """Bound the sum of what numbers of a column are above a bound, by counts of its cells.
+
+    Each counts as the upper end of its cell. The counts are noisy, of sensitivity 1 a cell, and the
+    sum is taken two standard deviations of its noise higher.
+
+    Args:
+        measurements: of a release.
+        schema: of the release.
+        name: of the column.
+        bound: above which numbers are cut off.
+
+    Returns:
+        None where nothing counts them.
+    """
+    counted = _counts(measurements, schema, name)
+    if counted is None:
+        return None
+    table, cells = counted
+    row = np.zeros(cells.size)
+    ends = np.array([float(one.high) for one in cells.intervals])
+    row[: cells.n_ordinary] = np.maximum(ends - bound, 0.0)
+    return _most(row, table)
+
+
 def _counts(
     measurements: Sequence[Measurement], schema: Schema, name: str
 ) -> tuple[Counts, Numeric] | None:

@@ -28,6 +28,7 @@ from understudy.inference.linear import (
     moment_counts,
     moment_ratios,
     require_firm,
+    weight_scale,
 )
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.question import MODELS, RATIOS, Estimand
@@ -135,7 +136,7 @@ def answer_of(
     if estimand.where:  # of some of the records moments have no squares
         return None
     if estimand.kind in MODELS:
-        return _model(estimand, matrix, schema, sets)
+        return answer_of_model(estimand, matrix, schema, sets)
     other = {"correlation": _correlation, "std": _deviation}.get(estimand.kind)
     return None if other is None else other(estimand, matrix, schema, sets)
 
@@ -150,7 +151,7 @@ def _ratios(
     inverted = found.sizes, found.mixed, found.squared
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
     parts = found.noise, found.sampling
-    pooled = _pool_parts(names, found.estimate, parts, len(sets), inverted, *notes)
+    pooled = pool_parts(names, found.estimate, parts, len(sets), inverted, *notes)
     biased = _with_bias(pooled, found.bias, matrix)
     return MeasuredAnswer(biased, found.dropped, limits=found.limits)
 
@@ -182,7 +183,7 @@ def _mean_of_several(
     if estimand.kind != "mean" or grouped or len(estimand.used) < 2:
         return None
     formula = f"{formulas.as_formula(estimand.expression)} ~ 1"
-    answer = _model(replace(estimand, kind="ols", formula=formula), matrix, schema, sets)
+    answer = answer_of_model(replace(estimand, kind="ols", formula=formula), matrix, schema, sets)
     if answer is None:
         return None
     notes = tuple(note for note in answer.pooled.notes if note != MODEL_NOTES["ols"])
@@ -191,10 +192,31 @@ def _mean_of_several(
     return replace(answer, pooled=pooled, dropped=matrix.n - complete.n)
 
 
-def _model(
-    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
+def answer_of_model(
+    estimand: Estimand,
+    matrix: Moments,
+    schema: Schema,
+    sets: Sequence[Records],
+    *,
+    squared: MomentMatrix | None = None,
+    factor: float = 1.0,
 ) -> MeasuredAnswer | None:
-    matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
+    """The answer of a model; None where second moments do not give it.
+
+    Args:
+        estimand: the model.
+        matrix: second moments.
+        schema: of the release.
+        sets: complete records of each synthetic set.
+        squared: second moments by squared weights, where records have weights.
+        factor: of the sampling variance of a linear model.
+
+    Raises:
+        InferenceError: the answer is lost in noise.
+    """
+    lacking = absences(schema, estimand.columns, matrix)
+    matrix = matrix.among(lacking, schema)
+    squared = None if squared is None else squared.among(lacking, schema)
     laid: list[tuple[tuple[str, ...], Floats]] = []
 
     def terms(frame: pd.DataFrame) -> Floats:
@@ -213,12 +235,13 @@ def _model(
     limits = limits_met(weights, matrix, schema)
     frames = [records.cut_off(limits).frame() for records in sets]
     pairs = [_lay_out(estimand, frame) for frame in frames]
-    kept, merged = _merge_rare_levels(names, weights[1:], pairs, matrix)
+    scale = 1.0 if squared is None else weight_scale(matrix, [len(y) for y, _ in pairs])
+    kept, merged = _merge_rare_levels(names, weights[1:], pairs, matrix, scale)
     names, design = tuple(itertools.compress(names, kept)), weights[1:][kept]
     pairs = [(y, x[:, kept]) for y, x in pairs]
     if estimand.kind == "ols":
         binary = all(np.isin(y, (0.0, 1.0)).all() for y, _ in pairs)
-        linear = least_squares(matrix, design, weights[0], pairs, binary=binary)
+        linear = least_squares(matrix, design, weights[0], pairs, binary=binary, weights=squared)
         if isinstance(matrix, SlotMoments):
             left = [(y - x @ linear.estimate, x) for y, x in pairs]
             root = np.sqrt(
@@ -227,8 +250,8 @@ def _model(
             sampling = linear.sampling * np.multiply.outer(root, root)
             linear = replace(linear, sampling=sampling)
         inverted = linear.denominator, linear.mixed, linear.squared
-        parts, notes = (linear.noise, linear.sampling), (*merged, MODEL_NOTES["ols"])
-        pooled = _pool_parts(names, linear.estimate, parts, len(sets), inverted, *notes)
+        parts, notes = (linear.noise, factor * linear.sampling), (*merged, MODEL_NOTES["ols"])
+        pooled = pool_parts(names, linear.estimate, parts, len(sets), inverted, *notes)
         return MeasuredAnswer(_with_bias(pooled, linear.bias, matrix), 0.0, limits=limits)
     fit = score_model(estimand.kind, matrix, design, weights[0], pairs)
     if isinstance(matrix, SlotMoments):
@@ -312,6 +335,7 @@ def _merge_rare_levels(
     design: Floats,
     pairs: Sequence[tuple[Floats, Floats]],
     matrix: Moments,
+    scale: float,
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Merge levels of predictors with their base where their records are lost in the noise.
 
@@ -324,14 +348,15 @@ def _merge_rare_levels(
         design: their weights, shape (p, R).
         pairs: outcome and design of each synthetic set.
         matrix: whose noise counts.
+        scale: records of the matrix for each synthetic record.
 
     Returns:
         Which terms are kept, shape (p,), and what to say of the others.
     """
     kept, said = np.ones(len(names), dtype=np.bool_), []
     found = {k: match for k, name in enumerate(names) if (match := _LEVEL.match(name))}
-    totals = np.mean([x.sum(axis=0) for _, x in pairs], axis=0)
-    n = float(np.mean([len(y) for y, _ in pairs]))
+    totals = scale * np.mean([x.sum(axis=0) for _, x in pairs], axis=0)
+    n = scale * float(np.mean([len(y) for y, _ in pairs]))
     for term in dict.fromkeys(match["term"] for match in found.values()):
         same = [k for k, match in found.items() if match["term"] == term]
         of_base = matrix.constant - design[same].sum(axis=0)
@@ -384,7 +409,7 @@ def _correlation(
         )
     parts = np.array([[found.noise]]), np.array([[sampling]])
     inverted = tuple(np.array([v]) for v in (found.denominator, found.mixed, found.squared))
-    pooled = _pool_parts(names, np.array([found.estimate]), parts, len(sets), inverted)
+    pooled = pool_parts(names, np.array([found.estimate]), parts, len(sets), inverted)
     biased = _with_bias(pooled, np.array([found.bias]), matrix)
     return MeasuredAnswer(biased, 0.0, limits=limits)
 
@@ -429,7 +454,7 @@ def _deviation(
     derivatives = np.stack([square - variance * unit, unit])
     both = matrix.noise_covariance(derivatives)
     spread = np.mean([(((one - one.mean()) ** 2 - one.var()) ** 2).mean() for one in shown])
-    squares = _pool_parts(
+    squares = pool_parts(
         estimand.names(schema),
         np.array([variance]),
         (both[:1, :1] / n**2 + 2 * of_mean**2, np.array([[spread / n]])),
@@ -451,7 +476,7 @@ def _with_bias(pooled: Pooled, bias: Floats, matrix: Moments) -> Pooled:
     return replace(pooled, bias=bias, notes=(*pooled.notes, *said))
 
 
-def _pool_parts(
+def pool_parts(
     names: tuple[str, ...],
     estimate: Floats,
     parts: tuple[Floats, Floats],

@@ -288,6 +288,8 @@ KINDS: Final = (
     *OF_GROUPS,
     *MODELS,
 )
+WEIGHTED: Final = (*RATIOS, "total", "ols")
+"""Kinds that have answers for the population, where records have weights."""
 MOST_QUANTITIES = 1_000
 _COUNTS: Final = "a noisy table of both columns, or second moments of their levels"
 _SUMS: Final = "second moments of the outcome and the levels of the group, or a table of each value"

@@ -597,6 +597,7 @@ def joined_matrix(
     """The matrix of some columns from all that was measured; None if a number is lacking.
 
     That of the very records that have a value of each column is taken first; else that of all.
+    Sources that weigh records weigh them alike, and are of all.
 
     Args:
         sources: measurements.
@@ -608,9 +609,14 @@ def joined_matrix(
     coded = tuple(name for name in names if schema.columns[name].codes)
     parts = list(_parts(sources, names))
     ways = sorted({(source.pure, source.scores.many) for source in parts})
+    weighting = parts[0].scores.weighting if parts else None
+    if weighting is not None:
+        coded = ()
     for complete, limits in product(dict.fromkeys((coded, ())), _limits_of(parts)):
         for pure, many in ways:
-            scores = FeatureMap.of(schema, names, complete, pure=pure, limits=limits, many=many)
+            scores = FeatureMap.of(
+                schema, names, complete, pure=pure, limits=limits, many=many, weighting=weighting
+            )
             numbers, variances = average_numbers(scores, parts)
             if np.isfinite(variances).all():
                 return MomentMatrix.of(scores, schema, numbers, variances, n)

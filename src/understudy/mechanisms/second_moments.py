@@ -61,8 +61,14 @@ in (1) with ½ in place of ¼; of replaced ones twice that.
 one of the sums: q² more. If two that count are exchanged it stays, and (2) holds; if one counts and
 the other does not, that is an addition.
 
-The sensitivities are ours; `tests/mechanisms/sums/test_second_moments.py` enumerates the
-neighbours.
+**Records with weights.** Where each record counts with a factor t in [0, 1] of its own, it adds tv,
+v being all that it would add, its own count included. Added or removed that is no longer than v.
+Replaced, tv − t'v' is affine in t and in t', so its length is convex in both and largest where each
+is 0 or 1: it is that of v, of v', or of v − v'. So are those of records that count, or do not. The
+factor is a function of the record alone, so its powers are such factors too.
+
+The sensitivities are ours; `tests/mechanisms/sums/test_second_moments.py` and
+`tests/mechanisms/sums/test_weighted_moments.py` enumerate the neighbours.
 
 **Noisy sums of the products of rank scores, of every pair of some ordered columns.**
 
@@ -101,7 +107,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 import numpy as np
 
-from understudy._arrays import Integers
+from understudy._arrays import Floats, Integers
 from understudy.dp import perturbation
 from understudy.dp.budget import Accounting, Neighbours, decimal_up, pure_within
 from understudy.dp.calibration import gaussian_variance, representable
@@ -110,7 +116,7 @@ from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer
 from understudy.dp.perturbation import too_little
 from understudy.dp.randomness import Randomness
-from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, Released
+from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, NoisyWeighted, Released
 from understudy.errors import MethodError
 from understudy.features.scores import (
     RANK_UNIT,
@@ -118,6 +124,7 @@ from understudy.features.scores import (
     FeatureMap,
     Limits,
     RankScores,
+    Weighting,
     is_within_bounds,
 )
 from understudy.mechanisms.sums import rounded_sensitivity
@@ -177,7 +184,7 @@ class Sensitivity:
             coded=len(coded),
             absent=len(coded & numeric),
             codes=any(len(schema.columns[name].codes) > 1 for name in coded),
-            counted=bool(scores.complete),
+            counted=bool(scores.order.counts),
             numbers=scores.size,
             neighbours=schema.neighbours,
         )
@@ -321,15 +328,98 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
         """Sum and multiply in one pass, round to the lattice, and add noise."""
         noise = charges[0].parameter
         scores = self._scores(rows.view.schema, pure=noise.pure)
-        whole = stack_sums(rows.score_products(scores), scores)
-        rounded = (whole + noise.coarseness // 2) // noise.coarseness
-        noisy = rounded + noise.distribution.sample(rounded.size, source)
-        values = noisy.astype(np.float64) * float(noise.step)
+        values = noisy_sums(rows.score_products(scores), scores, noise, source)
         about = charges[0].recorded, self.complete, noise.pure, self.limits
         return answer(NoisyProducts(self.columns, values, *about), None)
 
     def _scores(self, schema: Schema, *, pure: bool) -> FeatureMap:
         return FeatureMap.of(schema, self.columns, self.complete, pure=pure, limits=self.limits)
+
+
+@dataclass(frozen=True)
+class WeightedMoments(Mechanism[Released[NoisyWeighted], ProductNoise]):
+    """Noisy sums of the scores of some columns, and of their products, of records with weights.
+
+    Attributes:
+        columns: names, each once.
+        column: of the weights, a column of numbers.
+        bound: the weight of a record that counts in full, B; above 0.
+        power: 1: a record counts with w/B; 2: with the square of that.
+    """
+
+    name: ClassVar[str] = "noisy weighted moments"
+    form: ClassVar[Form] = Form.MOMENTS
+
+    columns: tuple[str, ...]
+    column: str
+    bound: float
+    power: int = 1
+
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[ProductNoise], ...]:
+        """One step: Gaussian noise under zCDP and GDP, Laplace noise under pure ε.
+
+        Raises:
+            MethodError: an unknown column, no score, too many, or no weights within bounds.
+            BudgetError: more than is left, or next to nothing.
+        """
+        terms.view.places((*self.columns, self.column))
+        weights = terms.schema.columns[self.column]
+        if not isinstance(weights, NUMERIC) or not (
+            0 < self.bound <= weights.bounds[1] and self.power in (1, 2)
+        ):
+            raise MethodError(
+                "Records are weighted by a column of numbers, up to a bound above 0 and within its "
+                "own, in the power 1 or 2."
+            )
+        terms.require(spend)
+        scores = self._scores(terms.schema, pure=terms.accounting == "pure")
+        if not len(scores):
+            raise MethodError("The columns have no scores: each of them has a single state.")
+        noise = product_noise(Sensitivity.of(terms.schema, scores), spend, terms.accounting)
+        weighting = Weighting(self.column, self.bound, self.power)
+        charge = Charge(
+            spent=spend,
+            mechanism=self.name,
+            query=f"sums and products of scores of {', '.join(self.columns)}, {weighting.words}",
+            sensitivity=noise.sensitivity,
+            noise=noise.words,
+            cells=scores.size,
+            parameter=noise,
+            recorded=noise.recorded,
+            columns=tuple(dict.fromkeys((*self.columns, self.column))),
+        )
+        return (charge,)
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[ProductNoise], ...], source: Randomness
+    ) -> Outcome[Released[NoisyWeighted]]:
+        """Weigh, sum and multiply in one pass, round to the lattice, and add noise."""
+        noise = charges[0].parameter
+        scores = self._scores(rows.view.schema, pure=noise.pure)
+        values = noisy_sums(rows.score_products(scores), scores, noise, source)
+        by = self.column, self.bound, self.power, noise.pure
+        return answer(NoisyWeighted(self.columns, values, charges[0].recorded, *by), None)
+
+    def _scores(self, schema: Schema, *, pure: bool) -> FeatureMap:
+        weighting = Weighting(self.column, self.bound, self.power)
+        return FeatureMap.of(schema, self.columns, pure=pure, weighting=weighting)
+
+
+def noisy_sums(
+    exact: ExactProducts, scores: FeatureMap, noise: ProductNoise, source: Randomness
+) -> Floats:
+    """Sums and products in records, rounded to the lattice and with noise, shape (numbers,).
+
+    Args:
+        exact: over the records.
+        scores: of what.
+        noise: in each.
+        source: where it comes from.
+    """
+    whole = stack_sums(exact, scores)
+    rounded = (whole + noise.coarseness // 2) // noise.coarseness
+    noisy = rounded + noise.distribution.sample(rounded.size, source)
+    return np.asarray(noisy.astype(np.float64) * float(noise.step))
 
 
 def require_limits(limits: Limits, schema: Schema, columns: Sequence[str]) -> None:

@@ -77,6 +77,8 @@ def require_named(data: Mapping[str, Any], schema: Schema) -> None:
         raise Fault("a sum is of a column that is not numeric")
     if kind is Kind.PRODUCTS and not set(of) <= set(columns):
         raise Fault("products are of records with values of other columns")
+    if kind is Kind.WEIGHTED:
+        _require_weights(data, schema)
     if [*data.get("ranks", ())] != (columns if kind is Kind.RANKS else []):
         raise Fault("a measurement has scores of other columns")
     limits = data.get("limits", {})
@@ -148,7 +150,7 @@ def require_cells(table: Measurement, schema: Schema) -> None:
         binned = table.bin_schema(schema)
         sized = all(binned.columns[k].size == len(own) for k, own in table.ranks.items())
         fits = sized and np.array_equal(table.codes, pair_codes(len(table.columns)))
-    elif table.kind is Kind.PRODUCTS:
+    elif table.kind in (Kind.PRODUCTS, Kind.WEIGHTED):
         fits = np.array_equal(table.codes, product_codes(table.scores(schema)))
     else:
         fits = _covers_all(table, table.bin_schema(schema))
@@ -165,6 +167,19 @@ def _require_totals(totals: Mapping[str, Any] | None, kind: Kind) -> None:
     expected, lacking = kind.totals, kind is Kind.LEAF_SUMS and totals is None
     if expected is not None and not lacking and tuple(totals or ()) != expected:
         raise Fault(f"a measurement of the kind {kind} has other totals than it should")
+
+
+def _require_weights(data: Mapping[str, Any], schema: Schema) -> None:
+    weights = [schema.columns[name] for name in data["of"]]
+    totals = data["totals"] or {}
+    fits = (
+        len(weights) == 1
+        and isinstance(weights[0], NUMERIC)
+        and 0 < totals.get("bound", 0) <= weights[0].bounds[1]
+        and totals.get("power") in (1, 2)
+    )
+    if not fits:
+        raise Fault("a measurement is weighted by what is no weight")
 
 
 def _is_key(text: str, schema: Schema) -> bool:

@@ -39,6 +39,7 @@ from understudy.dp.released import (
     NoisySuccesses,
     NoisyTable,
     NoisyTotals,
+    NoisyWeighted,
     PosteriorDraws,
     Published,
     Released,
@@ -46,7 +47,7 @@ from understudy.dp.released import (
 )
 from understudy.errors import ReleaseError
 from understudy.features.grids import HeapCells, LineCells
-from understudy.features.scores import CodedSquare, FeatureMap, Limits
+from understudy.features.scores import CodedSquare, FeatureMap, Limits, Weighting
 from understudy.release.shape import NAME, Kind
 from understudy.schema import Domain, Schema
 from understudy.schema.coarsening import in_these_bins
@@ -105,7 +106,8 @@ class Content:
             of the bounds) in every cell; "means": the same over its number of records, which
             divides the noise too; "scatter": a noisy sum of squares or products about the means of
             the cells; "products": noisy sums over all records of scores of the columns, and of
-            products of two of them; "ranks": noisy sums of products of rank scores of two columns;
+            products of two of them; "weighted": the same of records with weights; "ranks": noisy
+            sums of products of rank scores of two columns;
             "draws": records drawn from rows and a prior; "sweeps": records
             drawn column by column, each given some others; "distribution": counts that the
             exponential mechanism chose; "nodes": a noisy count of every node of a layer of a
@@ -128,7 +130,8 @@ class Content:
             scatter; the prior weight of a cell, in records, the number of cells, and whether draws
             add weight; of sweeps, the weight added to each state, and records in a block;
             parameters by name.
-        of: the numeric columns that are summed; of products, columns of which a record must have a
+        of: the numeric columns that are summed; of weighted products, the column of the weights;
+            of products, columns of which a record must have a
             value to count; of leaf sums, the columns that nodes fix; of
             sweeps and posteriors, what each column is drawn given, as in "job<-age & sex".
         bins: bins of its numeric columns, where they are not those of the schema.
@@ -222,6 +225,15 @@ def _(value: NoisyProducts, schema: Schema) -> Content:
     codes = product_codes(scores)
     content = Content(Kind.PRODUCTS, value.columns, codes, value.values, of=value.complete)
     return replace(content, limits=value.limits)
+
+
+@content_of.register
+def _(value: NoisyWeighted, schema: Schema) -> Content:
+    weighting = Weighting(value.column, value.bound, value.power)
+    scores = FeatureMap.of(schema, value.columns, pure=value.pure, weighting=weighting)
+    totals = {"bound": value.bound, "power": value.power}
+    content = Content(Kind.WEIGHTED, value.columns, product_codes(scores), value.values)
+    return replace(content, of=(value.column,), totals=totals)
 
 
 @content_of.register
@@ -321,8 +333,9 @@ def stored_axes(
     schema: Schema,
 ) -> dict[str, list[str]]:
     """Columns of a stored table, each with the labels of its states."""
-    if kind is Kind.PRODUCTS:
-        scores = FeatureMap.of(schema, columns, of, pure=family.is_laplace)
+    if kind in (Kind.PRODUCTS, Kind.WEIGHTED):
+        complete = of if kind is Kind.PRODUCTS else ()
+        scores = FeatureMap.of(schema, columns, complete, pure=family.is_laplace)
         named = product_axes(scores, schema)
         return {axis: _distinct(labels) for axis, labels in named.items()}
     if kind is Kind.RANKS:
@@ -341,7 +354,7 @@ def stored_axes(
 
 def count_name(kind: Kind, axes: Collection[str]) -> str:
     """Name of the column of counts or sums, with underscores if a variable is called so."""
-    sums = dict.fromkeys((Kind.SUMS, Kind.PRODUCTS, Kind.RANKS), "sum")
+    sums = dict.fromkeys((Kind.SUMS, Kind.PRODUCTS, Kind.WEIGHTED, Kind.RANKS), "sum")
     name = (sums | {Kind.MEANS: "mean"}).get(kind, "count")
     while name in axes:
         name += "_"
@@ -434,9 +447,19 @@ class Measurement(Content):
         return Noise(self.distribution, self.scale, self.stddev)
 
     def scores(self, schema: Schema) -> FeatureMap:
-        """The scores whose sums and products these are; of the kind "products" alone."""
+        """The scores whose sums and products these are; of the kinds "products" and "weighted"."""
         pure = self.family.is_laplace
+        if self.kind is Kind.WEIGHTED:
+            return FeatureMap.of(schema, self.columns, pure=pure, weighting=self.weighting)
         return FeatureMap.of(schema, self.columns, self.of, pure=pure, limits=self.limits)
+
+    @property
+    def weighting(self) -> Weighting | None:
+        """How its records are weighted; None where each counts as 1."""
+        if self.kind is not Kind.WEIGHTED:
+            return None
+        totals = self.totals or {}
+        return Weighting(self.of[0], float(totals["bound"]), int(totals["power"]))
 
     def bin_schema(self, schema: Schema) -> Schema:
         """The schema in the bins and groups of this measurement.

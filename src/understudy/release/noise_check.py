@@ -215,6 +215,17 @@ def _scores(step: StatedStep) -> Iterator[Priced]:
     yield from step.priced_by(SecondMoments(columns, complete, limits_in(told)))
 
 
+def _weighted(step: StatedStep) -> Iterator[Priced]:
+    from understudy.mechanisms.second_moments import WeightedMoments
+
+    told = step.measured
+    if told is None or told["kind"] != Kind.WEIGHTED or told["bins"] or told.get("groups"):
+        return
+    columns, totals = tuple(told["columns"]), told["totals"]
+    about = told["of"][0], float(totals["bound"]), totals["power"]
+    yield from step.priced_by(WeightedMoments(columns, *about))
+
+
 def _ranks(step: StatedStep) -> Iterator[Priced]:
     """Their noise follows from how many columns there are."""
     from understudy.features.scores import RankScores
@@ -386,6 +397,7 @@ RULES: Final[Mapping[str, Callable[[StatedStep], Iterator[Priced]]]] = {
     "noisy rows": _rows,
     "noisy successes": _successes,
     "noisy score moments": _scores,
+    "noisy weighted moments": _weighted,
     "noisy rank products": _ranks,
     "noisy moment": _moment,
     "exponential mechanism": _choice,
@@ -606,7 +618,7 @@ _PUBLISHED = ("laplace", "truncated_laplace")
 _SWEPT_RECORDS = ("perturbed sweeps", "blocks with reset", "perturbed imputation")
 _ELSEWHERE = (
     *("table", "cells", "totals", "successes", "sums", "means", "scatter", "products", "ranks"),
-    *("distribution", "nodes", "leaf-sums", "ranges", "line", "heaps"),
+    *("weighted", "distribution", "nodes", "leaf-sums", "ranges", "line", "heaps"),
 )
 
 PURCHASES: Final = (
@@ -627,6 +639,7 @@ PURCHASES: Final = (
     Purchase("noisy moment", "paid", ("sums", "scatter"), (*_LAPLACE, _TRUNCATED)),
     Purchase("noisy moment", "as published", ("sums", "means", "scatter"), _PUBLISHED),
     Purchase("noisy score moments", "paid", ("products",), _ADDED),
+    Purchase("noisy weighted moments", "paid", ("weighted",), _ADDED),
     Purchase("noisy rank products", "paid", ("ranks",), ("lattice_laplace", "discrete_gaussian")),
     Purchase("exponential mechanism", "paid", ("choice", "parameters"), ("none",)),
     Purchase("exponential mechanism", "paid", ("distribution",), ("exponential_mechanism",)),

@@ -160,6 +160,7 @@ def _noises(measurements: tuple[Measurement, ...]) -> list[str]:
 def _has_joint_measurement(measurements: tuple[Measurement, ...]) -> bool:
     """Return whether some measurement covers two columns together."""
     return any(
-        len(measurement.columns) > 1 and measurement.kind not in (Kind.PRODUCTS, Kind.RANKS)
+        len(measurement.columns) > 1
+        and measurement.kind not in (Kind.PRODUCTS, Kind.WEIGHTED, Kind.RANKS)
         for measurement in measurements
     )

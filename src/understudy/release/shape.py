@@ -62,6 +62,7 @@ class Kind(StrEnum):
     MEANS = "means"
     SCATTER = "scatter"
     PRODUCTS = "products"
+    WEIGHTED = "weighted"
     RANKS = "ranks"
     DRAWS = "draws"
     SWEEPS = "sweeps"
@@ -85,7 +86,8 @@ class Kind(StrEnum):
     @property
     def is_joint(self) -> bool:
         """True if it is of all its columns at once, so that records drawn from it relate them."""
-        return self not in (Kind.CHOICE, Kind.PRODUCTS, Kind.RANKS, Kind.LINE, Kind.HEAPS)
+        apart = (Kind.PRODUCTS, Kind.WEIGHTED, Kind.RANKS, Kind.LINE, Kind.HEAPS)
+        return self not in (Kind.CHOICE, *apart)
 
     @property
     def has_nodes(self) -> bool:
@@ -95,7 +97,8 @@ class Kind(StrEnum):
     @property
     def has_cells(self) -> bool:
         """True if it has numbers of cells, nodes or ranges, in a file of their own."""
-        stored = (Kind.CELLS, Kind.RANGES, Kind.PRODUCTS, Kind.RANKS, Kind.LINE, Kind.HEAPS)
+        summed = (Kind.PRODUCTS, Kind.WEIGHTED, Kind.RANKS)
+        stored = (Kind.CELLS, Kind.RANGES, *summed, Kind.LINE, Kind.HEAPS)
         return self.has_every_cell or self.has_nodes or self in stored
 
     @property
@@ -148,6 +151,7 @@ _TOTALS = {
     Kind.SUCCESSES: ("successes",),
     Kind.SCATTER: ("scatter",),
     Kind.DRAWS: ("prior", "cells", "reinforced"),
+    Kind.WEIGHTED: ("bound", "power"),
 }
 
 

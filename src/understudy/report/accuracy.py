@@ -292,6 +292,7 @@ _KIND_WORDS = {
     Kind.MEANS: "mean in every cell",
     Kind.SCATTER: "one number, pooled within cells",
     Kind.PRODUCTS: "sums of scores and of their products",
+    Kind.WEIGHTED: "weighted sums of scores and of their products",
     Kind.RANKS: "how far ranks of two columns go together",
     Kind.EXACT: "exact statistics, not published",
     Kind.DRAWS: "records drawn from rows and a prior",

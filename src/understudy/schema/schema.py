@@ -33,6 +33,7 @@ from understudy.schema.constraints import (
     relation_boxes,
 )
 from understudy.schema.derived import derived_faults
+from understudy.schema.design import Design, DesignEffect
 from understudy.schema.domain import Domain
 from understudy.schema.file_format import FileFormat
 from understudy.schema.households import Among, KeptFirst, LeastDistance, Members
@@ -108,6 +109,7 @@ class Schema(BaseModel):
         row_limit: public upper limit of the noisy number of rows, for private rows only.
         unit: who.
         ledger: of which population the rows are.
+        design: how records were drawn: weights, and what is known of strata and clusters.
         file: how the rows are written, where they come as a delimited text file.
         members: which columns are slots of members of a household; None for a flat table.
         columns: name → column, in order. In Python, `columns` are those that are measured,
@@ -139,6 +141,7 @@ class Schema(BaseModel):
     row_limit: int | None = Field(default=None, ge=1)
     unit: Unit = Unit()
     ledger: LedgerBinding = LedgerBinding()
+    design: Design = Design()
     file: FileFormat = FileFormat()
     members: Members | None = None
     declared: dict[str, AnyColumn] = Field(alias="columns", min_length=1)
@@ -174,6 +177,7 @@ class Schema(BaseModel):
             yield from self.members.faults(self.declared)
         faults = [fault for rule in self.forbidden for fault in rule.faults(self.columns)]
         faults += [fault for one in self.relations for fault in one.faults(self.columns)]
+        faults += self.design.faults(self.columns)
         yield from faults
         if faults:
             return
@@ -331,6 +335,7 @@ class Schema(BaseModel):
                 "columns": {name: self.columns[name] for name in self.columns if name in names},
                 "forbidden": tuple(r for r in self.forbidden if set(r.where) <= set(names)),
                 "relations": tuple(r for r in self.relations if set(r.columns) <= set(names)),
+                "design": self.design if self.design.weight in names else Design(),
             }
         )
 
@@ -349,7 +354,9 @@ class Schema(BaseModel):
         columns = {**self.columns, **coarse}
         all_rules = (*self.forbidden, *(Rule.of_states(box) for _, box in self._related))
         rules = grouped_rules(all_rules, self.columns, columns, groups)
+        design = Design() if self.design.weight in groups else self.design
         changed = {"columns": columns, "forbidden": rules, "relations": (), "members": None}
+        changed |= {"design": design}
         return self.model_copy(update=changed)
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -402,8 +409,8 @@ class Schema(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format."""
-        inner: list[type[BaseModel]] = [Unit, LedgerBinding, FileFormat, Rule, Range, Relation]
-        inner += [Among, KeptFirst, LeastDistance, Members]
+        inner: list[type[BaseModel]] = [Unit, LedgerBinding, Design, DesignEffect, FileFormat]
+        inner += [Rule, Range, Relation, Among, KeptFirst, LeastDistance, Members]
         inner += COLUMN_MODELS
         return toml.json_schema(cls, *inner, title="Understudy table schema")
 

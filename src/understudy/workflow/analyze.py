@@ -12,7 +12,7 @@ from what is released.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
@@ -69,6 +69,7 @@ def analyze(
     probability: float = 0.5,
     level: float = 0.95,
     anyway: bool = False,
+    weighted: bool | None = None,
     uncertainty: Literal["rules", "bootstrap"] = "rules",
     repeats: int = 200,
     interval: Literal["basic", "percentile", "studentised"] = "basic",
@@ -92,6 +93,9 @@ def analyze(
         probability: of a quantile.
         level: confidence level in (0, 1).
         anyway: give numbers even where no rule is valid; they are stamped so.
+        weighted: whether records count with the weights of the survey, so that the answer is about
+            the population. None: where the schema has a weight, and the kind is "mean",
+            "proportion", "table", "total", "count" or "ols"; the answer says so.
         uncertainty: "rules": noisy counts with known noise, or a combining rule for several sets;
             "bootstrap": the whole method is run again on tables drawn from the released model, as
             post-processing (`understudy.inference.bootstrap`).
@@ -107,9 +111,10 @@ def analyze(
             says what would work.
         ReleaseError: the folder is not a release.
     """
-    from understudy.inference.analyze import analyze_release, as_asked
+    from understudy.inference.analyze import UNWEIGHTED_NOTE, analyze_release, as_asked
     from understudy.inference.bootstrap import require_options
     from understudy.inference.estimators import Question
+    from understudy.inference.weighted import is_weighted
 
     loaded = given_release(release)
     require_text("formula", formula, InferenceError, "income ~ age")
@@ -122,7 +127,18 @@ def analyze(
     require_function("progress", progress, InferenceError)
     if uncertainty == "rules":
         return analyze_release(
-            loaded, kind, formula, probability=probability, level=level, anyway=anyway
+            loaded,
+            kind,
+            formula,
+            probability=probability,
+            level=level,
+            anyway=anyway,
+            weighted=weighted,
+        )
+    if weighted:
+        raise InferenceError(
+            "A bootstrap draws records without weights; take uncertainty='rules' for a weighted "
+            "answer."
         )
     require_options(uncertainty, interval, workers=workers, repeats=repeats)
     question = Question.of(kind, formula, loaded.schema, probability=probability)
@@ -138,6 +154,8 @@ def analyze(
         anyway=anyway,
         progress=progress,
     )
+    if is_weighted(loaded):
+        analysis = replace(analysis, notes=(*analysis.notes, UNWEIGHTED_NOTE))
     return as_asked(analysis, kind, formula, loaded.schema)
 
 

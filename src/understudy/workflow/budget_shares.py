@@ -86,6 +86,7 @@ def usual_share(
     if declared:
         return BESIDE_LAYER if layered else DECLARED_SHARE
     wanted = automatic and budget.accounting != "pure" and len(schema.names) > 1
+    wanted = wanted or bool(schema.design.weight)
     return DEFAULT_ANSWERS_SHARE if wanted and scored_columns(schema) else Fraction(0)
 
 
@@ -104,6 +105,8 @@ def is_layered(
         automatic: whether the method is chosen automatically.
         groups: columns of declared analyses, as `by_absences` has them.
     """
+    if schema.design.weight:  # weighted moments take the part of answers
+        return False
     every = scored_columns(schema)
     wanted = bool(groups) and automatic and budget.accounting != "pure" and bool(every)
     return wanted and groups.get(()) != every  # else declared analyses have all columns already
@@ -287,9 +290,9 @@ def lines_of(schema: Schema, analyses: tuple[DeclaredAnalysis, ...]) -> tuple[st
     """Columns that have a number line: numeric ones of declared analyses, or all without any.
 
     A line tells where few numbers lie beyond, so that second moments can be of numbers cut off
-    there.
+    there; of weights, how many are above what a record counts with at most.
     """
-    used = columns_of(analyses, schema) if analyses else schema.names
+    used = (*columns_of(analyses, schema), schema.design.weight) if analyses else schema.names
     return tuple(name for name in lined_columns(schema) if name in used)
 
 

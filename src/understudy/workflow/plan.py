@@ -267,8 +267,8 @@ def expected_of(request: Request, how: SynthesisOptions) -> ExpectedAnswers | No
     schema, like = request.schema, how.like
     if like is not None and (lacking := set(schema.names) - set(like.schema.names)):
         raise MethodError(f"The release in like lacks the column {min(lacking)!r} of the schema.")
-    if not (request.analyses and request.answers):
-        return None
+    if not (request.analyses and request.answers) or schema.design.weight:
+        return None  # widths of weighted answers follow from the spread of weights, too
     from understudy.workflow.expected_answers import expected_answers  # loads statistics
 
     stated = _state_assumptions(request, how.assume_rows)

@@ -40,7 +40,9 @@ from understudy.inference.private_regression import (
     require_repair,
 )
 from understudy.mechanisms.regression import MECHANISMS, Regression, RegressionMechanism
+from understudy.mechanisms.second_moments import SecondMoments
 from understudy.schema import Schema
+from understudy.schema.design import Design
 from understudy.schema.schema import given_schema
 from understudy.workflow.gates import (
     laid_out,
@@ -252,14 +254,14 @@ def declare_regression(
     analysis = DeclaredAnalysis(kind, estimand.formula)  # derived columns are written out
     parts: dict[str, Number] = {"answers": MOMENTS_SHARE, "layer": 0, "lines": 0}
     how = SynthesisOptions(budget=parts, analyses=(analysis,))
-    arguments: dict[str, Any] = {"schema": schema.part(estimand.columns), "how": how}
+    part = schema.part(estimand.columns).model_copy(update={"design": Design()})
+    arguments: dict[str, Any] = {"schema": part, "how": how}
     arguments |= {"epsilon": epsilon, "delta": delta}
     request = request_of(**arguments)
     request.setup()  # refuses what cannot be measured
     pure = request.budget.accounting == "pure"
-    require_moments(
-        request.analyses, request.schema, [asked for asked, _ in request.answers], pure=pure
-    )
+    asked = [own for own, _ in request.answers if isinstance(own, SecondMoments)]
+    require_moments(request.analyses, request.schema, asked, pure=pure)
     return arguments
 
 

@@ -34,8 +34,14 @@ from understudy.dp.mechanism import Mechanism
 from understudy.dp.released import NoisyLine, Released
 from understudy.features.grids import LineCells, find_limits, heaped_columns
 from understudy.features.scores import Limits, is_within_bounds
-from understudy.inference.declared import DeclaredAnalysis, by_absences, declared_analyses
-from understudy.mechanisms.second_moments import SecondMoments
+from understudy.inference.declared import (
+    DeclaredAnalysis,
+    by_absences,
+    columns_of,
+    declared_analyses,
+)
+from understudy.inference.question import SAME_AS, WEIGHTED
+from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
 from understudy.mechanisms.tables import HeapCounts, NumberLines
 from understudy.methods.aim import AdaptiveMethod
 from understudy.methods.auto import choose_method, configure
@@ -73,7 +79,8 @@ class Request:
         reason: why it was chosen, if it was chosen automatically; else "".
         sets: number of synthetic tables.
         rows_spend: what buys the number of rows.
-        answers_spend: what buys second moments, for answers; 0 for none.
+        answers_spend: what buys second moments, for answers; 0 for none. Of a schema with a weight
+            they are those of records with weights.
         analyses: declared ones; these second moments are of their columns alone, if there are any,
             and so are number lines.
         lines_spend: what buys number lines, for answers; 0 for none.
@@ -122,18 +129,46 @@ class Request:
         return HeapCounts(heaped_columns(self.schema)) if self.heaps_spend else None
 
     @property
-    def answers(self) -> tuple[tuple[SecondMoments, Fraction], ...]:
+    def answers(self) -> tuple[tuple[Mechanism[Released[Any], Any], Fraction], ...]:
         """Second moments that are asked for the sake of answers, each with what is spent on it."""
-        every, found = scored_columns(self.schema), []
-        if self.answers_spend:
-            groups = by_absences(self.analyses, self.schema) or {(): every}
-            each = self.answers_spend / len(groups)
+        every = scored_columns(self.schema)
+        found: list[tuple[Mechanism[Released[Any], Any], Fraction]] = []
+        weighted, others = self._split_analyses()
+        spend = self.answers_spend
+        if spend and self.schema.design.weight and (weighted or not others):
+            spend = spend / 2 if others else Fraction(0)
+            used = columns_of(weighted, self.schema) if weighted else every
+            found += self._weighted_answers(used, self.answers_spend - spend)
+        if spend:
+            groups = by_absences(others, self.schema) or {(): every}
+            each = spend / len(groups)
             found += [(self._moments(columns, coded), each) for coded, columns in groups.items()]
         if self.priority_spend:
             found.append((self._moments(self.priority), self.priority_spend))
         if self.layer_spend:
             found.append((self._moments(every), self.layer_spend))
         return tuple(found)
+
+    def _split_analyses(
+        self,
+    ) -> tuple[tuple[DeclaredAnalysis, ...], tuple[DeclaredAnalysis, ...]]:
+        """Declared analyses that weighted moments answer, and the others."""
+        if not self.schema.design.weight:
+            return (), self.analyses
+        kinds = {one: SAME_AS.get(one.kind, one.kind) in WEIGHTED for one in self.analyses}
+        weighted = tuple(one for one in self.analyses if kinds[one])
+        return weighted, tuple(one for one in self.analyses if not kinds[one])
+
+    def _weighted_answers(
+        self, used: tuple[str, ...], spend: Fraction
+    ) -> tuple[tuple[WeightedMoments, Fraction], ...]:
+        """Those of records with weights, and with squared weights, which tell their variance."""
+        weight, bound = self.schema.design.weight, self.schema.design.bound(self.schema.columns)
+        columns = tuple(name for name in used if name != weight) or (weight,)
+        return tuple(
+            (WeightedMoments(columns, weight, bound, power), share * spend)
+            for power, share in ((1, 1 - SQUARES_SHARE), (2, SQUARES_SHARE))
+        )
 
     def _moments(self, columns: tuple[str, ...], complete: tuple[str, ...] = ()) -> SecondMoments:
         """Second moments of some columns, with the limits of these."""
@@ -297,6 +332,8 @@ class Request:
 if TYPE_CHECKING:
     from understudy.release.release import Release
 
+SQUARES_SHARE: Final = Fraction(1, 4)
+"""Of what buys weighted moments, for those by squared weights: variances bear more noise."""
 _USUAL: Final = SynthesisOptions()
 
 
@@ -347,7 +384,9 @@ def request_of(
         priority=named,
         priority_spend=rest * parts.priority,
         heaps_spend=heaps_spend,
-        usual_answers=not (declared or named or shares.keys() & {"answers", "lines"}),
+        usual_answers=not (
+            declared or named or schema.design.weight or shares.keys() & {"answers", "lines"}
+        ),
         limits=None if how.like is None else _limits_like(how.like, schema),
     )
 

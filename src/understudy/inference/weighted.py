@@ -1,0 +1,276 @@
+"""Answers about the population, in which records count with their design weights.
+
+A release of a schema with `[design] weight` has second moments of records that count with
+t = min(w, B)/B, B the public bound of a weight, and the same with t² (`WeightedMoments`). So
+
+* a *ratio* R = Σty/Σt, a mean or a share, all of them or those of a group (Hájek), and a linear
+  model, Σtxx'b = Σtxy, are estimated as those of the records are (`understudy.inference.linear`),
+  with noise that is counted exactly;
+* their *sampling variance* is linearised: Σt²(y − R)²/(Σt)² · n/(n − 1), from the moments with t².
+  In groups the squares of numbers have the shape of the synthetic records, as elsewhere;
+* a *total* is B·Σty, and its sampling variance B²(Σt²y² − (Σty)²/n)·n/(n − 1).
+
+This is the variance of records drawn one by one with replacement. Strata and clusters are no sum
+over records; so it is multiplied by the public design effect that the schema declares, if any.
+
+**What is cut off.** Where weights exceed B, so that E = Σ(w/B − 1)₊ is missing from Σt, a ratio is
+off by at most E/(Σt + E) times what a record can differ from it, and a total by at most B·E times
+what it can add. Noisy counts of the weights above B bound E (`measured_moments.bound_excess`). This
+stands in every interval: the bias does not vanish as records become more, as noise does.
+
+Sources: Hájek (1971); Binder (1983), "On the variances of asymptotically normal estimators from
+complex surveys", Int. Statistical Review 51, 279-292; Lumley (2004), J. Statistical Software 9(8).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from understudy.inference.combining import Pooled
+from understudy.inference.linear import moment_ratios, weighted_totals
+from understudy.inference.measured_moments import bound_excess
+from understudy.inference.moment_answers import (
+    RULE,
+    SMALL_NOTE,
+    MeasuredAnswer,
+    answer_of_model,
+    pool_parts,
+)
+from understudy.inference.question import RATIOS, Estimand
+from understudy.inference.records import Records
+from understudy.inference.refusals import RefusedError, beyond_line
+from understudy.inference.second_moments import MomentMatrix, MomentSource, joined_matrix
+from understudy.release.measurement import Measurement
+from understudy.release.release import Release
+from understudy.release.sets import first_parts
+from understudy.release.shape import Kind
+from understudy.schema import NUMERIC, Schema
+
+REASON: Final = (
+    "weighted second moments were measured of the values themselves, with known noise; sampling by "
+    "the linearised variance and noise are both counted"
+)
+CUT_NOTE: Final = (
+    "Weights above {} count as {}; intervals allow for what that leaves out (bias_bound)."
+)
+
+
+CUT_MODEL: Final = (
+    "weights above the contribution count as it, and what that leaves out of a linear model has no "
+    "bound; a release whose contribution is the upper bound of the weights has the answer, and "
+    "weighted=False asks about the records"
+)
+
+
+def is_weighted(release: Release) -> bool:
+    """Return whether a release has second moments of records with weights."""
+    return any(one.kind is Kind.WEIGHTED for one in release.measurements)
+
+
+@dataclass(frozen=True)
+class WeightedMatrices:
+    """Second moments of records with weights.
+
+    Attributes:
+        plain: records count with t.
+        squared: records count with t².
+        n: number of records.
+        excess: bound on E, what weights above B are missing, in records that count in full.
+    """
+
+    plain: MomentMatrix
+    squared: MomentMatrix
+    n: float
+    excess: float
+
+    @classmethod
+    def of(
+        cls,
+        measurements: Sequence[Measurement],
+        schema: Schema,
+        columns: Sequence[str],
+        n: float,
+    ) -> WeightedMatrices | None:
+        """Those of some columns; None if a number is lacking.
+
+        Args:
+            measurements: of a release.
+            schema: of the release, with a weight.
+            columns: of the question.
+            n: number of records.
+        """
+        found = []
+        for power in (1, 2):
+            sources = [
+                MomentSource.of(one, schema)
+                for one in measurements
+                if one.weighting is not None and one.weighting.power == power
+            ]
+            matrix = joined_matrix(sources, schema, columns, (0.0, 0.0))
+            if matrix is None:
+                return None
+            found.append(matrix)
+        plain, squared = found
+        return cls(plain, squared, n, _excess(measurements, schema, n))
+
+    def factor(self, schema: Schema) -> float:
+        """By what linearised variances are multiplied: the design effect, and n/(n − 1)."""
+        effect = schema.design.deff
+        own = 1.0 if effect is None else effect.default
+        return own * self.n / max(self.n - 1, 1.0)
+
+
+def weighted_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
+    """The answer for the population; None where weighted moments have none.
+
+    Args:
+        estimand: the question, of a kind of `WEIGHTED`.
+        release: with weights.
+
+    Raises:
+        InferenceError: they have one, and it is lost in their noise.
+    """
+    schema, n = release.schema, float(release.manifest.n_rows)
+    matrices = WeightedMatrices.of(release.measurements, schema, estimand.columns, n)
+    tables = first_parts(release.tables)
+    sets = [Records.complete_of(table, schema, estimand.columns) for table in tables]
+    if matrices is None or not all(len(records.complete()) > 1 for records in sets):
+        return None
+    answer = answer_for_population(estimand, matrices, schema, sets)
+    if answer is None:
+        return None
+    notes = (*answer.pooled.notes, *_above_notes(release))
+    return replace(answer, pooled=replace(answer.pooled, notes=notes))
+
+
+def _above_notes(release: Release) -> tuple[str, ...]:
+    """Say how many weights are above their declared bound, where that is more than noise."""
+    return tuple(
+        f"About {100 * one.share:.2g} % of the weights are above their upper bound {one.bound} and "
+        "count as it, which no interval allows for."
+        for one in beyond_line(release, release.schema.design.weight)
+        if one.side == "above" and one.certain
+    )
+
+
+def answer_for_population(
+    estimand: Estimand, matrices: WeightedMatrices, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    """The same, of matrices.
+
+    Args:
+        estimand: the question, of columns that the matrices have.
+        matrices: second moments of records with weights.
+        schema: of the release.
+        sets: complete records of each synthetic set, with the estimand's columns.
+
+    Raises:
+        InferenceError: the answer is lost in noise.
+        RefusedError: it would need weights that were cut off.
+    """
+    if estimand.kind in RATIOS:
+        answer = _ratios(estimand, matrices, schema, sets)
+    elif estimand.kind == "total":
+        answer = _totals(estimand, matrices, schema, sets)
+    elif matrices.excess:  # of what is cut off, a model may lose any part
+        raise RefusedError("not-measured", CUT_MODEL, None, anyway=False)
+    elif estimand.where:
+        return None
+    else:
+        squared, factor = matrices.squared, matrices.factor(schema)
+        answer = answer_of_model(
+            estimand, matrices.plain, schema, sets, squared=squared, factor=factor
+        )
+    if answer is None:
+        return None
+    notes = (*answer.pooled.notes, *design_notes(schema, cut=matrices.excess > 0))
+    return replace(answer, pooled=replace(answer.pooled, notes=notes), reason=REASON)
+
+
+def design_notes(schema: Schema, *, cut: bool) -> tuple[str, ...]:
+    """Write what a weighted answer rests on, in sentences.
+
+    Args:
+        schema: with a weight.
+        cut: whether some weights may have been cut off.
+    """
+    design = schema.design
+    said = [
+        f"Weighted by {design.weight}, so about the population; weighted=False is about the "
+        "records."
+    ]
+    if cut:
+        bound = f"{design.bound(schema.columns):g}"
+        said.append(CUT_NOTE.format(bound, bound))
+    if design.deff is not None:
+        said.append(
+            f"The sampling variance is multiplied by the public design effect "
+            f"{design.deff.default:g} ({design.deff.source}), and holds if that does."
+        )
+    else:
+        by = f" by {design.psu}" if design.psu else ""
+        said.append(
+            f"No design effect is declared: the sampling variance is that of single records, and "
+            f"clustering{by} is not counted."
+        )
+    return tuple(said)
+
+
+def _excess(measurements: Sequence[Measurement], schema: Schema, n: float) -> float:
+    """Bound E by counts of weights above B, or by all of n records where nothing counts them."""
+    design = schema.design
+    weights, bound = schema.columns[design.weight], design.bound(schema.columns)
+    assert isinstance(weights, NUMERIC)
+    most = (float(weights.bounds[1]) - bound) * n
+    if most <= 0:
+        return 0.0
+    found = bound_excess(measurements, schema, design.weight, bound)
+    return (most if found is None else min(found, most)) / bound
+
+
+def _ratios(
+    estimand: Estimand, matrices: WeightedMatrices, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    found = moment_ratios(estimand, matrices.plain, schema, sets, matrices.squared)
+    if found is None:
+        return None
+    notes = (SMALL_NOTE.format(found.small),) if found.small else ()
+    pooled = pool_parts(
+        estimand.names(schema),
+        found.estimate,
+        (found.noise, matrices.factor(schema) * found.sampling),
+        len(sets),
+        (found.sizes, found.mixed, found.squared),
+        *notes,
+    )
+    missing = matrices.excess / (found.sizes + matrices.excess)
+    bias = found.bias + missing * found.reach
+    return MeasuredAnswer(replace(pooled, bias=bias), 0.0, limits=found.limits)
+
+
+def _totals(
+    estimand: Estimand, matrices: WeightedMatrices, schema: Schema, sets: Sequence[Records]
+) -> MeasuredAnswer | None:
+    found = weighted_totals(estimand, matrices.plain, matrices.squared, schema, sets)
+    if found is None:
+        return None
+    bound = schema.design.bound(schema.columns)
+    spread = np.maximum(found.squares - found.estimate**2 / matrices.n, 0.0)
+    covariance = bound**2 * (found.noise + matrices.factor(schema) * np.diag(spread))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = bound**2 * np.diag(found.noise) / np.diag(covariance)
+    pooled = Pooled(
+        names=estimand.names(schema),
+        estimate=bound * found.estimate,
+        covariance=covariance,
+        df=np.full(len(found.estimate), np.inf),
+        synthesis_share=share,
+        rule=RULE,
+        sets=len(sets),
+        bias=bound * matrices.excess * found.reach,
+    )
+    return MeasuredAnswer(pooled, 0.0)

@@ -1,0 +1,96 @@
+"""The design of a survey: weights with a public bound, and what is known of strata and clusters.
+
+A weight is a column of a record's own, with public bounds, so that the guarantee covers it as any
+other. It can say nothing of a weight that depends on the records of others, as raked weights do:
+such a promise is conditional.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from understudy.errors import suggestion
+from understudy.schema.columns import NUMERIC, Column
+from understudy.schema.temporal import Calendar
+
+_MOST_EFFECT: Final = 1000.0
+
+
+class DesignEffect(BaseModel):
+    """How much larger the variance is than that of records drawn one by one with their weights.
+
+    Attributes:
+        default: the factor of variances, public.
+        source: where it comes from, as a quality report of an earlier wave; never the rows.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    default: float = 0.0
+    source: str = ""
+
+    @model_validator(mode="after")
+    def _is_public(self) -> Self:
+        if not (0 < self.default <= _MOST_EFFECT and self.source.strip()):
+            raise ValueError(
+                "a design effect needs default, a number above 0, and source, where it is published"
+            )
+        return self
+
+
+class Design(BaseModel):
+    """How the records of a survey were drawn.
+
+    Attributes:
+        weight: column of the weights, numeric with public bounds; "" for a table without.
+        contribution: weight that a record counts with at most in answers; the column's upper bound
+            if there is none. A smaller one has less noise, and intervals allow for what is cut off.
+        strata: what the strata are, in words.
+        psu: what the primary sampling units are, in words; they are not read.
+        fixed: "design": each weight was known before the interviews, whoever else is in the table.
+            "adjusted": weights depend on other records too, so that the guarantee is conditional.
+        deff: public design effect, by which variances of weighted answers are multiplied.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    weight: str = ""
+    contribution: float | None = Field(default=None, gt=0)
+    strata: str = ""
+    psu: str = ""
+    fixed: Literal["design", "adjusted"] = "design"
+    deff: DesignEffect | None = None
+
+    def faults(self, columns: Mapping[str, Column]) -> Iterator[str]:
+        """List what does not fit the columns that are measured, a sentence each.
+
+        Args:
+            columns: name → column.
+        """
+        if not self.weight:
+            if self != Design():
+                yield "[design] needs weight, the column that its other entries are about"
+            return
+        column = columns.get(self.weight)
+        if not isinstance(column, NUMERIC) or isinstance(column, Calendar):
+            yield (
+                f"[design] weight names {self.weight!r}, which is no measured column of numbers"
+                f"{suggestion(self.weight, [*columns])}; declare it with public bounds"
+            )
+            return
+        low, high = column.bounds
+        if low < 0 or high <= 0:
+            yield f"the weights of {self.weight} need bounds of 0 or above"
+        elif self.contribution is not None and self.contribution > high:
+            yield f"[design] contribution is above the upper bound of {self.weight}"
+
+    def bound(self, columns: Mapping[str, Column]) -> float:
+        """The weight that a record counts with at most, B.
+
+        Args:
+            columns: of a schema that has a weight.
+        """
+        column = columns[self.weight]
+        assert isinstance(column, NUMERIC)
+        return float(column.bounds[1] if self.contribution is None else self.contribution)
