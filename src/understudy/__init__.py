@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from understudy.steward.draft import check, draft
     from understudy.workflow.amend import answer, plan_answer
     from understudy.workflow.analyze import analyze
+    from understudy.workflow.calibrate import calibrate
     from understudy.workflow.options import RunOptions, SynthesisOptions
     from understudy.workflow.plan import Plan, plan
     from understudy.workflow.read import read_measurements
@@ -55,6 +56,7 @@ __all__ = [
     "UnderstudyError",
     "analyze",
     "answer",
+    "calibrate",
     "check",
     "draft",
     "evaluate",
@@ -92,6 +94,7 @@ _HOMES = {
     "Synthesizer": "workflow.synthesizer",
     "analyze": "workflow.analyze",
     "answer": "workflow.amend",
+    "calibrate": "workflow.calibrate",
     "check": "steward.draft",
     "draft": "steward.draft",
     "evaluate": "evaluate.evaluate",

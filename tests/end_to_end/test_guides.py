@@ -159,6 +159,20 @@ def test_the_guide_of_codebooks(workplace, capsys):
     assert drafted["sex"].left_as_drafted == ()
 
 
+def test_the_guide_to_weights(workplace, capsys):
+    """What it says of each number holds in the run, which draws noise anew."""
+    (schema,) = (text for _, text in blocks(GUIDES / "weights.md", "toml"))
+    Path("survey.toml").write_text(schema, encoding="utf-8")
+    scope: dict = {}
+    run(GUIDES / "weights.md", scope)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Weighted by w" in shown
+    assert "public design effect 1.3 (quality report 2024, table 5)" in shown
+    low, high = scope["weighted"].pooled.interval()
+    assert low[0] < 32_000 < high[0], "of the population; of the records it is 36,000"
+    assert scope["records"]["calibrated_weight"].sum() == pytest.approx(10_000)
+
+
 def test_the_schemas_that_are_shown_can_be_read():
     schema, form, rules, relations = (text for _, text in blocks(GUIDES / "steward.md", "toml"))
     assert us.Schema.loads(f"{schema}\n{form}").file.separator == ";"
@@ -203,6 +217,7 @@ def test_no_block_that_could_be_run_is_left_out():
         *("steward", "kinds", "ledger", "analyst", "methods", "project", "files", "schema"),
         "codebooks",
         "read",
+        *("codebooks", "weights"),
     )
     run_here = {GUIDES / f"{name}.md" for name in names} | {README}
     assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here

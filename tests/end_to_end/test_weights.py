@@ -1,0 +1,181 @@
+"""A survey with weights, from schema to a weighted answer, and what the release says of it."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from schemas import column
+from understudy.cli.app import app
+from understudy.release.shape import Kind
+from understudy.schema import Schema
+from understudy_verify import verify
+
+COLUMNS = "\n".join(
+    [
+        column("w", "continuous", lower=0.0, upper=8.0, bins=8),
+        column("sex", "categorical", levels=["f", "m"]),
+        column("income", "continuous", lower=0.0, upper=100.0, bins=10),
+    ]
+)
+DESIGN = '[design]\nweight = "w"\ndeff = { default = 1.2, source = "quality report 2024" }\n'
+
+
+def rows(n=2_000):
+    rng = np.random.default_rng(4)
+    rich = rng.random(n) < 0.5
+    w = np.where(rich, 1.0, 4.0) * np.clip(rng.lognormal(0, 0.2, n), 0.5, 2)
+    income = np.clip(np.where(rich, 60, 30) + rng.normal(0, 10, n), 0, 100)
+    sex = np.where(rng.random(n) < 0.5, "f", "m")
+    return pl.DataFrame({"w": w, "sex": sex, "income": income})
+
+
+@pytest.fixture(scope="module")
+def release():
+    schema = Schema.loads(DESIGN + COLUMNS)
+    how = {"epsilon": 2, "delta": "1e-6", "method": "independent", "insecure_noise_seed": 3}
+    return us.synthesize(rows(), schema, **how)
+
+
+@pytest.fixture(scope="module")
+def folder(release, tmp_path_factory):
+    place = tmp_path_factory.mktemp("weights") / "release"
+    release.save(place)
+    return place
+
+
+def test_answers_are_weighted_and_say_so_unless_records_are_asked_about(release):
+    frame = rows()
+    whole = np.average(frame["income"], weights=frame["w"])
+    weighted = us.analyze(release, "mean", "income")
+    low, high = weighted.pooled.interval()
+    assert low[0] < whole < high[0]
+    assert any(note.startswith("Weighted by w") for note in weighted.notes)
+    assert any("1.2 (quality report 2024)" in note for note in weighted.notes)
+    plain = us.analyze(release, "mean", "income", weighted=False)
+    assert not any("Weighted" in note for note in plain.notes)
+    assert abs(plain.pooled.estimate[0] - frame["income"].mean()) < 3
+    assert abs(whole - frame["income"].mean()) > 5
+    total = us.analyze(release, "count", "sex == 'f'").pooled.estimate[0]
+    assert total == pytest.approx(frame.filter(pl.col("sex") == "f")["w"].sum(), rel=0.1)
+
+
+def test_questions_without_a_weighted_answer_say_that_they_are_about_records(release):
+    median = us.analyze(release, "median", "income")
+    assert any(note.startswith("Unweighted") for note in median.notes)
+    with pytest.raises(us.UnderstudyError, match="have weighted answers"):
+        us.analyze(release, "median", "income", weighted=True)
+    with pytest.raises(us.UnderstudyError, match="weighted=False asks about the records"):
+        us.analyze(release, "mean", "log(income + 1)")
+    with pytest.raises(us.UnderstudyError, match="draws records without weights"):
+        us.analyze(release, "mean", "income", weighted=True, uncertainty="bootstrap")
+
+
+def test_a_release_without_weights_refuses_a_weighted_answer():
+    made = us.synthesize(
+        rows(300), Schema.loads(COLUMNS), epsilon=1, method="independent", insecure_noise_seed=1
+    )
+    with pytest.raises(us.UnderstudyError, match=r"declares no \[design\] weight"):
+        us.analyze(made, "mean", "income", weighted=True)
+
+
+def test_what_is_planned_is_paid_and_stored(release, folder):
+    planned = us.plan(release.schema, epsilon=2, delta="1e-6", method="independent")
+    steps = [step.query for step in planned.setup if "weighted" in step.query]
+    paid = [one for one in release.manifest.ledger if one["mechanism"] == "noisy weighted moments"]
+    assert [one["query"] for one in paid] == steps
+    assert len(steps) == 2
+    loaded = us.Release.load(folder)
+    assert [one.weighting.power for one in loaded.measurements if one.kind is Kind.WEIGHTED] == [
+        1,
+        2,
+    ]
+    again, before = (us.analyze(one, "mean", "income ~ sex") for one in (loaded, release))
+    assert np.array_equal(again.pooled.estimate, before.pooled.estimate)
+    assert "broken" not in {said[1] for said in verify(folder)}
+
+
+@pytest.mark.parametrize(("entry", "value"), [("bound", 4.0), ("power", 1)])
+def test_a_release_that_says_another_weighting_is_refused(folder, tmp_path, entry, value):
+    """The query of its step names both, and so does what is loaded and what is verified."""
+    for name in folder.rglob("*"):
+        if name.is_file():
+            place = tmp_path / name.relative_to(folder)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(name.read_bytes())
+    manifest = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))
+    told = [one for one in manifest["measurements"] if one["kind"] == "weighted"][-1]
+    assert told["totals"][entry] != value
+    told["totals"][entry] = value
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(us.UnderstudyError):
+        us.Release.load(tmp_path)
+    assert "broken" in {said[1] for said in verify(tmp_path)}
+
+
+def test_declared_analyses_get_the_moments_that_answer_them():
+    schema = Schema.loads(DESIGN + COLUMNS)
+    how = {"epsilon": 2, "delta": "1e-6", "method": "independent"}
+    both = us.plan(schema, **how, analyses=["mean income ~ sex", "correlation w + income"])
+    asked = [step.query for step in both.setup if "sums and products" in step.query]
+    assert [("weighted" in query) for query in asked] == [True, True, False]
+    assert "scores of sex, income, weighted by w = w up to 8.0" in asked[0]
+    alone = us.plan(schema, **how, analyses=["correlation w + income"])
+    asked = [step.query for step in alone.setup if "sums and products" in step.query]
+    assert [("weighted" in query) for query in asked] == [False]
+
+
+def test_weights_above_their_bound_are_told():
+    schema = Schema.loads(DESIGN + COLUMNS.replace("upper = 8.0", "upper = 3.0"))
+    how = {"epsilon": 4, "delta": "1e-6", "insecure_noise_seed": 3, "budget": {"lines": 0.1}}
+    made = us.synthesize(rows(), schema, method="independent", **how)
+    notes = us.analyze(made, "mean", "income").notes
+    assert any("of the weights are above their upper bound 3" in note for note in notes)
+
+
+def test_a_model_of_weights_that_are_cut_off_is_refused():
+    schema = Schema.loads(DESIGN + "contribution = 4.0\n" + COLUMNS)
+    how = {"epsilon": 4, "delta": "1e-6", "method": "independent", "insecure_noise_seed": 3}
+    made = us.synthesize(rows(), schema, **how)
+    with pytest.raises(us.UnderstudyError, match="count as it"):
+        us.analyze(made, "ols", "income ~ sex")
+    mean = us.analyze(made, "mean", "income")
+    assert mean.pooled.bias[0] > 0
+    assert any("bias_bound" in note and "above 4" in note for note in mean.notes)
+
+
+def test_the_pages_say_what_is_weighted(folder):
+    for name in ("README.md", "report.html"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert "for the population" in text
+        assert "No smaller ε is claimed" in text
+    assert "weight" in (folder / "schema.toml").read_text(encoding="utf-8")
+
+
+def test_the_command_answers_weighted_and_unweighted(folder, capsys):
+    for option, word in (("--weighted", "Weighted by w"), ("--unweighted", "mean of income")):
+        app(["analyze", str(folder), "mean", "income", option], standalone_mode=False)
+        shown = " ".join(capsys.readouterr().out.split())
+        assert word in shown
+        assert ("Weighted by w" in shown) == (option == "--weighted")
+
+
+def test_adjusted_weights_make_the_guarantee_conditional(tmp_path):
+    schema = Schema.loads(DESIGN + 'fixed = "adjusted"\n' + COLUMNS)
+    made = us.synthesize(rows(300), schema, epsilon=1, delta="1e-6", method="independent")
+    assert made.guarantee.kind == "conditional"
+    assert "weights of all other records are taken as fixed" in made.guarantee.statement
+    made.save(tmp_path / "release")
+    assert "taken as fixed" in (tmp_path / "release" / "README.md").read_text(encoding="utf-8")
+    assert us.Release.load(tmp_path / "release").guarantee.kind == "conditional"
+
+
+def test_released_records_meet_public_totals(release):
+    totals = {"source": "register", "levels": {"sex": {"f": 5_200, "m": 4_800}}}
+    found = us.calibrate(release, totals)
+    women = found["sex"].astype(str) == "f"
+    assert found["calibrated_weight"][women].sum() == pytest.approx(5_200)
+    ratio = (found["calibrated_weight"] / found["w"])[women]
+    assert np.allclose(ratio, ratio.iloc[0])
