@@ -85,9 +85,15 @@ def analyze_release(
     require_level(level)
     table = members.asks_members(kind, formula, release)
     if table is not None:
-        return members.member_analysis(
+        if weighted:
+            raise InferenceError(
+                "Questions about members have no weighted answers; weighted=False asks about the "
+                "records."
+            )
+        found = members.member_analysis(
             table, str(kind), formula, probability=probability, level=level
         )
+        return _told_unweighted(found, release, weighted)
     question = Question.of(kind, formula, release.schema, probability=probability)
     if weighted or (weighted is None and is_weighted(release)):
         if question.kind in WEIGHTED:
@@ -100,8 +106,7 @@ def analyze_release(
             )
     try:
         analysis = _within_bounds(release, question, level=level, anyway=anyway)
-        if weighted is None and is_weighted(release):
-            analysis = replace(analysis, notes=(*analysis.notes, UNWEIGHTED_NOTE))
+        analysis = _told_unweighted(analysis, release, weighted)
         return as_asked(analysis, kind, formula, release.schema)
     except RefusedError as error:
         ask = partial(_within_bounds, release, level=level, anyway=False)
@@ -112,6 +117,13 @@ UNWEIGHTED_NOTE: Final = (
     "Unweighted: it is about the records, not the population; this kind of question has no "
     "weighted answer."
 )
+
+
+def _told_unweighted(analysis: Analysis, release: Release, weighted: bool | None) -> Analysis:
+    """An answer about records, which says so where nobody asked for it and there are weights."""
+    if weighted is not None or not is_weighted(release):
+        return analysis
+    return replace(analysis, notes=(*analysis.notes, UNWEIGHTED_NOTE))
 
 
 def _for_population(release: Release, question: Question, *, level: float) -> Analysis:

@@ -34,7 +34,7 @@ from understudy.inference.measured_moments import matrix_of
 from understudy.inference.question import MODELS, RATIOS, Estimand
 from understudy.inference.records import Records
 from understudy.inference.regression_models import finite_values
-from understudy.inference.second_moments import FIRM, LostInNoiseError
+from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix
 from understudy.inference.slot_moments import (
     Moments,
     SlotMoments,
