@@ -40,7 +40,6 @@ from understudy.inference.declared import (
     columns_of,
     declared_analyses,
 )
-from understudy.inference.question import SAME_AS, WEIGHTED
 from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
 from understudy.mechanisms.tables import HeapCounts, NumberLines
 from understudy.methods.aim import AdaptiveMethod
@@ -153,8 +152,10 @@ class Request:
         self,
     ) -> tuple[tuple[DeclaredAnalysis, ...], tuple[DeclaredAnalysis, ...]]:
         """Declared analyses that weighted moments answer, and the others."""
-        if not self.schema.design.weight:
+        if not (self.schema.design.weight and self.analyses):
             return (), self.analyses
+        from understudy.inference.question import SAME_AS, WEIGHTED  # loads statistics
+
         kinds = {one: SAME_AS.get(one.kind, one.kind) in WEIGHTED for one in self.analyses}
         weighted = tuple(one for one in self.analyses if kinds[one])
         return weighted, tuple(one for one in self.analyses if not kinds[one])
