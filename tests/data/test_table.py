@@ -4,7 +4,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from understudy.data import base
+from understudy.data import base, rows
+from understudy.data.rows import Rows
 from understudy.data.table import Table
 from understudy.schema import Schema
 
@@ -74,3 +75,89 @@ def test_occupied_cells_come_in_parts():
             start = codes[-1] + 1
         assert codes == whole.codes.tolist()
         assert counts == whole.counts.tolist()
+
+
+RULES = Schema.loads("""
+row_limit = 1000000
+[columns.a]
+kind = "categorical"
+levels = ["x", "y"]
+reviewed = true
+[columns.b]
+kind = "integer"
+lower = 0
+upper = 19
+bins = 4
+reviewed = true
+[columns.c]
+kind = "boolean"
+reviewed = true
+[columns.d]
+kind = "continuous"
+lower = 0
+upper = 1
+reviewed = true
+[columns.e]
+kind = "categorical"
+levels = ["p", "q", "r"]
+reviewed = true
+[[forbidden]]
+where = { a = "x", b = { lower = 5, upper = 9 } }
+reviewed = true
+[[forbidden]]
+where = { a = "y", c = true }
+reviewed = true
+[[forbidden]]
+where = { c = false, e = "q" }
+reviewed = true
+""")
+
+
+def some_rows(n):
+    rng = np.random.default_rng(2)
+    return pl.DataFrame(
+        {
+            "a": rng.choice(["x", "y", "?"], n),
+            "b": rng.integers(-1, 22, n),
+            "c": rng.choice([True, False, None], n),
+            "d": rng.random(n) * 1.2,
+            "e": rng.choice(["p", "q", "r", "s"], n),
+        }
+    )
+
+
+@pytest.mark.parametrize("n", [0, 700])
+@pytest.mark.parametrize("bins", [{}, {"d": 7}, {"b": 20}, {"b": 3, "d": 2}], ids=str)
+@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "lazy"])
+def test_rows_coded_again_are_those_coded_anew(monkeypatch, n, bins, lazy):
+    """In batches, whichever columns have other bins, with rules that name them, go, or stay."""
+    monkeypatch.setattr(rows, "BATCH_ROWS", 200)
+    schema, data = RULES.with_bins(bins), some_rows(n)
+    again = Table(data.lazy() if lazy else data, RULES).recode(schema)
+    anew = Table(data, schema)
+    # Rows of a lazy table may come in another order.
+    found, expected = (table.count_occupied((0, 1, 2, 3, 4)).expose() for table in (again, anew))
+    assert found.outside == expected.outside
+    np.testing.assert_array_equal(found.codes, expected.codes)
+    np.testing.assert_array_equal(found.counts, expected.counts)
+    if not lazy:
+        for one, two in zip(again.code_rows().expose(), anew.code_rows().expose(), strict=True):
+            assert one.dtype == two.dtype
+            np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    ("bins", "read"), [({"d": 7}, {"d"}), ({"b": 20}, {"a", "b", "c"}), ({}, set())], ids=str
+)
+def test_only_columns_are_read_again_whose_codes_may_be_others(monkeypatch, bins, read):
+    """With those that share a rule with them; all of a lazy table, which may be another one now."""
+    table, lazy = (Table(data, RULES) for data in (some_rows(9), some_rows(9).lazy()))
+    asked = []
+    batches = Rows.batches
+    monkeypatch.setattr(
+        Rows, "batches", lambda own, names: asked.append(set(names)) or batches(own, names)
+    )
+    table.recode(RULES.with_bins(bins))
+    assert set().union(*asked) == read
+    lazy.recode(RULES.with_bins(bins))
+    assert asked[-1] == set(RULES.names)

@@ -10,7 +10,7 @@ neighbours.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 
 import numpy as np
 import polars as pl
@@ -219,15 +219,20 @@ class Coder:
 
     Attributes:
         schema: what each column may hold and which combinations are forbidden.
+        known: coders of columns, used again where the schema declares the same.
         columns: the coder of each column, in the order of the schema.
     """
 
     schema: Schema
+    known: InitVar[Sequence[ColumnCoder]] = ()
     columns: tuple[ColumnCoder, ...] = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
-        coders = tuple(ColumnCoder(name, column) for name, column in self.schema.columns.items())
-        object.__setattr__(self, "columns", coders)
+    def __post_init__(self, known: Sequence[ColumnCoder]) -> None:
+        former, coders = {coder.name: coder for coder in known}, []
+        for name, column in self.schema.columns.items():
+            same = name in former and former[name].column == column
+            coders.append(former[name] if same else ColumnCoder(name, column))
+        object.__setattr__(self, "columns", tuple(coders))
 
     def code(self, batch: pl.DataFrame) -> list[StateCodes]:
         """States of every column of a batch; records in a forbidden combination leave the domain.
@@ -257,3 +262,16 @@ def part_of(schema: Schema, columns: Sequence[int]) -> Schema:
     touching = tuple(rule for rule in schema.forbidden if names & set(rule.where))
     # Relations between others say nothing of these columns; chains of them have boxes that do.
     return schema.part(needed).model_copy(update={"forbidden": touching})
+
+
+def coded_alike(one: Schema, other: Schema) -> frozenset[str]:
+    """Columns whose codes are the same under two schemas, whatever the rows.
+
+    Their declaration is the same, and so is what decides with others whether a record is possible.
+    """
+    same = {name for name, column in one.columns.items() if other.columns.get(name) == column}
+    ours, theirs = ({frozenset(box.items()) for _, box in schema.boxes} for schema in (one, other))
+    boxes = [dict(box) for box in ours | theirs]
+    apart = [dict(box) for box in ours ^ theirs]
+    touched = [box for box in boxes if not same.issuperset(box)]
+    return frozenset(same.difference(*apart, *touched))

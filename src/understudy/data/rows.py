@@ -57,6 +57,8 @@ class Rows:
         parts: types of the columns that do not have one type in all files of a folder.
         files: Parquet files of one schema that hold the rows; none for rows from elsewhere.
         premises: what a guarantee takes for granted of them.
+        in_memory: whether they lie in a table in memory. Each pass then reads the same rows in the
+            same order; a file may be another one by then, and a lazy table another table.
     """
 
     lazy: pl.LazyFrame
@@ -67,6 +69,7 @@ class Rows:
     parts: Mapping[str, tuple[pl.DataType, ...]] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
     premises: Premises = NO_PREMISES
+    in_memory: bool = False
 
     def types(self) -> dict[str, tuple[pl.DataType, ...]]:
         """The types that each readable column has; several if files of a folder differ.
@@ -93,9 +96,10 @@ class Rows:
             )
 
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Read some columns, in batches of at most about 250,000 rows, in any order of rows.
+        """Read some columns, in batches of at most about 250,000 rows.
 
-        The first batch is empty. Texts may be `Enum`, of other texts in each batch.
+        Rows in memory come in their order, others in any. The first batch is empty. Texts may be
+        `Enum`, of other texts in each batch.
 
         Raises:
             DataError: a column's type cannot be read, or the input breaks off or is malformed.
@@ -110,7 +114,9 @@ class Rows:
             if self.files:
                 yield from parquet_batches(self.files, columns)
             else:
-                yield from chosen.collect_batches(chunk_size=BATCH_ROWS)
+                yield from chosen.collect_batches(
+                    chunk_size=BATCH_ROWS, maintain_order=self.in_memory
+                )
         except READ_FAULTS:
             raise self._broken_rows_error() from None
 

@@ -103,7 +103,8 @@ def open_path(path: Path, schema: Schema | None) -> Rows:
     if ending in excel.ENDINGS:
         frame = read_sheet(path, form.sheet)
         premises = premises_of_sheet(path)
-        return Rows(frame.lazy(), tuple(frame.columns), "pandas", place, premises=premises)
+        names = tuple(frame.columns)
+        return Rows(frame.lazy(), names, "pandas", place, premises=premises, in_memory=True)
     raise DataError(
         f"{place} has an ending that is not known; use {ENDINGS}, or a folder of Parquet files."
     )
@@ -209,7 +210,7 @@ def _open_table(data: object, schema: Schema | None = None) -> Rows:
         )
     place = "The table"
     if isinstance(data, pl.LazyFrame | pl.DataFrame):
-        return _open_polars(data.lazy(), place)
+        return _open_polars(data, place)
     if is_pandas(data):
         return _open_pandas(data)
     if hasattr(data, "__arrow_c_stream__") and not isinstance(data, pl.Series):
@@ -223,13 +224,14 @@ def _not_a_table(data: object) -> DataError:
     )
 
 
-def _open_polars(lazy: pl.LazyFrame, place: str) -> Rows:
+def _open_polars(table: pl.LazyFrame | pl.DataFrame, place: str) -> Rows:
     """A Polars table. Structs are not read: Polars makes null of the numbers beside one."""
+    lazy, in_memory = table.lazy(), isinstance(table, pl.DataFrame)
     names = names_of(lazy, place)
     types = lazy.collect_schema()
     unreadable = {name: str(types[name]) for name in names if types[name] == pl.Struct}
     kept = lazy.select(cs.by_name([name for name in names if name not in unreadable]))
-    return Rows(plain_columns(kept), names, "polars", place, unreadable)
+    return Rows(plain_columns(kept), names, "polars", place, unreadable, in_memory=in_memory)
 
 
 def _open_arrow(data: Any, place: str) -> Rows:
@@ -248,7 +250,7 @@ def _open_arrow(data: Any, place: str) -> Rows:
         else:
             columns[name] = series
     lazy = plain_columns(pl.DataFrame(columns).lazy())
-    return Rows(lazy, tuple(names), "arrow", place, unreadable)
+    return Rows(lazy, tuple(names), "arrow", place, unreadable, in_memory=True)
 
 
 def _two_of_one_name() -> DataError:
@@ -270,4 +272,4 @@ def _open_pandas(frame: Any) -> Rows:
         else:
             unreadable[name] = str(series.dtype)
     lazy = plain_columns(pl.DataFrame(columns).lazy())
-    return Rows(lazy, tuple(names), "pandas", "The table", unreadable)
+    return Rows(lazy, tuple(names), "pandas", "The table", unreadable, in_memory=True)

@@ -13,7 +13,14 @@ import numpy as np
 
 from understudy._parallel import require_threads
 from understudy.data.base import CellCounts, Confidential, ExactCells, SummedRows
-from understudy.data.coding import Coder, ColumnCoder, Reading, StateCodes, part_of
+from understudy.data.coding import (
+    Coder,
+    ColumnCoder,
+    Reading,
+    StateCodes,
+    coded_alike,
+    part_of,
+)
 from understudy.data.marginals import MAX_CODES
 from understudy.data.passes import CodePass, RowPass, T, group_of, in_groups_of
 from understudy.data.rows import FrameKind, Rows, require_columns, require_types
@@ -146,7 +153,7 @@ class Table(SummedRows):
         self._rows = data if isinstance(data, Rows) else open_rows(data, schema)
         self.premises = self._rows.premises
         require_columns(self._rows.columns, schema, self._rows.place)
-        self._coder = Coder(schema)
+        self._coder = self._new_coder()
         require_types(self._rows, self._coder.columns)
         self._first_pass()
 
@@ -162,11 +169,13 @@ class Table(SummedRows):
         return self._rows.kind
 
     def recode(self, schema: Schema) -> Table:
-        """The same rows, read once more and coded against another schema of the same columns.
+        """The same rows, coded against another schema of the same columns.
 
-        They have a spill of their own, or, where there is no room for one, are read on each pass.
+        They are read once more. If they lie in memory, as their codes do, only columns are read
+        that have other codes. Codes have a spill of their own, or, where there is no room for one,
+        rows are read on each pass.
         """
-        return Table(self._rows, schema, keep_bytes=self._keep_bytes, spill=self._spill)
+        return _RecodedTable(self, schema)
 
     def group(self, schema: Schema, groups: Mapping[str, Sequence[int]]) -> GroupedTable:
         """The same rows with states merged into groups.
@@ -210,13 +219,19 @@ class Table(SummedRows):
                 readings.append(coder.read(batch.get_column(coder.name)))
         return Confidential([Reading.join(readings) for readings in parts])
 
+    def _new_coder(self) -> Coder:
+        return Coder(self._schema)
+
     def _first_pass(self) -> None:
-        for batch in self._rows.batches(self._schema.names):
-            columns = self._coder.code(batch)
+        for columns in self._coded_batches():
             self._n_rows += len(columns[0])
             self._kept.add(columns)
         self._kept.seal()
         self._require_declared_number()
+
+    def _coded_batches(self) -> Iterator[list[StateCodes]]:
+        """States of all columns, read and coded."""
+        return map(self._coder.code, self._rows.batches(self._schema.names))
 
     def _through_codes(self, begun: Callable[[], CodePass[T]]) -> T:
         over = begun()
@@ -236,12 +251,53 @@ class Table(SummedRows):
         if kept is not None:
             return ([columns[j] for j in places] for columns in kept)
         part = part_of(self._schema, places)
-        coder, at = Coder(part), [part.names.index(self._schema.names[j]) for j in places]
+        coder = Coder(part, self._coder.columns)
+        at = [part.names.index(self._schema.names[j]) for j in places]
         coded = map(coder.code, self._rows.batches(part.names))
         return ([columns[k] for k in at] for columns in coded)
 
     def _in_memory(self) -> list[list[StateCodes]] | None:
         return self._kept.in_memory
+
+
+class _RecodedTable(Table):
+    """The rows of another table, coded against another schema of the same columns.
+
+    Args:
+        table: the rows.
+        schema: what they are coded against.
+    """
+
+    def __init__(self, table: Table, schema: Schema) -> None:
+        self._former = table
+        super().__init__(table._rows, schema, keep_bytes=table._keep_bytes, spill=table._spill)
+        del self._former
+
+    def _new_coder(self) -> Coder:
+        return Coder(self._schema, self._former._coder.columns)
+
+    def _coded_batches(self) -> Iterator[list[StateCodes]]:
+        former, kept = self._former, self._former._in_memory()
+        same = coded_alike(former._schema, self._schema)
+        if not (same and kept and self._rows.in_memory):
+            return super()._coded_batches()
+        at = {name: j for j, name in enumerate(former._schema.names)}
+        codes = {name: np.concatenate([batch[at[name]] for batch in kept]) for name in same}
+        return self._code_others(codes)
+
+    def _code_others(self, same: Mapping[str, StateCodes]) -> Iterator[list[StateCodes]]:
+        """States of all columns, of which some are known: arrays of shape (n,)."""
+        names = self._schema.names
+        others = [j for j, name in enumerate(names) if name not in same]
+        if not others:
+            yield [same[name] for name in names]
+            return
+        part, start = part_of(self._schema, others), 0
+        coder = Coder(part, self._coder.columns)
+        for batch in self._rows.batches(part.names):
+            new = dict(zip(part.names, coder.code(batch), strict=True))
+            rows = slice(start, start := start + len(batch))
+            yield [same[name][rows] if name in same else new[name] for name in names]
 
 
 class GroupedTable(Table):

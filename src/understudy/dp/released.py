@@ -582,7 +582,12 @@ def read_only(value: T, *, copied: bool = False) -> T:
     return cast(T, _make_read_only(value, copied=copied))
 
 
+_SCALARS = (int, float, str, bool, type(None))
+
+
 def _make_read_only(value: object, *, copied: bool) -> object:
+    if type(value) in _SCALARS:  # most of what there is
+        return value
     if isinstance(value, np.ndarray):
         array = value.copy() if copied else value.view()
         array.flags.writeable = False

@@ -41,7 +41,9 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -187,10 +189,16 @@ def merged_starts(column: Column, starts: list[float], kept: set[float]) -> list
         kept: those among them that rules need.
     """
     assert isinstance(column, NUMERIC)
+    if isinstance(column, Continuous) and column.decimals is None:
+        return starts  # each bin holds a value that is no spike
+    scale = 10.0**column.decimals if isinstance(column, Continuous) and column.decimals else 1.0
+    spikes = {round(interval.low * scale) for interval in column.intervals if interval.spike}
     k = 0
     while k < len(starts) and len(starts) > 1:
         end = starts[k + 1] if k + 1 < len(starts) else math.inf
-        if _holds_values(column, starts[k], end):
+        first = math.ceil(starts[k] * scale)
+        high = math.floor(column.bounds[1] * scale)
+        if has_values(first, high if end == math.inf else math.ceil(end * scale) - 1, spikes):
             k += 1
         elif k > 0 and starts[k] not in kept:
             del starts[k]
@@ -198,21 +206,6 @@ def merged_starts(column: Column, starts: list[float], kept: set[float]) -> list
         else:  # the schema's own bins keep to the rules, so one of the two edges can go
             del starts[min(k + 1, len(starts) - 1)]
     return starts
-
-
-def _holds_values(column: Column, low: float, end: float) -> bool:
-    """Return whether a bin from `low` to before `end` holds a value that is no spike."""
-    assert isinstance(column, NUMERIC)
-    scale = 1.0
-    if isinstance(column, Continuous):
-        if column.decimals is None:
-            return True
-        scale = 10.0**column.decimals
-    high = column.bounds[1]
-    first = math.ceil(low * scale)
-    last = math.floor(high * scale) if end == math.inf else math.ceil(end * scale) - 1
-    spikes = {round(interval.low * scale) for interval in column.intervals if interval.spike}
-    return has_values(first, last, spikes)
 
 
 _CLOCK_STEPS = (60, 300, 600, 900, 1_800, 3_600, 10_800, 21_600, 43_200, DAY_SECONDS)
@@ -298,16 +291,38 @@ def fine_bins(schema: Schema, most: int = LEVELS[-1], *, points: bool = True) ->
         >>> schema.with_bins(fine_bins(schema)).sizes  # 0 is a spike; 99 and 100 share a bin
         (100, 2)
     """
-    bins: FineBins = {}
-    for name in numeric_columns(schema):
-        column = schema.columns[name]
-        if _by_default(column):
-            declared = [interval.low for interval in column.intervals if not interval.spike]  # type: ignore[union-attr]
-            own = _starts(column, declared, most, _points(column) if points else [])
-            starts = merged_starts(column, own, set(declared))
-            if len(starts) > len(declared):
-                bins[name] = _declare_bins(column, starts)
-    return bins
+    found = {
+        name: _fine_bins(_ByValue(schema.columns[name]), most, points)
+        for name in numeric_columns(schema)
+    }
+    return {name: bins for name, bins in found.items() if bins is not None}
+
+
+@dataclass(frozen=True, eq=False)
+class _ByValue:
+    """A column that is found again by its value: one table asks many times for the same bins."""
+
+    column: Column
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByValue) and self.column == other.column
+
+    def __hash__(self) -> int:
+        assert isinstance(self.column, NUMERIC)
+        return hash((type(self.column), self.column.bounds))
+
+
+@lru_cache(maxsize=1024)
+def _fine_bins(key: _ByValue, most: int, points: bool) -> int | tuple[Any, ...] | None:
+    """Fine bins of a numeric column; None if it keeps its own."""
+    column = key.column
+    assert isinstance(column, NUMERIC)
+    if not _by_default(column):
+        return None
+    declared = [interval.low for interval in column.intervals if not interval.spike]
+    own = _starts(column, declared, most, _points(column) if points else [])
+    starts = merged_starts(column, own, set(declared))
+    return _declare_bins(column, starts) if len(starts) > len(declared) else None
 
 
 def coarse_again(schema: Schema) -> Schema:
@@ -316,18 +331,26 @@ def coarse_again(schema: Schema) -> Schema:
     Args:
         schema: of a release; columns in other bins stay as they are.
     """
-    columns = dict(schema.declared)
-    for name in numeric_columns(schema):
-        own, alone = schema.columns[name], schema.part([name])
-        coarse = own.model_copy(update={"bins": None if isinstance(own, Integer) else DEFAULT_BINS})
-        try:
-            former = alone.model_copy(update={"columns": {name: coarse}, "forbidden": ()})
-        except ValidationError:
-            continue  # too few values for the default bins, or spikes fill one: bins were declared
-        ways = (fine_bins(former, k, points=points) for k in LEVELS for points in (True, False))
-        if any(former.with_bins(bins).columns[name] == own for bins in ways):
-            columns[name] = coarse
-    return schema.model_copy(update={"columns": columns})
+    coarse = {
+        name: _default_bins(_ByValue(schema.columns[name])) for name in numeric_columns(schema)
+    }
+    changed = {name: column for name, column in coarse.items() if column is not None}
+    return schema.model_copy(update={"columns": {**schema.declared, **changed}})
+
+
+@lru_cache(maxsize=256)
+def _default_bins(key: _ByValue) -> Column | None:
+    """A numeric column in the default bins; None if these are not what its bins were made of."""
+    own = key.column
+    coarse = own.model_copy(update={"bins": None if isinstance(own, Integer) else DEFAULT_BINS})
+    try:
+        former = Schema(columns={"column": coarse})
+    except ValidationError:
+        return None  # too few values for the default bins, or spikes fill one: bins were declared
+    ways = (fine_bins(former, k, points=points) for k in LEVELS for points in (True, False))
+    if any(former.with_bins(bins).columns["column"] == own for bins in ways):
+        return coarse
+    return None
 
 
 def _by_default(column: Column) -> bool:

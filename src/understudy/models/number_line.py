@@ -353,13 +353,13 @@ def _components(seen: Floats, variance: Floats, even: Floats) -> tuple[Floats, F
     """
     means, logs = [even], [-((seen - even) ** 2) / variance / 2]
     halves, place = np.unique(even, return_inverse=True)  # few differ where a column has many parts
-    for size in _SIZES:
-        wide = size**2 + variance
-        middle = (even * variance + seen * size**2) / wide
-        mean, inside = _cut(middle, size * np.sqrt(variance / wide))
-        before = _cut(halves, np.full_like(halves, size))[1][place]
-        means.append(mean)
-        logs.append(inside - before - (seen - even) ** 2 / wide / 2 - np.log(wide / variance) / 2)
+    sizes = np.array(_SIZES)[:, None]
+    wide = sizes**2 + variance
+    middle = (even * variance + seen * sizes**2) / wide
+    mean, inside = _cut(middle, sizes * np.sqrt(variance / wide))
+    before = _cut(halves, np.broadcast_to(sizes, (len(_SIZES), len(halves))))[1][:, place]
+    means.extend(mean)
+    logs.extend(inside - before - (seen - even) ** 2 / wide / 2 - np.log(wide / variance) / 2)
     for end in (0.0, 1.0):
         means.append(np.full_like(even, end))
         logs.append(-((seen - end) ** 2) / variance / 2)
@@ -389,7 +389,7 @@ def _weights(likelihoods: Floats, even: float) -> Floats:
         chances = likelihoods * weights[:, None]
         weights = (chances / chances.sum(axis=0)).sum(axis=1)
         weights[0] += even
-        weights[-2:] = weights[-2:].mean()  # which half is empty is a matter of names
+        weights[-2:] = (weights[-2] + weights[-1]) / 2  # which half is empty is a matter of names
         weights /= weights.sum()
     return weights
 
