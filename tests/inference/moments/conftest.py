@@ -25,12 +25,16 @@ def records_of(schema, columns):
     return Records.of(frame_of(schema, columns), schema, tuple(columns))
 
 
-def measurement_of(schema, columns, stddev=0.0, rng=None):
-    """Second moments of all columns, each number with normal noise of a standard deviation."""
+def exact_counts(schema, columns):
+    """Second moments of all columns, without noise."""
     scores = FeatureMap.of(schema, schema.names)
     table = Table(frame_of(schema, columns), schema)
-    exact = table.score_products(scores).expose()
-    counts = stack_sums(exact, scores) / ONE
+    return stack_sums(table.score_products(scores).expose(), scores) / ONE
+
+
+def measurement_of(schema, columns, stddev=0.0, rng=None, exact=None):
+    """Second moments of all columns, each number with normal noise of a standard deviation."""
+    counts = exact_counts(schema, columns) if exact is None else exact
     if stddev:
         counts = counts + stddev * rng.standard_normal(len(counts))
     return Measurement(
@@ -47,12 +51,20 @@ def measurement_of(schema, columns, stddev=0.0, rng=None):
     )
 
 
-def matrix_from(schema, columns, stddev=0.0, rng=None, n_stddev=0.0):
-    """The same as a matrix, with a number of rows that has noise of its own."""
+def matrix_from(schema, columns, stddev=0.0, rng=None, n_stddev=0.0, *, draws=0, exact=None):
+    """The same as a matrix, with a number of rows that has noise of its own; or many, by `draws`.
+
+    The moments of the same rows are worked out once for all draws.
+    """
+    if draws:
+        exact = exact_counts(schema, columns)
+        return [
+            matrix_from(schema, columns, stddev, rng, n_stddev, exact=exact) for _ in range(draws)
+        ]
     n = float(len(next(iter(columns.values()))))
     if n_stddev:
         n += n_stddev * rng.standard_normal()
-    measured = measurement_of(schema, columns, stddev, rng)
+    measured = measurement_of(schema, columns, stddev, rng, exact)
     return measured_matrices.moments_of([measured], schema, schema.names, (n, n_stddev))
 
 
@@ -64,7 +76,7 @@ def measured_moments():
 
 @pytest.fixture(scope="session")
 def moments_of():
-    """Makes a matrix: `moments_of(schema, columns, stddev, rng, n_stddev)`."""
+    """Makes a matrix, or a list: `moments_of(schema, columns, stddev, rng, n_stddev, draws=)`."""
     return matrix_from
 
 

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import understudy as us
+from night import NIGHT
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.release.shape import Kind
@@ -46,7 +47,7 @@ def release_of(seed, n=5_000, **more):
 
 @pytest.fixture(scope="module")
 def releases():
-    return [release_of(seed) for seed in range(30)]
+    return [release_of(seed) for seed in range(30 if NIGHT else 12)]
 
 
 def limits_of(release):
@@ -97,13 +98,13 @@ QUESTIONS = {
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_intervals_cover_the_quantity_that_is_named(releases, everybody, name):
-    """Of 30 releases at 95 % nearly all: so many as miss have a probability below 1e-5.
+    """Of 30 releases (12 by day) nearly all at 95 %: so many misses have a probability below 1e-5.
 
     In one release in 50 or so noise alone passes for pay near the bound: then nothing is cut off.
     """
     kind, formula, value, place = QUESTIONS[name]
     limited = [release for release in releases if limits_of(release)]
-    assert len(limited) >= 25
+    assert len(limited) > 0.8 * len(releases)
     covered = 0
     for release in limited:
         answer = us.analyze(release, kind, formula)

@@ -54,9 +54,8 @@ def test_exact_second_moments_count_exactly(columns, moments_of, formula):
 def test_counts_from_noisy_moments_have_their_error(columns, moments_of):
     """The standard error is that of the noise, which is drawn again and again."""
     estimand, rng = parse("count", "works ~ sex", SCHEMA), np.random.default_rng(1)
-    found = [
-        moment_counts(estimand, moments_of(SCHEMA, columns, 5.0, rng), SCHEMA) for _ in range(300)
-    ]
+    noisy = moments_of(SCHEMA, columns, 5.0, rng, draws=300)
+    found = [moment_counts(estimand, matrix, SCHEMA) for matrix in noisy]
     errors = np.std([one.estimate for one in found], axis=0)
     np.testing.assert_allclose(errors, np.sqrt(np.diag(found[0].noise)), rtol=0.15)
 

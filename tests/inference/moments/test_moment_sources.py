@@ -100,13 +100,15 @@ def test_they_are_generalised_least_squares_of_the_full_table():
     parts = [(("a", "b", "x"), 3.0), (("b", "c", "x"), 2.0), (("c", "x"), 5.0)]
     counts = rng.integers(0, 30, len(kinds)).astype(float)
     maps, released, precision, sources = [], [], [], []
+    tables = [Table(kind, PLAIN) for kind in kinds]
     for columns, stddev in parts:
-        own = np.column_stack([exact(kind, PLAIN, columns)[1] for kind in kinds])
+        scores = FeatureMap.of(PLAIN, columns)
+        products = [table.score_products(scores).expose() for table in tables]
+        own = np.column_stack([stack_sums(one, scores) for one in products]) / ONE
         values = own @ counts + stddev * rng.standard_normal(len(own))
         maps.append(own)
         released.append(values)
         precision += [stddev**-2] * len(own)
-        scores = FeatureMap.of(PLAIN, columns)
         sources.append(MomentSource.from_values(scores, values, stddev, pure=False))
     design, weights = np.vstack(maps), np.array(precision)
     gram = np.linalg.pinv((design.T * weights) @ design, rcond=1e-12)

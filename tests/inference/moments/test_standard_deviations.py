@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from night import NIGHT
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference.deviations import line_deviation
@@ -14,7 +15,7 @@ from understudy.inference.question import parse
 from understudy.inference.records import Records
 from understudy.inference.second_moments import LostInNoiseError
 
-N, REPETITIONS = 2_000, 400
+N, REPETITIONS = 2_000, 400 if NIGHT else 100
 LEAST = 0.95 - 4.5 * np.sqrt(0.95 * 0.05 / REPETITIONS)
 SCHEMA = us.Schema.loads(
     column("works", "boolean")

@@ -2,6 +2,7 @@
 
 import itertools
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -47,6 +48,7 @@ VALUES = {
 NAMES = {NUMBER: "number", MIXED: "mixed", TWICE: "twice", LEVELS: "abc", TWO: "ab", CODED: "ab?"}
 
 
+@cache
 def schema_of(columns, neighbours="add_remove", n_rows=1):
     rows = f"rows = 'public'\nn_rows = {n_rows}\n" if neighbours == "replace" else ""
     parts = [f"[columns.x{k}]\n{text}" for k, text in enumerate(columns)]
@@ -244,10 +246,10 @@ def test_columns_of_many_levels_add_less_among_many_columns():
     columns, names = (WIDE, LEVELS, MIXED), ("x0", "x1", "x2")
     scores = FeatureMap.of(schema_of(columns), names, many=True)
     records = list(itertools.product([*map(str, range(24)), "?"], VALUES[LEVELS], VALUES[MIXED]))
-    exact = []
+    exact, schema = [], schema_of(columns)
     for record in records:
         frame = pl.DataFrame([record], schema=names, orient="row", strict=False)
-        found = Table(frame, schema_of(columns)).score_products(scores).expose()
+        found = Table(frame, schema).score_products(scores).expose()
         exact.append(stack_sums(found, scores) / ONE)
     each = np.array(exact)
     sums = each[:, list(scores.places("x0"))] / float(scores.weight)
