@@ -8,7 +8,11 @@ They ship with statsmodels, not with Understudy.
 from __future__ import annotations
 
 from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Final
+
+import numpy as np
 
 from understudy._validation import require_extra
 from understudy.schema import Schema
@@ -24,9 +28,13 @@ def demo_data() -> Any:
         MethodError: statsmodels, with which it ships, is not installed.
     """
     require_extra("models", "The survey of the demo")
-    from statsmodels.datasets import fair
+    import pandas as pd
 
-    return fair.load_pandas().data
+    package = find_spec("statsmodels")  # its file alone: to load the library takes half a second
+    assert package is not None
+    assert package.origin is not None
+    table = Path(package.origin).parent / "datasets" / "fair" / "fair.csv"
+    return pd.read_csv(table).astype(np.float64)
 
 
 def demo_schema() -> Schema:

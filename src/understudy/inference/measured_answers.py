@@ -20,7 +20,7 @@ from understudy.inference.linear import absences, affine_weights, limits_met
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.moment_answers import MeasuredAnswer
 from understudy.inference.question import OF_GROUPS, TWO_WAY, Estimand, group_terms
-from understudy.inference.records import Records
+from understudy.inference.records import Records, complete_records
 from understudy.inference.rules import Facts
 from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
 from understudy.inference.two_way import (
@@ -38,7 +38,6 @@ from understudy.inference.two_way import (
     require_possible,
 )
 from understudy.release.release import Release
-from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Schema
 
 MOST_VALUES = 200
@@ -67,8 +66,7 @@ def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> Measu
     cells = noisy_cells(traits, release, facts) if len(traits) == 2 else None
     if estimand.kind in TWO_WAY:
         return None if cells is None else _two_way(estimand, cells, traits, schema)
-    tables = first_parts(release.tables)
-    complete = [Records.complete_of(table, schema, estimand.columns) for table in tables]
+    complete = complete_records(release, estimand.columns)
     matrix = matrix_of(release, estimand.columns)
     return _of_groups(estimand, traits, cells, matrix, complete)
 

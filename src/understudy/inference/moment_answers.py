@@ -32,7 +32,7 @@ from understudy.inference.linear import (
 )
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.question import MODELS, RATIOS, Estimand
-from understudy.inference.records import Records
+from understudy.inference.records import Records, complete_records
 from understudy.inference.regression_models import finite_values
 from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix
 from understudy.inference.slot_moments import (
@@ -42,7 +42,6 @@ from understudy.inference.slot_moments import (
     similarity,
 )
 from understudy.release.release import Release
-from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Schema
 
 RULE = "moments"
@@ -108,8 +107,7 @@ def moment_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None
     if matrix is None:
         return None
     # They lend the shape of what was not measured, and no number of records: a part will do.
-    tables = first_parts(release.tables)
-    complete = [Records.complete_of(table, schema, estimand.columns) for table in tables]
+    complete = complete_records(release, estimand.columns)
     if not all(len(records.complete()) > 1 for records in complete):
         return None
     return answer_of(estimand, matrix, schema, complete)

@@ -21,6 +21,8 @@ from numpy.typing import NDArray
 from understudy._arrays import Floats, Integers
 from understudy.features.scores import Limits
 from understudy.release.decoding import places_of
+from understudy.release.release import Release, once
+from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Boolean, Column, Continuous, Ordinal, Schema
 from understudy.schema.base import Code, is_number, number_of, text_of
 
@@ -139,6 +141,30 @@ class Records:
         return pd.Categorical.from_codes(
             states, categories=list(levels), ordered=isinstance(column, Ordinal)
         )
+
+
+def complete_records(release: Release, columns: Sequence[str]) -> list[Records]:
+    """Complete records of the first part of each set, for some columns."""
+    schema, tables = release.schema, first_parts(release.tables)
+    if sum(table.height for table in tables) * len(schema.names) > _KEPT_VALUES:
+        return [Records.complete_of(table, schema, columns) for table in tables]
+    found = []
+    for k in range(len(tables)):
+        each = [_column_records(release, name)[k] for name in columns]
+        states = {name: states for one in each for name, states in one.states.items()}
+        numbers = {name: numbers for one in each for name, numbers in one.numbers.items()}
+        records = Records(schema, states, numbers)
+        found.append(records.take(records.complete()))
+    return found
+
+
+_KEPT_VALUES = 2**21
+
+
+@once
+def _column_records(release: Release, name: str) -> tuple[Records, ...]:
+    """One column of each set: many questions may be asked of it, of a page by itself."""
+    return tuple(Records.of(table, release.schema, [name]) for table in first_parts(release.tables))
 
 
 def is_grouping(column: Column) -> bool:
