@@ -124,6 +124,7 @@ def test_the_guides_to_tables_and_places_of_others_run(workplace, capsys):
     assert "table of sex + age, rule noise-aware" in shown
 
 
+@pytest.mark.nightly
 def test_the_life_of_one_project(workplace, capsys):
     (schema,) = (text for _, text in blocks(GUIDES / "project.md", "toml"))
     Path("residents.toml").write_text(schema, encoding="utf-8")
