@@ -55,19 +55,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 
 from understudy._validation import require_text
+from understudy.data.coding import ColumnCoder
 from understudy.data.csv import MALFORMED, Delimited, is_delimited
 from understudy.data.jsonl import JsonLines, is_json_lines
 from understudy.data.parquet import column as named
-from understudy.data.rows import Rows
+from understudy.data.rows import Rows, type_fault
 from understudy.data.sources import is_workbook, open_rows
 from understudy.errors import DataError, SchemaError, line, name_fault
 from understudy.metadata.codebook import Codebook, read_codebook, write_comments
 from understudy.metadata.variables import with_rules_that_hold
-from understudy.schema import Column, Relation, Schema, toml
+from understudy.schema import NUMERIC, Column, Relation, Schema, toml
 from understudy.schema.base import text_of
 from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import LabelCode, is_statistical, read_file_labels
@@ -84,7 +86,6 @@ from understudy.steward.codebook_draft import (
 )
 from understudy.steward.column_draft import LeftOutError, drafted_column, sniff_format
 from understudy.steward.conventions import is_proposed
-from understudy.steward.extremes import Extremes
 from understudy.steward.found_rules import with_found_rules
 from understudy.steward.profile import (
     Profile,
@@ -97,6 +98,53 @@ from understudy.steward.profile import (
 
 _LEAST_UNITS = 20
 _ROWS_A_UNIT = 1.2, 12.0
+
+
+class Extremes:
+    """Ends of the numbers of each column. CONFIDENTIAL: they are held, and never given out.
+
+    Args:
+        data: the table.
+        schema: what is declared of it.
+
+    Raises:
+        DataError: the table cannot be read.
+    """
+
+    def __init__(self, data: object, schema: Schema) -> None:
+        rows = open_rows(data, schema)
+        types = rows.types()
+        coders = [
+            coder
+            for coder in (ColumnCoder(name, column) for name, column in schema.columns.items())
+            if isinstance(coder.column, NUMERIC)
+            and coder.name in types
+            and type_fault(coder, types[coder.name], rows.kind) is None
+        ]
+        self._ends: dict[str, tuple[float, float]] = {}
+        for batch in rows.batches([coder.name for coder in coders]) if coders else ():
+            for coder in coders:
+                reading = coder.read(batch.get_column(coder.name))
+                ordinary = reading.number[reading.states < coder.column.n_ordinary]
+                numbers = ordinary[np.isfinite(ordinary)]
+                if len(numbers):
+                    low, high = self._ends.get(coder.name, (np.inf, -np.inf))
+                    ends = min(low, float(numbers.min())), max(high, float(numbers.max()))
+                    self._ends[coder.name] = ends
+
+    def are_bounds_of(self, name: str, schema: Schema) -> bool:
+        """Return whether a column is declared to begin or to end where its rows do.
+
+        Args:
+            name: of the column.
+            schema: as it stands now.
+        """
+        column = schema.columns.get(name)
+        if not isinstance(column, NUMERIC) or name not in self._ends:
+            return False
+        return any(x == y for x, y in zip(column.bounds, self._ends[name], strict=True))
+
+
 _HEADING = """\
 # CONFIDENTIAL: what the lines `drafted` name was read from confidential rows.
 # Do not publish this file, and do not use it, before every entry is confirmed against public
