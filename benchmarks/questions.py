@@ -51,9 +51,9 @@ from natural_questions import ASKED_AS, QUESTIONS, Question, read
 from populations import POPULATIONS, Population, population
 from question_scores import Cell, by_cell, by_kind, faults, refusals
 from row_answers import RowAnswer, row_answer
+from understudy.inference.usefulness import counts
 from wider_populations import KNOWN, known_table
 
-WIDEST = 10.0
 ROW_SAMPLES = 30
 CONDITIONS = (
     *((n, "private", "1e-6", "1") for n in (500, 5_000, 20_000, 50_000)),
@@ -198,15 +198,6 @@ def answer(
     if asked.kind in {"quantile", "correlation"}:
         return {"": ends[0]}, found.cut_off, None
     return dict(zip(found.pooled.names, ends, strict=True)), found.cut_off, None
-
-
-def counts(width: float, row_width: float) -> bool:
-    """Whether an interval tells something beside that of the rows.
-
-    >>> counts(9.9, 1), counts(10.1, 1), counts(float("nan"), 1), counts(5, 0)
-    (True, False, False, True)
-    """
-    return bool(np.isfinite(width) and (row_width == 0 or width <= WIDEST * row_width))
 
 
 def frame(records: list[dict[str, Any]]) -> pl.DataFrame:

@@ -15,6 +15,7 @@ from populations import POPULATIONS, population
 from question_scores import Cell
 from row_answers import row_answer
 from understudy.inference import question as question_module
+from understudy.inference.usefulness import WIDEST
 
 pytestmark = pytest.mark.whole
 
@@ -148,7 +149,7 @@ def test_every_question_is_judged_in_every_repetition():
     assert table.select("kind", "asked", "repetition").n_unique() == 2 * len(asked)
     answered = table.filter("counts")
     assert answered.height > 0
-    assert answered["width"].max() <= questions.WIDEST
+    assert answered["width"].max() <= WIDEST
     lines = question_scores.by_kind(table.with_columns(ms=1.0), cell).columns[0].cells
     assert set(lines) == {*ASKED_AS, "all"}
 

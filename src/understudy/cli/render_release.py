@@ -315,10 +315,12 @@ def answers_table(loaded: Release) -> Table:
         of = line.possible if asked.is_complete else asked.asked
         many = f"{n:,} of {of:,} {line.what}{part}" if n else "–"
         lost = f", {len(line.found.lost):,} lost in the noise" if line.found.lost else ""
+        wide = f", {len(asked.wide):,} too wide to count" if asked.wide else ""
         refused = f", {len(asked.refused):,} refused" if asked.refused else ""
         names = [f"{one.kind} {one.formula}" for one in list(asked.answered.values())[:_MOST_NAMED]]
         more = " …" if n > _MOST_NAMED else ""
-        shown = f"{many}{lost}{refused}" + (f"\n{escape(', '.join(names) + more)}" if names else "")
+        listed = f"\n{escape(', '.join(names) + more)}" if names else ""
+        shown = f"{many}{lost}{wide}{refused}{listed}"
         table.add_row(escape(line.question), shown, escape((line.width if n else "") or "–"))
     return table
 

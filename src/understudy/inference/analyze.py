@@ -156,8 +156,8 @@ UNMEASURED_WEIGHTED: Final = (
 )
 
 
-def is_answered(release: Release, kind: str, formula: str) -> bool:
-    """Return whether a question has valid error bars; nothing is looked for that would help.
+def valid_answer(release: Release, kind: str, formula: str) -> Pooled | None:
+    """Estimates with valid error bars; None if there are none, and nothing is looked for then.
 
     Args:
         release: that is asked.
@@ -167,9 +167,10 @@ def is_answered(release: Release, kind: str, formula: str) -> bool:
     try:
         question = Question.of(kind, formula, release.schema)
         analysis = _answer_question(release, question, anyway=False, level=0.95)
-        return _check_counts(analysis, release, question, anyway=False).valid
+        analysis = _check_counts(analysis, release, question, anyway=False)
     except InferenceError:
-        return False
+        return None
+    return analysis.pooled if analysis.valid else None
 
 
 def _within_bounds(release: Release, question: Question, *, anyway: bool, level: float) -> Analysis:

@@ -3,8 +3,8 @@
 Which questions may have an answer follows from public facts (`inference.expected_widths`). Whether
 one has depends on more: on numbers beyond their bounds, on records out of domain, on groups that
 noise hides. So each question about one column is put to `analyze.analyze_release`. Of those about
-two columns up to `MOST_ASKED` of a kind are put, spread over all of them. What is listed was
-answered.
+two columns up to `MOST_ASKED` of a kind are put, spread over all that count by public facts
+(`inference.usefulness`). What is listed was answered, and counts.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
-from understudy.inference.analyze import is_answered
+from understudy.inference.analyze import valid_answer
 from understudy.inference.expected_widths import ExpectedWidths
 from understudy.inference.formulas import quote_name
-from understudy.inference.question import Answerable, QuestionKind
+from understudy.inference.question import QuestionKind
 from understudy.inference.records import is_grouping, level_values
+from understudy.inference.usefulness import answer_counts, counts
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Boolean, Continuous, Integer, Schema
 
@@ -47,23 +48,22 @@ class Answered:
 
     Attributes:
         kind: the questions, of which `found` has those that may be answered, without those that
-            were asked and refused.
-        answered: those that were asked and have valid error bars, by their columns.
+            do not count or were refused.
+        answered: those that were asked and have valid error bars that count, by their columns.
+        wide: those whose error bars do not count, or would not.
         refused: those that were asked and have none.
+        asked: number of questions that were asked.
     """
 
     kind: QuestionKind
     answered: dict[tuple[str, ...], Question]
+    wide: tuple[tuple[str, ...], ...]
     refused: dict[tuple[str, ...], Question]
-
-    @property
-    def asked(self) -> int:
-        """Number of questions that were asked."""
-        return len(self.answered) + len(self.refused)
+    asked: int
 
     @property
     def is_complete(self) -> bool:
-        """True if all that may be answered were asked."""
+        """True if all that may count were asked."""
         return len(self.answered) == len(self.kind.found.widths)
 
 
@@ -77,24 +77,38 @@ def answered_kinds(release: Release) -> tuple[Answered, ...]:
 
 
 def _ask_kind(release: Release, kind: QuestionKind) -> Answered:
-    schema, widths = release.schema, kind.found.widths
-    asked = {columns: question_of(kind, columns, schema) for columns in _possible(kind, schema)}
-    questions = {columns: one for columns, one in asked.items() if one is not None}
+    schema, widths, single = release.schema, kind.found.widths, _is_single(kind)
+    named = {columns: question_of(kind, columns, schema) for columns in _possible(kind, schema)}
+    questions = {columns: one for columns, one in named.items() if one is not None}
+    narrow = {
+        columns
+        for columns in questions
+        if columns not in widths or counts(widths[columns], kind.found.of_rows[columns])
+    }
+    worth = [columns for columns in questions if single or columns in narrow]
     answered: dict[tuple[str, ...], Question] = {}
     refused: dict[tuple[str, ...], Question] = {}
-    for columns in _spread(list(questions), MOST_SINGLE if _is_single(kind) else MOST_ASKED):
+    wide = [] if single else [columns for columns in questions if columns not in narrow]
+    asked = list(_spread(worth, MOST_SINGLE if single else MOST_ASKED))
+    for columns in asked:
         one = questions[columns]
-        if is_answered(release, one.kind, one.formula):
+        pooled = valid_answer(release, one.kind, one.formula)
+        if pooled is None:
+            if columns in widths:
+                refused[columns] = one
+        elif answer_counts(pooled, expected=columns in narrow):
             answered[columns] = one
-        elif columns in widths:
-            refused[columns] = one
+        else:
+            wide.append(columns)
     kept = {
         columns: widths.get(columns, math.inf)
-        for columns in questions
-        if columns not in refused and (columns in widths or columns in answered)
+        for columns in worth
+        if columns not in refused
+        and columns not in wide
+        and (columns in widths or columns in answered)
     }
-    found = Answerable(kept, kind.found.lost)
-    return Answered(replace(kind, found=found), answered, refused)
+    found = replace(kind.found, widths=kept)
+    return Answered(replace(kind, found=found), answered, tuple(wide), refused, len(asked))
 
 
 def _is_single(kind: QuestionKind) -> bool:

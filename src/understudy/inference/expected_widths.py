@@ -34,21 +34,31 @@ from understudy.features.scores import BINS, MOST_BINS, FeatureMap, contrast_len
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.question import Answerable, QuestionKind, answerable
 from understudy.inference.second_moments import FIRM, FIRM_MODEL
+from understudy.inference.usefulness import COUNTED
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC
 
 ASSUMED = (
-    "Half-widths are what to expect of 95 % intervals, not a promise: the noise is known exactly, "
-    "and sampling is counted for the release's number of records, levels alike in size, numbers "
-    "spread evenly between their bounds, and columns independent of each other. Rare levels, and "
-    "numbers bunched in a part of their range, have other widths; analyze gives them."
+    f"{COUNTED} Half-widths are what to expect of 95 % intervals, not a promise: noise is known "
+    "exactly, and sampling is counted for the release's number of records, levels alike in size, "
+    "numbers spread evenly between their bounds, and columns independent of each other. Rare "
+    "levels, and numbers bunched in a part of their range, have other widths; analyze gives them."
 )
 _Z_95 = 1.959963984540054
 _RANGE = "% of the range"
 PLAINLY = 0.8
 """Second moments answer for levels where their width is below this part of that of counts."""
+
+
+Widths = tuple[float, float]
+"""Half-width of an answer, and of the interval that the records themselves would give."""
+
+
+def _widths(sampling: float, noise: float, bound: float = 0.0) -> Widths:
+    """Half-widths by variances, and a bound on what bins hide."""
+    return _Z_95 * math.sqrt(sampling + noise) + bound, _Z_95 * math.sqrt(sampling)
 
 
 class ExpectedWidths:
@@ -108,7 +118,7 @@ class ExpectedWidths:
 
     def quantiles(self) -> Answerable:
         """Of the median of each number, in ranges, whole bins included."""
-        found: dict[tuple[str, ...], float | None] = {}
+        found: dict[tuple[str, ...], Widths | None] = {}
         lines = {one.columns[0]: one for one in self._measured if one.kind is Kind.LINE}
         for name in self.numeric:
             noise = self._table_noise((name,))
@@ -119,8 +129,7 @@ class ExpectedWidths:
                 noise, k = line.stddev**2, len(line.counts)
                 bins = 0.5 / k
             if noise is not None:
-                spread = math.sqrt(0.25 / self._n + noise * k / 4 / self._n**2)
-                found[name,] = _Z_95 * spread + bins
+                found[name,] = _widths(0.25 / self._n, noise * k / 4 / self._n**2, bins)
         return answerable(found)
 
     def correlations(self) -> Answerable:
@@ -136,20 +145,19 @@ class ExpectedWidths:
         return self._of_moments(combinations(self._schema.names, 2), 4.0, 24.0, FIRM_MODEL)
 
     def _of_cells(self, each: Iterable[tuple[str, ...]]) -> Answerable:
-        found: dict[tuple[str, ...], float | None] = {}
+        found: dict[tuple[str, ...], Widths | None] = {}
         for columns in each:
             cells = math.prod(self._groups(name) for name in columns)
             tables, moments = self._table_noise(columns), self._cell_noise(columns)
             if tables and moments:  # moments are put together with the tables of their columns
                 moments = 1 / (1 / tables + 1 / moments)
+            of_rows = (1 - 1 / cells) / cells / self._n
             by_tables, by_moments = (
-                None
-                if noise is None
-                else _Z_95 * math.sqrt((1 - 1 / cells) * (1 / cells + noise / self._n) / self._n)
+                None if noise is None else _widths(of_rows, noise * (1 - 1 / cells) / self._n**2)
                 for noise in (tables, moments)
             )
             found[columns] = by_tables
-            if by_tables is None or (by_moments and by_moments < PLAINLY * by_tables):
+            if by_tables is None or (by_moments and by_moments[0] < PLAINLY * by_tables[0]):
                 found[columns] = by_moments
         return answerable(found)
 
@@ -157,7 +165,7 @@ class ExpectedWidths:
         self, pairs: Iterable[tuple[str, ...]], sampling: float, noise: float, firm: float
     ) -> Answerable:
         """Of what needs a record's value of both columns; arguments are the variances' factors."""
-        found: dict[tuple[str, ...], float | None] = {}
+        found: dict[tuple[str, ...], Widths | None] = {}
         lost = []
         for two in pairs:
             moments = self._moment_noise(two)
@@ -166,21 +174,20 @@ class ExpectedWidths:
             if self._n / 3 < firm * math.sqrt(moments):
                 lost.append(two)
             else:
-                variance = sampling / self._n + noise * moments / self._n**2
-                found[two] = _Z_95 * math.sqrt(variance)
+                found[two] = _widths(sampling / self._n, noise * moments / self._n**2)
         return answerable(found, lost)
 
-    def _mean(self, name: str, groups: int, columns: tuple[str, ...]) -> float | None:
+    def _mean(self, name: str, groups: int, columns: tuple[str, ...]) -> Widths | None:
         """Of a mean by so many groups, in ranges; None where there is no answer."""
         n, moments = self._n / groups, self._moment_noise(columns)
         if moments is not None:
             own = moments * (1 - 1 / groups + 1 / (groups * self._weight(columns)) ** 2)
-            return _Z_95 / 2 * math.sqrt(1 / 3 / n + own / n**2)
+            return _widths(1 / 12 / n, own / 4 / n**2)
         noise = self._table_noise(columns)
         if noise is None:
             return None
         bound, squares = self._bins(name)
-        return _Z_95 * math.sqrt(1 / 12 / n + noise * squares / n**2) + bound
+        return _widths(1 / 12 / n, noise * squares / n**2, bound)
 
     def _bins(self, name: str) -> tuple[float, float]:
         """Mean half-width of the bins of a number, and the sum of squares of their middles.

@@ -25,7 +25,7 @@ import ast
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, cast
 
 import numpy as np
@@ -724,10 +724,12 @@ class Answerable:
         widths: half-width of the 95 % interval of each that is answered, by columns.
         lost: those that second moments were measured of, but whose groups or predictors would be
             lost in the noise.
+        of_rows: half-width of the interval that the records themselves would give, by columns.
     """
 
     widths: dict[tuple[str, ...], float]
     lost: tuple[tuple[str, ...], ...] = ()
+    of_rows: dict[tuple[str, ...], float] = field(default_factory=dict)
 
     @property
     def ends(self) -> tuple[float, float] | None:
@@ -774,7 +776,15 @@ def _format_width(width: float) -> str:
 
 
 def answerable(
-    found: dict[tuple[str, ...], float | None], lost: Iterable[tuple[str, ...]] = ()
+    found: Mapping[tuple[str, ...], tuple[float, float] | None],
+    lost: Iterable[tuple[str, ...]] = (),
 ) -> Answerable:
-    """Questions with a width, and those that are lost; None stands for no answer."""
-    return Answerable({key: x for key, x in found.items() if x is not None}, tuple(lost))
+    """Questions with their widths, and those that are lost.
+
+    Args:
+        found: half-width of the answer, and of what the rows would give; None for no answer.
+        lost: see `Answerable`.
+    """
+    known = {key: both for key, both in found.items() if both is not None}
+    widths, of_rows = ({key: both[k] for key, both in known.items()} for k in (0, 1))
+    return Answerable(widths, tuple(lost), of_rows)

@@ -205,7 +205,7 @@ class Answers:
                 possible = self.names if asked.kind.kind == "proportion" else numeric
                 known = {name for (name,) in asked.kind.found.widths}
                 ordered = tuple(name for name in possible if name in known)
-                said = words.name_columns(ordered, possible)
+                said = words.name_columns(ordered, possible) + words.describe_wide(asked)
                 said += "".join(self._beyond()) * (asked.kind.kind == "quantile")
                 yield Line(question, said, self._example(asked), asked.kind.width)
 
@@ -213,10 +213,10 @@ class Answers:
         """About two columns and more."""
         tables = self.asked["Two-way tables"]
         known = self.counted | {frozenset(two) for two in tables.kind.found.widths}
-        known -= {frozenset(two) for two in tables.refused}
+        known -= {frozenset(two) for two in (*tables.refused, *tables.wide)}
         yield Line(
             "Two-way tables, shares by a group, odds ratios, χ² tests",
-            self._pair_words(known),
+            self._pair_words(known, tables),
             self._example(tables),
             tables.kind.width,
         )
@@ -236,7 +236,8 @@ class Answers:
                 yield self._line(asked, "columns")
 
     def _line(self, asked: Answered, what: str) -> Line:
-        said = words.pairs(asked, what) + words.describe_lost(asked.kind.found)
+        said = words.pairs(asked, what) + words.describe_wide(asked)
+        said += words.describe_lost(asked.kind.found)
         return Line(asked.kind.question, said, self._example(asked), asked.kind.width)
 
     def _example(self, asked: Answered) -> str:
@@ -248,15 +249,16 @@ class Answers:
         )
         return next((f'understudy analyze release {kind} "{text}"' for kind, text in plain), "")
 
-    def _pair_words(self, known: Set[Pair]) -> str:
-        said = words.many(len(known), self.n_pairs, "pair", "pairs")
-        kept, moments = self.kept - known, self.moments - known
+    def _pair_words(self, known: Set[Pair], tables: Answered) -> str:
+        said = words.many(len(known), self.n_pairs, "pair", "pairs") + words.describe_wide(tables)
+        told = known | {frozenset(two) for two in tables.wide}
+        kept, moments = self.kept - told, self.moments - told
         if moments:
             said += f" {len(moments):,} more have second moments, which answer what stands below."
         if kept:
             also = "more" if known else "of them"
             said += f" The sets keep {len(kept):,} {also} up to noise."
-        lost = self.n_pairs - len(known) - len(kept) - len(moments)
+        lost = self.n_pairs - len(told | kept | moments)
         if lost:
             said += f" The other {lost:,} were not measured together: take them as not preserved."
         return said

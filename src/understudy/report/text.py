@@ -456,7 +456,7 @@ def pairs(asked: Answered, what: str) -> str:
         return said + (
             f" {refused:,} more {'is' if refused == 1 else 'are'} refused." if refused else ""
         )
-    possible = len(asked.kind.found.widths) + refused
+    possible = len(asked.kind.found.widths) - n + asked.asked
     return (
         f"Error bars for {n:,} of {asked.asked:,} pairs of {what} that were asked about, out of "
         f"{possible:,} whose noise allows them."
@@ -467,3 +467,9 @@ def describe_lost(found: Answerable) -> str:
     """Say how many are lost in the noise."""
     n = len(found.lost)
     return f" {n:,} {'pair' if n == 1 else 'pairs'} would be lost in the noise." if n else ""
+
+
+def describe_wide(asked: Answered) -> str:
+    """Say how many have intervals that are too wide to count."""
+    n = len(asked.wide)
+    return f" {n:,} more {'has an interval' if n == 1 else 'have intervals'} too wide." if n else ""

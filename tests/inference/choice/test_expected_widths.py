@@ -62,6 +62,30 @@ def release(name, n=8000):
     return us.synthesize(table, schema, insecure_noise_seed=2, **REQUESTS[name])
 
 
+@pytest.mark.parametrize("name", REQUESTS)
+def test_the_width_of_the_rows_is_that_of_the_answer_without_its_noise(name):
+    """Sampling alone, as the answer itself splits its variance; a bin's bound is none of it."""
+    made = release(name)
+    found = ExpectedWidths(made)
+    asked = [
+        ("proportion", " + ", found.shares(), False),
+        ("table", " + ", found.tables(), False),
+        ("mean", " ~ ", found.means(), True),
+        ("mean", " ~ ", found.group_means(), True),
+        ("correlation", " + ", found.correlations(), False),
+    ]
+    compared = 0
+    for kind, between, answers, number in asked:
+        assert answers.of_rows.keys() == answers.widths.keys()
+        for columns, width in answers.of_rows.items():
+            pooled = us.analyze(made, kind, between.join(columns)).pooled
+            own = 1.96 * np.median(pooled.stderr * np.sqrt(1 - pooled.synthesis_share))
+            scale = RANGE[columns[0]] if number else 1.0
+            assert own / scale == pytest.approx(width, rel=0.15), (kind, columns)
+            compared += 1
+    assert compared >= 6
+
+
 def half(made, kind, formula):
     """The median half-width of the answer."""
     lower, upper = us.analyze(made, kind, formula).pooled.interval()

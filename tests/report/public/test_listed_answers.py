@@ -19,6 +19,7 @@ from schemas import column
 from understudy.cli.render_release import answers_table
 from understudy.errors import InferenceError
 from understudy.inference.answered_questions import MOST_ASKED, answered_kinds
+from understudy.inference.usefulness import WIDEST, answer_counts
 from understudy.report.public_page import public_page
 
 pytestmark = pytest.mark.whole
@@ -44,6 +45,7 @@ REQUESTS = {
     "beyond": {"delta": "1e-6"},
     "rule": {"delta": "1e-6"},
     "few": {"delta": "1e-6", "epsilon": "0.5"},
+    "wide": {"delta": "1e-6", "epsilon": "0.3"},
 }
 
 
@@ -81,7 +83,9 @@ def test_what_is_listed_is_answered_and_the_rest_refused(name):
     made = release(name)
     for kind in asked(name):
         for one in kind.answered.values():
-            assert us.analyze(made, one.kind, one.formula).valid, one
+            found = us.analyze(made, one.kind, one.formula)
+            assert found.valid, one
+            assert answer_counts(found.pooled, expected=True), one
         for one in kind.refused.values():
             with pytest.raises(InferenceError):
                 us.analyze(made, one.kind, one.formula)
@@ -120,6 +124,23 @@ def test_every_command_on_the_page_and_every_name_in_show_is_answered(name):
         _, _, names = str(told).partition("\n")
         listed = {f"{one.kind} {one.formula}" for one in kinds[question].answered.values()}
         assert set(names.removesuffix(" …").replace("\\[", "[").split(", ")) - {""} <= listed
+
+
+def test_what_is_valid_and_too_wide_is_listed_apart():
+    """A small budget: pairs of many cells tell nothing that the rows would not by far."""
+    kinds = {one.kind.question: one for one in asked("wide")}
+    tables = kinds["Two-way tables"]
+    assert tables.wide
+    assert not set(tables.wide) & {*tables.answered, *tables.refused, *tables.kind.found.widths}
+    for two in tables.wide:
+        found = us.analyze(release("wide"), "table", " + ".join(two))
+        lower, upper = found.pooled.interval()
+        sampling = found.pooled.stderr * np.sqrt(1 - found.pooled.synthesis_share)
+        assert np.median((upper - lower) / 2 / 1.96 / sampling) > WIDEST
+    page = html.unescape(public_page(release("wide")))
+    assert re.search(rf"{len(tables.wide)} more (has an interval|have intervals) too wide", page)
+    cells = answers_table(release("wide")).columns[1].cells
+    assert any(f"{len(tables.wide)} too wide to count" in str(cell) for cell in cells)
 
 
 def test_of_many_pairs_only_so_many_are_asked_and_said_to_be():
