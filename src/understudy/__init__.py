@@ -10,7 +10,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from understudy.errors import UnderstudyError
+from understudy.errors import UnderstudyError, UnderstudyWarning
 
 if TYPE_CHECKING:
     from understudy.data.sql import Query
@@ -54,6 +54,7 @@ __all__ = [
     "SynthesisOptions",
     "Synthesizer",
     "UnderstudyError",
+    "UnderstudyWarning",
     "analyze",
     "answer",
     "calibrate",

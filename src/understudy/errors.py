@@ -58,6 +58,10 @@ class UnderstudyError(Exception):
 _CONTEXT = BaseException.__dict__["__context__"]
 
 
+class UnderstudyWarning(UserWarning):
+    """What somebody should know before a budget is spent; nothing is wrong."""
+
+
 class SchemaError(UnderstudyError):
     """The schema is malformed, contradicts itself, or is not reviewed."""
 

@@ -1,12 +1,15 @@
-"""What a plan says where nothing that it buys tells of two columns together."""
+"""What a plan and a release say where nothing that is bought tells of two columns together."""
 
+import warnings
 from fractions import Fraction
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import understudy as us
+from understudy.cli.console import progress
 from understudy.inference.declared import public_delta
 
 LEVELS = ", ".join(f'"{k}"' for k in range(20))
@@ -64,3 +67,32 @@ def test_nothing_is_said_of_one_column_or_of_a_small_table():
 def test_the_delta_is_at_most_one_in_a_hundred_rows_and_not_far_below(rows):
     share = Fraction(public_delta(rows)) * 100 * rows
     assert Fraction(1, 2) <= share <= 1
+
+
+def made(**more):
+    """A small release; whatever it warns of is an error here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        rows = pl.DataFrame(dict.fromkeys("abc", [str(k) for k in range(20)] * 20))
+        return us.synthesize(rows, schema(), epsilon=1, insecure_noise_seed=1, **more)
+
+
+def test_a_release_says_the_same_as_its_plan_before_anything_is_spent():
+    (sentence,) = said()
+    with pytest.raises(us.UnderstudyWarning) as told:
+        made()
+    assert str(told.value) == sentence
+
+
+@pytest.mark.parametrize("asked", [{"delta": "1e-6"}, {"analyses": ["table a + b"]}], ids=str)
+def test_a_release_says_nothing_where_something_tells_of_two_columns(asked):
+    assert made(**asked).manifest.n_rows > 0
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_the_terminal_says_it_in_a_line_unless_quiet(quiet, capsys):
+    (sentence,) = said()
+    with progress(quiet=quiet):
+        rows = pl.DataFrame(dict.fromkeys("abc", [str(k) for k in range(20)] * 20))
+        us.synthesize(rows, schema(), epsilon=1, insecure_noise_seed=1)
+    assert capsys.readouterr().err.splitlines() == ([] if quiet else [sentence])

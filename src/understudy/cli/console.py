@@ -11,14 +11,15 @@ import io
 import os
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import markup
 from rich.console import Console
 
-from understudy.errors import line
+from understudy.errors import UnderstudyWarning, line
 
 if TYPE_CHECKING:
     from understudy.workflow.options import Progress
@@ -121,7 +122,7 @@ LINE_SECONDS = 10.0
 
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Progress]:
-    """Tell how far each stage is, unless quiet.
+    """Tell how far each stage is, and what should be known before anything is spent, unless quiet.
 
     A bar for each stage, with elapsed and remaining time, on whichever of the error stream and the
     output is a terminal: `make` and shells often redirect one of them. Where neither is (a log of
@@ -130,14 +131,29 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
     watched = next(
         (console for console in (Screen(stderr=True), Screen()) if _can_draw(console)), None
     )
-    if quiet:
-        yield lambda _stage, _done, _total: None
-    elif watched is None:
-        lines = Screen(stderr=True, highlight=False, markup=False, soft_wrap=True)
-        yield lines_of(lines.print)
-    else:
-        with _bars(watched) as tell:
-            yield tell
+    plain = Screen(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if quiet else "default", UnderstudyWarning)
+        warnings.showwarning = _told_by(plain, warnings.showwarning)
+        if quiet:
+            yield lambda _stage, _done, _total: None
+        elif watched is None:
+            yield lines_of(plain.print)
+        else:
+            with _bars(watched) as tell:
+                yield tell
+
+
+def _told_by(console: Console, usual: Callable[..., None]) -> Callable[..., None]:
+    """Show our own warnings as a line, and others as usual."""
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, UnderstudyWarning):
+            console.print(line(str(message)))
+        else:
+            usual(message, category, *where, **more)
+
+    return show
 
 
 def _can_draw(console: Console) -> bool:

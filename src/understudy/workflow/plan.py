@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from understudy.dp.budget import Budget, Number, size_in_signs
-from understudy.dp.mechanism import Form
 from understudy.errors import BudgetError, MethodError
-from understudy.inference.declared import Expected, ExpectedAnswers, public_delta
+from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
 from understudy.methods.plan import PlannedTable
 from understudy.schema import Continuous, Integer, Schema
 from understudy.workflow.options import PlanKeywords, SynthesisOptions, gather, list_keywords
-from understudy.workflow.request import Request, adjust_for_row_count, request_of
+from understudy.workflow.request import (
+    Request,
+    adjust_for_row_count,
+    request_of,
+    without_pairs,
+)
 from understudy.workflow.request import remarks as settled_remarks
 
 if TYPE_CHECKING:
@@ -130,7 +134,7 @@ def plan(
         remarks=(
             *_epsilon_remarks(request.budget.epsilon),
             *_unit_remarks(request.schema),
-            *_without_pairs(request, (*setup, *tables)),
+            *without_pairs(request),
             *request.remarks,
             *settled_remarks(request),
             *_with_private_rows(request, tables, how),
@@ -162,25 +166,6 @@ def _wide_bounds(schema: Schema) -> tuple[str, ...]:
         f"Bounds are far wider than what is typical: {', '.join(found)}. The noise in sums grows "
         "with the bounds, so narrower ones, where numbers beyond them are few, give narrower "
         "intervals.",
-    )
-
-
-def _without_pairs(request: Request, planned: Sequence[PlannedTable]) -> tuple[str, ...]:
-    """Remark that nothing measured tells of two columns together, and which δ would buy it."""
-    if request.budget.delta or not request.reason:  # only `auto` would buy moments
-        return ()
-    if request.sets > 1 or len(request.schema.columns) < 2:
-        return ()
-    if any(len(one.columns) > 1 and one.form is not Form.ROUNDS for one in planned):
-        return ()
-    schema = request.schema
-    what = "number" if schema.rows == "public" else "limit"
-    rows = schema.most_rows
-    public = f"{rows:,}, the declared {what} of rows" if rows else "a public number of rows"
-    usual = f", as δ = {public_delta(rows)}" if rows else ""
-    return (
-        "Without δ no question about two columns is sure of an answer: what would tell of them is "
-        f"too dear. Any δ above 0 buys it{usual}; take at most 1 in 100 times {public}.",
     )
 
 

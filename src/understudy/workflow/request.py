@@ -30,7 +30,7 @@ from understudy.dp.calibration import (
     describe,
 )
 from understudy.dp.distributions import DiscreteNoise
-from understudy.dp.mechanism import Mechanism
+from understudy.dp.mechanism import Form, Mechanism
 from understudy.dp.released import NoisyLine, Released
 from understudy.features.grids import LineCells, find_limits, heaped_columns
 from understudy.features.scores import Limits, is_within_bounds
@@ -39,6 +39,7 @@ from understudy.inference.declared import (
     by_absences,
     columns_of,
     declared_analyses,
+    public_delta,
 )
 from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
 from understudy.mechanisms.tables import HeapCounts, NumberLines
@@ -523,3 +524,23 @@ def remarks(request: Request) -> tuple[str, ...]:
         "and the records get the rest."
     )
     return ((moments,) if least else ()) + ((closely,) if heaps else ())
+
+
+def without_pairs(request: Request) -> tuple[str, ...]:
+    """Remark that nothing measured tells of two columns together, and which δ would buy it."""
+    if request.budget.delta or not request.reason:  # only `auto` would buy moments
+        return ()
+    if request.sets > 1 or len(request.schema.columns) < 2:
+        return ()
+    planned = (*request.setup(), *request.tables())
+    if any(len(one.columns) > 1 and one.form is not Form.ROUNDS for one in planned):
+        return ()
+    schema = request.schema
+    what = "number" if schema.rows == "public" else "limit"
+    rows = schema.most_rows
+    public = f"{rows:,}, the declared {what} of rows" if rows else "a public number of rows"
+    usual = f", as δ = {public_delta(rows)}" if rows else ""
+    return (
+        "Without δ no question about two columns is sure of an answer: what would tell of them is "
+        f"too dear. Any δ above 0 buys it{usual}; take at most 1 in 100 times {public}.",
+    )

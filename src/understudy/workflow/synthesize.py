@@ -34,6 +34,7 @@ import hashlib
 import json
 import secrets
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -58,6 +59,7 @@ from understudy.errors import (
     MethodError,
     NotPrivateError,
     UnderstudyError,
+    UnderstudyWarning,
     line,
 )
 from understudy.inference.declared import ExpectedAnswers
@@ -100,6 +102,7 @@ from understudy.workflow.request import (
     adjust_for_row_count,
     limit_numbers,
     request_of,
+    without_pairs,
 )
 
 
@@ -597,6 +600,9 @@ def synthesize(
         run: how the run goes; in place of the keywords that are its fields.
         **keywords: fields of `SynthesisOptions` and `RunOptions`.
 
+    Warns:
+        UnderstudyWarning: no question about two columns is sure of an answer, as in `plan`.
+
     Returns:
         The release: synthetic tables, noisy measurements, guarantee and ledger. The first Ctrl-C
         ends the rounds of a method that measures in rounds, and the release is made of what was
@@ -640,6 +646,8 @@ def synthesize(
         records_for=request.records_for,
         passes=request.least_passes,
     )
+    for remark in without_pairs(request):
+        warnings.warn(remark, UnderstudyWarning, stacklevel=2)
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
     diagnoses: list[Internal[Diagnostic]] = []
     if run.confide and run.confide_misfits:
