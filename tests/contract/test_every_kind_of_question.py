@@ -127,6 +127,11 @@ def log_odds(table):
     return sm.Logit((table.sex == "m").astype(float), design).fit(disp=0).params.tolist()
 
 
+def gini(table):
+    pay = np.sort(table.pay.to_numpy(float))
+    return [(2 * np.arange(1, len(pay) + 1) - len(pay) - 1) @ pay / len(pay) / pay.sum()]
+
+
 REFUSED, NOTED = "refused", "noted"
 """Where no truth stands, the answer has to be refused, or a note has to say what a bin counts."""
 QUESTIONS = {
@@ -139,6 +144,7 @@ QUESTIONS = {
         "quantile": ("pay", lambda t: [t.pay.median()]),
         "median": ("pay", lambda t: [t.pay.median()]),
         "std": ("pay", REFUSED),
+        "gini": ("pay", REFUSED),
         "correlation": ("pay + age", REFUSED),
         "odds-ratio": ("works + sex", REFUSED),
         "independence": ("works + region", REFUSED),
@@ -158,6 +164,7 @@ QUESTIONS = {
         "quantile": ("pay ~ region", by("region", "median")),
         "median": ("pay ~ region", by("region", "median")),
         "std": ("{region == 'a'}", REFUSED),
+        "gini": ("{region == 'a'}", REFUSED),
         "correlation": ("{region == 'a'} + age", REFUSED),
         "odds-ratio": ("{region == 'a'} + works", REFUSED),
         "independence": ("works + region", REFUSED),
@@ -177,6 +184,7 @@ QUESTIONS = {
         "quantile": ("pay", lambda t: [t.pay.median()]),
         "median": ("pay", lambda t: [t.pay.median()]),
         "std": ("pay", cut(lambda t: [t.pay.std()])),
+        "gini": ("pay", cut(gini)),
         "correlation": ("pay + age", cut(lambda t: [t.pay.corr(t.age)])),
         "odds-ratio": ("{pay >= 20} + sex", odds),
         "independence": ("pay + sex", NOTED),

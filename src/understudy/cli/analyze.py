@@ -41,8 +41,9 @@ def analyze(
     kind: Annotated[
         str | None,
         typer.Argument(
-            help="mean, proportion, table, total, count, quantile, median, std, correlation, "
-            "odds-ratio, independence, standardised-difference, ratio, ols, logit or poisson."
+            help="mean, proportion, table, total, count, quantile, median, std, gini, "
+            "correlation, odds-ratio, independence, standardised-difference, ratio, ols, logit or "
+            "poisson."
         ),
     ] = None,
     formula: Annotated[

@@ -23,6 +23,7 @@ P_VALUES: Final = {
     "quantile": "",
     "median": "",
     "std": "",
+    "gini": "",
     "odds-ratio": " p: two-sided, of the odds ratio 1;",
     "ratio": " p: two-sided, of the ratio 1;",
     "independence": " p: of independence, below two-sided of the value 0;",

@@ -249,7 +249,7 @@ def _check_counts(
 
 def _limits(question: Question, schema: Schema) -> tuple[float, float]:
     """Between which numbers every answer lies; numbers beyond their bounds count as these."""
-    if question.kind in SHARES:
+    if question.kind in (*SHARES, "gini"):
         return 0.0, 1.0
     if question.kind == "correlation":
         return -1.0, 1.0

@@ -73,7 +73,7 @@ class Roots(Pooled):
 
 
 def line_deviation(
-    estimand: Estimand, table: Counts, schema: Schema, tables: int, shown: float
+    estimand: Estimand, table: Counts, schema: Schema, tables: int, shown: Floats
 ) -> Counted:
     """The standard deviation of a number in the cells of its line.
 
@@ -82,7 +82,7 @@ def line_deviation(
         table: counts of the cells, with the sources of their noise.
         schema: in these cells.
         tables: how many measurements they rest on.
-        shown: variance in the synthetic records, which decides whether noise hides it.
+        shown: values of the synthetic records, which decide whether noise hides it.
 
     Raises:
         LostInNoiseError: noise hides the variance, or the counts show no records.
@@ -101,7 +101,9 @@ def line_deviation(
     variance += of_mean
     influence = np.where(used, centred**2 - variance, 0.0)
     noise = float(table.sources.covariance(influence, influence)) / n**2 + 2 * of_mean**2
-    require_firm(np.array([shown]), np.array([noise]), "The number varies too little in its cells")
+    require_firm(
+        np.array([shown.var()]), np.array([noise]), "The number varies too little in its cells"
+    )
     if variance <= 0:
         raise LostInNoiseError("By the noisy counts the number does not vary.")
     sampling = max(float(counts @ influence**2), 0.0) / n**2

@@ -15,6 +15,7 @@ cells then goes together, it is kept by its sources: N̂ = mix·(line, table).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -61,3 +62,15 @@ def line_table(line: Measurement, tables: Sequence[Measurement], schema: Schema)
         numbers = np.concatenate([numbers, table.counts])
         variances = np.concatenate([variances, table.variances])
     return Counts(mix @ numbers, mix**2 @ variances, Sources(mix, variances))
+
+
+def bin_table(tables: Sequence[Measurement], schema: Schema, name: str) -> Counts:
+    """Counts of the states of a column by its tables, with the sources of their noise.
+
+    Args:
+        tables: full tables that cover it.
+        schema: of the release.
+        name: of the column.
+    """
+    found = pooled_table([marginal(one, (name,), schema) for one in tables])
+    return replace(found, sources=Sources(np.eye(len(found.counts)), found.variances))

@@ -10,12 +10,16 @@ bin of m cells meets 1.96·σ·√m/2. The line is taken where that is less, and
 from __future__ import annotations
 
 import math
+from typing import Final
+
+import numpy as np
 
 from understudy.features.grids import Numeric, is_finer
 from understudy.inference.conditions import are_told
 from understudy.inference.counts import Counted, table_estimates
 from understudy.inference.deviations import line_deviation
-from understudy.inference.line_tables import line_schema, line_table
+from understudy.inference.gini import line_gini
+from understudy.inference.line_tables import bin_table, line_schema, line_table
 from understudy.inference.noisy_tables import covering, line_of
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import RATIOS, Estimand
@@ -40,7 +44,7 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
     Raises:
         InferenceError: the expression cannot be computed, or not record by record.
     """
-    asked = (*RATIOS, "total", "quantile", "std")
+    asked = (*RATIOS, "total", "quantile", "std", "gini")
     if estimand.kind not in asked or not estimand.used or len(estimand.columns) > 1:
         return None
     (name,) = estimand.columns
@@ -57,17 +61,29 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
         and not _tells_more(line, fine, column, release.manifest.n_rows)
         and are_told(estimand, release.schema)
     )
-    if few or not is_finer(fine, column):
+    coarse = few or not is_finer(fine, column)
+    if coarse and estimand.kind != "gini":
         return None
-    table = line_table(line, tables, release.schema)
+    if coarse and tables:
+        cells, table = release.schema.part([name]), bin_table(tables, release.schema, name)
+    else:
+        table = line_table(line, tables, release.schema)
+    measured = (line, *tables)
+    counted: Counted
     if estimand.kind == "quantile":
-        heavy = not all(one.family.is_gaussian for one in (line, *tables))
-        return table_quantiles(estimand, table, cells, 1 + len(tables), heavy=heavy), cells
-    if estimand.kind == "std":
-        records = Records.complete_of(release.tables[0], release.schema, (name,))
-        shown = float(estimand.scores(records).value.var()) if len(records.complete()) else 0.0
-        return line_deviation(estimand, table, cells, 1 + len(tables), shown), cells
-    return table_estimates(estimand, table, cells, 1 + len(tables)), cells
+        heavy = not all(one.family.is_gaussian for one in measured)
+        counted = table_quantiles(estimand, table, cells, len(measured), heavy=heavy)
+    elif estimand.kind in _BY_CELLS:
+        known = Records.complete_of(release.tables[0], release.schema, (name,))
+        shown = estimand.scores(known).value if len(known.complete()) else np.zeros(1)
+        counted = _BY_CELLS[estimand.kind](estimand, table, cells, len(measured), shown)
+    else:
+        counted = table_estimates(estimand, table, cells, len(measured))
+    return counted, cells
+
+
+_BY_CELLS: Final = {"std": line_deviation, "gini": line_gini}
+"""Kinds that are not linear in the counts."""
 
 
 def _tells_more(line: Measurement, fine: Numeric, coarse: Numeric, n_rows: int) -> bool:

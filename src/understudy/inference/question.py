@@ -50,7 +50,7 @@ from understudy.schema.expressions import (
 _PYTHON: Final = re.compile(
     r"(\{[^{}]*\})|([A-Za-z_][\w.]*\()|(`[^`]*`|[A-Za-z_]\w*)|(.)", re.DOTALL
 )
-_OF_EXPRESSIONS: Final = ("mean", "std", "quantile", "total", "proportion")
+_OF_EXPRESSIONS: Final = ("mean", "std", "gini", "quantile", "total", "proportion")
 
 
 def words_of(formula: str) -> set[str]:
@@ -283,6 +283,7 @@ KINDS: Final = (
     "quantile",
     "median",
     "std",
+    "gini",
     "correlation",
     *TWO_WAY,
     *OF_GROUPS,
@@ -305,6 +306,7 @@ MEASURED_ONLY: Final = {
     for kind, (name, what, _) in {
         **_TWO_TERMS,
         "std": ("a standard deviation", "second moments of the number, or its number line", ""),
+        "gini": ("a Gini coefficient", "the number line of a column", ""),
     }.items()
 }
 """Kinds that no rule of sets answers, and what is said where a release has no measurement."""
@@ -424,6 +426,8 @@ class Estimand:
     def _what(self) -> str:
         if self.kind == "std":
             return f"standard deviation of {self.expression}"
+        if self.kind == "gini":
+            return f"Gini coefficient of {self.expression}"
         if self.called == "median":
             return f"median of {self.expression}"
         if self.kind == "quantile":
@@ -452,10 +456,10 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
 
     Args:
         kind: one of `KINDS`.
-        formula: for mean, std, quantile, median and total an expression, `log(income + 1)`, or one
-            by groups, `income ~ sex + region`; for proportion and count a column or a condition,
-            also by groups; for table the columns to cross, `sex + region`; for models a formula.
-            Behind it may stand "where" and a condition: other records count as absent.
+        formula: for mean, std, gini, quantile, median and total an expression, `log(income + 1)`,
+            or one by groups, `income ~ sex + region`; for proportion and count a column or a
+            condition, also by groups; for table the columns to cross, `sex + region`; for models a
+            formula. Behind it may stand "where" and a condition: other records count as absent.
         schema: the release's schema.
         probability: of a quantile, in (0, 1).
 
@@ -537,6 +541,7 @@ _SYNONYMS: Final = {
     "count": "counts frequencies number n",
     "median": "med",
     "std": "sd stdev standard-deviation",
+    "gini": "gini-coefficient gini-index inequality",
     "total": "sum",
     "correlation": "cor corr pearson",
     "independence": "chisq chi2 chi-squared",

@@ -123,11 +123,12 @@ from understudy.release.release import Release, once
 from understudy.release.shape import MOST, Kind
 from understudy.schema import NUMERIC, Calendar, Column, Continuous, Integer, Schema
 
-AdvisedKind = Literal["rules", "release", "bounds", "count", "domain", "declare"]
+AdvisedKind = Literal["rules", "release", "bounds", "count", "domain", "declare", "line"]
 
 _ROWS_SHARE = Fraction(1, 20)  # of the budget buys the number of rows, by default
 SPLIT_SETS = 3
 EPSILONS = ("0.1", "0.2", "0.5", "1", "2", "5", "10", "20", "50", "100")
+_LINES = "0.1"  # of the budget, for number lines
 _ANYWAY = "; anyway=True (--anyway) gives numbers whose error bars are not valid"
 
 
@@ -140,7 +141,7 @@ class Advice:
             the other fields say; "bounds": ask one of a schema with wider bounds; "count": ask
             one of more ε, which counts what lies beyond bounds more closely; "domain": ask one of a
             schema that declares all codes of absence; "declare": ask a release that declares this
-            analysis.
+            analysis; "line": ask a release that buys number lines.
         columns: columns of that release, and no others.
         method: its method.
         epsilon: that is known to be enough.
@@ -181,8 +182,9 @@ class Advice:
                 f"Ask the publisher for a release whose schema declares what stands in {names} "
                 f'(missing = [""] for empty cells){broken}.'
             )
-        if self.kind == "count":
-            return f"Ask the publisher: {self.command}, which counts more closely."
+        if self.kind in ("count", "line"):
+            what = "counts more closely" if self.kind == "count" else f"buys the line of {names}"
+            return f"Ask the publisher: {self.command}, which {what}."
         if self.kind == "declare":
             width = f" (expected ± {self.half_width:.2g})" * bool(self.half_width)
             return f"Ask the publisher: {self.command}{width}."
@@ -192,10 +194,11 @@ class Advice:
     @property
     def command(self) -> str:
         """What the publisher types, with names of their own files; "" for another schema."""
-        if self.kind not in ("release", "count", "declare"):
+        if self.kind not in ("release", "count", "declare", "line"):
             return ""
         words = ["understudy synthesize DATA --schema SCHEMA", f"--epsilon {self.epsilon}"]
         words += [f"--delta {self.delta}"] * (self.delta != "0")
+        words += [f"--budget lines={_LINES}"] * (self.kind == "line")
         words += [f"--method {self.method}"] * bool(self.method)
         words += [f"--option {name}={value}" for name, value in self.options.items()]
         words += [f"--sets {self.sets}"] * (self.sets > 1)
@@ -268,7 +271,7 @@ def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice
     if bootstrap and facts.countable and select_rule(facts).valid:
         return Advice("rules")
     if facts.kind in MEASURED_ONLY and facts.kind not in TWO_WAY:
-        return None
+        return _number_line(release, facts) if facts.kind == "gini" else None
     if not facts.columns or _n_cells(release, facts) > MOST_CELLS:
         return None
     dense = {"form": "dense"}
@@ -282,6 +285,17 @@ def advise(release: Release, facts: Facts, *, bootstrap: bool = False) -> Advice
     return Advice(
         "release", facts.columns, "laplace", epsilon, SPLIT_SETS, split, _levels(release, facts)
     )
+
+
+def _number_line(release: Release, facts: Facts) -> Advice | None:
+    """Advise to buy the number line of a column that has none."""
+    stated = release.manifest.budget
+    lined = any(line_of(release.measurements, name) for name in facts.columns)
+    number = all(isinstance(release.schema.columns[name], NUMERIC) for name in facts.columns)
+    if lined or not number or len(facts.columns) > 1 or "epsilon" not in stated:
+        return None
+    delta = stated.get("delta", "0")
+    return Advice("line", facts.columns, epsilon=stated["epsilon"], delta=delta)
 
 
 def enough(release: Release, facts: Facts) -> str | None:

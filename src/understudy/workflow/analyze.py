@@ -82,9 +82,9 @@ def analyze(
     Args:
         release: a release, or the folder of one.
         kind: "mean", "proportion", "table", "total", "count", "quantile", "median", "std",
-            "correlation", "odds-ratio", "independence", "standardised-difference", "ratio", "ols",
-            "logit" or "poisson"; or a function that takes a data frame and gives estimates and
-            their (co)variances.
+            "gini", "correlation", "odds-ratio", "independence", "standardised-difference",
+            "ratio", "ols", "logit" or "poisson"; or a function that takes a data frame and gives
+            estimates and their (co)variances.
         formula: an expression, "log(income + 1)", or one by groups, "income ~ sex"; columns to
             cross, "sex + region", or two to relate, "works + {income > 25000}"; for models a
             formula, "income ~ age + C(region)".

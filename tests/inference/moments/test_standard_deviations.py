@@ -17,6 +17,8 @@ from understudy.inference.second_moments import LostInNoiseError
 
 N, REPETITIONS = 2_000, 400 if NIGHT else 100
 LEAST = 0.95 - 4.5 * np.sqrt(0.95 * 0.05 / REPETITIONS)
+SHOWN = np.sqrt(2.0) * np.array([-1.0, 1.0])
+"""Synthetic records of variance 2."""
 SCHEMA = us.Schema.loads(
     column("works", "boolean")
     + column("pay", "integer", lower=0, upper=80, bins=[0, 40, 80], missing=[-1])
@@ -81,7 +83,7 @@ def cells_of(numbers, stddev, rng):
 def test_exact_counts_of_each_number_have_it():
     rng = np.random.default_rng(3)
     numbers, estimand = drawn(rng)["kids"], parse("std", "kids", SCHEMA)
-    found = line_deviation(estimand, cells_of(numbers, 0.0, rng), SCHEMA.part(["kids"]), 1, 2.0)
+    found = line_deviation(estimand, cells_of(numbers, 0.0, rng), SCHEMA.part(["kids"]), 1, SHOWN)
     assert found.pooled.estimate[0] == pytest.approx(numbers.std(ddof=1), rel=1e-3)
     assert not found.varied
 
@@ -90,7 +92,7 @@ def test_a_line_whose_noise_hides_the_variance_is_lost():
     rng, schema = np.random.default_rng(3), SCHEMA.part(["kids"])
     counts = cells_of(drawn(rng)["kids"], 60.0, rng)
     with pytest.raises(LostInNoiseError, match="varies too little"):
-        line_deviation(parse("std", "kids", schema), counts, schema, 1, 0.5)
+        line_deviation(parse("std", "kids", schema), counts, schema, 1, SHOWN / 2)
 
 
 @pytest.mark.parametrize("stddev", [0.0, 15.0])
@@ -98,7 +100,9 @@ def test_intervals_from_lines_cover(stddev):
     rng, hits, schema = np.random.default_rng(7), 0, SCHEMA.part(["kids"])
     estimand = parse("std", "kids", schema)
     for _ in range(REPETITIONS):
-        found = line_deviation(estimand, cells_of(drawn(rng)["kids"], stddev, rng), schema, 1, 2.0)
+        found = line_deviation(
+            estimand, cells_of(drawn(rng)["kids"], stddev, rng), schema, 1, SHOWN
+        )
         (low,), (high,) = found.pooled.interval()
         hits += low <= np.sqrt(9 * 0.21) <= high
     assert hits / REPETITIONS >= LEAST
@@ -110,7 +114,7 @@ def test_wherever_in_its_cell_a_number_lies_the_interval_holds_it():
     estimand = parse("std", "pay", schema)
     variances = np.zeros(3)
     counts = Counts(np.array([1200.0, 800.0, 0.0]), variances, Sources(np.eye(3), variances))
-    (low,), (high,) = line_deviation(estimand, counts, schema, 1, 100.0).pooled.interval()
+    (low,), (high,) = line_deviation(estimand, counts, schema, 1, 10 * SHOWN).pooled.interval()
     for first, second in [(0, 80), (39, 40), (20, 60), (0, 40), (39, 80)]:
         spread = np.repeat([first, second], [1200, 800]).std()
         assert low <= spread <= high
