@@ -105,6 +105,8 @@ SPREADS = (
 
 def _expected_table(plan: Plan) -> Table:
     """Tabulate how exact the answers to declared analyses will be."""
+    from understudy.inference.analysis import half_width_text
+
     table = Table(title=f"Expected 95 % half-widths, for {plan.assumed_rows:,} records")
     table.add_column("analysis", overflow="fold")
     for heading in ("estimate", "by noise", "by sampling", "together"):
@@ -117,7 +119,7 @@ def _expected_table(plan: Plan) -> Table:
         table.caption, table.caption_justify = SPREADS, "left"
     for row in plan.expected:
         parts = row.noise, row.sampling, row.half_width
-        widths = [f"± {width:,.3g}" for width in parts]
+        widths = map(half_width_text, parts)
         shown = (row.refused, "–", "–", "–") if row.refused else (row.name, *widths)
         other = ranges.get((row.analysis, row.name))
         known = other is not None and math.isfinite(other.least)
@@ -242,7 +244,11 @@ def show_answers(answers: list[AmendedAnswer]) -> None:
 def _format_answer(told: Told, name: str) -> str:
     if name not in told.intervals:
         return "–"
-    return f"{told.intervals[name][0]:.4g} ± {_width(told.half_widths[name])}"
+    from understudy.inference.analysis import half_width_text
+
+    width = half_width_text(told.half_widths[name], 2)
+    estimate = f"{told.intervals[name][0]:.4g} " * math.isfinite(told.half_widths[name])
+    return f"{estimate}{width}"
 
 
 def _width(width: float) -> str:

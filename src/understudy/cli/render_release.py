@@ -244,6 +244,8 @@ def show_results(results: Sequence[DeclaredResult], page: Path | None) -> None:
 
 def _beside_plan(result: DeclaredResult) -> Table:
     """Half-widths of intervals, and those of the plan."""
+    from understudy.inference.analysis import half_width_text
+
     halves = result.half_widths
     table = Table(title=f"Half-widths, and those planned for {escape(result.planned_for)}")
     table.add_column("estimate", overflow="fold")
@@ -251,8 +253,8 @@ def _beside_plan(result: DeclaredResult) -> Table:
         table.add_column(heading, justify="right")
     for name, plan in result.plans.items():
         parts = plan.half_width, plan.noise, plan.sampling
-        realised = f"± {halves[name]:,.3g}" if name in halves else "–"
-        table.add_row(escape(name), realised, *(f"± {part:,.3g}" for part in parts))
+        realised = half_width_text(halves[name]) if name in halves else "–"
+        table.add_row(escape(name), realised, *map(half_width_text, parts))
     return table
 
 

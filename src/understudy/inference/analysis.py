@@ -31,6 +31,20 @@ P_VALUES: Final = {
 """What p is, where it is not that of the value 0."""
 
 
+def half_width_text(width: float, digits: int = 3) -> str:
+    """Half the width of an interval, "± 0.12", or that there is no information.
+
+    Args:
+        width: the half; infinite where the interval has no end, NaN where there is none.
+        digits: that are shown.
+
+    Example:
+        >>> half_width_text(0.12345), half_width_text(float("inf"))
+        ('± 0.123', 'no information')
+    """
+    return f"± {width:,.{digits}g}" if math.isfinite(width) else NO_INFORMATION
+
+
 def row_texts(
     estimate: float, stderr: float, df: float, lower: float, upper: float, *rest: float
 ) -> tuple[str, ...]:

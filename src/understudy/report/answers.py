@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from understudy.inference.amended import AmendedAnswer, Told, amended_answers
+from understudy.inference.analysis import NO_INFORMATION
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.refusals import quote_text
 from understudy.models.bayesian_network import find_kept_columns
@@ -374,8 +375,10 @@ def _text(told: Told, name: str) -> str:
     if name not in told.intervals:
         return "–"
     estimate, low, high = told.intervals[name]
-    width = figure((high - low) / 2, 2)
-    return f"{figure(estimate)} ± {width}"
+    width = (high - low) / 2
+    if not math.isfinite(width):
+        return NO_INFORMATION
+    return f"{figure(estimate)} ± {figure(width, 2)}"
 
 
 MOST_COLUMNS = 60

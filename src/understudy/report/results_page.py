@@ -110,7 +110,7 @@ class DeclaredResult:
     def rows(self) -> tuple[tuple[str, str, str], ...]:
         """Name, estimate and interval of each estimate, as text."""
         rows = self.answer.rows() if self.answer else []
-        return tuple((name, text[0], f"{text[3]} to {text[4]}") for name, *text in rows)
+        return tuple((name, text[0], " to ".join(filter(None, text[3:5]))) for name, *text in rows)
 
 
 def declared_results(release: Release) -> list[DeclaredResult]:
@@ -178,9 +178,13 @@ def _table(result: DeclaredResult) -> dict[str, Any]:
     plans, halves, shown = result.plans, result.half_widths, []
     for row in rows[:_MOST_ROWS]:
         plan = plans.get(row[0])
-        planned = "–" if plan is None else templates.figure(plan.half_width, 2)
-        shown.append((*row, templates.figure(halves[row[0]], 2), planned))
+        planned = "–" if plan is None else _half_width(plan.half_width)
+        shown.append((*row, _half_width(halves[row[0]]), planned))
     return {"rows": shown, "more": max(0, len(rows) - _MOST_ROWS)}
+
+
+def _half_width(width: float) -> str:
+    return templates.figure(width, 2) if math.isfinite(width) else NO_INFORMATION
 
 
 _ABOUT_ZERO = (*MODELS, "correlation")  # kinds whose estimates are read against 0

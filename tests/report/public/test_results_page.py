@@ -3,6 +3,7 @@
 import html
 import json
 import math
+import re
 import shutil
 from dataclasses import replace
 
@@ -12,9 +13,17 @@ import pytest
 
 import understudy as us
 from made_matrices import SCHEMA, people
+from understudy.cli import render
 from understudy.cli.app import app
+from understudy.cli.render_release import show_results
 from understudy.errors import MethodError, NotPrivateError
+from understudy.inference.amended import Told
+from understudy.inference.analysis import Analysis
+from understudy.inference.combining import Pooled
+from understudy.inference.declared import Expected
 from understudy.inference.refusals import RefusedError
+from understudy.report import answers
+from understudy.report import results_page as results
 from understudy.report.public_page import public_page
 from understudy.report.results_page import MOST_DRAWN, DeclaredResult, declared_results
 from understudy.report.text import figure
@@ -247,3 +256,31 @@ def test_a_long_table_has_no_picture_but_its_numbers(check):
     assert len(result.rows) == len(levels)
     assert not any(tag == "svg" for tag, _ in found.tags)
     assert found.text.count(result.rows[-1][1]) >= 1
+
+
+def without_ends():
+    """An answer whose interval has no end, declared with a plan that has none either."""
+    pooled = Pooled(
+        names=("slope",),
+        estimate=np.array([1.5]),
+        covariance=np.array([[np.inf]]),
+        df=np.array([np.inf]),
+        synthesis_share=np.array([1.0]),
+        rule="second-moments",
+        sets=1,
+    )
+    answer = Analysis("ols", "y ~ x", pooled, True, "", (), (0.0,))
+    planned = (Expected("ols y ~ x", "slope", math.inf, 0.1),)
+    return DeclaredResult("ols", "y ~ x", "", answer, "", planned, "1,000 records")
+
+
+def test_what_tells_nothing_is_no_information_wherever_it_is_printed(capsys):
+    result = without_ends()
+    assert result.rows == (("slope", "1.5", "no information"),)
+    show_results([result], None)
+    said = capsys.readouterr().out
+    told = Told(result.answer)
+    said += f"{answers._text(told, 'slope')} {render._format_answer(told, 'slope')}"
+    said += str(results._table(result))
+    assert said.count("no information") >= 6
+    assert not re.search(r"\b(nan|inf)\b|∞", said, re.IGNORECASE)
