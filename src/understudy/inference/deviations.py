@@ -19,6 +19,7 @@ import numpy as np
 from understudy._arrays import Floats
 from understudy.inference.bin_bias import end_scores
 from understudy.inference.combining import Pooled
+from understudy.inference.conditions import require_told
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import FEWEST, Counted
 from understudy.inference.linear import require_firm
@@ -86,9 +87,11 @@ def line_deviation(
 
     Raises:
         LostInNoiseError: noise hides the variance, or the counts show no records.
-        InferenceError: the expression cannot be computed, or not record by record.
+        InferenceError: the expression cannot be computed, or not record by record, or cells do not
+            tell who meets a condition.
     """
     assert table.sources is not None
+    require_told(estimand, schema)
     scores = cell_scores(estimand, schema)
     used = scores.quantity != ABSENT
     counts, value = np.where(used, table.counts, 0.0), scores.value

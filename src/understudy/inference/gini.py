@@ -32,6 +32,7 @@ from understudy._arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.bin_bias import end_scores
 from understudy.inference.combining import Pooled
+from understudy.inference.conditions import require_told
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import FEWEST, Counted
 from understudy.inference.linear import require_firm
@@ -68,10 +69,11 @@ def line_gini(
 
     Raises:
         LostInNoiseError: noise hides the mean, or the counts show no records.
-        InferenceError: the expression cannot be computed, or not record by record; it may be below
-            0, or its values in two cells overlap.
+        InferenceError: the expression cannot be computed, or not record by record, or cells do not
+            tell who meets a condition; it may be below 0, or its values in two cells overlap.
     """
     assert table.sources is not None
+    require_told(estimand, schema)
     scores = cell_scores(estimand, schema)
     used = np.flatnonzero(scores.quantity != ABSENT)
     ends = end_scores(estimand, schema, scores) or (scores, scores)

@@ -23,7 +23,7 @@ from understudy.inference.line_tables import bin_table, line_schema, line_table
 from understudy.inference.noisy_tables import covering, line_of
 from understudy.inference.quantiles import table_quantiles
 from understudy.inference.question import RATIOS, Estimand
-from understudy.inference.records import Records
+from understudy.inference.records import ABSENT, Records
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
@@ -75,7 +75,9 @@ def line_answer(estimand: Estimand, release: Release) -> tuple[Counted, Schema] 
         counted = table_quantiles(estimand, table, cells, len(measured), heavy=heavy)
     elif estimand.kind in _BY_CELLS:
         known = Records.complete_of(release.tables[0], release.schema, (name,))
-        shown = estimand.scores(known).value if len(known.complete()) else np.zeros(1)
+        scores = estimand.scores(known)
+        counts = scores.quantity != ABSENT
+        shown = scores.value[counts] if counts.any() else np.zeros(1)
         counted = _BY_CELLS[estimand.kind](estimand, table, cells, len(measured), shown)
     else:
         counted = table_estimates(estimand, table, cells, len(measured))

@@ -115,6 +115,13 @@ def test_wherever_in_its_cell_a_number_lies_the_interval_holds_it():
     assert max(values) - min(values) > own.bias[0]  # so the bound is no tenfold one
 
 
+def test_of_those_that_meet_a_condition_on_the_number_cells_have_it():
+    numbers = heaped(np.random.default_rng(3))
+    found = answer(numbers, HOURS, formula="hours where hours > 0")
+    assert found.pooled.estimate[0] == pytest.approx(gini(numbers[numbers > 0]), rel=1e-9)
+    assert found.dropped == (numbers == 0).sum()
+
+
 def test_what_noise_hides_or_is_below_zero_is_refused():
     rng = np.random.default_rng(2)
     with pytest.raises(LostInNoiseError, match="add up to too little"):

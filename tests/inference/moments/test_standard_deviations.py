@@ -1,5 +1,7 @@
 """Standard deviations: exact without noise, and within their error with it."""
 
+import math
+
 import numpy as np
 import polars as pl
 import pytest
@@ -122,11 +124,53 @@ def test_wherever_in_its_cell_a_number_lies_the_interval_holds_it():
     assert low <= ends.std() <= high
 
 
+def test_of_those_that_meet_a_condition_on_the_number_cells_have_it():
+    rng, schema = np.random.default_rng(3), SCHEMA.part(["kids"])
+    numbers, estimand = drawn(rng)["kids"], parse("std", "kids where kids > 2", schema)
+    found = line_deviation(estimand, cells_of(numbers, 0.0, rng), schema, 1, SHOWN)
+    assert found.pooled.estimate[0] == pytest.approx(numbers[numbers > 2].std(ddof=1), rel=1e-3)
+    assert found.dropped == (numbers <= 2).sum()
+    pay = SCHEMA.part(["pay"])
+    with pytest.raises(InferenceError, match="do not tell the values"):
+        line_deviation(
+            parse("std", "pay where pay > 37", pay), cells_of([], 0.0, rng), pay, 1, SHOWN
+        )
+
+
+@pytest.mark.parametrize("stddev", [0.0, 5.0])
+def test_intervals_of_some_cover(stddev):
+    rng, hits, schema = np.random.default_rng(8), 0, SCHEMA.part(["kids"])
+    estimand = parse("std", "kids where kids > 2", schema)
+    law = np.array([math.comb(9, k) * 0.3**k * 0.7 ** (9 - k) for k in range(3, 10)])
+    law /= law.sum()
+    mean = law @ np.arange(3, 10)
+    truth = np.sqrt(law @ (np.arange(3, 10) - mean) ** 2)
+    for _ in range(REPETITIONS):
+        counts = cells_of(drawn(rng)["kids"], stddev, rng)
+        found = line_deviation(estimand, counts, schema, 1, SHOWN)
+        (low,), (high,) = found.pooled.interval()
+        hits += low <= truth <= high
+    assert hits / REPETITIONS >= LEAST
+
+
+def test_a_release_answers_it_of_some_by_the_number_line():
+    rows = pl.DataFrame(drawn(np.random.default_rng(4)))
+    release = us.synthesize(rows, SCHEMA, epsilon=5, delta="1e-6", insecure_noise_seed=1)
+    found = us.analyze(release, "std", "pay", where="pay >= 20")
+    numbers = rows["pay"].to_numpy()
+    lower, upper = found.pooled.interval()
+    assert lower[0] <= numbers[numbers >= 20].std() <= upper[0]
+
+
 @pytest.mark.parametrize(
     ("formula", "said"),
-    [("kids where works", "of all records"), ("kids ~ works", "answered from second moments")],
+    [
+        ("kids where works", "answered from second moments"),
+        ("kids ~ works", "answered from second moments"),
+        ("pay where pay > 90", "No declared values"),
+    ],
 )
-def test_of_some_records_it_is_refused(formula, said):
+def test_of_others_it_is_refused(formula, said):
     rows = pl.DataFrame(drawn(np.random.default_rng(4)))
     release = us.synthesize(rows, SCHEMA, epsilon=3, delta="1e-6", insecure_noise_seed=1)
     assert us.analyze(release, "std", "kids").valid
