@@ -217,6 +217,7 @@ def test_no_block_that_could_be_run_is_left_out():
     names = (
         *("steward", "kinds", "ledger", "analyst", "methods", "project", "files", "schema"),
         "codebooks",
+        "households",
         "read",
         "weights",
     )

@@ -355,9 +355,8 @@ class Schema(BaseModel):
         all_rules = (*self.forbidden, *(Rule.of_states(box) for _, box in self._related))
         rules = grouped_rules(all_rules, self.columns, columns, groups)
         design = Design() if self.design.weight in groups else self.design
-        changed = {"columns": columns, "forbidden": rules, "relations": (), "members": None}
-        changed |= {"design": design}
-        return self.model_copy(update=changed)
+        left_out = {"relations": (), "members": None, "design": design}
+        return self.model_copy(update={"columns": columns, "forbidden": rules, **left_out})
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
         """A copy with changes, checked like any schema; what was computed once is not taken over.
