@@ -146,9 +146,7 @@ def test_rows_coded_again_are_those_coded_anew(monkeypatch, n, bins, lazy):
             np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize(
-    ("bins", "read"), [({"d": 7}, {"d"}), ({"b": 20}, {"a", "b", "c"}), ({}, set())], ids=str
-)
+@pytest.mark.parametrize(("bins", "read"), [({"d": 7}, "d"), ({"b": 20}, "abc"), ({}, "")], ids=str)
 def test_only_columns_are_read_again_whose_codes_may_be_others(monkeypatch, bins, read):
     """With those that share a rule with them; all of a lazy table, which may be another one now."""
     table, lazy = (Table(data, RULES) for data in (some_rows(9), some_rows(9).lazy()))
@@ -158,6 +156,6 @@ def test_only_columns_are_read_again_whose_codes_may_be_others(monkeypatch, bins
         Rows, "batches", lambda own, names: asked.append(set(names)) or batches(own, names)
     )
     table.recode(RULES.with_bins(bins))
-    assert set().union(*asked) == read
+    assert set().union(*asked) == {*read}
     lazy.recode(RULES.with_bins(bins))
     assert asked[-1] == set(RULES.names)
