@@ -224,7 +224,7 @@ def test_derivatives_are_those_of_differences(pure, coded):
 def check_derivatives(matrix):
     """Change one released number at a time: entries change as their derivatives say."""
     weights = np.random.default_rng(3).normal(size=matrix.sums.shape)
-    gradient = matrix._gradient(weights[None])[0]
+    gradient = matrix.gradient(weights[None])[0]
     for k in range(len(matrix.numbers)):
         numbers = matrix.numbers.copy()
         numbers[k] += 1e-4
@@ -259,7 +259,7 @@ def test_derivatives_of_products_are_the_same_in_parts(coded, monkeypatch):
     rng = np.random.default_rng(5)
     left, right = rng.normal(size=(2, 7, len(matrix.whole)))
     left[2:], right[3:] = left[2:].round(), right[3:].round()  # some weights are 0
-    whole = matrix._gradient(left[:, :, None] * right[:, None, :])
+    whole = matrix.gradient(left[:, :, None] * right[:, None, :])
     monkeypatch.setattr(second_moments, "_AT_ONCE", 3 * matrix.whole.size)
     parts = matrix.gradient_of_products(left, right)
     np.testing.assert_allclose(parts, whole, rtol=1e-12, atol=1e-12)
