@@ -109,6 +109,8 @@ def test_the_guide_to_households_runs(workplace, capsys):
     assert "Every column fits the schema" in shown
     assert "row of the table 'household' with all its rows of the table 'person'" in shown
     assert "region[north]" in shown
+    assert "works[yes]" in shown
+    assert "sampling error is that of a sample of household units" in shown
     assert scope["release"].schema.members.rows_per_unit == 3
 
 
