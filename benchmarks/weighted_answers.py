@@ -183,9 +183,7 @@ def main(repetitions: int) -> None:
                 assert matrices is not None
                 records = [Records.complete_of(shown, schema, estimand.columns)]
                 cut = kind == "ols" and matrices.excess > 0  # refused: what is cut has no bound
-                answer = (
-                    None if cut else answer_for_population(estimand, matrices, schema, records)
-                )
+                answer = None if cut else answer_for_population(estimand, matrices, schema, records)
                 plain = clustered_halves(kind, formula, frame, cluster)
                 if answer is None:  # a model, where weights are cut off
                     low = high = np.full(len(truth), np.nan)
