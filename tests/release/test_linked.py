@@ -361,3 +361,28 @@ def test_files_beside_the_parquet_files_have_the_same_rows(folder):
         assert csv.columns == stored.columns
         assert csv.height == stored.height
     assert Path(folder / "linked" / "set-2-person.csv").exists()
+
+
+def test_no_name_of_a_column_stands_in_the_way_of_taking_records_apart():
+    schema = Schema.loads("""
+        [tables.home]
+        key = "k"
+        [tables.person]
+        of = "home"
+        key = "k"
+        rows_per_unit = 2
+        [tables.person.columns._row]
+        kind = "categorical"
+        levels = ["a", "b"]
+    """)
+    wide = pl.DataFrame(
+        {
+            "k": ["1", "2", "3"],
+            "size": [1, 2, 1],
+            "_row_1": ["b", "a", "a"],
+            "_row_2": [NO_MEMBER, "b", NO_MEMBER],
+        }
+    )
+    people = split(wide, schema)["person"]
+    assert people["k"].to_list() == ["1", "2", "2", "3"]
+    assert people["_row"].cast(pl.String).to_list() == ["b", "a", "b", "a"]

@@ -367,6 +367,16 @@ class Pooled:
         }
 
 
+@dataclass(frozen=True)
+class Untested(Pooled):
+    """Estimates of which no value is a hypothesis of interest."""
+
+    @property
+    def pvalue(self) -> Floats:
+        """NaN: that nothing varies is no hypothesis of interest, and none is tested."""
+        return np.full(len(self.names), np.nan)
+
+
 RULES: Final = ("partial", "full", "mi", "single")
 _MOST_DF: Final = 1e15
 """Beyond, sets differ by rounding."""

@@ -18,7 +18,7 @@ import numpy as np
 
 from understudy._arrays import Floats
 from understudy.inference.bin_bias import end_scores
-from understudy.inference.combining import Pooled
+from understudy.inference.combining import Pooled, Untested
 from understudy.inference.conditions import require_told
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import FEWEST, Counted
@@ -31,7 +31,7 @@ from understudy.schema import Schema
 
 
 @dataclass(frozen=True)
-class Roots(Pooled):
+class Roots(Untested):
     """Roots of estimates, with the roots of the ends of their intervals.
 
     Attributes:
@@ -66,11 +66,6 @@ class Roots(Pooled):
         assert self.further is not None
         lower, upper = (np.sqrt(np.maximum(end, 0)) for end in self.squares.interval(level))
         return np.maximum(lower - self.further, 0), upper + self.further
-
-    @property
-    def pvalue(self) -> Floats:
-        """NaN: that nothing varies is no hypothesis of interest, and none is tested."""
-        return np.full(len(self.names), np.nan)
 
 
 def line_deviation(

@@ -24,14 +24,12 @@ Fractional Programming", Management Science 13, 492-498; the noise is ours.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from understudy._arrays import Floats
 from understudy.errors import InferenceError
 from understudy.inference.bin_bias import end_scores
-from understudy.inference.combining import Pooled
+from understudy.inference.combining import Untested
 from understudy.inference.conditions import require_told
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import FEWEST, Counted
@@ -43,16 +41,6 @@ from understudy.inference.second_moments import LostInNoiseError
 from understudy.schema import Schema
 
 _ITERATIONS = 50
-
-
-@dataclass(frozen=True)
-class Untested(Pooled):
-    """Estimates of which no value is a hypothesis of interest."""
-
-    @property
-    def pvalue(self) -> Floats:
-        """NaN: that nobody differs is no hypothesis of interest, and none is tested."""
-        return np.full(len(self.names), np.nan)
 
 
 def line_gini(

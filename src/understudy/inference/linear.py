@@ -605,8 +605,7 @@ class MomentRatios:
 
     def first_half(self) -> MomentRatios:
         """Those of the records that meet a condition, by which the others are a group as well."""
-        kept = slice(len(self.estimate) // 2)
-        first = _first_half(self, kept)
+        first = _first_half(self)
         return replace(first, small=int(np.isnan(first.sizes).any()))
 
 
@@ -883,16 +882,13 @@ class MomentCounts:
     dropped: float
     bias: Floats
 
-    def first_half(self) -> MomentCounts:
-        """Those of the records that meet a condition, by which the others are a group as well."""
-        return _first_half(self, slice(len(self.estimate) // 2))
-
 
 _Sums = TypeVar("_Sums", MomentRatios, MomentCounts, "WeightedTotals")
 
 
-def _first_half(sums: _Sums, kept: slice) -> _Sums:
-    """The same of some quantities."""
+def _first_half(sums: _Sums) -> _Sums:
+    """Those of the records that meet a condition, by which the others are a group as well."""
+    kept = slice(len(sums.estimate) // 2)
     arrays: dict[str, Any] = {
         name: one for name, one in vars(sums).items() if isinstance(one, np.ndarray)
     }
@@ -922,10 +918,6 @@ class WeightedTotals:
     squares: Floats
     reach: Floats
 
-    def first_half(self) -> WeightedTotals:
-        """Those of the records that meet a condition, by which the others are a group as well."""
-        return _first_half(self, slice(len(self.estimate) // 2))
-
 
 def weighted_totals(
     estimand: Estimand,
@@ -946,7 +938,7 @@ def weighted_totals(
     if estimand.where:
         both = _by_condition(estimand)
         found = None if both is None else weighted_totals(both, matrix, weights, schema, sets)
-        return None if found is None else found.first_half()
+        return None if found is None else _first_half(found)
     products = _products(estimand, matrix, schema)
     if products is None:
         return None
@@ -977,7 +969,7 @@ def moment_counts(estimand: Estimand, matrix: Moments, schema: Schema) -> Moment
     if estimand.where:
         both = _by_condition(estimand)
         found = None if both is None else moment_counts(both, matrix, schema)
-        return None if found is None else found.first_half()
+        return None if found is None else _first_half(found)
     products = _products(estimand, matrix, schema)
     if products is None or products.number:
         return None

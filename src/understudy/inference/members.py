@@ -53,7 +53,7 @@ from understudy.inference.refusals import (
 )
 from understudy.inference.second_moments import LostInNoiseError
 from understudy.inference.slot_moments import SlotMoments
-from understudy.release.households import split
+from understudy.release.households import members_of
 from understudy.release.release import Release
 from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Rule, Schema
@@ -89,14 +89,19 @@ class MemberTable:
         declared = self.release.schema.declared
         return self._flat(self.form.member_columns(declared))
 
+    @property
+    def slots(self) -> range:
+        """Numbers of the slots."""
+        return range(1, self.form.rows_per_unit + 1)
+
+    def in_slot(self, columns: Sequence[str], j: int) -> tuple[str, ...]:
+        """Columns of the wide table that hold some columns of the members in one slot."""
+        own = self.form.columns
+        return tuple(slot_column(name, j) if name in own else name for name in columns)
+
     def wide_columns(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Columns of the wide table that hold some columns, those of members in every slot."""
-        slots, own = range(1, self.form.rows_per_unit + 1), self.form.columns
-        return tuple(
-            wide
-            for name in columns
-            for wide in ([slot_column(name, j) for j in slots] if name in own else [name])
-        )
+        """The same in all slots, each once."""
+        return tuple(dict.fromkeys(w for j in self.slots for w in self.in_slot(columns, j)))
 
     def slot_schema(self, j: int) -> Schema:
         """The same of the members in one slot, of whom there may be none.
@@ -120,30 +125,21 @@ class MemberTable:
             for (one, state), other in itertools.product(empty.items(), empty)
             if one != other
         ]
-        return self._flat(own).model_copy(update={"forbidden": tuple(rules)})
+        return self._flat(own, rules)
 
-    def _flat(self, own: Mapping[str, Any]) -> Schema:
+    def _flat(self, own: Mapping[str, Any], rules: Sequence[Rule] = ()) -> Schema:
         schema = self.release.schema
         units = self.form.unit_columns(schema.columns)
-        changed = {"members": None, "forbidden": (), "relations": ()}
+        changed = {"members": None, "forbidden": tuple(rules), "relations": ()}
         return schema.model_copy(update={**changed, "columns": {**units, **own}})
 
     def members(self, k: int, columns: Sequence[str]) -> Records:
         """Members of a synthetic set with a value of each of some columns."""
-        wide = first_parts(self.release.tables)[k].with_row_index("")
-        found = split(wide, self.release.schema)
-        units = self.form.unit_columns(self.release.schema.columns)
-        beside = [name for name in columns if name in units]
-        key = self.form.key
-        table = found[self.form.table].join(
-            wide.select(pl.col("").alias("\x00"), *(pl.col(name) for name in (key, *beside))),
-            on=key,
-            how="left",
-            maintain_order="left",
-        )
-        records = Records.of(table, self.schema, columns)
-        numbers = table.get_column("\x00").to_numpy().astype(np.int64)
-        whole = Records(self.schema, records.states, records.numbers, numbers)
+        wide = first_parts(self.release.tables)[k]
+        own, units = members_of(wide, self.release.schema, columns)
+        beside = (name for name in columns if name not in self.form.columns)
+        table = pl.DataFrame([*own, *(wide.get_column(name).gather(units) for name in beside)])
+        whole = replace(Records.of(table, self.schema, columns), units=units)
         return whole.take(whole.complete())
 
     def counts(self, columns: Sequence[str]) -> tuple[Counts, int] | None:
@@ -155,11 +151,7 @@ class MemberTable:
         Returns:
             None where a slot has no table of its own.
         """
-        slots = range(1, self.form.rows_per_unit + 1)
-        wide = [
-            tuple(slot_column(n, j) if n in self.form.columns else n for n in columns)
-            for j in slots
-        ]
+        wide = [self.in_slot(columns, j) for j in self.slots]
         left = list(self.release.measurements)
         summed: list[Floats] = []
         variances: list[Floats] = []
@@ -194,17 +186,11 @@ class MemberTable:
         Args:
             columns: of the question.
         """
-        own = [name for name in columns if name in self.form.columns]
-        beside = [name for name in columns if name not in self.form.columns]
-        slots = range(1, self.form.rows_per_unit + 1)
         joint = matrix_of(self.release, self.wide_columns(columns))
         if joint is None or joint.scores.complete:
             return None
-        names = [
-            {**{name: name for name in beside}, **{slot_column(name, j): name for name in own}}
-            for j in slots
-        ]
-        return SlotMoments.of(joint, names, [self.slot_schema(j) for j in slots])
+        names = [dict(zip(self.in_slot(columns, j), columns, strict=True)) for j in self.slots]
+        return SlotMoments.of(joint, names, [self.slot_schema(j) for j in self.slots])
 
 
 def asks_members(kind: object, formula: str, release: Release) -> MemberTable | None:
@@ -242,9 +228,10 @@ def member_analysis(
     if estimand.kind not in KINDS_OF_MEMBERS:
         raise _refuse(f"the kind {kind} has no answer that sums over the members of units")
     sets = [table.members(k, estimand.columns) for k in range(len(table.release.tables))]
-    counted = _by_counts(table, estimand, sets)
+    matrix = table.moments(estimand.columns)
+    counted = _by_counts(table, estimand, matrix, sets)
     try:
-        moments = _by_moments(table, estimand, sets)
+        moments = None if matrix is None else answer_of(estimand, matrix, table.schema, sets)
     except LostInNoiseError as error:
         if counted is None:
             reason = str(error).rstrip(".")
@@ -341,20 +328,11 @@ def _is_narrower(one: Pooled, other: Pooled) -> bool:
     return one.names != other.names or bool(own < PLAINLY * wide)
 
 
-def _by_moments(
-    table: MemberTable, estimand: Estimand, sets: Sequence[Records]
-) -> MeasuredAnswer | None:
-    """The answer of second moments of the slots; None where they have none.
-
-    Raises:
-        LostInNoiseError: it is lost in their noise.
-    """
-    matrix = table.moments(estimand.columns)
-    return None if matrix is None else answer_of(estimand, matrix, table.schema, sets)
-
-
 def _by_counts(
-    table: MemberTable, estimand: Estimand, sets: Sequence[Records]
+    table: MemberTable,
+    estimand: Estimand,
+    matrix: SlotMoments | None,
+    sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
     """The answer of noisy tables, one or more for each slot; None where a slot has none.
 
@@ -371,7 +349,6 @@ def _by_counts(
     pooled = found.pooled
     if estimand.kind != "total":
         scores = cell_scores(estimand, table.schema)
-        matrix = table.moments(estimand.columns)
         alike = None
         if matrix is not None:
             alike = likeness(estimand, matrix, table.schema, sets)

@@ -99,10 +99,15 @@ class SlotMoments:
         """What is known of members with a value of some columns; None for all members."""
         return next((part.cases for part in self.parts if part.cases is not None), None)
 
+    @cached_property
+    def _spans(self) -> list[slice]:
+        """Where the rows of each slot stand."""
+        ends = itertools.accumulate((len(rows) for rows in self.rows), initial=0)
+        return list(itertools.starmap(slice, itertools.pairwise(ends)))
+
     def blocks(self, weights: Floats) -> list[Floats]:
         """Weights of the rows of each slot; the last axis is taken apart."""
-        ends = np.cumsum([len(rows) for rows in self.rows])[:-1]
-        return np.split(weights, ends, axis=-1)
+        return [weights[..., own] for own in self._spans]
 
     def among(self, columns: Sequence[str], _schema: Schema) -> SlotMoments:
         """The matrix of the members that have a value of each of some columns."""
@@ -148,9 +153,7 @@ class SlotMoments:
 
     def gradient(self, derivatives: Floats) -> Floats:
         """Derivatives in the released numbers of what has these in the matrix, (q, R, R)."""
-        ends = np.cumsum([0, *(len(rows) for rows in self.rows)])
-        spans = itertools.starmap(slice, itertools.pairwise(ends))
-        pairs = zip(self.parts, spans, strict=True)
+        pairs = zip(self.parts, self._spans, strict=True)
         return np.asarray(sum(part.gradient(derivatives[:, own, own]) for part, own in pairs))
 
     def noise_covariance(self, derivatives: Floats) -> Floats:
@@ -168,9 +171,7 @@ class SlotMoments:
 
     def bound_hidden(self, derivatives: Floats) -> Floats:
         """Bound the error of q estimates by what was not measured, shape (q,)."""
-        ends = np.cumsum([0, *(len(rows) for rows in self.rows)])
-        spans = itertools.starmap(slice, itertools.pairwise(ends))
-        pairs = zip(self.parts, spans, strict=True)
+        pairs = zip(self.parts, self._spans, strict=True)
         return np.asarray(sum(part.bound_hidden(derivatives[:, own, own]) for part, own in pairs))
 
     def within_cells_by(self, gradient: Floats) -> Floats:

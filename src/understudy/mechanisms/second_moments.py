@@ -272,6 +272,39 @@ class ProductNoise:
         return f"{kind} {self.recorded.scale}, on the lattice of step {self.step}"
 
 
+def _charge(
+    terms: PublicContext, scores: FeatureMap, spend: Fraction, mechanism: str, of_whom: str
+) -> Charge[ProductNoise]:
+    """The price of the sums of some scores and of their products.
+
+    Args:
+        terms: the public context.
+        scores: that are summed.
+        spend: part of the budget.
+        mechanism: its name.
+        of_whom: which records count, and how, as the end of a sentence.
+
+    Raises:
+        MethodError: there are no scores.
+        BudgetError: the spend is next to nothing.
+    """
+    if not len(scores):
+        raise MethodError("The columns have no scores: each of them has a single state.")
+    noise = product_noise(Sensitivity.of(terms.schema, scores), spend, terms.accounting)
+    weight = () if scores.weighting is None else (scores.weighting.column,)
+    return Charge(
+        spent=spend,
+        mechanism=mechanism,
+        query=f"sums and products of scores of {', '.join(scores.columns)}{of_whom}",
+        sensitivity=noise.sensitivity,
+        noise=noise.words,
+        cells=scores.size,
+        parameter=noise,
+        recorded=noise.recorded,
+        columns=tuple(dict.fromkeys((*scores.columns, *weight))),
+    )
+
+
 @dataclass(frozen=True)
 class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
     """Noisy sums of the scores of some columns, and of their products.
@@ -304,23 +337,8 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
         require_limits(self.limits, terms.schema, self.columns)
         terms.require(spend)
         scores = self._scores(terms.schema, pure=terms.accounting == "pure")
-        if not len(scores):
-            raise MethodError("The columns have no scores: each of them has a single state.")
-        own = Sensitivity.of(terms.schema, scores)
-        noise = product_noise(own, spend, terms.accounting)
         known = f", of records with a value of {', '.join(self.complete)}" if self.complete else ""
-        charge = Charge(
-            spent=spend,
-            mechanism=self.name,
-            query=f"sums and products of scores of {', '.join(self.columns)}{known}",
-            sensitivity=noise.sensitivity,
-            noise=noise.words,
-            cells=scores.size,
-            parameter=noise,
-            recorded=noise.recorded,
-            columns=self.columns,
-        )
-        return (charge,)
+        return (_charge(terms, scores, spend, self.name, known),)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[ProductNoise], ...], source: Randomness
@@ -373,22 +391,8 @@ class WeightedMoments(Mechanism[Released[NoisyWeighted], ProductNoise]):
             )
         terms.require(spend)
         scores = self._scores(terms.schema, pure=terms.accounting == "pure")
-        if not len(scores):
-            raise MethodError("The columns have no scores: each of them has a single state.")
-        noise = product_noise(Sensitivity.of(terms.schema, scores), spend, terms.accounting)
-        weighting = Weighting(self.column, self.bound, self.power)
-        charge = Charge(
-            spent=spend,
-            mechanism=self.name,
-            query=f"sums and products of scores of {', '.join(self.columns)}, {weighting.words}",
-            sensitivity=noise.sensitivity,
-            noise=noise.words,
-            cells=scores.size,
-            parameter=noise,
-            recorded=noise.recorded,
-            columns=tuple(dict.fromkeys((*self.columns, self.column))),
-        )
-        return (charge,)
+        words = f", {Weighting(self.column, self.bound, self.power).words}"
+        return (_charge(terms, scores, spend, self.name, words),)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[ProductNoise], ...], source: Randomness

@@ -13,7 +13,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from understudy.release.decoding import dtype_of
 from understudy.release.sets import parts_of
@@ -68,34 +70,42 @@ def split(table: pl.DataFrame, schema: Schema) -> dict[str, pl.DataFrame]:
         The units, a row each in the order of the records; and the members, unit by unit.
     """
     form = _members(schema)
-    columns = form.member_columns(schema.declared)
-    slots = [
-        _slot(table, form, columns, j).with_columns(
-            pl.lit(j).alias(""), _row=pl.int_range(pl.len())
-        )
-        for j in range(1, form.rows_per_unit + 1)
-    ]
-    there = [slot.filter(present_in(table, form, j)) for j, slot in enumerate(slots, start=1)]
-    members = pl.concat(there).sort("_row", "").drop("_row", "")
+    members, records = members_of(table, schema, form.columns)
+    key = table.get_column(form.key).gather(records)
     units = pl.DataFrame([table.get_column(name) for name in form.unit_columns(schema.declared)])
-    return {form.of: units, form.table: members}
+    return {form.of: units, form.table: pl.DataFrame([key, *members])}
+
+
+def members_of(
+    table: pl.DataFrame, schema: Schema, columns: Sequence[str]
+) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Some columns of the members, unit by unit, and the wide record that each stands in.
+
+    Args:
+        table: records of the wide table.
+        schema: of the wide table.
+        columns: of the members' table, at least one.
+    """
+    form = _members(schema)
+    slots = range(1, form.rows_per_unit + 1)
+    there = [np.flatnonzero(present_in(table, form, j).to_numpy()) for j in slots]
+    records = np.concatenate(there)
+    order = np.argsort(records, kind="stable")  # slots stand behind each other already
+    found = []
+    for name, column in form.member_columns(schema.declared).items():
+        if name in columns:
+            parts = [
+                _typed(table.get_column(slot_column(name, j)), column).gather(rows)
+                for j, rows in zip(slots, there, strict=True)
+            ]
+            found.append(pl.concat(parts).gather(order).alias(name))
+    return pl.DataFrame(found), records[order]
 
 
 def present_in(table: pl.DataFrame, form: Members, j: int) -> pl.Series:
     """Return which records have a member in a slot; shape (n,)."""
     first = table.get_column(slot_column(form.columns[0], j)).cast(pl.String)
     return (first != NO_MEMBER).fill_null(value=True)
-
-
-def _slot(table: pl.DataFrame, form: Members, columns: Mapping[str, Any], j: int) -> pl.DataFrame:
-    """The columns of one slot, of the types that the members' table has."""
-    own = {name: table.get_column(slot_column(name, j)) for name in form.columns}
-    return pl.DataFrame(
-        [
-            table.get_column(form.key),
-            *(_typed(values, columns[name]).alias(name) for name, values in own.items()),
-        ]
-    )
 
 
 def _typed(values: pl.Series, column: Any) -> pl.Series:
