@@ -135,6 +135,9 @@ def test_objects_are_read_by_their_attributes_alone(tmp_path):
     release = us.read_measurements([both, one], schema, **ABOUT)
     joint, single = release.measurements
     assert joint.counts.tolist() == [30, 50, 12, 3, 41, 60, 0, -2], "zeros hold nothing"
+    small = us.read_measurements([both], schema, **ABOUT, delta=1e-9)
+    assert float(small.guarantee.delta) == 1e-9
+    assert "δ = 1e-09" in small.guarantee.statement
     assert (joint.stddev, single.stddev) == (3, 2)
     for wrong in (
         SimpleNamespace(clique=("sex",), stddev=2.0, values=[1.0]),

@@ -104,6 +104,7 @@ def test_exact_totals_come_from_a_public_file_and_hold(tmp_path):
         ({"areas.csv": "area\nn1\n"}, "no column 'county'"),
         ({"areas-by-sex.csv": TABLE + "x9,f,1\n"}, "not declared"),
         ({"areas-by-sex.csv": TABLE.replace("n1,f,10\n", "")}, "each place and cell once"),
+        ({"areas-by-sex.csv": TABLE.replace("s1,f", ",f")}, "empty cell"),
         ({"areas-by-sex.csv": TABLE.replace("sex", "gender")}, "others only for axes"),
         ({"places.toml": ABOUT.replace('level = "area"', 'level = "block"')}, "not there"),
     ],
@@ -195,6 +196,15 @@ def test_noisy_measurement_files_of_the_census(census):
     assert abs(counties.estimate - (102 + 10)) < 3.5 * counties.error
     with pytest.raises(DataError, match="check axes"):
         us.read_noisy_measurements(folder, [*levels], {**axes, "sex": ["f", "m", "x"]})
+    file = folder / "County" / "part-0.parquet"
+    lines = pl.read_parquet(file)
+    for broken in (
+        lines.with_columns(variance=pl.lit(float("nan"))),
+        lines.with_columns(value=pl.col("value").list.eval(pl.element().shift(1))),
+    ):
+        broken.write_parquet(file)
+        with pytest.raises(DataError, match="check axes"):
+            us.read_noisy_measurements(folder, [*levels], axes)
     with pytest.raises(DataError, match="no Parquet"):
         us.read_noisy_measurements(folder, ["US", "Tract"], axes)
 

@@ -386,8 +386,7 @@ def _released(
 ) -> Release:
     """The release of tables that were measured elsewhere, with one set of records."""
     try:
-        unit: Literal["zcdp"] = "zcdp"
-        budget = Budget.of(str(stated.epsilon), f"{stated.delta:f}", unit)
+        budget = Budget.of(stated.epsilon, stated.delta)
     except UnderstudyError as error:
         raise DataError(f"The stated ε and δ are no budget: {error}") from None
     method = Marginals(sets="free")

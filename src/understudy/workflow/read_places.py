@@ -220,6 +220,8 @@ def _level_table(
         )
     kept = [j for j, name in enumerate(axes) if name in own]
     columns |= {name: axes[name] for j, name in enumerate(axes) if j in kept}
+    if any(cells.select(asked.value, *columns).null_count().row(0)):
+        raise DataError(f"The table {asked.file!r} has an empty cell; complete it.")
     try:
         values = cells.get_column(asked.value).cast(pl.Float64).to_numpy()
         states = [
@@ -376,7 +378,8 @@ def _census_table(
     variance = np.full(len(codes), np.inf)
     for code, value, noise in lines.select("geocode", "value", "variance").iter_rows():
         k = place[code]
-        if len(value) != counts.shape[1] or np.isfinite(variance[k]) or (not exact and noise <= 0):
+        whole = len(value) == counts.shape[1] and None not in value
+        if not whole or np.isfinite(variance[k]) or not (exact or 0 < noise < np.inf):
             raise DataError(
                 "A query of the noisy measurements has another number of values than its axes, two "
                 "lines of one place, or no variance; check axes."
