@@ -74,14 +74,22 @@ def spent(entries):
     return sum((entry.spent for entry in entries), Fraction(0))
 
 
-def test_threads_between_check_and_entry_spend_a_budget_once():
-    """Claim attacked: the sum of the ledger never exceeds the stated budget.
+@pytest.fixture
+def waiting(monkeypatch):
+    """Ledgers wait between the check and the entry, so that all threads are past the check before
+    the first entry stands, if the two are not one step."""
+    write = PrivacyAccountant._write
 
-    A guard is asked between the check and the entry; this one waits, so that all threads are past
-    the check before the first entry stands, if the two are not one step.
-    """
+    def wait(*arguments, **more):
+        time.sleep(0.01)
+        return write(*arguments, **more)
+
+    monkeypatch.setattr(PrivacyAccountant, "_write", wait)
+
+
+def test_threads_between_check_and_entry_spend_a_budget_once(waiting):
+    """Claim attacked: the sum of the ledger never exceeds the stated budget."""
     ledger = PrivacyAccountant(Budget.of(1))
-    ledger.guard(lambda: time.sleep(0.01))
     at_once(lambda _: ledger.charge(Fraction(1), "noisy count", "all", **WORDS))
     assert spent(ledger.entries) == 1
     assert len(ledger.entries) == 1, "a refused request left an entry"
@@ -108,10 +116,9 @@ def gate(budget):
     return open_gate(Table(ROWS, SCHEMA), budget, SeededRandomness(1))
 
 
-def test_views_of_a_gate_spend_one_budget():
+def test_views_of_a_gate_spend_one_budget(waiting):
     """Claim attacked: rebinned and grouped gates have no budget of their own."""
     door = gate(Budget.of(1))
-    door._ledger.guard(lambda: time.sleep(0.01))
     views = [door, door.rebin({"a": 4}), door.rebin({"a": 2}), door.group({"b": (0, 0)})]
     at_once(
         lambda k: views[k].ask(NoisyTables([("a",)], noise="geometric"), spend=Fraction(2, 3)),
@@ -120,7 +127,7 @@ def test_views_of_a_gate_spend_one_budget():
     assert spent(door.ledger) == Fraction(2, 3)
 
 
-def test_choices_that_count_on_the_rest_do_not_count_on_the_same_rest(monkeypatch):
+def test_choices_that_count_on_the_rest_do_not_count_on_the_same_rest(monkeypatch, waiting):
     """Claim attacked: in Gaussian DP a choice is cheap because of what is left *after* it.
 
     Three choices of one price at once: the later one must count with the smaller rest. The ε of
@@ -138,7 +145,6 @@ def test_choices_that_count_on_the_rest_do_not_count_on_the_same_rest(monkeypatc
         used.append((chosen.entry, drawn[threading.get_ident()]))
 
     monkeypatch.setattr(selection, "select", spying)
-    door._ledger.guard(lambda: time.sleep(0.01))
     at_once(choose, n=3)
     rests = [budget.amount - spend * k for k in (1, 2, 3)]
     expected = [selection_epsilon(spend, "gdp", rest=rest) for rest in rests]

@@ -42,7 +42,7 @@ claim: a record moves a table by 1 in one cell, or in two if it is replaced
     proof: dp/calibration.py
     test: dp/test_sensitivity.py
 claim: noise that is kept inside bounds, or put on a lattice, is calibrated for that
-    proof: dp/truncated_laplace.py dp/calibration.py dp/perturbation.py
+    proof: dp/truncated_laplace.py mechanisms/sums.py dp/perturbation.py
     test: dp/noise/test_truncated_laplace.py dp/noise/test_lattice_rounding.py
         lemmas/test_truncation.py
 claim: rows become states record by record, once a reader gives each cell by itself

@@ -106,7 +106,6 @@ class PrivacyAccountant:
         self._left = Fraction(budget.amount)
         self._cost = RunCost(budget.accounting, self._left)
         self._entries: list[Entry] = []
-        self._guards: list[Callable[[], None]] = []
         self._listeners: list[Callable[[Entry], None]] = []
         self._home = this_process()
         self._lock = threading.RLock()
@@ -152,14 +151,6 @@ class PrivacyAccountant:
         It is at least the sum of the prices, and with `remaining` it may be more than the budget.
         """
         return self._cost.total
-
-    def guard(self, check: Callable[[], None]) -> None:
-        """Have a check made before every new step; its error refuses the step.
-
-        Args:
-            check: raises to refuse.
-        """
-        self._guards.append(check)
 
     def listen(self, listener: Callable[[Entry], None]) -> None:
         """Have every new entry told, when it stands in the ledger and nothing is computed yet.
@@ -233,8 +224,6 @@ class PrivacyAccountant:
             )
 
     def _write(self, mechanism: str, query: str, **rest: Any) -> int:
-        for check in self._guards:
-            check()
         number = len(self._entries) + 1
         self._append(
             Entry(

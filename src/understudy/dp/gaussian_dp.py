@@ -289,19 +289,6 @@ def unit_variance(amount: Fraction) -> Fraction:
     return 1 / Fraction(_log_concavity(math.sqrt(2 * float(amount))) * (1 - _SAFETY))
 
 
-def unit_amount(variance: Fraction) -> Fraction:
-    """Compute the cost of discrete Gaussian noise on a count that changes by 1: μ²/2, rounded up.
-
-    Args:
-        variance: parameter of the distribution, above 0.
-    """
-    low, high = 1 / (2 * variance), 4 / variance
-    while high - low > high * Fraction(1, 10**12):
-        middle = Fraction(float(low + high) / 2)
-        low, high = (low, middle) if unit_variance(middle) <= variance else (middle, high)
-    return high
-
-
 def _log_concavity(mu: float) -> float:
     """E(μ) of (5), free of cancellation in the tail."""
     near, far = _log_upper(mu / 2), _log_upper(3 * mu / 2)

@@ -390,13 +390,6 @@ def simulated_null(parameters: int, n_original: int, n_synthetic: int) -> Null:
     return Null((parameters - 1) * unit, math.sqrt(2 * (parameters - 1)) * unit)
 
 
-def fitted_null(parameters: int, n_original: int, n_synthetic: int) -> Null:
-    """Null of logistic pMSE for sets from a model fitted to the original (Snoke et al. 2018)."""
-    fresh = simulated_null(parameters, n_original, n_synthetic)
-    left = n_original / (n_original + n_synthetic)
-    return Null(fresh.mean * left, fresh.sd * left)
-
-
 def sd_of_mean(sd: float, share: float, sets: int) -> float:
     """Standard deviation of a score's mean over sets that share the original."""
     return sd * math.sqrt((1 + (sets - 1) * share**2) / sets)

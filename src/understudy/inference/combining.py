@@ -598,8 +598,8 @@ def _full_covariance(totals: Totals, within: Floats, between_sets: Floats, m: in
     """(1 + 1/m)·B - Ū where it is a covariance; else the correlations of Ū with the variances T.
 
     For m ≤ k the matrix B is singular and the difference never is a covariance. To borrow the
-    correlations of Ū is what the multivariate tests assume anyway: B proportional to U (Reiter
-    2005, see `understudy.inference.pooled_tests`).
+    correlations of Ū is what tests of several quantities assume anyway: B proportional to U (Reiter
+    2005).
     """
     raw = (1 + 1 / m) * between_sets - within
     if np.isfinite(raw).all() and np.linalg.eigvalsh(raw)[0] >= 0:

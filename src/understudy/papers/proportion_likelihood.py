@@ -13,8 +13,7 @@ is the same for all n₁, so the posterior is *exactly* the mixture
 What is released, and the function for it:
 
 * records of the beta-binomial or multinomial-Dirichlet sanitizer: `from_beta_binomial`;
-* records of the DP-prior sanitizer, or smoothed histogram: `from_dp_prior`;
-* a noisy count, with n public: `from_noisy_count`; with a noisy n: `from_noisy_counts`.
+* records of the DP-prior sanitizer, or smoothed histogram: `from_dp_prior`.
 
 Intervals are credible intervals: they hold π with exactly the stated probability on average over
 the flat prior, and about so at each π away from 0 and 1.
@@ -25,11 +24,9 @@ Source:
     the other mechanisms and to closed form here.
 
 Example:
-    >>> from fractions import Fraction
-    >>> from understudy.dp.distributions import DiscreteLaplace
-    >>> posterior = from_noisy_count(30, DiscreteLaplace(Fraction(2)), n_rows=100)
+    >>> posterior = from_beta_binomial(30, n_synthetic=100, n_rows=100, alpha=5.0)
     >>> round(posterior.mean, 4), round(posterior.sd, 4)
-    (0.3039, 0.0529)
+    (0.2924, 0.0803)
 
 **The posterior of a proportion, exactly: a mixture of Beta distributions, and how one is built.**
 
@@ -42,21 +39,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 
 from understudy._arrays import Floats
-from understudy.dp.calibration import round_to_lattice
-from understudy.dp.distributions import LatticeLaplace
 from understudy.errors import InferenceError
 
 # Probability that may be dropped, in all, with the components of a mixture that hardly count.
 _DROPPED: Final = 1e-12
-# Numbers n₁, and n, that a mixture over both takes one by one; see `joint_mixture`.
-_LARGEST_SIDE: Final = 600
 
 
 @dataclass(frozen=True)
@@ -142,40 +135,6 @@ def mixture(successes: Floats, rows: Floats, log_weights: Floats) -> ProportionP
     return ProportionPosterior(successes[kept], rows[kept], weights[kept] / weights[kept].sum())
 
 
-def joint_mixture(n1: Floats, log_n1: Floats, n: Floats, log_n: Floats) -> ProportionPosterior:
-    """Mixture over n₁ and n, n₁ ≤ n, with weights exp(log_n1 + log_n).
-
-    First n₁ and n are cut to where their marginal probabilities count, as in `mixture`. Up to 600
-    numbers of either are then taken one by one, and the mixture is exact. More of them are put into
-    runs (`_starts`), standing at their middles: a run of n keeps its exact marginal probability,
-    and one of n₁ that given n.
-
-    Args:
-        n1: consecutive whole numbers, shape (a,).
-        log_n1: log p(released | n₁), shape (a,).
-        n: consecutive whole numbers, shape (b,).
-        log_n: log p(released | n) + log p(n) - log(n + 1), shape (b,).
-
-    Raises:
-        InferenceError: no pair has a positive weight.
-    """
-    of_n1, of_n = _log_marginals(n1, log_n1, n, log_n)
-    kept1, kept = _hull(of_n1), _hull(of_n)
-    first1, last1, _ = _runs(n1[kept1], of_n1[kept1])
-    first, last, log_run = _runs(n[kept], of_n[kept])
-    rows = np.floor((first + last) / 2)
-    # P(first1 ≤ n₁ ≤ ends | n): a run that n cuts off counts as far as n.
-    ends = np.minimum(last1[:, None], rows)
-    upto = np.append(0.0, np.cumsum(np.exp(log_n1[kept1] - log_n1[kept1].max())))
-    places = np.maximum(ends - first1[0] + 1, 0).astype(np.int64)
-    inside = upto[places] - upto[(first1 - first1[0]).astype(np.int64)][:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        logs = np.log(np.maximum(inside, 0.0)) - np.log(upto[places[-1]]) + log_run
-    possible = np.isfinite(logs)
-    middles1, rows = np.broadcast_arrays((first1[:, None] + ends) / 2, rows)
-    return mixture(middles1[possible], rows[possible], logs[possible])
-
-
 def _counting(log_weights: Floats) -> tuple[NDArray[np.bool_], Floats]:
     """Find the weights that count, all of them relative to the largest."""
     largest = log_weights.max() if log_weights.size else -np.inf
@@ -188,67 +147,9 @@ def _counting(log_weights: Floats) -> tuple[NDArray[np.bool_], Floats]:
     return weights > _DROPPED / weights.size * weights.sum(), weights
 
 
-def _hull(log_weights: Floats) -> slice:
-    """From the first to the last weight that counts."""
-    kept = np.flatnonzero(_counting(log_weights)[0])
-    return slice(int(kept[0]), int(kept[-1]) + 1)
-
-
-def _log_marginals(n1: Floats, log_n1: Floats, n: Floats, log_n: Floats) -> tuple[Floats, Floats]:
-    """Marginals of exp(log_n1 + log_n) over n₁ ≤ n: of n₁, shape (a,), and of n, shape (b,).
-
-    Running sums, taken of logarithms so that numbers that contradict each other do not underflow.
-    """
-    upto = np.append(-np.inf, np.logaddexp.accumulate(log_n1))
-    beyond = np.append(np.logaddexp.accumulate(log_n[::-1])[::-1], -np.inf)
-    of_n1 = log_n1 + beyond[np.searchsorted(n, n1, side="left")]
-    return of_n1, log_n + upto[np.searchsorted(n1, n, side="right")]
-
-
-def _runs(values: Floats, log_weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """First and last number, and log weight, of each run."""
-    starts = _starts(values)
-    places = (starts - values[0]).astype(np.int64)
-    weights = np.add.reduceat(np.exp(log_weights - log_weights.max()), places)
-    with np.errstate(divide="ignore"):
-        return starts, np.append(starts[1:] - 1, values[-1]), np.log(weights)
-
-
-def _starts(values: Floats) -> Floats:
-    """First numbers of runs: single numbers if they are few enough, else runs of odd width.
-
-    No run is much wider than a 300th of the range, nor than a 50th of its first number, since it is
-    n₁/n that has to be known well. Odd, so that the middle is a whole number.
-    """
-    if values.size <= _LARGEST_SIDE:
-        return values
-    widest = 2 * (values.size // _LARGEST_SIDE) + 1
-    starts = [float(values[0])]
-    while starts[-1] + (width := min(widest, 2 * int(starts[-1] / 100) + 1)) <= values[-1]:
-        starts.append(starts[-1] + width)
-    return np.array(starts)
-
-
-# Standard deviations of noise beyond which a count is not looked for. No noise of ours has heavier
-# tails than Laplace's, for which this leaves exp(-40·√2) < 1e-24.
-_REACH: Final = 40.0
 # Counts that are taken, and within how many standard deviations of drawing.
 _MOST_COUNTS: Final = 2_000
 _WITHIN: Final = 12.0
-
-
-class NoiseLikelihood(Protocol):
-    """Integer noise, symmetric about 0; so is every distribution in `dp.randomness`."""
-
-    @property
-    def stddev(self) -> float:
-        """Standard deviation."""
-
-    def log_pmf(self, x: ArrayLike) -> Floats:
-        """Return log P(X = x), elementwise."""
-
-    def cdf(self, x: ArrayLike) -> Floats:
-        """Return P(X ≤ x), elementwise."""
 
 
 def from_beta_binomial(
@@ -327,64 +228,6 @@ def from_dp_prior(
     return mixture(n1, np.full_like(n1, n_rows), logs.sum(axis=0))
 
 
-def from_noisy_count(
-    noisy: ArrayLike, distribution: NoiseLikelihood, *, n_rows: int
-) -> ProportionPosterior:
-    """Posterior from a released noisy count n*, where the number of records is public.
-
-    Args:
-        noisy: n* before it was clipped, rounded or made consistent: a number, or several that were
-            measured with fresh noise each.
-        distribution: of the noise in each.
-        n_rows: n, the public number of confidential records.
-
-    Raises:
-        InferenceError: an argument is out of range, or no count can have given this noisy one.
-    """
-    values = _read_noisy(noisy)
-    n1 = _all_counts(n_rows)
-    return mixture(n1, np.full_like(n1, n_rows), _log_noise(values, n1, distribution))
-
-
-def from_noisy_counts(
-    noisy: ArrayLike,
-    distribution: NoiseLikelihood,
-    *,
-    noisy_rows: float,
-    rows_distribution: NoiseLikelihood,
-    row_limit: int | None = None,
-) -> ProportionPosterior:
-    """Posterior from a noisy count n* of a property and a noisy number of records N*.
-
-    The prior of n is flat on 0 … row_limit, and that of π flat given n, so that
-    w(n, n₁) ∝ p(N* | n)·p(n* | n₁)/(n + 1) for n₁ ≤ n.
-
-    Up to 600 plausible values of n and of n₁ are taken one by one. Where there are more, which
-    takes noise with a standard deviation above about 15, they are taken in runs, which moves mean
-    and interval by less than 1/500 of the posterior standard deviation
-    (`tests/inference/noise_aware/test_proportion_likelihood.py`).
-
-    Args:
-        noisy: n* before it was clipped, rounded or made consistent: a number, or several that were
-            measured with fresh noise each.
-        distribution: of the noise in n*.
-        noisy_rows: N* as released: clipped to [0, row_limit], so that at 0 and at row_limit it
-            counts as "this or beyond".
-        rows_distribution: of the noise in N*, independent of that in n*.
-        row_limit: public upper limit of n; none if None.
-
-    Raises:
-        InferenceError: an argument is out of range, or no counts can have given these noisy ones.
-    """
-    values, total = _read_noisy(noisy), float(_read_noisy(noisy_rows)[0, 0])
-    if row_limit is not None and not (row_limit >= 1 and total <= row_limit):
-        raise InferenceError("Expected row_limit to be at least 1 and at least noisy_rows.")
-    n1, n = _plausible(values, distribution, total, rows_distribution, row_limit)
-    log_n1 = _log_noise(values, n1, distribution)
-    log_n = _log_rows(total, n, rows_distribution, row_limit) - np.log(n + 1)
-    return joint_mixture(n1, log_n1, n, log_n)
-
-
 def plausible_counts(estimate: float, stddev: float, n_rows: int) -> Floats:
     """Counts n₁ that can matter, at most some 2,000 at equal distances.
 
@@ -410,57 +253,6 @@ def _all_counts(n_rows: int) -> Floats:
     return np.arange(n_rows + 1, dtype=np.float64)
 
 
-def _log_noise(values: Floats, counts: Floats, distribution: NoiseLikelihood) -> Floats:
-    """Log p(values | count) for each count, shape (m, 1) and (c,) → (c,).
-
-    On a lattice coarser than the integers it is the rounded count that got the noise.
-    """
-    if isinstance(distribution, LatticeLaplace) and distribution.step > 1:
-        counts = round_to_lattice(counts, distribution.step)
-    return np.asarray(distribution.log_pmf(values - counts).sum(axis=0))
-
-
-def _log_rows(
-    total: float, n: Floats, distribution: NoiseLikelihood, row_limit: int | None
-) -> Floats:
-    """Log p(N* = total | n) where N* is clipped to [0, row_limit]."""
-    if row_limit is not None and total == row_limit:
-        # P(noise ≥ limit - n), by symmetry P(noise ≤ n - limit).
-        return _log_cdf(distribution, n - row_limit)
-    if total == 0:
-        return _log_cdf(distribution, -n)
-    return distribution.log_pmf(total - n)
-
-
-def _log_cdf(distribution: NoiseLikelihood, x: Floats) -> Floats:
-    with np.errstate(divide="ignore"):
-        # Where it underflows, a distribution function that is summed may be a little below 0.
-        return np.asarray(np.log(np.maximum(distribution.cdf(x), 0.0)))
-
-
-def _plausible(
-    values: Floats,
-    distribution: NoiseLikelihood,
-    total: float,
-    rows_distribution: NoiseLikelihood,
-    row_limit: int | None,
-) -> tuple[Floats, Floats]:
-    """Whole numbers n₁ and n that can matter, each without gaps.
-
-    `_REACH` standard deviations beyond the noisy numbers lies less than 1e-24 of the probability
-    of noise. The range of n goes up to the noisy counts too, in case they exceed N*, and that of
-    n₁ down to N*.
-    """
-    margin, rows_margin = _REACH * distribution.stddev + 1, _REACH * rows_distribution.stddev + 1
-    highest = max(total, float(values.max()), 0.0) + margin + rows_margin
-    top = math.ceil(highest) if row_limit is None else min(math.ceil(highest), row_limit)
-    lowest = math.floor(total - rows_margin)
-    n = np.arange(min(max(lowest, 0), top), top + 1, dtype=np.float64)
-    top1 = min(math.ceil(max(float(values.max()), 0.0) + margin), top)
-    lowest1 = math.floor(min(float(values.min()), total - rows_margin) - margin)
-    return np.arange(min(max(lowest1, 0), top1), top1 + 1, dtype=np.float64), n
-
-
 def _read_synthetic(synthetic: ArrayLike, n_synthetic: int) -> Floats:
     """Counts of synthetic records, shape () or (m,) → (m, 1)."""
     y = np.atleast_1d(np.asarray(synthetic, dtype=np.float64))
@@ -470,14 +262,6 @@ def _read_synthetic(synthetic: ArrayLike, n_synthetic: int) -> Floats:
             "each set."
         )
     return y[:, None]
-
-
-def _read_noisy(noisy: ArrayLike) -> Floats:
-    """Noisy counts, shape () or (m,) → (m, 1)."""
-    values = np.atleast_1d(np.asarray(noisy, dtype=np.float64))
-    if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
-        raise InferenceError("Expected a finite noisy count, or a row of them.")
-    return values[:, None]
 
 
 def _read_prior(weight: float, levels: int, cells: int) -> tuple[float, float]:

@@ -23,7 +23,7 @@ from understudy.dp.budget import (
 )
 from understudy.dp.calibration import calibrate, gaussian_variance
 from understudy.dp.distributions import DiscreteGaussian
-from understudy.dp.gaussian_dp import amount_of_pure, log_delta_of, unit_amount, unit_variance
+from understudy.dp.gaussian_dp import amount_of_pure, log_delta_of, unit_variance
 from understudy.errors import BudgetError
 from understudy.mechanisms.selection import gdp_cost, selection_epsilon, zcdp_cost
 
@@ -118,6 +118,15 @@ def gaps(variance, shift=1):
         upper = [-float(ndtri_exp(float(mpmath.log(tails[k + 1])))) for k in range(far)]
     z = np.array([-one for one in reversed(upper)] + upper)  # k from -far to far - 1
     return z[shift:] - z[:-shift]
+
+
+def unit_amount(variance):
+    """The cost of which `unit_variance` makes this noise, rounded up, by bisection."""
+    low, high = 1 / (2 * variance), 4 / variance
+    while high - low > high * F(1, 10**12):
+        middle = F(float(low + high) / 2)
+        low, high = (low, middle) if unit_variance(middle) <= variance else (middle, high)
+    return high
 
 
 @pytest.mark.parametrize(
