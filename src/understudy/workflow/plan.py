@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from understudy.dp.budget import Budget, Number, size_in_signs
 from understudy.errors import BudgetError, MethodError
-from understudy.inference.declared import Expected, ExpectedAnswers
+from understudy.inference.declared import DeclaredAnalysis, Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
 from understudy.methods.plan import PlannedTable
 from understudy.schema import Continuous, Integer, Schema
@@ -239,12 +239,15 @@ def _with_private_rows(
     )
 
 
-def expected_of(request: Request, how: SynthesisOptions) -> ExpectedAnswers | None:
+def expected_of(
+    request: Request, how: SynthesisOptions, asked: Sequence[DeclaredAnalysis] = ()
+) -> ExpectedAnswers | None:
     """Predict how exact answers to declared analyses will be; None where nothing is bought.
 
     Args:
         request: what is asked for.
         how: it was asked for: the number of records to assume, and an earlier release.
+        asked: some of the declared analyses; all if there are none.
 
     Raises:
         MethodError: an earlier release of other columns.
@@ -258,7 +261,7 @@ def expected_of(request: Request, how: SynthesisOptions) -> ExpectedAnswers | No
 
     stated = _state_assumptions(request, how.assume_rows)
     drawn = None if like is None else like.tables[0]
-    answers = expected_answers(request.analyses, schema, like=drawn, **stated)
+    answers = expected_answers(asked or request.analyses, schema, like=drawn, **stated)
     title = "" if like is None else like.schema.title or "an earlier release"
     return ExpectedAnswers(stated["n_rows"], title, answers)
 
