@@ -148,7 +148,8 @@ def _compare_pages() -> None:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    """Public names, and those that every module has."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 class _Package(ModuleType):

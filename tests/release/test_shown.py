@@ -80,6 +80,22 @@ def test_what_a_notebook_shows_is_escaped(release):
     assert "<b>" not in html
 
 
+def test_a_notebook_shows_schema_plan_guarantee_and_estimates(release, schema):
+    asked = [{"kind": "mean", "formula": "age", "asked_by": EVIL}]
+    plan = us.plan(schema, epsilon=1, delta=1e-6, analyses=asked)
+    estimates = us.analyze(release, "mean", "age")
+    for shown, text in (
+        (schema._repr_html_(), "codebook"),
+        (plan._repr_html_(), "sd of noise"),
+        (plan._repr_html_(), "half-width"),
+        (release.guarantee._repr_html_(), release.guarantee.statement),
+        (estimates._repr_html_(), estimates.rows()[0][1]),
+    ):
+        assert text in shown
+        assert "<script" not in shown
+        assert "<b>" not in shown
+
+
 def test_a_wide_table_is_cut_in_a_notebook(release):
     wide = pl.DataFrame({f"c{k}": ["x" * 500] for k in range(40)})
     cut = dataclasses.replace(release, tables=(wide,))._repr_html_()
@@ -95,6 +111,18 @@ def test_a_guarantee_is_one_line_and_prints_its_statement(release):
     assert str(release.guarantee) == release.guarantee.statement
 
 
+def test_faults_are_those_of_python_too():
+    """Whoever knows nothing of this package catches them as what they are."""
+    for wrong in (
+        lambda: us.Schema.loads("[columns]"),
+        lambda: us.plan("nowhere.toml", epsilon=1),
+    ):
+        with pytest.raises(ValueError, match=r"\.$") as caught:
+            wrong()
+        assert isinstance(caught.value, us.UnderstudyError)
+        assert caught.value.__context__ is None
+
+
 def test_schema_and_plan_are_one_line(schema):
     assert repr(schema) == str(schema) == f"Schema({EVIL!r}, 2 columns, rows private)"
     assert (
@@ -106,7 +134,7 @@ def test_schema_and_plan_are_one_line(schema):
 def test_a_draft_shows_no_level_and_no_bound(rows):
     """The claim that this tries to break: what was read from the rows is not shown in passing."""
     draft = us.Schema.loads(us.draft(rows))
-    for shown in (repr(draft), str(draft)):
+    for shown in (repr(draft), str(draft), draft._repr_html_()):
         assert EVIL not in shown
         assert str(rows["age"].max()) not in shown
 

@@ -11,6 +11,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import Any, Literal, Protocol
 
+from understudy import _notebook
 from understudy.data.premises import NO_PREMISES, Premises
 from understudy.dp.budget import Budget, Neighbours, decimal_up, exact, size_in_signs
 from understudy.schema import NUMERIC, Schema
@@ -81,6 +82,13 @@ class Guarantee:
 
     def __str__(self) -> str:
         return self.statement
+
+    def _repr_html_(self) -> str:
+        inputs = [(one.what, one.source, one.note) for one in self.public_inputs]
+        title = "Taken as public"
+        return _notebook.facts("Guarantee", {self.brief: self.statement}) + _notebook.grid(
+            title, ["what", "source", "doubt"], inputs
+        )
 
     @property
     def brief(self) -> str:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 
 import pandas as pd
 
+from understudy import _notebook
 from understudy.inference.combining import Pooled
 
 OPEN: Final = "open"
@@ -170,6 +171,10 @@ class Analysis:
     def __repr__(self) -> str:
         """As it is printed."""
         return str(self)
+
+    def _repr_html_(self) -> str:
+        shown = _notebook.grid(self.title, ["", *self.headings], self.rows())
+        return shown + _notebook.paragraphs([self.legend, *self.notes])
 
     def __str__(self) -> str:
         """The table, aligned, with the notes below."""

@@ -19,7 +19,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar, cast
 import polars as pl
 from markupsafe import Markup
 
-from understudy import _storage
+from understudy import _notebook, _storage
 from understudy._parallel import require_threads
 from understudy._validation import kind_of, path_of
 from understudy.dp.confidential import Internal
@@ -83,38 +83,14 @@ _LONGEST = 40
 _REPORT = "For the report: release.save(“folder”), then open folder/report.html in a browser."
 
 
-def in_notebook(title: str, facts: Mapping[str, str], tables: Sequence[pl.DataFrame]) -> str:
-    """Show a release and its first rows as HTML for a notebook; every text escaped.
-
-    Args:
-        title: of the table.
-        facts: heading → text, such as method and guarantee.
-        tables: the synthetic tables; rows of the first are shown.
-    """
-    rows = Markup("").join(
-        Markup('<tr><th scope="row">{}</th><td style="text-align:left">{}</td></tr>').format(*fact)
-        for fact in facts.items()
-    )
-    head = Markup("<table><caption>{}</caption>{}</table>").format(title, rows)
-    return head + _first_rows(tables) + Markup("<p>{}</p>").format(_REPORT)
-
-
 def _first_rows(tables: Sequence[pl.DataFrame]) -> Markup:
     """The first rows of the first set, without the columns beyond the first few."""
     table = tables[0]
     names = table.columns[:_SHOWN_COLUMNS]
     more = ["…"] if len(table.columns) > _SHOWN_COLUMNS else []
     rows = table[list(names)].head(_SHOWN_ROWS).rows()
-    lines = [_line("td", [*map(_short, row), *more]) for row in rows]
-    caption = f"First {len(rows)} synthetic rows" + (" of the first set" if len(tables) > 1 else "")
-    return Markup("<table><caption>{}</caption>{}{}</table>").format(
-        caption, _line("th", [*names, *more]), Markup("").join(lines)
-    )
-
-
-def _line(tag: str, texts: Sequence[str]) -> Markup:
-    cell = Markup("<{0}>{1}</{0}>")
-    return Markup("<tr>{}</tr>").format(Markup("").join(cell.format(tag, text) for text in texts))
+    title = f"First {len(rows)} synthetic rows" + (" of the first set" if len(tables) > 1 else "")
+    return _notebook.grid(title, [*names, *more], [[*map(_short, row), *more] for row in rows])
 
 
 def _short(value: object) -> str:
@@ -180,7 +156,8 @@ class Release:
             "Guarantee": seeded + self.guarantee.statement,
             "Size": self.size_words,
         }
-        return in_notebook(title, facts, first_parts(self.tables))
+        shown = _notebook.facts(title, facts) + _first_rows(first_parts(self.tables))
+        return shown + _notebook.paragraphs([_REPORT])
 
     @property
     def size_words(self) -> str:

@@ -18,6 +18,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from understudy import _notebook
 from understudy._validation import kind_of, require_text
 from understudy.errors import SchemaError, name_fault
 from understudy.schema import toml
@@ -154,6 +155,13 @@ class Schema(BaseModel):
         return f"Schema({self.title!r}, {columns}, rows {self.rows})"
 
     __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        columns = [
+            (name, column.kind, "yes" if column.reviewed else "no", column.source)
+            for name, column in self.declared.items()
+        ]
+        return _notebook.grid(repr(self), ["column", "kind", "reviewed", "source"], columns)
 
     @model_validator(mode="after")
     def _holds_together(self) -> Self:

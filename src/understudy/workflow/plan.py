@@ -9,6 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from understudy import _notebook
 from understudy.dp.budget import Budget, Number, size_in_signs
 from understudy.errors import BudgetError, MethodError
 from understudy.inference.declared import DeclaredAnalysis, Expected, ExpectedAnswers
@@ -84,6 +85,31 @@ class Plan:
         return (
             f"Plan({self.method}, {budget}, {sets}, {steps:,} {'step' if steps == 1 else 'steps'})"
         )
+
+    def _repr_html_(self) -> str:
+        tables = [
+            (
+                ", ".join(one.columns) or one.query,
+                f"{one.n_cells:,}",
+                f"{one.stddev:.3g}" if one.stddev else "–",
+            )
+            for one in (*self.setup, *self.tables)
+        ]
+        widths = [
+            (one.analysis, one.name, one.refused or f"± {one.half_width:.3g}")
+            for one in self.expected
+        ]
+        facts = {
+            "Reason": self.reason,
+            "Rows": self.rows_noise,
+            "Needs": f"about {self.memory_mb:,.0f} MB and {self.seconds:,.0f} s beyond the rows",
+        }
+        shown = _notebook.facts(repr(self), {k: text for k, text in facts.items() if text})
+        shown += _notebook.grid("Measured", ["columns", "cells", "sd of noise"], tables)
+        if widths:
+            title = f"Expected 95 % intervals, for {self.assumed_rows:,} records"
+            shown += _notebook.grid(title, ["analysis", "estimate", "half-width"], widths)
+        return shown + _notebook.paragraphs(self.remarks)
 
 
 @list_keywords(PlanKeywords)
