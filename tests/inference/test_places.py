@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import understudy as us
-from understudy.errors import InferenceError
+from understudy.errors import BudgetError, InferenceError, ReleaseError
 
 SCHEMA = """
 [columns.county]
@@ -118,3 +118,109 @@ def test_a_release_without_a_table_of_places_says_so():
     release = replace(released(), measurements=())
     with pytest.raises(InferenceError, match="no table"):
         us.places(release, ["county", "area"])
+
+
+DECLARED = """
+[geography]
+spine = ["county", "area"]
+by = ["sex"]
+shares = [1, 3]
+"""
+TOTALS = """
+[[geography.invariants]]
+level = "county"
+totals = {{ north = {}, south = {} }}
+source = "law of the census"
+"""
+
+
+def declared(rows, totals=None, **how):
+    """A release whose schema declares places."""
+    schema = us.Schema.loads(DECLARED + (TOTALS.format(*totals) if totals else "") + SCHEMA)
+    given = {"epsilon": 2, "delta": 1e-6, "insecure_noise_seed": 3, "allow_nonprivate": True}
+    return us.synthesize(rows, schema, **{**given, **how})
+
+
+def counties(rows):
+    return [(rows["county"] == name).sum() for name in ("north", "south")]
+
+
+@pytest.mark.parametrize(
+    "how", [{}, {"method": "privbayes"}, {"method": "independent", "sets": 2}, {"delta": 0}]
+)
+def test_declared_places_are_measured_beside_what_records_follow(tmp_path, how):
+    """Claim: each level's table is bought with its share, and no method takes it for its own."""
+    release = declared(people(), **how)
+    schema = release.schema
+    plan = us.plan(schema, **{"epsilon": 2, "delta": 1e-6, **how})
+    levels = [one for one in plan.setup if one.query.startswith("counts by")]
+    county, area = (one for one in levels if one.columns[1:] == ("sex",))
+    assert area.share == 3 * county.share
+    loaded = us.Release.load(release.save(tmp_path / "release"))
+    found = us.places(loaded)
+    assert repr(found) == "Places(all 1, county 2, area 5; sex)"
+    assert found.fit.variances(2).max() < area.stddev**2
+    bought = {one.entry for one in loaded.measurements} - {one.entry for one in loaded.behind_sets}
+    assert [one.columns for one in loaded.measurements if one.entry in bought] == [
+        ("county", "sex"), ("area", "sex")
+    ]  # fmt: skip
+    assert loaded.manifest.contradictions == ()
+
+
+def test_the_plan_says_how_wide_intervals_of_places_will_be():
+    for totals in (None, counties(people())):
+        release = declared(people(), totals)
+        plan = us.plan(release.schema, epsilon=2, delta=1e-6)
+        (said,) = (one for one in plan.remarks if "us.places" in one)
+        behind = {one.entry for one in release.behind_sets}
+        own = tuple(one for one in release.measurements if one.entry not in behind)
+        found = us.places(replace(release, measurements=own))
+        for level in ("county", "area"):
+            errors = [found.table(level, by)["error"] for by in ([], ["sex"])]
+            about = [f"± {1.959964 * (one**2).median() ** 0.5:,.3g}" for one in errors]
+            about[0] = "± 0" if totals and level == "county" else about[0]
+            assert f"{level}, total {about[0]}, of a cell {about[1]}" in said
+
+
+def test_exact_totals_hold_whatever_the_rows_are_and_the_steward_alone_hears_of_it():
+    rows, told = people(), []
+    true, wrong = counties(rows), [500, 500]
+    for totals in (true, wrong):
+        told.clear()
+        release = declared(rows, totals, confide=told.append)
+        found = us.places(release)
+        for name, total in zip(("north", "south"), totals, strict=True):
+            answer = found.total(name)
+            assert (answer.estimate, answer.error) == (pytest.approx(total), pytest.approx(0))
+        assert found.total("n1").error > 1
+        assert [one.value.levels for one in told if hasattr(one.value, "levels")] == (
+            [] if totals is true else [("county",)]
+        )
+        assert "exact totals of the level county" in str(release.guarantee.public_inputs)
+    same = declared(rows, wrong, confide_misfits=False)
+    assert same.manifest.to_json() == release.manifest.to_json(), "nothing released depends on it"
+
+
+def test_a_table_without_records_out_of_domain_is_left_aside_beside_exact_totals():
+    rows = people().with_columns(
+        pl.when(pl.int_range(pl.len()) < 300).then(pl.lit("x")).otherwise("sex").alias("sex")
+    )
+    release = declared(rows, counties(rows))
+    assert {"county × sex", "area × sex"} <= {*us.places(release).left_aside}
+
+
+def test_parts_of_the_budget_buy_places_only_where_they_are_declared():
+    with pytest.raises(BudgetError, match="geography"):
+        us.plan(us.Schema.loads(SCHEMA), epsilon=1, budget={"places": 0.2})
+    schema = us.Schema.loads(DECLARED + SCHEMA)
+    none = us.plan(schema, epsilon=1, delta=1e-6, budget={"places": 0})
+    assert not any("us.places" in one for one in none.remarks)
+    with pytest.raises(BudgetError, match="must leave"):
+        us.plan(schema, epsilon=1, delta=1e-6, budget={"places": 0.9})
+
+
+def test_a_folder_that_lacks_the_tables_it_says_were_bought_is_refused(tmp_path):
+    release = released()
+    told = replace(release, manifest=replace(release.manifest, places_share="1/4"))
+    with pytest.raises(ReleaseError, match="tables of places"):
+        us.Release.load(told.save(tmp_path / "release"))

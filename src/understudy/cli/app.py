@@ -240,7 +240,7 @@ Budget = Annotated[
         "shares and means of functions, and for what lies beyond the bounds; by default 0.1 with "
         "the method auto, or where a declared analysis asks for such. layer: second moments of all "
         "columns beside those of declared analyses; by default 0.1 with the method auto and delta "
-        "above 0.",
+        "above 0. places: the tables of places that the schema declares; by default 0.25.",
     ),
 ]
 Priority = Annotated[

@@ -72,13 +72,19 @@ def to_be_checked(data: str, schema: Path, members: Path | None = None) -> None:
 
 def show_diagnostic(internal: Internal[Diagnostic]) -> None:
     """Show what the steward alone may know; on the error stream, so that no output holds it."""
-    from understudy.dp.confidential import Misfits
+    from understudy.dp.confidential import Misfits, Mismatch
     from understudy.papers.generator_scores import Travelled
     from understudy.papers.record_weights import FittedPosterior
 
     diagnostic, said = internal.value, ""
     if isinstance(diagnostic, Misfits):
         said = _describe_misfits(diagnostic.columns, no_rows=diagnostic.no_rows)
+    elif isinstance(diagnostic, Mismatch):
+        said = (
+            f"the rows do not have the exact totals that the schema declares of "
+            f"{', '.join(diagnostic.levels)}. Correct the public file or the data; making the "
+            "release again because of this is not covered by ε."
+        )
     elif isinstance(diagnostic, Travelled):
         said = _describe_walk(diagnostic)
     elif isinstance(diagnostic, FittedPosterior):

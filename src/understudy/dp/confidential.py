@@ -45,6 +45,7 @@ from understudy.errors import MethodError
 from understudy.features.grids import Drawn, NumberCells
 from understudy.features.scores import FeatureMap, RankScores
 from understudy.schema import NUMERIC, Column, Domain, Partition, Schema
+from understudy.schema.geography import WHOLE
 
 if TYPE_CHECKING:
     from understudy.data.base import Engine, ExactCells, ExactTable
@@ -191,6 +192,30 @@ def misfits(engine: Engine) -> Iterator[Internal[Misfits]]:
     )
     if notes or not n_rows:
         yield Internal(Misfits(not n_rows, notes))
+
+
+@dataclass(frozen=True)
+class Mismatch(Diagnostic):
+    """Exact totals that were declared, and that the rows do not have.
+
+    Attributes:
+        levels: of places, at which some differ.
+    """
+
+    levels: tuple[str, ...]
+
+
+def mismatches(engine: Engine) -> Iterator[Internal[Mismatch]]:
+    """Name the levels of places at which the rows do not have the declared totals, if any."""
+    schema, found = engine.schema, []
+    for one in schema.geography.invariants:
+        told = schema.geography.totals(one, schema.columns)
+        places = () if one.level == WHOLE else (schema.names.index(one.level),)
+        counts = engine.count([places]).expose()[0].inside if places else engine.total().expose()
+        if not np.array_equal(np.atleast_1d(counts), told):
+            found.append(one.level)
+    if found:
+        yield Internal(Mismatch(tuple(found)))
 
 
 def _describe_column(column: Column, table: ExactTable, n_rows: int) -> Iterator[Words]:

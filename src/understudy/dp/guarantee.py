@@ -244,6 +244,9 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
     if schema.design.deff is not None:
         effect = schema.design.deff
         inputs.append(PublicInput(f"design effect {effect.default:g}", effect.source))
+    for exact_totals in schema.geography.invariants:
+        what = f"exact totals of the level {exact_totals.level}, which no promise covers"
+        inputs.append(PublicInput(what, exact_totals.source))
     for rule in schema.forbidden:
         note = "" if rule.source else NO_SOURCE
         inputs.append(PublicInput(f"impossible: {rule.text}", rule.source, note))

@@ -57,6 +57,7 @@ from understudy.release.households import members_of
 from understudy.release.release import Release
 from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Rule, Schema
+from understudy.schema.geography import Geography
 from understudy.schema.households import NO_MEMBER, Members, slot_column
 
 KINDS_OF_MEMBERS = (*RATIOS, "total", *MODELS, "correlation")
@@ -130,8 +131,9 @@ class MemberTable:
     def _flat(self, own: Mapping[str, Any], rules: Sequence[Rule] = ()) -> Schema:
         schema = self.release.schema
         units = self.form.unit_columns(schema.columns)
-        changed = {"members": None, "forbidden": tuple(rules), "relations": ()}
-        return schema.model_copy(update={**changed, "columns": {**units, **own}})
+        changed: dict[str, Any] = {"members": None, "forbidden": tuple(rules), "relations": ()}
+        changed |= {"geography": Geography(), "columns": {**units, **own}}
+        return schema.model_copy(update=changed)
 
     def members(self, k: int, columns: Sequence[str]) -> Records:
         """Members of a synthetic set with a value of each of some columns."""

@@ -25,7 +25,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from understudy._arrays import Floats, Integers
+from understudy._arrays import Floats
 from understudy.errors import InferenceError, suggestion
 from understudy.inference.combining import require_level
 from understudy.inference.noisy_tables import covers, marginal
@@ -33,9 +33,8 @@ from understudy.models.spine import Hierarchy, LevelTable, SpineFit
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.release.shape import Kind
-from understudy.schema import NUMERIC, Schema
-from understudy.schema.base import text_of
-from understudy.schema.constraints import Relation
+from understudy.schema import Schema
+from understudy.schema.geography import WHOLE, Geography
 
 Cells = Mapping[str, str | Collection[str]]
 """Axis → its state, or several; axes that are not named are summed over."""
@@ -237,89 +236,79 @@ class Places:
             raise InferenceError(f"There is no {what} {name!r}{near}; correct it.")
 
 
-WHOLE: Final = "all"
-"""Name and code of the root."""
 _CLEARLY: Final = 4.0  # standard deviations
 
 
-def places(release: Release, spine: Sequence[str], by: Sequence[str] = ()) -> Places:
+def places(
+    release: Release, spine: Sequence[str] | None = None, by: Sequence[str] | None = None
+) -> Places:
     """Combine all that a release measured of places, of every level.
 
     Args:
         release: with tables of the levels, alone or with other columns.
         spine: columns of the places, from the coarsest; the schema declares for each but the first
-            the `hierarchy` by which it lies within the one before.
-        by: columns of the cells.
+            the `hierarchy` by which it lies within the one before. Those of `[geography]` if None.
+        by: columns of the cells; those of `[geography]` if None and spine is, else none.
 
     Returns:
-        Answers for every place and any sum of places. Tables that cannot be used are named in
-        `left_aside`: those in other bins or groups, with rules among the columns, or that clearly
-        lack records which others count (out of domain in one more column).
+        Answers for every place and any sum of places, with the exact totals that the schema
+        declares. Tables that cannot be used are named in `left_aside`: those in other bins or
+        groups, with rules among the columns, or that clearly lack records which others count (out
+        of domain in one more column).
 
     Raises:
         InferenceError: columns that are no tree of places, or nothing that was measured of them.
     """
     schema = release.schema
-    parents = _parents(spine, by, schema)
+    geography = _geography(schema, spine, by)
+    spine, by = geography.spine, geography.by
+    if fault := next(geography.faults(schema.columns, schema.relations), None):
+        raise InferenceError(f"These are no places of the release: {fault}.")
     codes = ((WHOLE,), *(schema.columns[name].labels for name in spine))
     axes = {name: schema.columns[name].labels for name in by}
-    found, aside = _place_tables(release.measurements, spine, by, schema)
+    found, aside = _place_tables(release.measurements, geography, schema)
     if not any(table.level for table in found):
         raise InferenceError(
             f"The release has no table of {', '.join(spine)} that can be used; measure one of each "
-            "level, by a workload or by a question that asks for it."
+            "level, by [geography] in the schema or by a question that asks for it."
         )
+    tree = Hierarchy(geography.parents(schema.columns, schema.relations))
     sizes = [len(labels) for labels in axes.values()]
-    fit = SpineFit(Hierarchy(parents), sizes, found)
+    fit = SpineFit(tree, sizes, [*found, *_exact_tables(geography, schema)])
     return Places((WHOLE, *spine), codes, axes, fit, release.guarantee.statement, tuple(aside))
 
 
-def _parents(spine: Sequence[str], by: Sequence[str], schema: Schema) -> tuple[Integers, ...]:
-    """Place of each place's parent, by the hierarchies of the schema.
+def _geography(schema: Schema, spine: Sequence[str] | None, by: Sequence[str] | None) -> Geography:
+    """What is asked for, with the exact totals of levels that the schema declares.
 
     Raises:
-        InferenceError: columns that are no tree of places.
+        InferenceError: no spine, neither here nor there.
     """
-    names = [*spine, *by]
-    for name in names:
-        if name not in schema.columns or names.count(name) > 1:
-            raise InferenceError(f"{name!r} is no measured column, or named twice; correct it.")
-    for name in spine:
-        column = schema.columns[name]
-        if isinstance(column, NUMERIC) or column.codes:
-            raise InferenceError(
-                f"The places of {name!r} are no levels, or may be absent; declare each as a level."
-            )
-    found = [np.zeros(1, np.int64)]
-    for k, name in enumerate(spine):
-        if not k:
-            found.append(np.zeros(schema.columns[name].size, np.int64))
-            continue
-        pair = (name, spine[k - 1])
-        relation = next((one for one in schema.relations if one.hierarchy == pair), None)
-        if relation is None:
-            raise InferenceError(
-                f"The schema declares no hierarchy of {name!r} within {spine[k - 1]!r}; add it to "
-                "[[relations]]."
-            )
-        found.append(_within(relation, schema))
-    return tuple(found)
+    declared = schema.geography
+    if spine is None and not declared.spine:
+        raise InferenceError(
+            "The schema declares no [geography]; name the columns of the levels in spine."
+        )
+    levels = declared.spine if spine is None else tuple(spine)
+    cells = declared.by if spine is None and by is None else tuple(by or ())
+    kept = [one for one in declared.invariants if one.level in (WHOLE, *levels)]
+    return Geography(spine=levels, by=cells, invariants=tuple(kept))
 
 
-def _within(relation: Relation, schema: Schema) -> Integers:
-    """State of the coarser column in which each state of the finer one lies."""
-    fine, coarse = (schema.columns[name].labels for name in relation.hierarchy)
-    found = np.zeros(len(fine), np.int64)
-    for parent, values in relation.within.items():
-        for value in values:
-            found[fine.index(text_of(value))] = coarse.index(parent)
-    return found
+def _exact_tables(geography: Geography, schema: Schema) -> list[LevelTable]:
+    """The exact totals, as tables without noise."""
+    levels = (WHOLE, *geography.spine)
+    return [
+        LevelTable(levels.index(one.level), (), geography.totals(one, schema.columns), 0.0)
+        for one in geography.invariants
+    ]
 
 
 def _place_tables(
-    measurements: Sequence[Measurement], spine: Sequence[str], by: Sequence[str], schema: Schema
+    measurements: Sequence[Measurement], geography: Geography, schema: Schema
 ) -> tuple[list[LevelTable], list[str]]:
     """The tables that can be used, and what was left aside."""
+    spine, by = geography.spine, geography.by
     found: list[tuple[Measurement, LevelTable]] = []
     aside = []
     for one in measurements:
@@ -340,14 +329,16 @@ def _place_tables(
             levels[-1] if levels else 0, axes, counts.counts.reshape(shape), variances[:, 0]
         )
         found.append((one, table))
-    lacking = {one.entry for one, _ in found if any(_lacks_more(one, other) for other, _ in found)}
+    whole = [(0.0, 0.0)] if geography.invariants else []  # exact totals lack nobody
+    others = [(one.outside, one.stddev) for one, _ in found] + whole
+    lacking = {one.entry for one, _ in found if any(_lacks_more(one, *told) for told in others)}
     aside += [" × ".join(one.columns) for one, _ in found if one.entry in lacking]
     return [table for one, table in found if one.entry not in lacking], aside
 
 
-def _lacks_more(one: Measurement, other: Measurement) -> bool:
+def _lacks_more(one: Measurement, outside: float, stddev: float) -> bool:
     """Return whether a table clearly lacks records that another one counts."""
-    return one.outside - other.outside > _CLEARLY * math.hypot(one.stddev, other.stddev)
+    return one.outside - outside > _CLEARLY * math.hypot(one.stddev, stddev)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@ from understudy.release.manifest import (
     before,
     require_facts,
     require_named_later,
+    without_places,
 )
 from understudy.release.measurement import Measurement
 from understudy.release.metadata import METADATA, require_metadata
@@ -43,6 +44,7 @@ from understudy.schema.base import Code, number_of, text_of
 from understudy.schema.columns import Cells
 from understudy.schema.constraints import breaks
 from understudy.schema.derived import follows, sources_of
+from understudy.schema.geography import Geography
 
 PAGES: Final = ("report.html", "results.html", "codebook.html")
 MALFORMED: Final = (
@@ -114,7 +116,11 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     measurements = tuple(_measurement(folder, data, schema) for data in entries)
     behind = before(measurements, manifest.amendments)
     require_named_later(measurements, behind)
-    require_facts(manifest.inference, manifest.sets_kind, behind, schema)
+    bought = manifest.places_share is not None
+    followed = without_places(behind, schema, bought=bought)
+    if bought and not 0 < len(behind) - len(followed) == len(schema.geography.tables):
+        raise Fault("its manifest says that tables of places were bought, and they are not there")
+    require_facts(manifest.inference, manifest.sets_kind, followed, schema)
     tables = _tables(folder, schema, manifest, measurements, parted=parted)
     require_linked(folder, linked, tables, schema)
     require_metadata(folder, files, schema, manifest.sets)
@@ -241,7 +247,8 @@ def _tables(
 
 def _kept_by_all(schema: Schema, measurements: tuple[Measurement, ...]) -> Schema:
     """The schema with those rules that hold whole bins and groups of every measurement."""
-    schema = schema.model_copy(update={"relations": ()})  # kept exactly, whatever the bins
+    # Relations are kept exactly, whatever the bins; places need theirs.
+    schema = schema.model_copy(update={"relations": (), "geography": Geography()})
     rules = schema.forbidden
     for measurement in measurements:
         if measurement.bins or measurement.groups:

@@ -16,7 +16,8 @@ longer ledger, and a promise about all of it together. It names the release that
 checksum of its manifest, so that a chain of amendments leads back to the first one.
 
 The records were drawn before, so they know nothing of what was measured later; whoever asks how the
-sets were made looks at the measurements before the first amendment (`Release.behind_sets`).
+sets were made looks at the measurements before the first amendment, without tables of places, which
+are for answers (`Release.behind_sets`).
 """
 
 from __future__ import annotations
@@ -104,6 +105,25 @@ def before(
     return tuple(one for one in measurements if one.entry <= amendments[0].entries)
 
 
+def without_places(
+    measurements: Sequence[Measurement], schema: Schema, *, bought: bool
+) -> tuple[Measurement, ...]:
+    """List what the records follow: all but the tables of places, which come before a method's own.
+
+    Args:
+        measurements: in the order in which they were paid for.
+        schema: of the release.
+        bought: whether tables of places were.
+    """
+    wanted = {*schema.geography.tables} if bought else set[tuple[str, ...]]()
+    beside = set[int]()
+    for one in measurements:
+        if one.kind is Kind.TABLE and one.columns in wanted:
+            wanted.remove(one.columns)
+            beside.add(one.entry)
+    return tuple(one for one in measurements if one.entry not in beside)
+
+
 def bought_by(
     measurements: Sequence[Measurement], amendments: Sequence[Amendment], number: int
 ) -> tuple[Measurement, ...]:
@@ -169,6 +189,7 @@ class Manifest:
             where none were bought.
         lines_share: the same of number lines.
         layer_share: the same of moments of all columns beside those of declared analyses.
+        places_share: the same of the tables of places that the schema declares.
         priority: columns that a part of `answers_share` bought second moments of by themselves.
         analyses: declared ones: kind, formula, and who asked.
         expected: how exact their answers were to be, by the plan; None where it does not say.
@@ -198,6 +219,7 @@ class Manifest:
     answers_share: str | None = None
     lines_share: str | None = None
     layer_share: str | None = None
+    places_share: str | None = None
     priority: tuple[str, ...] = ()
     analyses: tuple[Mapping[str, str], ...] = ()
     expected: Mapping[str, Any] | None = None
@@ -230,7 +252,8 @@ class Manifest:
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""
         found = [one.to_json() for one in self.contradictions]
-        always = {name: value for name, value in vars(self).items() if name != "contradictions"}
+        seldom = ("contradictions", *(("places_share",) if self.places_share is None else ()))
+        always = {name: value for name, value in vars(self).items() if name not in seldom}
         return {
             **always,
             **({"contradictions": found} if found else {}),

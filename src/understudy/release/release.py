@@ -41,7 +41,7 @@ from understudy.release.folder import (
 )
 from understudy.release.households import split, table_schemas, write_linked, write_linked_rows
 from understudy.release.load import MALFORMED, PAGES, Parts, read_parts
-from understudy.release.manifest import Manifest, before
+from understudy.release.manifest import Manifest, before, without_places
 from understudy.release.measurement import Measurement
 from understudy.release.metadata import metadata_texts, row_files
 from understudy.release.sets import PartedSets, first_parts, lazy, write_set
@@ -180,8 +180,9 @@ class Release:
 
     @cached_property
     def behind_sets(self) -> tuple[Measurement, ...]:
-        """The measurements that the records were drawn from: without those of amendments."""
-        return before(self.measurements, self.manifest.amendments)
+        """The measurements that the records follow: without amendments and tables of places."""
+        first = before(self.measurements, self.manifest.amendments)
+        return without_places(first, self.schema, bought=self.manifest.places_share is not None)
 
     @cached_property
     def sets(self) -> tuple[Any, ...]:

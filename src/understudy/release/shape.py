@@ -329,6 +329,7 @@ class _Manifest(_Plain):
     analyses: list[_Analysis] = []
     expected: _ExpectedAnswers | None = None
     layer_share: _Fraction | None = None
+    places_share: _Fraction | None = None
     priority: list[str] = []
     amendments: list[_Amendment] = []
     contradictions: list[_Contradiction] = []

@@ -9,6 +9,8 @@ they stand for, and so does the schema of a release, which refers to nothing out
   with commas (.tsv: tabs) in UTF-8, whose first line names its columns. It stands in the folder of
   the schema's file, or below. All its codes are text, and each stands in it once, so that the rows
   of the table itself cannot pass for a code list;
+- `totals = { file = "counties.csv", place = "county", value = "persons" }` takes exact totals of
+  places (`[[geography.invariants]]`) from such a file, one place a line;
 - `[[defaults]]` gives entries to all columns of the names or patterns (`*`, `?`) under `columns`;
 - `like = "other"` takes over the entries of another column but its description, and but what
   confirms single entries of it, since that is said of one column at a time.
@@ -79,6 +81,47 @@ def resolve_references(
         raise SchemaError(told_together([*dict.fromkeys(faults)]))
     rest["columns"] = {name: _with_labels(one) for name, one in rest["columns"].items()}
     return rest
+
+
+def resolve_totals(content: Mapping[str, Any], folder: Path | None) -> Table:
+    """The content of a schema's file with exact totals of places written out.
+
+    Args:
+        content: as it was read from TOML; stays as it is.
+        folder: where the schema's file stands; None for a text that may not refer to files.
+
+    Raises:
+        SchemaError: a file that is none of totals.
+    """
+    geography = content.get("geography")
+    given = geography.get("invariants") if isinstance(geography, Mapping) else None
+    if not (isinstance(geography, Mapping) and isinstance(given, list)):
+        return dict(content)
+    faults: list[str] = []
+    written = [_with_totals(one, folder, faults) for one in given]
+    if faults:
+        raise SchemaError(told_together([*dict.fromkeys(faults)]))
+    return {**content, "geography": {**geography, "invariants": written}}
+
+
+def _with_totals(one: Any, folder: Path | None, faults: list[str]) -> Any:
+    """One of the invariants, with its totals written out."""
+    named = one.get("totals") if isinstance(one, Mapping) else None
+    if not isinstance(named, Mapping) or not isinstance(named.get("file"), str):
+        return one
+    place = f"[geography] invariants of {one.get('level')!r}, totals: "
+    texts = [named.get(key) for key in ("place", "value")]
+    if set(named) != {"file", "place", "value"} or not all(isinstance(t, str) for t in texts):
+        faults.append(f'{place}must be {{ file = "….csv", place = "…", value = "…" }}')
+        return {**one, "totals": {}}
+    try:
+        found = _read(_path_of(named["file"], folder), str(texts[0]), str(texts[1]))
+        if not all(re.fullmatch(r"[0-9]{1,15}", text) for text in found.values()):
+            raise _UnreadableError("has a total that is no whole number; correct it")
+    except _UnreadableError as reason:
+        faults.append(f"{place}the file {named['file']!r} {reason}")
+        return {**one, "totals": {}}
+    return {**one, "totals": {code: int(text) for code, text in found.items()}}
 
 
 class _Listed(list[Any]):
@@ -246,31 +289,39 @@ class _Lists:
         key = (levels["file"], levels["column"], levels.get("labels", ""))
         if key not in self._files:
             try:
-                self._files[key] = _read(self._path(key[0]), key[1], key[2])
+                found = _read(_path_of(key[0], self._folder), key[1], key[2])
+                told = {code: text for code, text in found.items() if text and text != code}
+                self._files[key] = {"levels": _Listed(found, told)}
             except _UnreadableError as reason:
                 self._faults.append(f"{place}, levels: the file {key[0]!r} {reason}")
                 self._files[key] = {}
         return self._files[key]
 
-    def _path(self, name: str) -> Path:
-        parts = PurePosixPath(name.replace("\\", "/")).parts
-        if self._folder is None:
-            raise _UnreadableError(
-                "cannot be referred to by a schema that is no file of its own; write the levels out"
-            )
-        if Path(name).is_absolute() or not parts or parts[0] == "/" or ".." in parts:
-            raise _UnreadableError(
-                "must stand in the folder of the schema's file, or below; name it from there"
-            )
-        return self._folder.joinpath(*parts)
-
 
 class _UnreadableError(Exception):
-    """A file of levels that cannot be read; the message goes on after its name."""
+    """A file of codes that cannot be read; the message goes on after its name."""
 
 
-def _read(path: Path, column: str, labels: str) -> Table:
-    """Levels, and their labels, of a file of codes.
+def _path_of(name: str, folder: Path | None) -> Path:
+    """Where a file stands that a schema's file names.
+
+    Raises:
+        _UnreadableError: it may not be named, or not so.
+    """
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    if folder is None:
+        raise _UnreadableError(
+            "cannot be referred to by a schema that is no file of its own; write out what it holds"
+        )
+    if Path(name).is_absolute() or not parts or parts[0] == "/" or ".." in parts:
+        raise _UnreadableError(
+            "must stand in the folder of the schema's file, or below; name it from there"
+        )
+    return folder.joinpath(*parts)
+
+
+def _read(path: Path, column: str, labels: str) -> dict[str, str]:
+    """Codes of a file, and what stands beside each in another column; "" without one.
 
     Raises:
         _UnreadableError: it is none.
@@ -295,7 +346,7 @@ def _lines(file: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
     return ((reader.line_num, cells) for cells in reader if cells)
 
 
-def _codes(lines: Iterator[tuple[int, list[str]]], column: str, labels: str) -> Table:
+def _codes(lines: Iterator[tuple[int, list[str]]], column: str, labels: str) -> dict[str, str]:
     _, names = next(lines, (0, []))
     for name in filter(None, (column, labels)):
         if names.count(name) != 1:
@@ -317,8 +368,7 @@ def _codes(lines: Iterator[tuple[int, list[str]]], column: str, labels: str) -> 
         found[cells[place]] = cells[label] if label is not None else ""
     if not found:
         raise _UnreadableError("holds no code")
-    told = {code: text for code, text in found.items() if text and text != code}
-    return {"levels": _Listed(found, told)}
+    return found
 
 
 _WITH_LEVELS = ("Categorical", "Ordinal")
@@ -341,6 +391,19 @@ _FILE = {
     "required": ["file", "column"],
     "additionalProperties": False,
 }
+_TOTALS = {
+    "type": "object",
+    "properties": {
+        "file": {
+            "type": "string",
+            "description": "A public text file in the folder of the schema's file, or below.",
+        },
+        "place": {"type": "string", "description": "Its column with the codes of the places."},
+        "value": {"type": "string", "description": "Its column with their totals."},
+    },
+    "required": ["file", "place", "value"],
+    "additionalProperties": False,
+}
 
 
 def with_references(content: dict[str, Any]) -> dict[str, Any]:
@@ -355,6 +418,8 @@ def with_references(content: dict[str, Any]) -> dict[str, Any]:
     for name in _WITH_LEVELS:
         given = definitions[name]["properties"]["levels"]
         definitions[name]["properties"]["levels"] = _either(given, _FORM_LIST, _FILE)
+    exact = definitions["ExactTotals"]["properties"]
+    exact["totals"] = _either(exact["totals"], _TOTALS)
     kinds = entries["columns"]["additionalProperties"]
     definitions["Entries"] = _entries(definitions, kinds)
     like = {"allOf": [{"$ref": "#/$defs/Entries"}, {"required": ["like"]}]}

@@ -37,6 +37,7 @@ from understudy.schema.derived import derived_faults
 from understudy.schema.design import Design, DesignEffect
 from understudy.schema.domain import Domain
 from understudy.schema.file_format import FileFormat
+from understudy.schema.geography import ExactTotals, Geography
 from understudy.schema.households import Among, KeptFirst, LeastDistance, Members
 
 
@@ -111,6 +112,7 @@ class Schema(BaseModel):
         unit: who.
         ledger: of which population the rows are.
         design: how records were drawn: weights, and what is known of strata and clusters.
+        geography: levels of places whose tables are measured, and totals that are public.
         file: how the rows are written, where they come as a delimited text file.
         members: which columns are slots of members of a household; None for a flat table.
         columns: name → column, in order. In Python, `columns` are those that are measured,
@@ -143,6 +145,7 @@ class Schema(BaseModel):
     unit: Unit = Unit()
     ledger: LedgerBinding = LedgerBinding()
     design: Design = Design()
+    geography: Geography = Geography()
     file: FileFormat = FileFormat()
     members: Members | None = None
     declared: dict[str, AnyColumn] = Field(alias="columns", min_length=1)
@@ -186,6 +189,8 @@ class Schema(BaseModel):
         faults = [fault for rule in self.forbidden for fault in rule.faults(self.columns)]
         faults += [fault for one in self.relations for fault in one.faults(self.columns)]
         faults += self.design.faults(self.columns)
+        places = self.geography.faults(self.columns, self.relations)
+        faults += [f"[geography] {fault}" for fault in places]
         yield from faults
         if faults:
             return
@@ -194,6 +199,14 @@ class Schema(BaseModel):
                 yield "the forbidden combinations leave no record possible; remove some"
         except (SchemaError, ValueError) as error:  # too many combinations to count; a circle
             yield str(error)
+            return
+        for names in self.geography.tables:
+            if self.table(names).boxes:
+                yield (
+                    f"a rule forbids cells of {' × '.join(names)}, and tables of places need all "
+                    "of theirs; leave a column out of [geography] by"
+                )
+                return
 
     @cached_property
     def columns(self) -> dict[str, Column]:
@@ -344,6 +357,7 @@ class Schema(BaseModel):
                 "forbidden": tuple(r for r in self.forbidden if set(r.where) <= set(names)),
                 "relations": tuple(r for r in self.relations if set(r.columns) <= set(names)),
                 "design": self.design if self.design.weight in names else Design(),
+                "geography": self.geography.part(names),
             }
         )
 
@@ -363,7 +377,7 @@ class Schema(BaseModel):
         all_rules = (*self.forbidden, *(Rule.of_states(box) for _, box in self._related))
         rules = grouped_rules(all_rules, self.columns, columns, groups)
         design = Design() if self.design.weight in groups else self.design
-        left_out = {"relations": (), "members": None, "design": design}
+        left_out = {"relations": (), "members": None, "design": design, "geography": Geography()}
         return self.model_copy(update={"columns": columns, "forbidden": rules, **left_out})
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
@@ -416,7 +430,8 @@ class Schema(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format."""
-        inner: list[type[BaseModel]] = [Unit, LedgerBinding, Design, DesignEffect, FileFormat]
+        inner: list[type[BaseModel]] = [Unit, LedgerBinding, Design, DesignEffect]
+        inner += [Geography, ExactTotals, FileFormat]
         inner += [Rule, Range, Relation, Among, KeptFirst, LeastDistance, Members]
         inner += COLUMN_MODELS
         return toml.json_schema(cls, *inner, title="Understudy table schema")

@@ -34,7 +34,7 @@ from pydantic import BaseModel, ValidationError
 from understudy._validation import explain_attributes, path_of
 from understudy.errors import SchemaError
 from understudy.schema.households import TABLES, MemberRule, widen_tables
-from understudy.schema.references import resolve_references, with_references
+from understudy.schema.references import resolve_references, resolve_totals, with_references
 from understudy.schema.validation import all_faults, full_stop
 
 LINE_LENGTH = 100
@@ -194,6 +194,7 @@ def loads(text: str, model: type[_Model], folder: Path | None = None) -> _Model:
         raise SchemaError("The schema is not valid TOML: it is nested too deeply.") from None
     except ValueError:  # of the language, which reads no number of thousands of digits
         raise SchemaError("The schema is not valid TOML: a number in it is too long.") from None
+    content = resolve_totals(content, folder)
     if "tables" in content:
         content = widen_tables(content, model, folder)
     else:

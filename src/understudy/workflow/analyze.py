@@ -308,6 +308,7 @@ def request_again(release: Release) -> Request:
                 "answers": manifest.answers_share or 0,
                 "lines": manifest.lines_share or 0,
                 "layer": manifest.layer_share or 0,
+                "places": manifest.places_share or 0,
             },
             analyses=manifest.analyses,
             priority=manifest.priority,

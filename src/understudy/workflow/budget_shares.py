@@ -1,4 +1,7 @@
-"""How a budget is split: the number of rows, heaps, lines and moments; the rest buys records."""
+"""How a budget is split: the number of rows, heaps, lines, moments and tables of places.
+
+The rest buys records.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from understudy.inference.declared import DeclaredAnalysis, by_absences, columns
 from understudy.methods.base import Method
 from understudy.schema import NUMERIC, Schema
 
-PARTS: Final = ("rows", "answers", "lines", "layer")
+PARTS: Final = ("rows", "answers", "lines", "layer", "places")
 """Of a budget, as somebody states them: the first is of the whole, the others of the rest."""
 DEFAULT_ROWS_SHARE = Fraction(1, 20)
 DEFAULT_ANSWERS_SHARE = Fraction(1, 3)
@@ -32,6 +35,8 @@ DEFAULT_LAYER_SHARE = Fraction(1, 4)
 """Of what is left, for moments of all columns beside those of declared analyses."""
 PRIORITY_PART = Fraction(1, 4)
 """Of what buys second moments, where columns have priority: for theirs alone."""
+DEFAULT_PLACES_SHARE = Fraction(1, 4)
+"""Of what is left after the number of rows, for tables of places; never more than for records."""
 MOST_ANSWER_SCORES = 400
 DEFAULT_LINES_SHARE = Fraction(1, 10)
 """Of what is left after the number of rows, for number lines; never more than moments leave."""
@@ -192,12 +197,14 @@ class AnswerShares:
         priority: buys those of priority columns alone.
         layer: buys those of all columns, beside those of declared analyses.
         lines: buys number lines.
+        places: buys the tables of places that the schema declares.
     """
 
     moments: Fraction
     priority: Fraction
     layer: Fraction
     lines: Fraction
+    places: Fraction
 
     @classmethod
     def of(
@@ -221,7 +228,7 @@ class AnswerShares:
             automatic: whether the method is chosen automatically.
 
         Raises:
-            BudgetError: more than there is, or a layer beside nothing.
+            BudgetError: more than there is, a layer beside nothing, or places of no geography.
             MethodError: priority columns, and nothing for them.
         """
         groups = by_absences(declared, schema)
@@ -250,12 +257,19 @@ class AnswerShares:
                 "'answers' buys the moments of all columns."
             )
         layer = stated.get("layer", layer)
-        if own + lines + layer >= 1:
+        places = min(DEFAULT_PLACES_SHARE, (1 - own - lines - layer) / 2)
+        places = stated.get("places", places * bool(schema.geography.spine))
+        if places and not schema.geography.spine:
             raise BudgetError(
-                "The parts 'answers', 'lines' and 'layer' of the budget must leave something for "
-                "the records."
+                "The budget's part 'places' buys the tables of [geography], which the schema does "
+                "not declare; declare it, or leave the part out."
             )
-        return cls(own - first, first, layer, lines)
+        if own + lines + layer + places >= 1:
+            raise BudgetError(
+                "The parts 'answers', 'lines', 'layer' and 'places' of the budget must leave "
+                "something for the records."
+            )
+        return cls(own - first, first, layer, lines, places)
 
 
 PRIORITY_ALONE = Fraction(1, 4)

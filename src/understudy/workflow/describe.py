@@ -72,6 +72,7 @@ def manifest_of(
         answers_share=_part(request, request.answers_spend + request.priority_spend),
         lines_share=_part(request, request.lines_spend),
         layer_share=_part(request, request.layer_spend),
+        places_share=_part(request, request.places_spend),
         priority=request.priority,
         analyses=tuple(asdict(analysis) for analysis in request.analyses),
         expected=None if expected is None else expected.to_json(),

@@ -56,7 +56,9 @@ class SynthesisOptions:
             than their bins, and beyond their bounds, which records follow too, and which tell
             where second moments cut numbers off; by default a tenth for an automatic release, or
             where analyses are declared. "layer" buys second moments of all columns beside those of
-            declared analyses; by default a tenth for an automatic release with δ above 0.
+            declared analyses; by default a tenth for an automatic release with δ above 0. "places"
+            buys the tables of the levels of places that the schema declares; by default a quarter,
+            and no more than the records have.
         analyses: what the release is to answer (`inference.declared`), such as "ols income
             ~ age + sex"; then "answers" buys moments of their columns alone. Chosen by a look at
             the rows, they would tell what ε does not cover.
@@ -134,7 +136,7 @@ class RunOptions:
             chain went, how records were weighted, and in coarse words which columns hardly fit the
             schema. They depend on the rows: for the steward, never to be published, and no reason
             to make the release again that ε would cover.
-        confide_misfits: whether those of columns are among them.
+        confide_misfits: whether those of columns and of exact totals are among them.
         also: formats in which the release will be saved beside Parquet, as for `Release.save`: they
             are tried on made-up records before anything is paid, as saving itself is in any case.
 
@@ -242,7 +244,7 @@ class SynthesizeKeywords(PlanKeywords, RegressKeywords, total=False):
     also: str | Sequence[str]
 
 
-_FORMER: Final = {f"{part}_share": part for part in PARTS}
+_FORMER: Final = {f"{part}_share": part for part in PARTS[:4]}
 
 
 def gather(

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
 
 from understudy import _notebook
 from understudy.dp.budget import Budget, Number, size_in_signs
@@ -15,7 +18,9 @@ from understudy.errors import BudgetError, MethodError
 from understudy.inference.declared import DeclaredAnalysis, Expected, ExpectedAnswers
 from understudy.methods.auto import ASSUMED_ROWS
 from understudy.methods.plan import PlannedTable
+from understudy.models.spine import Hierarchy, TreeNoise
 from understudy.schema import Continuous, Integer, Schema
+from understudy.schema.geography import WHOLE
 from understudy.workflow.options import PlanKeywords, SynthesisOptions, gather, list_keywords
 from understudy.workflow.request import (
     Request,
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
     from understudy.workflow.expected_answers import ExpectedRange
 
 
+REACH = NormalDist().inv_cdf(0.975)
 FAR_WIDER = 10
 """Times the typical range from which on a plan warns of the bounds."""
 
@@ -160,6 +166,7 @@ def plan(
         remarks=(
             *_epsilon_remarks(request.budget.epsilon),
             *_unit_remarks(request.schema),
+            *place_remarks(request),
             *without_pairs(request),
             *request.remarks,
             *settled_remarks(request),
@@ -209,6 +216,33 @@ def _unit_remarks(schema: Schema) -> tuple[str, ...]:
         f"One record is a row of {form.of!r} with at most {form.rows_per_unit} rows of "
         f"{form.table!r}. It costs no more than any record; the {several} columns of its slots "
         "share the budget, so that more slots mean more noise in each.",
+    )
+
+
+def place_remarks(request: Request) -> tuple[str, ...]:
+    """Write how wide intervals of places will be, by least squares over all levels."""
+    steps, geography, schema = request.place_steps(), request.schema.geography, request.schema
+    if not steps:
+        return ()
+    tree = Hierarchy(geography.parents(schema.columns, schema.relations))
+    cells = math.prod(schema.columns[name].size for name in geography.by)
+    measured = [math.inf, *(step.stddev**2 for step in steps)]
+    exact = [
+        0.0 if any(one.level == level for one in geography.invariants) else variance
+        for level, variance in zip((WHOLE, *geography.spine), measured, strict=True)
+    ]
+    each = zip(TreeNoise(tree, measured).variances, TreeNoise(tree, exact).variances, strict=True)
+    said = []
+    for level, (cell, total) in zip(geography.spine, [*each][1:], strict=True):
+        widths = [REACH * math.sqrt(cells * float(np.median(total)))]
+        if cells > 1:  # of a cell's indicator a part is the total, the rest is the other contrasts
+            own = total / cells + cell * (1 - 1 / cells)
+            widths.append(REACH * math.sqrt(float(np.median(own))))
+        of_cell = f", of a cell ± {widths[1]:,.3g}" if cells > 1 else ""
+        said.append(f"{level}, total ± {widths[0]:,.3g}{of_cell}")
+    return (
+        "Tables of places, put together by us.places, will have intervals of 95 % that are at most "
+        f"about this wide, in a place of {'; of '.join(said)}.",
     )
 
 

@@ -48,8 +48,9 @@ from pydantic import Field
 from understudy._arrays import Floats, Integers
 from understudy._validation import path_of
 from understudy.errors import DataError
-from understudy.inference.places import WHOLE, PlaceEstimates, Places
+from understudy.inference.places import PlaceEstimates, Places
 from understudy.models.spine import Hierarchy, LevelTable, SpineFit
+from understudy.schema.geography import WHOLE
 from understudy.workflow.read import Entry, Stated, StatedTable, validate
 
 

@@ -43,6 +43,7 @@ from understudy.mechanisms.regression import MECHANISMS, Regression, RegressionM
 from understudy.mechanisms.second_moments import SecondMoments
 from understudy.schema import Schema
 from understudy.schema.design import Design
+from understudy.schema.geography import Geography
 from understudy.schema.schema import given_schema
 from understudy.workflow.gates import (
     laid_out,
@@ -254,7 +255,8 @@ def declare_regression(
     analysis = DeclaredAnalysis(kind, estimand.formula)  # derived columns are written out
     parts: dict[str, Number] = {"answers": MOMENTS_SHARE, "layer": 0, "lines": 0}
     how = SynthesisOptions(budget=parts, analyses=(analysis,))
-    part = schema.part(estimand.columns).model_copy(update={"design": Design()})
+    changed = {"design": Design(), "geography": Geography()}
+    part = schema.part(estimand.columns).model_copy(update=changed)
     arguments: dict[str, Any] = {"schema": part, "how": how}
     arguments |= {"epsilon": epsilon, "delta": delta}
     request = request_of(**arguments)

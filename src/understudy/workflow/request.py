@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from understudy.dp.budget import Budget, Number
+from understudy.dp.budget import Budget, Number, exact
 from understudy.dp.calibration import (
     calibrate,
     describe,
@@ -42,7 +42,7 @@ from understudy.inference.declared import (
     public_delta,
 )
 from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
-from understudy.mechanisms.tables import HeapCounts, NumberLines
+from understudy.mechanisms.tables import HeapCounts, NoisyTables, NumberLines
 from understudy.methods.aim import AdaptiveMethod
 from understudy.methods.auto import choose_method, configure
 from understudy.methods.base import Method
@@ -88,6 +88,7 @@ class Request:
         priority: columns of which second moments are bought by themselves as well.
         priority_spend: what buys these.
         heaps_spend: what buys counts of how numbers are rounded; 0 for none.
+        places_spend: what buys the tables of places that the schema declares.
         usual_answers: whether nobody asked for these second moments.
         limits: where numbers are cut off for these; None until number lines are released.
     """
@@ -106,6 +107,7 @@ class Request:
     priority: tuple[str, ...] = ()
     priority_spend: Fraction = Fraction(0)
     heaps_spend: Fraction = Fraction(0)
+    places_spend: Fraction = Fraction(0)
     usual_answers: bool = False
     limits: Limits | None = None
 
@@ -127,6 +129,15 @@ class Request:
     def heaps(self) -> HeapCounts | None:
         """Counts of how numbers are rounded, where the schema declares heaps."""
         return HeapCounts(heaped_columns(self.schema)) if self.heaps_spend else None
+
+    @property
+    def places(self) -> NoisyTables | None:
+        """The table of each level of places, where the schema declares some."""
+        geography = self.schema.geography
+        if not self.places_spend:
+            return None
+        shares = [exact(share) for share in geography.shares] or None
+        return NoisyTables(geography.tables, rows_noise(self.budget), shares)
 
     @property
     def answers(self) -> tuple[tuple[Mechanism[Released[Any], Any], Fraction], ...]:
@@ -200,11 +211,12 @@ class Request:
         The first one counts each column by itself, and pairs of few columns.
         """
         wider = any(len(step.columns) > 2 for step in self.tables())
-        return 1 + bool(self.lines) + bool(self.heaps) + len(self.answers) + wider * self.fits
+        beside = bool(self.lines) + bool(self.heaps) + bool(self.places)
+        return 1 + beside + len(self.answers) + wider * self.fits
 
     def setup(self) -> tuple[PlannedTable, ...]:
         """List what is measured once, before the fits."""
-        steps = self.line_steps() + self.heap_steps() + self.answer_steps()
+        steps = self.line_steps() + self.heap_steps() + self.place_steps() + self.answer_steps()
         if self.method.anew:
             return steps
         return steps + self.method.plan_setup(self.schema, self.setup_spend, self.budget)
@@ -216,6 +228,10 @@ class Request:
     def heap_steps(self) -> tuple[PlannedTable, ...]:
         """Counts of how numbers are rounded, one step for each column."""
         return self._steps([(self.heaps, self.heaps_spend)])
+
+    def place_steps(self) -> tuple[PlannedTable, ...]:
+        """List the tables of places, one step for each level."""
+        return self._steps([(self.places, self.places_spend)])
 
     def answer_steps(self) -> tuple[PlannedTable, ...]:
         """List what is measured for the sake of answers, in the order of `answers`."""
@@ -278,7 +294,7 @@ class Request:
     @property
     def _method_spend(self) -> Fraction:
         moments = self.answers_spend + self.priority_spend + self.layer_spend
-        lines = self.lines_spend + self.heaps_spend
+        lines = self.lines_spend + self.heaps_spend + self.places_spend
         return self.budget.amount - self.rows_spend - moments - lines
 
     @property
@@ -299,6 +315,7 @@ class Request:
             "lines_share": str(self.lines_spend / self.budget.amount),
             "layer_share": str(self.layer_spend / self.budget.amount),
             "priority_share": str(self.priority_spend / self.budget.amount),
+            **({"places_share": str(self.places_spend)} if self.places_spend else {}),
             "priority": json.dumps(self.priority),
             "analyses": json.dumps([asdict(analysis) for analysis in self.analyses]),
             **({"limits": json.dumps(self.limits, sort_keys=True)} if self.limits else {}),
@@ -386,6 +403,7 @@ def request_of(
         priority=named,
         priority_spend=rest * parts.priority,
         heaps_spend=heaps_spend,
+        places_spend=rest * parts.places,
         usual_answers=not (
             declared or named or schema.design.weight or shares.keys() & {"answers", "lines"}
         ),

@@ -50,7 +50,7 @@ from understudy.checkpoint.journal import open_journal
 from understudy.checkpoint.replay import remove as remove_checkpoint
 from understudy.data.table import Table
 from understudy.dp.budget import Number
-from understudy.dp.confidential import Diagnostic, Internal, misfits
+from understudy.dp.confidential import Diagnostic, Internal, misfits, mismatches
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import Randomness, SeededRandomness, randomness_of
 from understudy.dp.released import NoisyTable, Released
@@ -70,6 +70,7 @@ from understudy.methods.marginal_based import measured_beside
 from understudy.methods.registry import METHODS
 from understudy.models.model import Model, Sample, draw_parameters, drawn_in_parts
 from understudy.release.decoding import FrameKind, decode
+from understudy.release.manifest import without_places
 from understudy.release.measurement import Measurement
 from understudy.release.one_way_check import Contradiction, DrawnOneWays, contradictions, own_noise
 from understudy.release.release import Release
@@ -392,13 +393,14 @@ def measure_and_draw(
     prepared = prepared_by(request, gate)
     models = _fit_models(request, prepared, gate, n_rows, tell)
     measurements = measurements_of(gate, prepared.schema)
+    followed = _followed(request, prepared.schema, measurements)
     rows = float(n_rows.value), n_rows.noise.stddev
-    places = places_of(measurements, prepared.schema, rows, request.method)
+    places = places_of(followed, prepared.schema, rows, request.method)
     decoder = Decoder(places, prepared.schema)
     tables, one_ways = drawn_tables(models, n_rows.value, decoder, drawing, tell)
     found = contradictions(
         one_ways,
-        measurements,
+        followed,
         prepared.schema,
         n_rows=rows[0],
         rows_stddev=rows[1],
@@ -407,8 +409,15 @@ def measure_and_draw(
     return n_rows, prepared.schema, measurements, tables, found
 
 
+def _followed(
+    request: Request, schema: Schema, measurements: Sequence[Measurement]
+) -> tuple[Measurement, ...]:
+    """What the records follow, of all that was measured."""
+    return without_places(measurements, schema, bought=request.places is not None)
+
+
 def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:
-    """The number of rows; and number lines and second moments, if answers are to have them.
+    """The number of rows; lines, heaps, tables of places and moments, if answers are to have them.
 
     Args:
         request: what was asked for.
@@ -424,6 +433,8 @@ def bought_once(request: Request, gate: Gate) -> tuple[Released[int], Request]:
         request = limit_numbers(request, lines)
     if request.heaps is not None:
         gate.ask(request.heaps, spend=request.heaps_spend)
+    if request.places is not None:
+        gate.ask(request.places, spend=request.places_spend)
     for asked, spend in request.answers:
         gate.ask(asked, spend=spend)
     return n_rows, request
@@ -533,7 +544,8 @@ def _made_up(request: Request, expected: ExpectedAnswers | None, frame: FrameKin
     n_rows, schema, measurements, tables, _ = measure_and_draw(
         request, gate, drawing, lambda *_: None
     )
-    facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
+    followed = _followed(request, schema, measurements)
+    facts = inference_facts(request.method, schema, followed, n_rows.noise.stddev)
     manifest = manifest_of(request, gate, n_rows, facts, expected, seed=_SEED, secure=False)
     return Release(tables, schema, manifest, measurements, frame, pages=pages)
 
@@ -651,7 +663,7 @@ def synthesize(
     # Before anything is paid, since the rows may be read once more; not at all if nobody listens.
     diagnoses: list[Internal[Diagnostic]] = []
     if run.confide and run.confide_misfits:
-        diagnoses += misfits(rows)
+        diagnoses += [*misfits(rows), *mismatches(rows)]
     seeds = f"{run.seed}, {run.insecure_noise_seed}"
     drawn_with = {"seeds": seeds, "permissions": str(run.allow_nonprivate)}
     identity = {**request.identity, **drawn_with, **outlay.identity}
@@ -679,7 +691,8 @@ def synthesize(
         if run.confide:
             for diagnosis in diagnoses:
                 run.confide(diagnosis)
-        facts = inference_facts(request.method, schema, measurements, n_rows.noise.stddev)
+        followed = _followed(request, schema, measurements)
+        facts = inference_facts(request.method, schema, followed, n_rows.noise.stddev)
         manifest = manifest_of(
             request,
             gate,
