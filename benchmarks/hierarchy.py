@@ -4,7 +4,7 @@
 
 Releases five sets of 44,821 rows by steps with three layers, each case in a fresh process, and
 prints seconds (a warm run) and peak memory of the process; then the seconds of the kernels on one
-table of 1,290,240 leaves, and of tables in 10,000 places with all their variances.
+table of 1,290,240 leaves, and of tables in 10,000 and in a million places with all their variances.
 """
 
 from __future__ import annotations
@@ -87,31 +87,41 @@ def kernels() -> Table:
 
 
 _PLACES = """
-import resource, time
+import resource, sys, time
 import numpy as np
 from understudy.models.spine import Hierarchy, LevelTable, SpineFit
 rng = np.random.default_rng(1)
-parents = [np.zeros(1, np.int64), np.zeros(16, np.int64)]
-parents += [rng.integers(0, 16, 320), rng.integers(0, 320, 10_000)]
-start = time.perf_counter()
+widths = [1, *map(int, sys.argv[1].split(","))]
+parents = [np.zeros(1, np.int64)]
+parents += [rng.integers(0, above, width) for above, width in zip(widths, widths[1:])]
 tables = [
-    LevelTable(level, axes, rng.normal(5, 3, (len(nodes), *[10] * len(axes))), 4.0)
+    LevelTable(level, axes, rng.standard_normal((len(nodes), *[10] * len(axes)), np.float32), 4.0)
     for level, nodes in enumerate(parents)
     for axes in ((0, 1), (0,), (1,), ())
 ]
+start = time.process_time()
 fit = SpineFit(Hierarchy(tuple(parents)), (10, 10), tables)
-found = [(fit.counts(level), fit.variances(level)) for level in range(4)]
-seconds = time.perf_counter() - start
+for level, width in enumerate(widths):
+    fit.variances(level)
+    for first in range(0, width, 50_000):
+        fit.counts(level, places=range(first, min(first + 50_000, width)))
+some = np.zeros(widths[-1])
+some[:: 1000] = 1
+fit.answer({len(widths) - 1: some})
+seconds = time.process_time() - start
 print(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
 
 
 def places() -> Table:
-    """Four tables in each of 10,337 places, made consistent, with all variances."""
-    done = subprocess.run([sys.executable, "-c", _PLACES], check=True, capture_output=True)
-    seconds, megabytes = done.stdout.split()
-    table = Table("seconds", "peak MB", title="10,000 areas of 100 cells on a spine")
-    table.add_row(f"{float(seconds):.2f}", f"{float(megabytes):.0f}")
+    """Four tables of each place, made consistent, with all variances and a sum off the spine."""
+    table = Table("areas", "CPU seconds", "peak MB", title="areas of 100 cells on a spine")
+    for widths in ("16,320,10000", "50,3000,80000,1000000"):
+        command = [sys.executable, "-c", _PLACES, widths]
+        done = subprocess.run(command, check=True, capture_output=True)
+        seconds, megabytes = done.stdout.split()
+        areas = int(widths.rpartition(",")[2])
+        table.add_row(f"{areas:,}", f"{float(seconds):.2f}", f"{float(megabytes):.0f}")
     return table
 
 

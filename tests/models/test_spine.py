@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from understudy.models import spine
 from understudy.models.spine import Hierarchy, LevelTable, SpineFit, TreeNoise, gls
 
 SIZES = (3, 2, 2)
@@ -130,6 +131,23 @@ def test_any_sums_of_places_and_cells_have_the_covariance_of_dense_least_squares
     np.testing.assert_allclose(variance, x @ covariances @ x, rtol=1e-9)
     found = fit.covariance(first, second, cells, others)
     np.testing.assert_allclose(found, x @ covariances @ y, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("block", [1, 7, 100])
+def test_blocks_change_nothing(monkeypatch, block):
+    """Tables in blocks of places, and coordinates some at a time, exact tables among them."""
+    rng = np.random.default_rng(5)
+    tree = random_tree(rng)
+    tables = measured(tree, rng, exact=True)
+    whole = SpineFit(tree, SIZES, tables)
+    monkeypatch.setattr(spine, "_BLOCK", block)
+    parted = SpineFit(tree, SIZES, tables)
+    for level, nodes in enumerate(tree.parents):
+        np.testing.assert_allclose(parted.counts(level), whole.counts(level), atol=1e-9)
+        np.testing.assert_array_equal(parted.variances(level), whole.variances(level))
+        some = [*range(len(nodes))][::-2]
+        ours = parted.counts(level, (0, 2), some)
+        np.testing.assert_allclose(ours, whole.counts(level, (0, 2))[some], atol=1e-9)
 
 
 def test_two_siblings_lean_on_each_other_and_cousins_by_their_common_ancestor():

@@ -168,7 +168,7 @@ class Places:
         for name in by:
             self._known(name, names, "axis")
         kept = sorted(names.index(name) for name in {*by})
-        found, variances = self.fit.counts(depth, kept)[rows], self.fit.variances(depth, kept)[rows]
+        found, variances = self.fit.counts(depth, kept, rows), self.fit.variances(depth, kept)[rows]
         labels = [self.axes[names[j]] for j in kept]
         grid = np.unravel_index(np.arange(found.size), found.shape)
         codes = np.array(self.codes[depth], dtype=object)[rows]

@@ -26,8 +26,10 @@ marginal measures those of its own axes alone, with one precision each. So least
 places and cells is one scalar problem for each coordinate, with one variance for each place and
 subspace. An axis that all tables have needs no basis.
 
-It works layer by layer, in time linear in the number of places times cells. All of it is
-post-processing of released or published values.
+It works layer by layer, in time linear in the number of places times cells. Places turn into the
+basis one by one, and coordinates do not meet in least squares. So tables are turned in blocks of
+places, and some coordinates are fitted at a time: beside the tables there is one number for each
+place and cell in memory. All of it is post-processing of released or published values.
 
 Sources: Hay, Rastogi, Miklau & Suciu (2010), "Boosting the accuracy of differentially private
 histograms through consistency", for the two passes; Xiao, He, Zhang & Kifer (2023), "An optimal and
@@ -41,7 +43,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -289,6 +291,10 @@ def _weighted(products: Floats, variances: Floats) -> float:
     return float((products[asked] * np.broadcast_to(variances, asked.shape)[asked]).sum())
 
 
+_BLOCK: Final = 2**22
+"""Numbers that are worked on at once, beside those that are kept."""
+
+
 @dataclass(frozen=True, eq=False)
 class LevelTable:
     """A table that was measured in the places of one level.
@@ -345,19 +351,26 @@ class SpineFit:
         self._noise = {
             space: TreeNoise(tree, [one[space] for one in variances]) for space in self._spaces
         }
-        self._found = [np.empty((*self.sizes, len(p))) for p in tree.parents]
+        flat = [one.reshape(-1, one.shape[-1]) for one in own]
+        most = max(1, _BLOCK // sum(one.shape[-1] for one in own))
         for space, noise in self._noise.items():
-            cells = self._cells(space)
-            counts = [one[cells].reshape(-1, one.shape[-1]) for one in own]
-            for layer, estimate in zip(self._found, noise.estimate(counts), strict=True):
-                layer[cells] = estimate.reshape(layer[cells].shape)
+            places = np.arange(len(flat[0])).reshape(self.sizes)[self._cells(space)].reshape(-1)
+            for some in np.split(places, range(most, len(places), most)):
+                for layer, estimate in zip(
+                    flat, noise.estimate([z[some] for z in flat]), strict=True
+                ):
+                    layer[some] = estimate
+        self._found = own
 
-    def counts(self, level: int, axes: Sequence[int] | None = None) -> Floats:
+    def counts(
+        self, level: int, axes: Sequence[int] | None = None, places: Sequence[int] | None = None
+    ) -> Floats:
         """Estimates of the places of a level, in their order.
 
         Args:
             level: of the places, 0 for the root.
             axes: of the cells that are kept, ascending; all of them if None.
+            places: that are asked for; all of the level if None.
 
         Returns:
             Shape (places, states of each of these axes); children sum to their parent, cells to
@@ -365,6 +378,7 @@ class SpineFit:
         """
         kept = self._kept(axes)
         found, bases = self._found[level], list(self._bases)
+        found = found if places is None else found[..., list(places)]
         for j in reversed(range(len(self.sizes))):
             basis = bases[j]
             if j in kept:
@@ -497,6 +511,7 @@ class SpineFit:
         precise = [{space: np.zeros(width) for space in self._spaces} for width in widths]
         exact = [{space: np.zeros(width, np.bool_) for space in self._spaces} for width in widths]
         # Exact tables come first and decide: weights of others are 0 where one was.
+        most = max(1, _BLOCK // math.prod(self.sizes))
         for decided, table in product((True, False), tables):
             level, noise = table.level, _variance(table.variance, widths[table.level])
             told = (noise == 0) == decided
@@ -504,15 +519,18 @@ class SpineFit:
                 continue
             summed = math.prod(k for j, k in enumerate(self.sizes) if j not in table.axes)
             weight = np.where(told, 1.0 if decided else summed / np.where(told, noise, 1.0), 0.0)
-            measured = self._own_coordinates(table) / math.sqrt(summed)
-            measured = np.where(weight > 0, measured, 0.0)
-            for space in self._measured(table.axes):
-                cells, fixed = self._cells(space), exact[level][space]
-                _require_equal(own[level][cells], measured[cells], fixed & told & decided)
-                used = np.where(fixed, 0.0, weight)
-                own[level][cells] += used * measured[cells]
-                precise[level][space] += used
-                exact[level][space] = fixed | (told & decided)
+            for start in range(0, widths[level], most):
+                block = slice(start, start + most)
+                measured = self._own_coordinates(table, block) / math.sqrt(summed)
+                measured = np.where(weight[block] > 0, measured, 0.0)
+                for space in self._measured(table.axes):
+                    cells, fixed = self._cells(space), exact[level][space][block]
+                    ours = own[level][..., block][cells]
+                    _require_equal(ours, measured[cells], fixed & told[block] & decided)
+                    used = np.where(fixed, 0.0, weight[block])
+                    ours += used * measured[cells]
+                    precise[level][space][block] += used
+                    fixed |= told[block] & decided
         for layer, amounts in zip(own, precise, strict=True):
             for space, amount in amounts.items():
                 layer[self._cells(space)] /= np.where(amount > 0, amount, 1.0)
@@ -523,9 +541,12 @@ class SpineFit:
             ]
         return own, variances
 
-    def _own_coordinates(self, table: LevelTable) -> Floats:
-        """What a table measured, in the basis; axes that it is summed over have one coordinate."""
-        counts = np.moveaxis(np.asarray(table.counts, dtype=np.float64), 0, -1)
+    def _own_coordinates(self, table: LevelTable, block: slice) -> Floats:
+        """What a table measured in some places, in the basis.
+
+        Axes that it is summed over have one coordinate.
+        """
+        counts = np.moveaxis(np.asarray(np.asarray(table.counts)[block], dtype=np.float64), 0, -1)
         for place, j in enumerate(table.axes):
             basis = self._bases[j]
             counts = counts if basis is None else _along(counts, basis.T, place)
