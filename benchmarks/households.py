@@ -74,7 +74,8 @@ class Units:
         unit_columns: declared columns of the units.
         member_columns: declared columns of the members.
         forbidden: what one member cannot be.
-        orders: name → canonical order and rules across members; none for the default order.
+        orders: name → canonical order, rules across members, and columns that count members; none
+            for the default order.
         four_way: two pairs of columns of members.
         counted: kinds of members that are counted.
         broken: members that break a rule of one member.
@@ -98,7 +99,14 @@ class Units:
             "rows": "private",
             "unit": {"table": UNIT, "description": "a unit with all its members"},
             "tables": {
-                UNIT: {"key": KEY, "columns": self.unit_columns},
+                UNIT: {
+                    "key": KEY,
+                    "columns": self.unit_columns
+                    | {
+                        name: {"derived": f"count({MEMBER} where {rule})", **told}
+                        for name, rule in extra.get("counts", {}).items()
+                    },
+                },
                 MEMBER: {
                     **{"of": UNIT, "key": KEY, "rows_per_unit": SLOTS, **told},
                     **({"order": extra["order"]} if "order" in extra else {}),
@@ -271,6 +279,14 @@ POPULATIONS = {
         orders={
             "oldest": {},
             "role": {"order": ["role", "-age"]},
+            "counted": {
+                "order": ["role", "-age"],
+                "counts": {
+                    "children": "age < 16",
+                    "adults": "age >= 16",
+                    "workers": "activity == 'work'",
+                },
+            },
             "woman": {"order": ["role", "-age", {"among": 2, "by": ["role", "sex"]}]},
             "ruled": {
                 "order": ["role", "-age"],

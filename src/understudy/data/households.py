@@ -10,6 +10,9 @@ choice. For fixed randomness the choice of one unit depends on that unit alone; 
 randomness that is independent of the rows keeps every guarantee. A run that is resumed draws
 another choice for what is still to be measured, at the same price.
 
+*Counts.* A column that counts members of a kind counts those that are used, so a unit's record is
+still a function of that unit alone.
+
 *Keys.* They group rows and are read for nothing else. Members without a key are a unit each. A unit
 that is absent from the table of units, or stands there twice, has columns of units that fit no
 state. Neither is an error, since an error would tell of a row.
@@ -32,7 +35,7 @@ from understudy.data.rows import Rows, require_columns, require_types
 from understudy.errors import DataError, suggestion
 from understudy.schema import Schema
 from understudy.schema.base import EXACT_INTEGER
-from understudy.schema.columns import NUMERIC, Column, Identifier
+from understudy.schema.columns import NUMERIC, Cells, Column, Identifier
 from understudy.schema.households import NO_MEMBER, Among, Members, slot_column
 
 _KEY = ""  # no column has this name
@@ -80,13 +83,14 @@ def schema_of_table(schema: Schema, *, of_units: bool, of_members: bool) -> Sche
 
 
 def _columns_of(schema: Schema) -> dict[str, Column]:
-    """Columns that the table of units has in a file."""
+    """Columns that the table of units has in a file: all that are not counted here."""
     form = schema.members
     assert form is not None
+    made = {form.size, *(one.column for one in form.counts)}
     return {
         name: column
         for name, column in form.unit_columns(schema.columns).items()
-        if name != form.size and not isinstance(column, Identifier)
+        if name not in made and not isinstance(column, Identifier)
     }
 
 
@@ -124,6 +128,7 @@ def widen_rows(
     size = pl.Series(form.size, grouped.sizes.clip(max=form.rows_per_unit + 1))
     # A number below the least one is none, and not taken for that.
     columns.append(size.set(size < form.least(schema.columns), None))
+    columns += _counts(form, own, people, chosen)
     or_nobody = {name: _with_one_more(people[name], NO_MEMBER) for name in own}
     for j in range(1, form.rows_per_unit + 1):
         for name, column in or_nobody.items():
@@ -283,6 +288,38 @@ def _arrange(
     chosen = np.full((units.number, form.rows_per_unit), n, dtype=np.int64)
     chosen[unit[order], _places(unit[order])] = order
     return chosen
+
+
+def _counts(
+    form: Members,
+    columns: Mapping[str, Column],
+    people: Mapping[str, pl.Series],
+    chosen: NDArray[np.int64],
+) -> list[pl.Series]:
+    """Columns that count the members who are used; none where a value that decides fits no state.
+
+    Args:
+        form: says which.
+        columns: of the members.
+        people: values of the members.
+        chosen: who stands in each slot of each unit, shape (units, slots).
+    """
+    found, n = [], len(people[_KEY])
+    for one in form.counts:
+        cells, unclear = dict[str, Cells](), np.zeros(n, dtype=np.bool_)
+        for name in one.where:
+            column = columns[name]
+            reading = ColumnCoder(name, column).read(people[name])
+            numbers = np.empty(0)
+            if isinstance(column, NUMERIC):
+                known = reading.states < column.n_ordinary
+                numbers = np.where(known, np.clip(reading.number, *column.bounds), np.nan)
+            cells[name] = Cells(reading.states, numbers)
+            unclear |= reading.states >= column.size
+        counted = np.append(one.holds(columns, cells), np.False_)[chosen].sum(axis=1)
+        unknown = np.append(unclear, np.False_)[chosen].any(axis=1)
+        found.append(pl.Series(one.column, counted).set(pl.Series(unknown), None))
+    return found
 
 
 def _places(units: NDArray[np.int64]) -> NDArray[np.int64]:

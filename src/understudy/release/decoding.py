@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 from understudy._arrays import Codes
 from understudy.errors import ReleaseError
 from understudy.release.distances import keep_distances
+from understudy.release.member_counts import keep_counts
 from understudy.schema import (
     NUMERIC,
     Calendar,
@@ -391,7 +392,7 @@ def cells_of(
     cells = {name: _cells(col, codes, rng, values.get(name)) for (name, col), codes in pairs}
     if schema.relations:
         cells = put_in_order(cells, schema, rng)
-    cells = keep_distances(cells, schema)
+    cells = keep_counts(keep_distances(cells, schema), schema)
     if schema.derived:
         cells |= compute_derived(schema.stated, cells)
     return cells

@@ -34,6 +34,7 @@ from understudy.release.manifest import (
     without_places,
 )
 from understudy.release.measurement import Measurement
+from understudy.release.member_counts import counts_of
 from understudy.release.metadata import METADATA, require_metadata
 from understudy.release.noise_check import require_noise
 from understudy.release.sets import PART_ROWS, are_fresh, part_names, part_sizes, read_sets
@@ -269,6 +270,8 @@ def require_relations(table: pl.DataFrame, schema: Schema) -> None:
     """
     used = {n for c in schema.derived.values() for n in sources_of(c)} | set(schema.derived)
     used |= {name for one in schema.relations for name in one.columns}
+    if (form := schema.members) is not None:
+        used |= {name for one in form.counts for name in (one.column, *form.slots_of(one.where))}
     columns = {name: column for name, column in schema.stated.items() if name in used}
     cells = {
         name: _cells(table.get_column(name).alias(""), column) for name, column in columns.items()
@@ -281,6 +284,9 @@ def require_relations(table: pl.DataFrame, schema: Schema) -> None:
             raise Fault(f"the relation {quote_entry(one.text)} does not hold in a synthetic table")
     if breaks_distances(table, schema):
         raise Fault("an inequality between members does not hold in a synthetic table")
+    for name, counted in counts_of(cells, schema).items():
+        if not np.array_equal(cells[name].numbers, counted):
+            raise Fault(f"the column {quote_entry(name)} does not count the members that there are")
 
 
 def _cells(series: pl.Series, column: Column) -> Cells:

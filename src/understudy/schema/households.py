@@ -47,7 +47,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Self, TypeVar
 
@@ -56,6 +56,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError,
 from understudy.errors import SchemaError, name_fault, suggestion
 from understudy.schema.base import Value, same_value, text_of
 from understudy.schema.columns import NUMERIC, AnyColumn, Column, Identifier
+from understudy.schema.member_counts import MemberCount, is_count, read_count, zeros_of_counts
 from understudy.schema.numeric import Continuous, Integer
 from understudy.schema.references import resolve_references
 from understudy.schema.validation import all_faults, told_together
@@ -143,6 +144,7 @@ class Members(BaseModel):
             and steps for the first few. Ties are put in order by chance.
         cut: whom the choice from larger units keeps first; None for nobody.
         distances: inequalities between members that released records keep to.
+        counts: columns of units that count their members of a kind.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -155,6 +157,7 @@ class Members(BaseModel):
     order: tuple[str | Among, ...] = ()
     cut: KeptFirst | None = None
     distances: tuple[LeastDistance, ...] = ()
+    counts: tuple[MemberCount, ...] = ()
 
     @model_validator(mode="after")
     def _has_tables(self) -> Self:
@@ -169,6 +172,11 @@ class Members(BaseModel):
             tuple(slot_column(name, j) for name in self.columns)
             for j in range(1, self.rows_per_unit + 1)
         )
+
+    def slots_of(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Columns of the wide table that hold some columns of the members, slot by slot."""
+        slots = range(1, self.rows_per_unit + 1)
+        return tuple(slot_column(name, j) for j in slots for name in names)
 
     @property
     def told(self) -> str:
@@ -204,8 +212,19 @@ class Members(BaseModel):
         named = [*(name.removeprefix("-") for name in _order_names(self.order))]
         named += [self.cut.first] if self.cut else []
         named += [name for one in self.distances for name in (one.role, *one.columns)]
+        named += [name for one in self.counts for name in one.where]
         for name in dict.fromkeys(name for name in named if name not in known):
             yield f"[members] names {name!r}, which is no column of {self.table!r}"
+        yield from self._faults_of_counts(declared)
+
+    def _faults_of_counts(self, declared: Mapping[str, Any]) -> Iterator[str]:
+        for one in self.counts:
+            column = declared.get(one.column)
+            if not isinstance(column, Integer) or column.bounds != (0, self.rows_per_unit):
+                yield (
+                    f"[members] counts members in {one.column!r}, which is no column of whole "
+                    f"numbers from 0 to {self.rows_per_unit}"
+                )
 
     def _faults_of_slots(self, declared: Mapping[str, Any]) -> Iterator[str]:
         """Slots hold the same column, which only one that may be empty has a code for nobody."""
@@ -268,6 +287,8 @@ def _alike(column: Column) -> Column:
 
 class UnitTable(BaseModel):
     """The table of units, as it stands in a file.
+
+    A column with `derived = "count(person where age < 16)"` counts members (`member_counts`).
 
     Attributes:
         key: column that tells units apart. It is read to group rows, never released.
@@ -376,6 +397,7 @@ def widen_tables(
             f"[unit] protects {protected!r}, and slots protect whole units: write table = "
             f"{unit_name!r}, or hand in one flat table of {member_name!r} without [tables]"
         )
+    counts = _taken_counts(units, unit_name, members.rows_per_unit)
     unit_columns = _checked_columns(rest, unit_name, (units, members), model, folder)
     own_columns = _checked_columns(rest, member_name, (members, units), model, folder)
     names, columns = (unit_name, member_name), (unit_columns, own_columns)
@@ -383,10 +405,12 @@ def widen_tables(
     rest = {key: value for key, value in rest.items() if key not in ("lists", "defaults")}
     wide.require_names()
     rules, distances = wide.rules()
+    counted = wide.counts(counts)
+    rules += wide.rules_of_counts(counted)
     return {
         **rest,
         "unit": {"table": unit_name, **(rest.get("unit") or {})},
-        "members": wide.members(distances),
+        "members": wide.members(distances, counted),
         "columns": wide.columns(),
         "forbidden": [*rest.get("forbidden", []), *wide.absences(), *wide.own_rules(), *rules],
         "relations": [*rest.get("relations", []), *wide.own_relations()],
@@ -418,6 +442,27 @@ def _two_tables(tables: object) -> tuple[tuple[str, UnitTable], tuple[str, Membe
             f"{suggestion(members.of, above)}"
         )
     return (above[0], units), (below[0], members)
+
+
+def _taken_counts(units: UnitTable, name: str, most: int) -> dict[str, str]:
+    """Rules of the columns that count members; each becomes a measured column of whole numbers."""
+    rules, faults = dict[str, str](), list[str]()
+    for column, entries in units.columns.items():
+        if not isinstance(entries, Mapping) or not is_count(entries.get("derived")):
+            continue
+        rules[column] = entries["derived"]
+        rest = {key: value for key, value in entries.items() if key != "derived"}
+        made = {"kind": "integer", "lower": 0, "upper": most, "bins": most + 1}
+        if unlike := [key for key, value in made.items() if rest.get(key, value) != value]:
+            faults.append(
+                f"table {name!r}, column {column!r}, {unlike[0]}: a column that counts members "
+                f"holds whole numbers from 0 to rows_per_unit; leave {unlike[0]} out"
+            )
+        told = {"description": f"number of rows that are used, {rules[column].strip()}"}
+        units.columns[column] = {**told, **rest, **made}
+    if faults:
+        raise SchemaError(told_together(faults))
+    return rules
 
 
 def _read_table(model: type[_T], name: str, table: Mapping[str, Any]) -> _T:
@@ -538,7 +583,42 @@ class _Wide:
                         told = f"{text_of(level)!r}, which is no level of {name!r}"
                         yield f"{place}cut names {told}"
 
-    def members(self, distances: Sequence[LeastDistance]) -> dict[str, Any]:
+    def counts(self, rules: Mapping[str, str]) -> tuple[MemberCount, ...]:
+        """Columns of units that count members.
+
+        Args:
+            rules: name of the column → its rule.
+        """
+        found, faults = list[MemberCount](), list[str]()
+        for name, rule in rules.items():
+            place = f"table {self._names[0]!r}, column {name!r}, derived: the rule {rule.strip()!r}"
+            try:
+                one = read_count(name, rule, self._names[1], self._read)
+            except ValueError as error:
+                faults.append(f"{place} {error}")
+                continue
+            if unfit := [*one.faults(self._read)]:
+                faults += unfit
+            found.append(one)
+        if faults:
+            raise SchemaError(told_together(faults))
+        return tuple(found)
+
+    def rules_of_counts(self, counts: Sequence[MemberCount]) -> list[dict[str, Any]]:
+        """Forbidden combinations that follow since columns count members."""
+        told = {"source": "a column that counts members", "reviewed": True}
+        zeros = zeros_of_counts(
+            counts,
+            self._read,
+            slots=self._table.rows_per_unit,
+            size=(self._units.size, 0 if self._units.empty else 1),
+            order=self._table.order or self._usual_order(),
+        )
+        return [{"where": where, **told} for where in zeros]
+
+    def members(
+        self, distances: Sequence[LeastDistance], counts: Sequence[MemberCount]
+    ) -> dict[str, Any]:
         """The entry that says how the wide table holds both."""
         cut = self._table.cut
         found = Members(
@@ -551,6 +631,7 @@ class _Wide:
             order=self._table.order or self._usual_order(),
             cut=cut if isinstance(cut, KeptFirst) else self._needed(),
             distances=tuple(distances),
+            counts=tuple(counts),
         )
         return found.model_dump(exclude_defaults=True)
 

@@ -39,6 +39,7 @@ from understudy.schema.domain import Domain
 from understudy.schema.file_format import FileFormat
 from understudy.schema.geography import ExactTotals, Geography
 from understudy.schema.households import Among, KeptFirst, LeastDistance, Members
+from understudy.schema.member_counts import MemberCount
 
 
 class Unit(BaseModel):
@@ -432,7 +433,7 @@ class Schema(BaseModel):
         """JSON Schema (2020-12) of the file format."""
         inner: list[type[BaseModel]] = [Unit, LedgerBinding, Design, DesignEffect]
         inner += [Geography, ExactTotals, FileFormat]
-        inner += [Rule, Range, Relation, Among, KeptFirst, LeastDistance, Members]
+        inner += [Rule, Range, Relation, Among, KeptFirst, LeastDistance, MemberCount, Members]
         inner += COLUMN_MODELS
         return toml.json_schema(cls, *inner, title="Understudy table schema")
 

@@ -48,6 +48,7 @@ from understudy.dp.mechanism import Form
 from understudy.errors import MethodError, suggestion
 from understudy.graphical.conditioning import Evidence, condition_on
 from understudy.methods.auto import configure
+from understudy.models.counted_members import Counts
 from understudy.models.model import Model, impossible
 from understudy.release.decoding import FrameKind, assemble_table, cells_of, require_frame, to_frame
 from understudy.release.release import Release, given_release
@@ -460,6 +461,9 @@ class ReleasedModel:
         values = place_numbers(self.places, schema, drawn, rng)
         fit = np.ones(size, dtype=np.bool_)
         fit[impossible(schema.domain, drawn.states)] = False
+        counts = Counts.of(schema)
+        if counts is not None:
+            fit &= counts.agree(drawn.states)
         for j, mask in condition.evidence.items():
             fit &= mask[drawn.states[j]]
         rows = rng.permutation(np.flatnonzero(fit))

@@ -68,6 +68,7 @@ from understudy.methods.auto import configure
 from understudy.methods.base import Facts, Prepared
 from understudy.methods.marginal_based import measured_beside
 from understudy.methods.registry import METHODS
+from understudy.models.counted_members import with_counts
 from understudy.models.model import Model, Sample, draw_parameters, drawn_in_parts
 from understudy.release.decoding import FrameKind, decode
 from understudy.release.manifest import without_places
@@ -315,7 +316,10 @@ def fitted_models(request: Request, prepared: Prepared, gate: Gate, n_rows: int)
     per_fit = request.sets // request.fits
     models: list[Model] = []
     for _ in range(request.fits):
-        models += [_fit_sets(request, prepared, gate, n_rows, sets=per_fit)] * per_fit
+        fitted = _fit_sets(request, prepared, gate, n_rows, sets=per_fit)
+        values = (outcome.value for outcome in gate.measured)
+        measured = [value.columns for value in values if isinstance(value, NoisyTable)]
+        models += [with_counts(fitted, prepared.schema, measured)] * per_fit
     return models
 
 
