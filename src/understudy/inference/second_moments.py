@@ -58,10 +58,10 @@ from numpy.typing import NDArray
 
 from understudy._arrays import Floats, Integers
 from understudy.errors import InferenceError
-from understudy.features.scores import UNIT, FeatureMap, Limits
+from understudy.features.scores import TICKS, UNIT, FeatureMap, Limits, Weighting
 from understudy.inference.complete_cases import CompleteCases, Entries
 from understudy.inference.records import ABSENT, Records
-from understudy.mechanisms.second_moments import SecondMoments
+from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
 from understudy.release.measurement import Measurement
 from understudy.schema import NUMERIC, Integer, Schema
 
@@ -735,7 +735,7 @@ def _among_the_same(own: FeatureMap, wanted: FeatureMap) -> NDArray[np.bool_]:
 def assumed_moments(
     schema: Schema,
     rows: pl.DataFrame,
-    asked: SecondMoments,
+    asked: SecondMoments | WeightedMoments,
     columns: Sequence[str],
     stddev: float,
     *,
@@ -751,6 +751,8 @@ def assumed_moments(
         stddev: of the noise in each number.
         pure: whether the budget has no δ.
     """
+    if isinstance(asked, WeightedMoments):
+        return _assumed_weighted(schema, rows, asked, columns, stddev, pure=pure)
     kept = tuple(name for name in asked.columns if name in {*columns, *asked.complete})
     records = Records.of(rows, schema, kept)
     if asked.complete:
@@ -758,19 +760,48 @@ def assumed_moments(
         records = records.take(known)
     whole = FeatureMap.of(schema, asked.columns, asked.complete, pure=pure, limits=asked.limits)
     scores, _ = whole.part(kept)
-    return MomentSource.from_values(scores, _sums(scores, schema, records), stddev, pure=pure)
+    sums = _sums(scores, schema, records, np.ones(len(records.complete())))
+    return MomentSource.from_values(scores, sums, stddev, pure=pure)
 
 
-def _sums(scores: FeatureMap, schema: Schema, records: Records) -> Floats:
-    """Compute the sums of the records without noise; absences count as evenly spread."""
+def _assumed_weighted(
+    schema: Schema,
+    rows: pl.DataFrame,
+    asked: WeightedMoments,
+    columns: Sequence[str],
+    stddev: float,
+    *,
+    pure: bool,
+) -> MomentSource:
+    """The same of records with weights."""
+    weighting = Weighting(asked.column, asked.bound, asked.power)
+    whole = FeatureMap.of(schema, asked.columns, pure=pure, weighting=weighting)
+    scores, _ = whole.part([name for name in asked.columns if name in columns])
+    records = Records.of(rows, schema, scores.columns)
+    weights = Records.of(rows, schema, (asked.column,)).numbers[asked.column]
+    sums = _sums(scores, schema, records, weighting.ticks(weights) / TICKS)
+    return MomentSource.from_values(scores, sums, stddev, pure=pure)
+
+
+def _sums(scores: FeatureMap, schema: Schema, records: Records, factors: Floats) -> Floats:
+    """Compute the sums of the records without noise; absences count as evenly spread.
+
+    Args:
+        scores: that are summed.
+        schema: of the records.
+        records: with the columns of the scores.
+        factors: with which each record counts, shape (n,).
+    """
     z = score_values(scores, schema, records)
     first, second = scores.pairs
     present = [records.states[scores.each[k].column] != ABSENT for k in scores.numbers]
     squares = [
-        (2 * z[own, k] ** 2 - 1).sum() for own, k in zip(present, scores.numbers, strict=True)
+        (factors[own] * (2 * z[own, k] ** 2 - 1)).sum()
+        for own, k in zip(present, scores.numbers, strict=True)
     ]
-    counted, absent = np.array([float(len(z))]), np.zeros(len(scores.coded))
-    parts = (counted, z.sum(axis=0), (z.T @ z)[first, second], np.array(squares), absent)
+    counted, absent = np.array([factors.sum()]), np.zeros(len(scores.coded))
+    products = (z.T @ (factors[:, None] * z))[first, second]
+    parts = (counted, factors @ z, products, np.array(squares), absent)
     return np.asarray(scores.order.join(parts) * scores.order.weights(float(scores.weight)))
 
 

@@ -103,19 +103,42 @@ class WeightedMatrices:
             columns: of the question.
             n: number of records.
         """
+        sources = [
+            MomentSource.of(one, schema) for one in measurements if one.weighting is not None
+        ]
+        return cls.of_sources(sources, schema, columns, n, _excess(measurements, schema, n))
+
+    @classmethod
+    def of_sources(
+        cls,
+        sources: Sequence[MomentSource],
+        schema: Schema,
+        columns: Sequence[str],
+        n: float,
+        excess: float,
+    ) -> WeightedMatrices | None:
+        """The same from what was measured, or would be, of both powers.
+
+        Args:
+            sources: of records with weights; others are left out.
+            schema: of the release, with a weight.
+            columns: of the question.
+            n: number of records.
+            excess: as `excess` of the matrices.
+        """
         found = []
         for power in (1, 2):
-            sources = [
-                MomentSource.of(one, schema)
-                for one in measurements
-                if one.weighting is not None and one.weighting.power == power
+            own = [
+                one
+                for one in sources
+                if one.scores.weighting is not None and one.scores.weighting.power == power
             ]
-            matrix = joined_matrix(sources, schema, columns, (0.0, 0.0))
+            matrix = joined_matrix(own, schema, columns, (0.0, 0.0))
             if matrix is None:
                 return None
             found.append(matrix)
         plain, squared = found
-        return cls(plain, squared, n, _excess(measurements, schema, n))
+        return cls(plain, squared, n, excess)
 
     def factor(self, schema: Schema) -> float:
         """By what linearised variances are multiplied: the design effect, and n/(n − 1)."""

@@ -31,15 +31,17 @@ from understudy.inference.records import Records
 from understudy.inference.second_moments import (
     FIRM,
     LostInNoiseError,
-    MomentMatrix,
     MomentSource,
     assumed_moments,
     joined_matrix,
 )
-from understudy.mechanisms.second_moments import SecondMoments
+from understudy.inference.weighted import WeightedMatrices, answer_for_population
+from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
 from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Continuous, Integer, Schema
 
+Step = tuple[SecondMoments | WeightedMoments, float]
+"""What buys moments, with the standard deviation of the noise in each number."""
 _MOST_ROWS = 200_000
 _FEW_ROWS = 1_000
 _ROWS_PER_STATE = 50  # so that each state is drawn
@@ -51,7 +53,7 @@ _TAIL = 0.05
 def expected_answers(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    steps: Sequence[tuple[SecondMoments, float]],
+    steps: Sequence[Step],
     *,
     pure: bool,
     n_rows: int,
@@ -76,8 +78,8 @@ def expected_answers(
     sources = _sources(analyses, schema, _limited(steps, schema, rows, lines), rows, pure=pure)
     found: list[Expected] = []
     for analysis in analyses:
-        matrix = _matrix_for(analysis, sources, schema, (float(rows.height), rows_stddev))
-        found += _expect_answer(analysis, matrix, schema, rows)
+        assumed = Assumed(sources, schema, rows, (float(rows.height), rows_stddev))
+        found += _expect_answer(analysis, assumed)
     return tuple(found)
 
 
@@ -105,9 +107,8 @@ def require_moments(
     rows = _rows(schema, min(max(_FEW_ROWS, _ROWS_PER_STATE * most), _MOST_ROWS), None)
     sources = _sources(analyses, schema, [(asked, 0.0) for asked in steps], rows, pure=pure)
     for analysis in analyses:
-        matrix = _matrix_for(analysis, sources, schema, (float(rows.height), 0.0))
         try:
-            answer = _answer(analysis, matrix, schema, rows)
+            answer = Assumed(sources, schema, rows, (float(rows.height), 0.0)).answer(analysis)
         except LostInNoiseError:  # of these records; others may have the answer
             continue
         if answer is None:
@@ -121,7 +122,7 @@ def require_moments(
 def _sources(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    steps: Sequence[tuple[SecondMoments, float]],
+    steps: Sequence[Step],
     rows: pl.DataFrame,
     *,
     pure: bool,
@@ -136,11 +137,11 @@ def _sources(
 
 
 def _limited(
-    steps: Sequence[tuple[SecondMoments, float]],
+    steps: Sequence[Step],
     schema: Schema,
     rows: pl.DataFrame,
     lines: Mapping[str, float],
-) -> list[tuple[SecondMoments, float]]:
+) -> list[Step]:
     """The steps, with the limits of numbers that number lines of these records would give."""
     if not lines:
         return [*steps]
@@ -155,29 +156,55 @@ def _limited(
         if found := find_limits(counts, stddev, cells):
             limits[name] = found
     return [
-        (replace(asked, limits={k: v for k, v in limits.items() if k in asked.columns}), noise)
+        (asked, noise)
+        if isinstance(asked, WeightedMoments)  # these are of numbers as they are
+        else (replace(asked, limits={k: v for k, v in limits.items() if k in asked.columns}), noise)
         for asked, noise in steps
     ]
 
 
-def _matrix_for(
-    analysis: DeclaredAnalysis,
-    sources: Sequence[MomentSource],
-    schema: Schema,
-    n: tuple[float, float],
-) -> MomentMatrix:
-    """The moments that are measured for an analysis, all together."""
-    matrix = joined_matrix(sources, schema, columns_of([analysis], schema), n)
-    assert matrix is not None  # those of its own columns are among them
-    return matrix
+@dataclass(frozen=True)
+class Assumed:
+    """Stated records, and what would be measured of them.
 
+    Attributes:
+        sources: moments, exact, with the noise that they would have.
+        schema: public.
+        rows: the records.
+        n: their number, and the standard deviation of the noise in it.
+    """
 
-def _answer(
-    analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
-) -> MeasuredAnswer | None:
-    estimand = analysis.estimand(schema)
-    records = Records.complete_of(rows, schema, estimand.columns)
-    return matrix_answer(estimand, matrix, schema, [records])
+    sources: Sequence[MomentSource]
+    schema: Schema
+    rows: pl.DataFrame
+    n: tuple[float, float]
+
+    def answer(self, analysis: DeclaredAnalysis) -> MeasuredAnswer | None:
+        """The answer of these records, weighted where the release would weigh it."""
+        from understudy.inference.question import WEIGHTED  # loads statistics
+
+        estimand = analysis.estimand(self.schema)
+        records = Records.complete_of(self.rows, self.schema, estimand.columns)
+        weighted = [one for one in self.sources if one.scores.weighting is not None]
+        if weighted and estimand.kind in WEIGHTED:
+            matrices = WeightedMatrices.of_sources(
+                weighted, self.schema, estimand.columns, self.n[0], self._excess
+            )
+            if matrices is None:
+                return None
+            return answer_for_population(estimand, matrices, self.schema, [records])
+        plain = [one for one in self.sources if one.scores.weighting is None]
+        matrix = joined_matrix(plain, self.schema, columns_of([analysis], self.schema), self.n)
+        assert matrix is not None  # those of its own columns are among them
+        return matrix_answer(estimand, matrix, self.schema, [records])
+
+    @property
+    def _excess(self) -> float:
+        """What weights above B are missing, in records that count in full."""
+        design = self.schema.design
+        bound = design.bound(self.schema.columns)
+        weights = Records.of(self.rows, self.schema, (design.weight,)).numbers[design.weight]
+        return float(np.nansum(np.maximum(weights - bound, 0.0))) / bound
 
 
 @dataclass(frozen=True)
@@ -209,7 +236,7 @@ class ExpectedRange:
 def expected_ranges(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    steps: Sequence[tuple[SecondMoments, float]],
+    steps: Sequence[Step],
     *,
     pure: bool,
     n_rows: int,
@@ -240,8 +267,7 @@ def expected_ranges(
             rows = with_skewed_numbers(even, schema, skewed)
             limited = _limited(steps, schema, rows, lines)
             sources = _sources([analysis], schema, limited, rows, pure=pure)
-            matrix = _matrix_for(analysis, sources, schema, about)
-            widths, refusal = _half_widths(analysis, matrix, schema, rows)
+            widths, refusal = _half_widths(analysis, Assumed(sources, schema, rows, about))
             chance, lost = max(chance, refusal), lost or not widths
             for name, width in widths.items():
                 each.setdefault(name, []).append(width)
@@ -264,12 +290,10 @@ def _ways(analysis: DeclaredAnalysis, schema: Schema) -> list[frozenset[str]]:
     return list(dict.fromkeys(ways))
 
 
-def _half_widths(
-    analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
-) -> tuple[dict[str, float], float]:
+def _half_widths(analysis: DeclaredAnalysis, assumed: Assumed) -> tuple[dict[str, float], float]:
     """Half-widths of estimates of such records, and how likely noise hides what they rest on."""
     try:
-        found = _answer(analysis, matrix, schema, rows)
+        found = assumed.answer(analysis)
     except LostInNoiseError as error:
         return {}, float(ndtr(error.short))
     except InferenceError:
@@ -326,11 +350,9 @@ def with_skewed_numbers(
     return rows.with_columns(**changed)
 
 
-def _expect_answer(
-    analysis: DeclaredAnalysis, matrix: MomentMatrix, schema: Schema, rows: pl.DataFrame
-) -> list[Expected]:
+def _expect_answer(analysis: DeclaredAnalysis, assumed: Assumed) -> list[Expected]:
     try:
-        answer = _answer(analysis, matrix, schema, rows)
+        answer = assumed.answer(analysis)
     except InferenceError as error:
         return [Expected(str(analysis), "", np.nan, np.nan, str(error))]
     if answer is None:

@@ -16,10 +16,11 @@ from understudy import _notebook
 from understudy.dp.budget import Budget, Number, size_in_signs
 from understudy.errors import BudgetError, MethodError
 from understudy.inference.declared import DeclaredAnalysis, Expected, ExpectedAnswers
+from understudy.mechanisms.second_moments import WeightedMoments
 from understudy.methods.auto import ASSUMED_ROWS
 from understudy.methods.plan import PlannedTable
 from understudy.models.spine import Hierarchy, TreeNoise
-from understudy.schema import Continuous, Integer, Schema
+from understudy.schema import NUMERIC, Continuous, Integer, Schema
 from understudy.schema.geography import WHOLE
 from understudy.workflow.options import PlanKeywords, SynthesisOptions, gather, list_keywords
 from understudy.workflow.request import (
@@ -167,6 +168,7 @@ def plan(
             *_epsilon_remarks(request.budget.epsilon),
             *_unit_remarks(request.schema),
             *place_remarks(request),
+            *_weight_remarks(request, how.assume_rows),
             *without_pairs(request),
             *request.remarks,
             *settled_remarks(request),
@@ -216,6 +218,41 @@ def _unit_remarks(schema: Schema) -> tuple[str, ...]:
         f"One record is a row of {form.of!r} with at most {form.rows_per_unit} rows of "
         f"{form.table!r}. It costs no more than any record; the {several} columns of its slots "
         "share the budget, so that more slots mean more noise in each.",
+    )
+
+
+def _weight_remarks(request: Request, assume_rows: int | None) -> tuple[str, ...]:
+    """Advise against a bound of weights that cuts some off where noise is small without it.
+
+    Noise without it is (largest weight/mean weight)·σ/n, the sampling error of a share about
+    ½/√n; weights are taken to be even.
+    """
+    design, schema = request.schema.design, request.schema
+    asked = zip(request.answers, request.answer_steps(), strict=True)
+    steps = [step for (moments, _), step in asked if isinstance(moments, WeightedMoments)]
+    if not steps:
+        return ()
+    column = schema.columns[design.weight]
+    assert isinstance(column, NUMERIC)
+    low, high = column.bounds
+    bound, n = design.bound(schema.columns), assume_rows or schema.n_rows or ASSUMED_ROWS
+    times = 2 * high / (low + high) * steps[0].stddev / n / (0.5 / math.sqrt(n))
+    said = (
+        f"Weights of {design.weight} are taken to be even between their bounds where it is said "
+        "how wide answers will be."
+    )
+    if bound >= high:
+        return (said,) if request.analyses else ()
+    advice = (
+        "leave contribution out"
+        if times <= 1
+        else "keep it only if few weights are above it, since intervals allow for the worst of them"
+    )
+    return (
+        *((said,) if request.analyses else ()),
+        f"Weights above the contribution {bound:g} count as it, a bias that more records do not "
+        f"take away. With {n:,} records the noise of a share would be {times:.2g} times its "
+        f"sampling error without it: {advice}.",
     )
 
 
@@ -315,8 +352,8 @@ def expected_of(
     schema, like = request.schema, how.like
     if like is not None and (lacking := set(schema.names) - set(like.schema.names)):
         raise MethodError(f"The release in like lacks the column {min(lacking)!r} of the schema.")
-    if not (request.analyses and request.answers) or schema.design.weight:
-        return None  # widths of weighted answers follow from the spread of weights, too
+    if not (request.analyses and request.answers):
+        return None
     from understudy.workflow.expected_answers import expected_answers  # loads statistics
 
     stated = _state_assumptions(request, how.assume_rows)
