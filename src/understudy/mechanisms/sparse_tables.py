@@ -142,6 +142,19 @@ def columns_of(codes: NDArray[np.int64], domain: Domain) -> tuple[NDArray[np.int
     return tuple(column.astype(np.int64) for column in decode(codes, domain.sizes))
 
 
+def pure_noise(terms: PublicContext, noise: NoiseName, spend: Fraction, who: str) -> PureNoise:
+    """Calibrate the noise of a table that is not written out; `who` begins a refusal.
+
+    Raises:
+        MethodError: Gaussian noise, whose tails have no such sampler.
+        BudgetError: more than is left, or next to nothing.
+    """
+    distribution = terms.calibrate_noise(noise, spend)
+    if isinstance(distribution, DiscreteGaussian):
+        raise MethodError(f"{who} geometric or laplace noise.")
+    return distribution
+
+
 @dataclass(frozen=True)
 class ThresholdTable(Mechanism[Released[NoisyCells], PureNoise]):
     """The cells of a noisy table of any size that reach a public threshold.
@@ -169,9 +182,7 @@ class ThresholdTable(Mechanism[Released[NoisyCells], PureNoise]):
         domain = terms.view.sparse_domain(self.columns)
         if self.threshold < 1:
             raise MethodError("The threshold must be at least 1; take the dense form below that.")
-        noise = terms.calibrate_noise(self.noise, spend)
-        if isinstance(noise, DiscreteGaussian):
-            raise MethodError("A filtered table needs geometric or laplace noise.")
+        noise = pure_noise(terms, self.noise, spend, "A filtered table needs")
         if self.threshold / in_units(noise)[1] >= 2**62:
             raise MethodError("The threshold is so high that 64-bit counts cannot reach it.")
         query = query_of(self.columns)
@@ -293,9 +304,7 @@ class LazyTable(Mechanism[Released[Records], PureNoise]):
             BudgetError: more than is left, or next to nothing.
         """
         domain = terms.view.sparse_domain(self.columns)
-        noise = terms.calibrate_noise(self.noise, spend)
-        if isinstance(noise, DiscreteGaussian):
-            raise MethodError("A lazy table needs geometric or laplace noise.")
+        noise = pure_noise(terms, self.noise, spend, "A lazy table needs")
         require_tokens_fit(domain, noise)
         query = query_of(self.columns)
         return (

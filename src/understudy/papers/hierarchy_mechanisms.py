@@ -146,7 +146,6 @@ from understudy.dp.budget import Neighbours, divide_cost, split
 from understudy.dp.calibration import NoiseName
 from understudy.dp.confidential import CodedView, PublicContext, SecretRows
 from understudy.dp.distributions import (
-    DiscreteGaussian,
     DiscreteLaplace,
     DiscreteNoise,
     LatticeLaplace,
@@ -175,6 +174,7 @@ from understudy.mechanisms.sparse_tables import (
     drawn_cells,
     in_units,
     odds,
+    pure_noise,
     require_tokens_fit,
 )
 from understudy.mechanisms.tables import MAX_CELLS, count_charge, query_of
@@ -411,9 +411,7 @@ class LazyLeaves(Mechanism[Released[NoisyNodes], PureNoise]):
             BudgetError: more than is left, or next to nothing.
         """
         domain = terms.view.tree_domain(self.partition)
-        noise = terms.calibrate_noise(self.noise, spend)
-        if isinstance(noise, DiscreteGaussian):
-            raise MethodError("Leaves that are not written out need geometric or laplace noise.")
+        noise = pure_noise(terms, self.noise, spend, "Leaves that are not written out need")
         require_tokens_fit(domain, noise)
         query = query_of(terms.schema.names)
         return (
