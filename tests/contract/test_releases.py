@@ -99,7 +99,7 @@ def test_a_tiny_budget_gives_rows_of_the_schema(
     ("rows", "epsilon"),
     [("no rows", "0.00001"), ("out of domain", "1"), ("ordinary", "10000000")],
 )
-@pytest.mark.nightly(diagonal=True)
+@pytest.mark.nightly(every=8)
 def test_any_release_can_be_saved_and_read_again(default, released, tmp_path, rows, epsilon):
     release = released(default, rows, epsilon)
     place = release.save(tmp_path / "out", csv=True)

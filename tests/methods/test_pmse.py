@@ -266,6 +266,7 @@ def test_a_walk_is_conditional_and_the_steward_can_see_how_it_went():
 
 
 @pytest.mark.parametrize("search", ["columns", "together", "walk"])
+@pytest.mark.nightly(every=3)
 def test_the_published_form_is_stamped(search):
     release = release_of(
         pairs(80),

@@ -252,7 +252,7 @@ def some() -> list[object]:
 
 
 @pytest.mark.parametrize("fault", some())
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly(every=4)
 def test_a_fault_is_caught(fault, monkeypatch):
     fault.inject(monkeypatch)
     found = audit(fault.line, releases=fault.releases, seed=1)

@@ -63,6 +63,7 @@ def release(name, n=8000):
 
 
 @pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.nightly(every=3)
 def test_the_width_of_the_rows_is_that_of_the_answer_without_its_noise(name):
     """Sampling alone, as the answer itself splits its variance; a bin's bound is none of it."""
     made = release(name)

@@ -70,6 +70,7 @@ def test_exact_counts_of_each_number_have_it():
 
 @pytest.mark.parametrize("stddev", [0.0, 6.0, 15.0])
 @pytest.mark.parametrize("draw", [heaped, skewed])
+@pytest.mark.nightly(diagonal=True)
 def test_intervals_cover(draw, stddev):
     """Of the population, with the bound for cells where there are any."""
     rng, hits = np.random.default_rng(7), 0

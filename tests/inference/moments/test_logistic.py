@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import understudy as us
+from night import NIGHT
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.inference import formulas, glm
@@ -154,8 +155,7 @@ def test_wrong_relations_among_predictors_stay_within_the_misfit(rows, moments_o
     assert (off < 3 * np.sqrt(np.diag(got.misfit))).all()
 
 
-REPETITIONS = 150
-FEWEST = 132
+REPETITIONS, FEWEST = (150, 132) if NIGHT else (40, 33)
 
 
 @pytest.fixture(scope="module")
@@ -178,10 +178,10 @@ def times_covered(moments_of, as_records):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("formula", MODELS)
-@pytest.mark.nightly
 def test_intervals_cover_with_noise_and_unrelated_records(formula, times_covered):
     """If all cover with 95 %, one of seven does so fewer than 132 times of 150 in 0.14 % of runs;
-    one that covers with 85 % does so in 82 %, and with 80 % in 99 %.
+    one that covers with 85 % does so in 82 %, and with 80 % in 99 %. By day 33 of 40: in 0.2 % of
+    runs, and one that covers with 70 % in 94 %.
 
     Every repetition has an answer, and the predictors include one of 5 % and a number.
     """
@@ -190,10 +190,11 @@ def test_intervals_cover_with_noise_and_unrelated_records(formula, times_covered
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("formula", MODELS)
-def test_a_variance_without_noise_does_not_cover(formula, times_covered):
+def test_a_variance_without_noise_does_not_cover(times_covered):
+    """In no model; so few repetitions as by day tell it of one at least."""
     _, partly = times_covered
-    assert (partly[formula] < FEWEST).any()
+    missed = [(covered < FEWEST).any() for covered in partly.values()]
+    assert all(missed) if NIGHT else any(missed)
 
 
 def refusal(kind, formula, matrix, records):

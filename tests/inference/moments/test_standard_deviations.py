@@ -59,6 +59,7 @@ def test_exact_second_moments_have_it(moments_of, formula, values):
 
 @pytest.mark.parametrize(("formula", "truth"), [("works", 0.5), ("kids", np.sqrt(9 * 0.21))])
 @pytest.mark.parametrize("stddev", [0.0, 15.0])
+@pytest.mark.nightly(diagonal=True)
 def test_intervals_from_moments_cover(moments_of, formula, truth, stddev):
     """Of even shares too, where the variance is flat and its error all of the second order."""
     rng, hits = np.random.default_rng(5), 0

@@ -1,8 +1,8 @@
 """Noise-aware posteriors: against a grid by brute force, edges, and coverage on simulated releases.
 
-Coverage tests have fixed seeds and 20,000 releases: the Monte Carlo error is 0.15 percentage points,
-asserted is 95 % ± 4.5 of these. With π drawn from the prior the
-coverage is exactly 95 %, so that a false alarm takes one seed in 150,000.
+Coverage tests have fixed seeds and 20,000 releases: the Monte Carlo error is 0.15 percentage
+points, asserted is 95 % ± 4.5 of these. With π drawn from the prior the coverage is exactly 95 %,
+so that a false alarm takes one seed in 150,000.
 """
 
 from functools import cache

@@ -89,7 +89,7 @@ def repeated(prior, reps, sets, reinforced):
 
 @pytest.mark.parametrize("reinforced", [True, False])
 @pytest.mark.parametrize(("kind", "formula"), ESTIMANDS)
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly(every=5)
 def test_estimates_are_unbiased_and_vary_as_stated(kind, formula, reinforced):
     """5,000 repetitions of two sets from one and the same table. False alarm: a mean leaves 5
     deviations (below 1e-6 each), a variance 10 % (5 deviations). ε is such that the prior leaves

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from night import NIGHT
 from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.randomness import SeededRandomness
@@ -210,7 +211,7 @@ def test_without_a_count_of_weights_the_bound_is_that_of_all_records():
 
 @pytest.mark.statistical
 def test_coverage_is_nominal_and_without_weights_it_is_not():
-    """300 samples with real noise: means, shares by group and totals of the population."""
+    """300 samples (60 by day) with real noise: means, shares by group, totals of the population."""
     rng = np.random.default_rng(5)
     schema = schema_of()
     w, income, known, region, female = arrays(drawn(rng, 400_000))
@@ -220,7 +221,7 @@ def test_coverage_is_nominal_and_without_weights_it_is_not():
         / w[region == "r2"].sum(),
         ("total", "sex == 'f'"): (w * female).mean() * N,
     }
-    hits, biased, repeats = dict.fromkeys(truth, 0), 0, 300
+    hits, biased, repeats = dict.fromkeys(truth, 0), 0, 300 if NIGHT else 60
     for k in range(repeats):
         frame = drawn(rng)
         measurements = measured(frame, schema, 2, seed=k)
@@ -230,7 +231,8 @@ def test_coverage_is_nominal_and_without_weights_it_is_not():
             hits[question] += low[0] <= true <= high[0]
         plain = arrays(frame)
         biased += abs(plain[1][plain[2]].mean() - truth["mean", "income"]) < 1
-    # sd of a coverage of 95 % in 300 is 1.3 %.
+    # sd of a coverage of 95 % is 1.3 % in 300, and 2.8 % in 60, where all 60 may well cover.
+    least, most = (0.91, 0.985) if NIGHT else (0.86, 1)
     for hit in hits.values():
-        assert 0.91 <= hit / repeats <= 0.985
+        assert least <= hit / repeats <= most
     assert biased < 0.1 * repeats

@@ -497,7 +497,7 @@ def test_scores_rise_with_the_values_and_absence_has_none(mixed_release):
         ("mixed", {"options": {"noise": "geometric"}}),
     ],
 )
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=6)
 def test_a_release_is_saved_loaded_and_checked(tmp_path, kind, asked):
     """By the checker that stands by itself as well; nothing of the measurement is lost."""
     schema, frame = (LIKERT, likert()) if kind == "likert" else (MIXED, mixed())
