@@ -69,6 +69,20 @@ def test_rules_hold_in_every_unit(sets):
         assert (children["parent"] >= children["age"] + 14).all()
 
 
+def test_a_partner_is_older_than_children_who_stand_behind():
+    rule = RULES.replace("reference.age >=", "partner.age >=").replace(
+        '["reference", "child"]', '["partner", "child"]'
+    )
+    both, run = tables(300, seed=1), us.RunOptions(insecure_noise_seed=3, seed=4)
+    schema = Schema.loads(SCHEMA + rule)
+    made = us.synthesize(both, schema, epsilon=3, method="independent", delta=1e-6, run=run)
+    (two,) = made.linked_sets
+    partners = two["person"].filter(pl.col("role") == "partner").select("hid", other="age")
+    children = two["person"].filter(pl.col("role") == "child").join(partners, on="hid")
+    assert children.height > 20
+    assert (children["other"] >= children["age"] + 14).all()
+
+
 def test_keys_are_numbers_that_say_nothing(release, sets):
     for two in sets:
         homes = two["household"]

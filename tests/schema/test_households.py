@@ -198,6 +198,40 @@ def test_what_bins_can_tell_of_a_distance_is_forbidden_and_no_more(order, text, 
         assert ok == possible, (one, first, two, second)
 
 
+def test_an_older_role_that_stands_second_is_compared_in_its_slot_alone():
+    rules = ONE + INEQUALITY.replace('["r", "c"]', '["p", "c"]').format("p.age >= c.age + 2")
+    schema = Schema.loads(of_members({**ROLE, **AGES}, table=LEADING, rules=rules))
+    bins = {"0 to 1": (0, 1), "2 to 3": (2, 3), "4 to 5": (4, 5)}
+    names = ["role_2", "age_2", "role_3", "age_3"]
+    for (one, first, two, second), ok in allowed(schema, names).items():
+        if NO_MEMBER in (one, first, two, second):
+            continue
+        possible = [one, two] in (["p", "p"], ["p", "c"], ["c", "c"])
+        if (one, two) == ("p", "c"):
+            possible = bins[first][1] >= bins[second][0] + 2
+        assert ok == possible, (one, first, two, second)
+
+
+FINE = "bins = [0, 3, 6, 10, 16, 20, 25, 35, 45, 55, 65, 75, 85, 99]"
+
+
+@pytest.mark.parametrize("ruled", [True, False])
+def test_six_slots_and_fine_bins_need_to_know_where_the_older_one_stands(ruled):
+    """With the numbers of those in front, the partner's slot is known; else the fix is told."""
+    text = BOTH.replace("rows_per_unit = 3", "rows_per_unit = 6").replace("reference.age", "a.age")
+    text = text.replace("bins = [0, 16, 30, 50, 99]", FINE).replace("a.age", "partner.age")
+    text = text.replace('["reference", "child"]', '["partner", "child"]')
+    assert FINE in text
+    if ruled:
+        assert Schema.loads(text).domain.n_allowed > 0
+        return
+    text = text.replace(
+        'exactly = 1\nwhere = { role = "reference" }', 'at_most = 6\nwhere = { role = "child" }'
+    )
+    with pytest.raises(SchemaError, match=r"let `order` begin with 'role' and say by exactly"):
+        Schema.loads(text.replace("at_most = 1", "at_most = 6"))
+
+
 def test_rules_of_one_member_hold_in_every_slot_and_may_name_columns_of_units():
     rules = (
         '[[tables.p.forbidden]]\nwhere = { sex = "m", age = { lower = 0, upper = 1 } }\n'

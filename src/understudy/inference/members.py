@@ -54,7 +54,7 @@ from understudy.inference.refusals import (
 from understudy.inference.second_moments import LostInNoiseError
 from understudy.inference.slot_moments import SlotMoments
 from understudy.release.households import members_of
-from understudy.release.release import Release
+from understudy.release.release import Release, once
 from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Rule, Schema
 from understudy.schema.geography import Geography
@@ -104,8 +104,13 @@ class MemberTable:
         """The same in all slots, each once."""
         return tuple(dict.fromkeys(w for j in self.slots for w in self.in_slot(columns, j)))
 
-    def slot_schema(self, j: int) -> Schema:
-        """The same of the members in one slot, of whom there may be none.
+    @cached_property
+    def slot_schemas(self) -> tuple[Schema, ...]:
+        """The schema of the members in each slot."""
+        return tuple(map(self._slot_schema, self.slots))
+
+    def _slot_schema(self, j: int) -> Schema:
+        """The flat schema of the members in one slot, of whom there may be none.
 
         All columns of a slot are empty together, which rules say of each pair of them.
         """
@@ -192,7 +197,14 @@ class MemberTable:
         if joint is None or joint.scores.complete:
             return None
         names = [dict(zip(self.in_slot(columns, j), columns, strict=True)) for j in self.slots]
-        return SlotMoments.of(joint, names, [self.slot_schema(j) for j in self.slots])
+        return SlotMoments.of(joint, names, self.slot_schemas)
+
+
+@once
+def member_table(release: Release) -> MemberTable | None:
+    """The members' table of a release; None for a flat one."""
+    form = release.schema.members
+    return None if form is None else MemberTable(release, form)
 
 
 def asks_members(kind: object, formula: str, release: Release) -> MemberTable | None:
@@ -203,11 +215,8 @@ def asks_members(kind: object, formula: str, release: Release) -> MemberTable | 
         formula: of it.
         release: that is asked.
     """
-    form = release.schema.members
-    if form is None or not isinstance(kind, str):
-        return None
-    table = MemberTable(release, form)
-    return table if words_of(formula) & set(form.columns) else None
+    table = member_table(release) if isinstance(kind, str) else None
+    return table if table is not None and words_of(formula) & {*table.form.columns} else None
 
 
 def member_analysis(

@@ -194,6 +194,16 @@ class Members(BaseModel):
             f"{self.key} links both tables: it is a number by chance and says nothing else."
         )
 
+    @property
+    def interlocked(self) -> str:
+        """What to do where rules interlock in too many ways; "" without inequalities of members."""
+        role = next((one.role for one in self.distances if not one.first), "")
+        return role and (
+            "An inequality between members becomes combinations that interlock in too many ways; "
+            f"let `order` begin with {role!r} and say by exactly or at_most how many members have "
+            "the level of the larger number and each level before it, or use wider bins."
+        )
+
     def faults(self, declared: Mapping[str, object]) -> Iterator[str]:
         """List what does not fit the columns of the wide table, a sentence each."""
         wanted = (self.key, self.size, *itertools.chain.from_iterable(self.slots))
@@ -732,6 +742,8 @@ class _Wide:
                 distance = self._distance(rule)
                 distances.append(distance)
                 made = self._apart(distance)
+                if not distance.first and self._leads_by(distance.role):
+                    made = itertools.chain(made, self._in_order(distance.role))
             found = list(itertools.islice(made, _MOST_RULES + 1))
             if len(found) > _MOST_RULES:
                 raise _fault(
@@ -854,9 +866,8 @@ class _Wide:
             low = [one.high for one in larger.intervals if one.high < interval.low + rule.distance]
             if low:
                 thresholds.setdefault(max(low), interval.low)
-        slots = self._slots[:1] if rule.first else self._slots
-        for i, j in itertools.product(slots, self._slots):
-            for end, m in thresholds.items() if i != j else ():
+        for i, j in self._pairs_of_slots(rule):
+            for end, m in thresholds.items():
                 where: dict[str, Any] = {
                     slot_column(rule.role, j): rule.smaller,
                     slot_column(rule.columns[0], i): {"lower": larger.lower, "upper": end},
@@ -865,6 +876,65 @@ class _Wide:
                 if not rule.first:
                     where[slot_column(rule.role, i)] = rule.larger
                 yield _with_whole_ends(where)
+
+    def _in_order(self, role: str) -> Iterator[dict[str, Any]]:
+        """Forbid what no unit has in canonical order: a level in front of a lower one."""
+        column = self._read[role]
+        values = [*column.levels, *column.codes]
+        for j in self._slots[:-1]:
+            for k in range(1, len(values)):
+                lower = values[: min(k, len(column.levels))]
+                yield {slot_column(role, j): values[k:], slot_column(role, j + 1): lower}
+
+    def _pairs_of_slots(self, rule: LeastDistance) -> Iterator[tuple[int, int]]:
+        """Slots that the larger and the smaller number can stand in.
+
+        Where the canonical order begins with the role, lower levels stand in front, and rules about
+        the numbers of members bound how far.
+        """
+        large, small = (
+            self._slots_of_level(rule.role, level) for level in (rule.larger, rule.smaller)
+        )
+        before = self._rank(rule.role, rule.larger) - self._rank(rule.role, rule.smaller)
+        for i, j in itertools.product(large, small):
+            if i != j and (not self._leads_by(rule.role) or not before or (i < j) == (before < 0)):
+                yield i, j
+
+    def _slots_of_level(self, role: str, level: Value) -> range:
+        if not self._leads_by(role):
+            return self._slots
+        rank, few, many = self._rank(role, level), 0, len(self._slots)
+        counted = [
+            ({self._rank(role, v) for v in self._levels_in(role, one.where)}, one)
+            for one in self._table.rules
+            if [*one.where] == [role]
+        ]
+        for ranks, one in counted:
+            least = one.exactly if one.exactly is not None else one.at_least
+            if least is not None and max(ranks, default=rank) < rank:
+                few = max(few, least)
+        for descending in (False, True):
+            left, most = {*range(rank + 1)}, 0
+            for ranks, one in sorted(counted, key=lambda two: len(two[0]), reverse=descending):
+                limit = one.exactly if one.exactly is not None else one.at_most
+                if limit is not None and left & ranks:
+                    left, most = left - ranks, most + limit
+            if not left:
+                many = min(many, most)
+        return self._slots[few:many]
+
+    def _leads_by(self, role: str) -> bool:
+        """Return whether the canonical order begins with the levels of a column."""
+        order = self._table.order
+        plain = all(isinstance(step, str) for step in order)
+        return bool(order) and plain and order[0] == role and hasattr(self._read[role], "levels")
+
+    def _levels_in(self, role: str, where: Mapping[str, Any]) -> list[Value]:
+        return [one for one in self._read[role].levels if _is_among(one, where[role])]
+
+    def _rank(self, role: str, level: Value) -> int:
+        levels = _single_values(self._read[role])
+        return next(k for k, one in enumerate(levels) if same_value(one, level))
 
 
 def _with_whole_ends(where: dict[str, Any]) -> dict[str, Any]:

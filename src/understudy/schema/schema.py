@@ -199,7 +199,8 @@ class Schema(BaseModel):
             if self.domain.n_allowed == 0:
                 yield "the forbidden combinations leave no record possible; remove some"
         except (SchemaError, ValueError) as error:  # too many combinations to count; a circle
-            yield str(error)
+            several = isinstance(error, SchemaError) and self.members is not None
+            yield (self.members.interlocked if several and self.members else "") or str(error)
             return
         for names in self.geography.tables:
             if self.table(names).boxes:
