@@ -12,6 +12,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $
 FAST := -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
 
 .PHONY: demo check test test-all oldest newest faults audit fuzz verify golden lint format bench studies
+.PHONY: package
 .PHONY: studies-install clean
 
 demo: $(RUN)
@@ -91,6 +92,17 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/mixture_chains.py
 	$(BIN)/python benchmarks/spark.py
 
+# Wheel and source distribution, each installed into an empty environment and used there.
+package: $(DEV)
+	rm -rf dist .package
+	$(BIN)/python -m build --outdir dist .
+	for made in dist/*.whl dist/*.tar.gz; do \
+	    rm -rf .package && "$(PYTHON)" -m venv .package && \
+	    .package/bin/python -m pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) "$$made" && \
+	    (cd .package && bin/python ../packaging/check_installed.py PLACEHOLDERS=$(PLACEHOLDERS)) || exit 1; \
+	done
+	rm -rf .package
+
 studies-install: $(STUDIES)
 
 studies: $(STUDIES)
@@ -107,7 +119,7 @@ studies: $(STUDIES)
 	$(BIN)/understudy study pseudo-posterior --out study-results/pseudo-posterior
 
 clean:
-	rm -rf $(VENV) .oldest .newest build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .oldest .newest .package build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed."; exit 1; }
@@ -115,7 +127,7 @@ $(BIN)/python:
 	"$(PYTHON)" -m venv $(VENV)
 
 $(RUN): $(BIN)/python pyproject.toml $(CONSTRAINTS)
-	$(INSTALL) -e '.[evaluate,ledger,models]'
+	$(INSTALL) -e '.[evaluate,files,ledger,models]'
 	@touch $@
 
 # The studies need the very version beside them: both in one command.
