@@ -56,6 +56,7 @@ SHAPE: dict[str, dict[str, str]] = {
         **{"threshold": "number or null", "ledger_entry": "count", "totals": "totals"},
         **{"of": "[text]", "bins": "bins", "groups?": "groups", "ranks?": "ranks"},
         "limits?": "limits",
+        **{"terms?": "[text]", "among?": "groups"},
     },
     "inference": {
         **{"posterior_rule": "posterior_rule", "swept": "truth", "shrunk": "truth"},
@@ -110,6 +111,7 @@ PURCHASES: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [
     ("noisy moment", "as published", ("sums", "means", "scatter"), PUBLISHED),
     ("noisy score moments", "paid", ("products",), ADDED),
     ("noisy weighted moments", "paid", ("weighted",), ADDED),
+    ("noisy term moments", "paid", ("terms",), ADDED),
     ("noisy rank products", "paid", ("ranks",), ("lattice_laplace", GAUSSIAN)),
     ("exponential mechanism", "paid", ("choice", "parameters"), ("none",)),
     ("exponential mechanism", "paid", ("distribution",), ("exponential_mechanism",)),
@@ -133,7 +135,17 @@ PURCHASES: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [
         "none",
         (
             *("table", "cells", "totals", "successes", "sums", "means", "scatter", "products"),
-            *("ranks", "weighted", "distribution", "nodes", "leaf-sums", "ranges", "line", "heaps"),
+            *(
+                "ranks",
+                "weighted",
+                "terms",
+                "distribution",
+                "nodes",
+                "leaf-sums",
+                "ranges",
+                "line",
+                "heaps",
+            ),
         ),
         (*ADDED, TRUNCATED, *PUBLISHED),
     ),
@@ -162,8 +174,13 @@ TOTALS = {
     **{"draws": ["prior", "cells", "reinforced"], "weighted": ["bound", "power"]},
 }
 STORED = WHOLE | {"cells", "nodes", "leaf-sums", "ranges", "products", "weighted"}
-STORED |= {"ranks", "heaps"}
+STORED |= {"terms", "ranks", "heaps"}
 END = r"(-?[0-9]+(?:\.[0-9]+)?(?:e[+-][0-9]+)?)"
+COLON = re.compile(r":(?=(?:[^`]*`[^`]*`)*[^`]*$)")  # of a product of factors
+FACTOR = re.compile(
+    r"(log\()?(`[^`]+`|[^\W\d]\w*)(?(1)(?: [+-] [0-9.]+(?:e[+-]?[0-9]+)?)?\))(?:\*\*[0-9]+)?"
+)
+MOMENTS = {"noisy score moments", "noisy weighted moments", "noisy term moments"}
 EXACT_OR_DECIMAL = r"([0-9]+(?:\.[0-9]+|/[1-9][0-9]*)?)"
 EXACT, REAL = r"([0-9]+(?:/[1-9][0-9]*)?)", r"([0-9.]+(?:e[+-][0-9]+)?)"
 LATTICE, INSIDE = rf"on the lattice of step {EXACT}", rf"redrawn until inside \[{END}, {END}\]"
@@ -958,7 +975,7 @@ class Release:
     def _sums(self, entry: dict[str, Any], price: Fraction, told: Any, noise: Noise) -> bool:
         """Noise of sums, by a sensitivity that is said in words."""
         mechanism, gauss, many = entry["mechanism"], noise.law == GAUSSIAN, entry["cells"]
-        moments = mechanism in ("noisy score moments", "noisy weighted moments")
+        moments = mechanism in MOMENTS
         at_most, norm = moments or mechanism == "noisy rank products", "L1"
         norm = "L2" if gauss else "L∞" if mechanism == "K-norm mechanism" else norm
         sign, root = "≤" if at_most else "=", "√" if gauss else ""
@@ -1136,12 +1153,15 @@ class Release:
             fits = fits and (one["kind"] not in SINGLE or len(one["columns"]) == 1)
             fits = fits and [*one.get("ranks", {})] == one["columns"] * (one["kind"] == "ranks")
             fits = fits and all(
-                one["kind"] == "products" and name in one["columns"] and self._bounds(name, *ends)
+                one["kind"] in ("products", "terms")
+                and name in one["columns"]
+                and self._bounds(name, *ends)
                 for name, ends in one.get("limits", {}).items()
             )
             fits = fits and (one["kind"] in KEYED or {*one["of"]} <= {*self.names})
             fits = fits and (one["kind"] != "products" or {*one["of"]} <= {*one["columns"]})
             fits = fits and (one["kind"] != "weighted" or self._is_weighted(one))
+            fits = fits and self._has_terms(one)
             heaped = "heaps" in self.entries[one["columns"][0]] if one["columns"] else False
             fits = fits and (one["kind"] != "heaps" or heaped) and self._has_totals(one)
             require(fits, f"what step {number} measured has other columns or cells")
@@ -1178,15 +1198,39 @@ class Release:
 
     def _has_totals(self, one: dict[str, Any]) -> bool:
         names = [*(one["totals"] or ())]
-        if one["kind"] in ("sweeps", "parameters"):
+        if one["kind"] in ("sweeps", "parameters", "terms"):
             return True
         if one["kind"] == "leaf-sums" and one["totals"] is None:
             return True
         return names == TOTALS.get(one["kind"], [])
 
+    def _has_terms(self, one: dict[str, Any]) -> bool:
+        """Return whether terms are made of its columns, and are those of chosen states of these."""
+        terms, among = one.get("terms", []), one.get("among", {})
+        if one["kind"] != "terms":
+            return not (terms or among)
+        fits = bool(terms) and len({*terms}) == len(terms) and {*among} <= {*one["columns"]}
+        fits = fits and (self._is_weighted(one) if one["of"] or one["totals"] else True)
+        states = {name: range(len(self.columns[name].labels)) for name in among}
+        fits = fits and all(own and {*own} <= {*states[name]} for name, own in among.items())
+        factors = [FACTOR.fullmatch(part) for text in terms for part in COLON.split(text)]
+        made = {*among, *(found[2].strip("`") for found in factors if found)}
+        own = [name for name in self.names if name in made]
+        return fits and all(factors) and len(own) == len(made) and own == one["columns"]
+
+    def _among(self, one: dict[str, Any]) -> str:
+        """Which records a step of terms says that it is of; "" for all."""
+        labels = {name: self.columns[name].labels for name in one.get("among", {})}
+        said = (
+            f"{name} = {' or '.join(labels[name][state] for state in states)}"
+            for name, states in one.get("among", {}).items()
+        )
+        words = " and ".join(said)
+        return f", of records with {words}" if words else ""
+
     def _weighed(self, one: dict[str, Any]) -> str:
         """By what a step says that its records are weighted; "" where they are not."""
-        if one["kind"] != "weighted":
+        if one["kind"] not in ("weighted", "terms") or not one["of"]:
             return ""
         power = "w" if one["totals"]["power"] == 1 else "w²"
         return f"{power} = {one['of'][0]} up to {float(one['totals']['bound'])!r}"
@@ -1215,6 +1259,11 @@ class Release:
             "weighted": re.escape(
                 f"sums and products of scores of {', '.join(one['columns'])}, weighted by "
                 f"{self._weighed(one)}"
+            ),
+            "terms": re.escape(
+                f"sums and products of the terms {', '.join(one.get('terms', []))}"
+                + self._among(one)
+                + (f", weighted by {self._weighed(one)}" if one["of"] else "")
             ),
             "ranks": re.escape(f"sums of products of ranks of {', '.join(one['columns'])}"),
             "choice": rf"one of {NUMBER} candidates {score}|(two groups of columns|(a column that "
@@ -1319,14 +1368,14 @@ class Release:
     def _holds(self, one: dict[str, Any], axes: list[Any], counts: list[Any], fields: Any) -> bool:
         kind, (labels, boxes), rows = one["kind"], self._grid(one), [*zip(*axes, strict=True)]
         entry = self.steps[one["ledger_entry"] - 1][0]
-        summed = dict.fromkeys(("sums", "products", "weighted", "ranks"), "sum")
+        summed = dict.fromkeys(("sums", "products", "weighted", "terms", "ranks"), "sum")
         last = {**summed, "means": "mean"}.get(kind, "count")
         while last in fields.names[:-1]:
             last += "_"
         numbers = str(fields.types[-1]) in ("int64", "double")
         if not numbers or fields.names[-1] != last:
             return False
-        many = {"products": 3, "weighted": 3, "ranks": 2, "heaps": 1}.get(kind)
+        many = {"products": 3, "weighted": 3, "terms": 3, "ranks": 2, "heaps": 1}.get(kind)
         if n := many:  # heaps have one cell less
             return len(axes) == n and len({*rows}) == len(rows) == entry["cells"] - (n < 2)
         names = one["of"] if kind == "leaf-sums" else one["columns"]

@@ -26,7 +26,12 @@ from understudy.features.design import Computed, LevelValues
 from understudy.features.scores import RankScores
 from understudy.graphical.junction_tree import TreeLimit
 from understudy.mechanisms.regression import Regression
-from understudy.mechanisms.second_moments import RankProducts, SecondMoments, WeightedMoments
+from understudy.mechanisms.second_moments import (
+    RankProducts,
+    SecondMoments,
+    TermMoments,
+    WeightedMoments,
+)
 from understudy.mechanisms.selection import Candidate, CandidateColumns, RandomOrder
 from understudy.mechanisms.selection_scores import (
     CellCount,
@@ -275,6 +280,7 @@ def mechanisms(schema):
         "SecondMoments": SecondMoments(("a", "d")),
         "ThresholdTable": ThresholdTable(("a", "b"), 2, "laplace"),
         "Urn": Urn(columns=("a", "b"), reinforced=True, n_rows=3),
+        "TermMoments": TermMoments(("a",), among={"a": (0,)}),
         "WeightedMoments": WeightedMoments(("a",), "d", 2.0),
         "Votes": Votes(
             kind="ols",

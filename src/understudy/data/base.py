@@ -35,7 +35,7 @@ from understudy.data.sums import (
 )
 from understudy.errors import DataError
 from understudy.features.grids import NumberCells
-from understudy.features.scores import FeatureMap, RankScores
+from understudy.features.scores import FeatureMap, RankScores, ScoreMap
 from understudy.schema import Schema
 
 
@@ -107,7 +107,7 @@ class Engine(Protocol):
         """
         ...
 
-    def score_products(self, scores: FeatureMap) -> Confidential[ExactProducts]:
+    def score_products(self, scores: ScoreMap) -> Confidential[ExactProducts]:
         """Sums of the scores of all records, and of their products."""
         ...
 
@@ -383,10 +383,11 @@ class SummedRows(ABC):
             self._sums[columns, of] = self._through_rows(sums)
         return Confidential(self._sums[columns, of])
 
-    def score_products(self, scores: FeatureMap) -> Confidential[ExactProducts]:
+    def score_products(self, scores: ScoreMap) -> Confidential[ExactProducts]:
         """Sums of the scores of all records, and of their products; the input is read once more."""
-        kind = ScoreProducts if scores.weighting is None else WeightedProducts
-        return Confidential(self._through_rows(partial(kind, self._schema, scores)))
+        if isinstance(scores, FeatureMap) and scores.weighting is None:
+            return Confidential(self._through_rows(partial(ScoreProducts, self._schema, scores)))
+        return Confidential(self._through_rows(partial(WeightedProducts, self._schema, scores)))
 
     def rank_sums(
         self, columns: tuple[int, ...], scores: RankScores

@@ -55,8 +55,10 @@ from understudy.features.scores import (
     UNIT,
     FeatureMap,
     RankScores,
+    ScoreMap,
     shorten_vectors,
 )
+from understudy.features.terms import TermMap
 from understudy.schema import NUMERIC, Column, Schema
 
 
@@ -344,19 +346,21 @@ class _Wide:
 class WeightedProducts(RowPass[ExactProducts]):
     """The same sums, in which each record counts with a factor t of its own, of 2¹⁴ steps.
 
+    That is a weight, or 1; of terms it is 0 for records that do not count.
+
     Sums of scores and of factors are whole in the units of `ExactProducts`. Products and squares
     are added exactly in units of 1/2¹⁴ of these, and the totals are rounded down once: so a total
     that changes by v steps of a coarser lattice changes by less than v + 1, as others do.
 
     Args:
         schema: what the rows are read against.
-        scores: whose products, with a weighting.
+        scores: whose products.
     """
 
-    def __init__(self, schema: Schema, scores: FeatureMap) -> None:
-        assert scores.weighting is not None
-        self._schema, self._scores, self._weighting = schema, scores, scores.weighting
-        self.names = tuple(dict.fromkeys((*scores.columns, self._weighting.column)))
+    def __init__(self, schema: Schema, scores: ScoreMap) -> None:
+        self._schema, self._scores = schema, scores
+        weight = () if scores.weighting is None else (scores.weighting.column,)
+        self.names = tuple(dict.fromkeys((*scores.columns, *weight)))
         self._coders = [ColumnCoder(name, schema.columns[name]) for name in self.names]
         self._count = np.zeros(1, dtype=np.int64)
         self._sums = np.zeros(len(scores), dtype=np.int64)
@@ -371,20 +375,16 @@ class WeightedProducts(RowPass[ExactProducts]):
             self._add(rows.part(slice(start, start + WEIGHTED_BATCH)))
 
     def _add(self, rows: _Rows) -> None:
-        own, scores, columns = self._weighting, self._scores, self._schema.columns
-        known = rows.states[own.column] < columns[own.column].n_ordinary
-        t = own.ticks(np.where(known, rows.numbers[own.column], 0.0))
-        blocks, present = list[NDArray[np.float64]](), dict[str, NDArray[np.bool_]]()
-        for name in scores.columns:
-            column, states = columns[name], rows.states[name]
-            block = scores.tables[name][states].astype(np.float64)
-            if isinstance(column, NUMERIC):
-                block[:, 0] = scored_numbers(
-                    column, states, rows.numbers[name], scores.limits[name]
-                )
-                present[name] = states < column.n_ordinary
-            blocks.append(block)
-        z = np.hstack(blocks)
+        scores, t = self._scores, self._factors(rows)
+        if isinstance(scores, TermMap):
+            counts = scores.counted(rows.states, self._schema)
+            t = t * counts
+            z = self._of_terms(scores, rows.part(counts > 0))
+            t, rows = t[counts > 0], rows.part(counts > 0)
+            present = {score.column: np.ones(rows.n, dtype=np.bool_) for score in scores.each}
+        else:
+            assert isinstance(scores, FeatureMap)
+            z, present = self._of_columns(scores, rows)
         weighted = z * t[:, None]
         products, squares, coded = self._wide
         self._count += int(t.sum())
@@ -405,6 +405,38 @@ class WeightedProducts(RowPass[ExactProducts]):
                 ]
             )
         )
+
+    def _factors(self, rows: _Rows) -> NDArray[np.int64]:
+        """What each record counts with, in steps."""
+        own = self._scores.weighting
+        if own is None:
+            return np.full(rows.n, TICKS, dtype=np.int64)
+        known = rows.states[own.column] < self._schema.columns[own.column].n_ordinary
+        return own.ticks(np.where(known, rows.numbers[own.column], 0.0))
+
+    def _of_columns(
+        self, scores: FeatureMap, rows: _Rows
+    ) -> tuple[NDArray[np.float64], dict[str, NDArray[np.bool_]]]:
+        """Scores of each record, shape (n, scores), and whether it has a number of a column."""
+        blocks, present = list[NDArray[np.float64]](), dict[str, NDArray[np.bool_]]()
+        for name in scores.columns:
+            column, states = self._schema.columns[name], rows.states[name]
+            block = scores.tables[name][states].astype(np.float64)
+            if isinstance(column, NUMERIC):
+                block[:, 0] = scored_numbers(
+                    column, states, rows.numbers[name], scores.limits[name]
+                )
+                present[name] = states < column.n_ordinary
+            blocks.append(block)
+        return np.hstack(blocks), present
+
+    def _of_terms(self, scores: TermMap, rows: _Rows) -> NDArray[np.float64]:
+        """Scores of records that count, shape (n, scores)."""
+        numbers = {
+            name: placed_numbers(self._schema.columns[name], rows.states[name], rows.numbers[name])
+            for name in scores.limits
+        }
+        return scores.whole(rows.states, numbers)
 
     def sums(self) -> list[NDArray[Any]]:
         """The sum of factors, sums of scores, and both parts of the other numbers."""
@@ -499,14 +531,27 @@ def scored_numbers(
         numbers: as they were read, NaN for none, shape (n,).
         limits: where they are cut off.
     """
-    assert isinstance(column, NUMERIC)
     low, high = limits
     known = states < column.n_ordinary
-    # A truth value in a column of numbers has a state, and no place on the line.
+    placed = placed_numbers(column, states, numbers)
+    return np.where(known, on_bounds(np.where(known, placed, low), low, high), 0)
+
+
+def placed_numbers(
+    column: Column, states: NDArray[np.int64], numbers: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The number of each value: of a truth value in a column of numbers, the middle of its state.
+
+    Args:
+        column: numeric.
+        states: as records are counted, shape (n,).
+        numbers: as they were read, NaN for none, shape (n,).
+    """
+    assert isinstance(column, NUMERIC)
+    known = states < column.n_ordinary
     own = np.array([(one.low + one.high) / 2 for one in column.intervals])
     nowhere = known & np.isnan(numbers)
-    placed = np.where(nowhere, own[np.where(known, states, 0)], numbers)
-    return np.where(known, on_bounds(np.where(known, placed, low), low, high), 0)
+    return np.where(nowhere, own[np.where(known, states, 0)], numbers)
 
 
 class RankSums(CodePass[NDArray[np.int64]]):

@@ -157,6 +157,10 @@ claim: where each record counts with a factor in [0, 1] of its own, they change 
     those of records that count or do not
     proof: mechanisms/second_moments.py features/scores.py data/sums.py
     test: mechanisms/sums/test_weighted_moments.py
+claim: scores of terms, products of powers, logarithms and contrasts, are vectors of bounded
+    length, whose sums and products change by no more than those of columns
+    proof: features/terms.py mechanisms/second_moments.py data/sums.py
+    test: mechanisms/sums/test_term_moments.py
 claim: sums of products of rank scores change in L2 by no more than the length of a record allows,
     which is cut
     proof: mechanisms/second_moments.py features/scores.py data/sums.py

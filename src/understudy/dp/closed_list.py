@@ -22,6 +22,7 @@ WITH_EPSILON: Final[tuple[Place, ...]] = (
     ("understudy.mechanisms.regression", "Regression"),
     ("understudy.mechanisms.second_moments", "RankProducts"),
     ("understudy.mechanisms.second_moments", "SecondMoments"),
+    ("understudy.mechanisms.second_moments", "TermMoments"),
     ("understudy.mechanisms.second_moments", "WeightedMoments"),
     ("understudy.mechanisms.selection", "Candidate"),
     ("understudy.mechanisms.selection", "CandidateColumns"),

@@ -43,7 +43,7 @@ from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.released import Bins, Groups, Released
 from understudy.errors import MethodError
 from understudy.features.grids import Drawn, NumberCells
-from understudy.features.scores import FeatureMap, RankScores
+from understudy.features.scores import RankScores, ScoreMap
 from understudy.schema import NUMERIC, Column, Domain, Partition, Schema
 from understudy.schema.geography import WHOLE
 
@@ -471,7 +471,7 @@ class SecretRows:
         places = self.view.places(columns), self.view.places(of)
         return self._secret_engine.sums(*places).expose()
 
-    def score_products(self, scores: FeatureMap) -> ExactProducts:
+    def score_products(self, scores: ScoreMap) -> ExactProducts:
         """Sums of the scores of all records, and of their products, in one pass over the rows."""
         return self._secret_engine.score_products(scores).expose()
 

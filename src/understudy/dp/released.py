@@ -23,6 +23,8 @@ from typing import Any, Final, Generic, Literal, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.features.scores import Weighting
+
 Bins = Mapping[str, int | tuple[Any, ...]]
 """Numeric column → number of bins of equal width, or all edges."""
 Groups = Mapping[str, tuple[int, ...]]
@@ -209,6 +211,27 @@ class NoisyWeighted:
     bound: float
     power: int
     pure: bool = False
+
+
+@dataclass(frozen=True)
+class NoisyTerms:
+    """Noisy sums over the records that count of scores of terms, and of products of two of them.
+
+    Attributes:
+        terms: as texts (`understudy.features.terms.TermMap`).
+        values: as `NoisyProducts.values`, with the number of records, or the sum of factors.
+        noise: in each of them.
+        limits: column of numbers → where they are cut off, where not at the bounds.
+        among: column → states of a record that counts.
+        weighting: factor of all that a record adds; None if each counts as 1.
+    """
+
+    terms: tuple[str, ...]
+    values: NDArray[np.float64]
+    noise: Noise
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    among: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    weighting: Weighting | None = None
 
 
 @dataclass(frozen=True)
@@ -542,6 +565,7 @@ Published = (
     | NoisyMoment
     | NoisyProducts
     | NoisyWeighted
+    | NoisyTerms
     | NoisyRanks
     | UrnDraws
     | GibbsDraws

@@ -254,23 +254,90 @@ class Weighting:
         return f"weighted by {by} = {self.column} up to {self.bound!r}"
 
 
-@dataclass(frozen=True, eq=False)
-class FeatureMap:
-    """The scores of some columns, column by column, and what is summed of them.
+class ScoreMap:
+    """What is common to scores of columns (`FeatureMap`) and of terms (`features.terms`).
+
+    Scores belong together in blocks, those of a column or of a term. Summed are each of them, the
+    products of two of different blocks, and the squares of numbers.
 
     Attributes:
-        columns: names.
-        each: all scores, in the order of the columns; of a column the number first.
-        tables: column → scores of each state, out of domain last, in units of 1/`UNIT`; the place
-            of a number holds the largest it could be. Shape (states + 1, scores of the column).
+        columns: names of what is read of a record.
+        each: the scores, those of a block together.
         coded: squares of numbers that are summed by absence elsewhere as well.
         complete: columns of which a record must have a value to count; then how many records count
             is summed as well, in front.
         weight: of the sums against the products, all of which have the same noise.
         limits: column of numbers → what counts as −1 and as 1, as numbers beyond it do.
-        many: whether columns of many levels have shorter contrasts.
         weighting: factor of all that a record adds; then the sum of factors stands in front. None
             if each counts as 1.
+    """
+
+    columns: tuple[str, ...]
+    each: tuple[MomentFeature, ...]
+    coded: tuple[CodedSquare, ...]
+    complete: tuple[str, ...]
+    weight: Fraction
+    limits: Limits
+    weighting: Weighting | None
+
+    def __len__(self) -> int:
+        return len(self.each)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name under which each is shown."""
+        return tuple(score.label for score in self.each)
+
+    @cached_property
+    def pairs(self) -> tuple[Integers, Integers]:
+        """The products of scores of two blocks: places of two arrays, first < second."""
+        place = {name: k for k, name in enumerate(dict.fromkeys(one.column for one in self.each))}
+        block = np.array([place[score.column] for score in self.each], dtype=np.int64)
+        first, second = np.triu_indices(len(self.each))
+        kept = block[first] != block[second]
+        return first[kept], second[kept]
+
+    @cached_property
+    def numbers(self) -> Integers:
+        """Places of the numbers, whose squares are summed too."""
+        return np.flatnonzero([score.number for score in self.each]).astype(np.int64)
+
+    @cached_property
+    def order(self) -> SumOrder:
+        """The order of all that is summed; numbers of records and sums have the `weight`."""
+        many = len(self), len(self.pairs[0]), len(self.numbers), len(self.coded)
+        return SumOrder(int(bool(self.complete or self.weighting)), *many)
+
+    @property
+    def size(self) -> int:
+        """All numbers that are summed."""
+        return self.order.size
+
+    @property
+    def squared_lengths(self) -> tuple[Fraction, ...]:
+        """Of the vector of each block, the largest squared length that a record can have."""
+        raise NotImplementedError
+
+    @property
+    def lengths(self) -> tuple[Fraction, ...]:
+        """Of the vector of each block, the largest sum of sizes that a record can have."""
+        raise NotImplementedError
+
+    @property
+    def opposed(self) -> tuple[Fraction, ...]:
+        """Of two vectors of each block, how far they can point apart: the largest −w·u."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap(ScoreMap):
+    """The scores of some columns, column by column, and what is summed of them.
+
+    Attributes:
+        each: all scores, in the order of the columns; of a column the number first.
+        tables: column → scores of each state, out of domain last, in units of 1/`UNIT`; the place
+            of a number holds the largest it could be. Shape (states + 1, scores of the column).
+        many: whether columns of many levels have shorter contrasts.
     """
 
     columns: tuple[str, ...]
@@ -323,14 +390,14 @@ class FeatureMap:
                 name, schema.columns[name], ordinary=name in complete, pure=pure, many=many
             )
             each += own
-        squared = sum(map(_squared_length, tables.values()), Fraction(0))
+        squared = sum(map(squared_length, tables.values()), Fraction(0))
         return cls(
             tuple(columns),
             tuple(each),
             tables,
             tuple(_pair_codes(schema, each, columns, complete)),
             tuple(complete),
-            _weight(float(squared)),
+            weight_of_sums(float(squared)),
             {
                 name: (limits or {}).get(name, column.bounds)
                 for name in columns
@@ -340,39 +407,6 @@ class FeatureMap:
             weighting,
         )
 
-    def __len__(self) -> int:
-        return len(self.each)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name under which each is shown."""
-        return tuple(score.label for score in self.each)
-
-    @cached_property
-    def pairs(self) -> tuple[Integers, Integers]:
-        """The products of scores of two columns: places of two arrays, first < second."""
-        place = {name: k for k, name in enumerate(self.columns)}
-        column = np.array([place[score.column] for score in self.each], dtype=np.int64)
-        first, second = np.triu_indices(len(self.each))
-        kept = column[first] != column[second]
-        return first[kept], second[kept]
-
-    @cached_property
-    def numbers(self) -> Integers:
-        """Places of the numbers, whose squares are summed too."""
-        return np.flatnonzero([score.number for score in self.each]).astype(np.int64)
-
-    @cached_property
-    def order(self) -> SumOrder:
-        """The order of all that is summed; numbers of records and sums have the `weight`."""
-        many = len(self), len(self.pairs[0]), len(self.numbers), len(self.coded)
-        return SumOrder(int(bool(self.complete or self.weighting)), *many)
-
-    @property
-    def size(self) -> int:
-        """All numbers that are summed."""
-        return self.order.size
-
     def places(self, column: str) -> tuple[int, ...]:
         """Places of the scores of one column."""
         return tuple(k for k, score in enumerate(self.each) if score.column == column)
@@ -380,15 +414,19 @@ class FeatureMap:
     @cached_property
     def squared_lengths(self) -> tuple[Fraction, ...]:
         """Of the vector of each column, the largest squared length that a record can have."""
-        return tuple(_squared_length(self.tables[name]) for name in self.columns)
+        return tuple(squared_length(self.tables[name]) for name in self.columns)
 
     @cached_property
     def lengths(self) -> tuple[Fraction, ...]:
         """Of the vector of each column, the largest sum of sizes that a record can have."""
-        return tuple(
-            Fraction(int(np.abs(self.tables[name]).sum(axis=1).max()), UNIT)
-            for name in self.columns
-        )
+        return tuple(absolute_length(self.tables[name]) for name in self.columns)
+
+    @cached_property
+    def opposed(self) -> tuple[Fraction, ...]:
+        """Of two vectors of each column, how far they can point apart."""
+        numeric = {score.column for score in self.each if score.number}
+        tables = ((int(name in numeric), self.tables[name]) for name in self.columns)
+        return tuple(number + opposition(table[:, number:]) for number, table in tables)
 
     def part(self, columns: Sequence[str]) -> tuple[FeatureMap, Integers]:
         """The scores of some of the columns, and the places of their sums among all sums.
@@ -473,9 +511,19 @@ def _indicators(
     ], table
 
 
-def _squared_length(table: Integers) -> Fraction:
-    """Of the vector of a column, the largest that a record can have."""
+def squared_length(table: Integers) -> Fraction:
+    """Of vectors in units of 1/`UNIT`, shape (k, scores), the largest squared length."""
     return Fraction(int((table**2).sum(axis=1).max()), UNIT**2)
+
+
+def absolute_length(table: Integers) -> Fraction:
+    """The largest sum of sizes of such vectors."""
+    return Fraction(int(np.abs(table).sum(axis=1).max()), UNIT)
+
+
+def opposition(table: Integers) -> Fraction:
+    """The largest −w·u of two such vectors, or 0."""
+    return max(Fraction(0), Fraction(int(-(table @ table.T).min()), UNIT**2))
 
 
 def _pair_codes(
@@ -497,7 +545,7 @@ def _pair_codes(
     ]
 
 
-def _weight(squared: float) -> Fraction:
+def weight_of_sums(squared: float) -> Fraction:
     """A weight of the sums that suits most questions, in halves.
 
     With a the sum of the squared lengths, sums take a of the squared sensitivity and products about

@@ -42,6 +42,7 @@ from understudy.schema import NUMERIC, Schema
 from understudy.schema.expressions import with_condition
 
 if TYPE_CHECKING:
+    from understudy.inference.needed_terms import NeededTerms
     from understudy.inference.question import Estimand
 
 
@@ -168,8 +169,7 @@ def declared_analyses(given: object, schema: Schema) -> tuple[DeclaredAnalysis, 
             "Expected a list of analyses such as 'ols income ~ age + sex', or the path of a file."
         )
     analyses = tuple(dict.fromkeys(_read(entry) for entry in entries))
-    for analysis in analyses:
-        analysis.estimand(schema)
+    by_terms(analyses, schema)
     return analyses
 
 
@@ -188,6 +188,23 @@ def on_lines(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[str,
         for name, column in schema.columns.items()
         if name in used and isinstance(column, NUMERIC)
     )
+
+
+def by_terms(
+    analyses: Iterable[DeclaredAnalysis], schema: Schema
+) -> tuple[tuple[DeclaredAnalysis, ...], tuple[NeededTerms, ...]]:
+    """Analyses that second moments of columns are bought for, and what the others need.
+
+    Raises:
+        InferenceError: one is none for this schema, or has a term without scores.
+    """
+    from understudy.inference.needed_terms import needed_terms  # loads the library of formulas
+
+    analyses = tuple(analyses)
+    found = [needed_terms(analysis.estimand(schema), schema) for analysis in analyses]
+    pairs = zip(analyses, found, strict=True)
+    plain = tuple(analysis for analysis, needed in pairs if needed is None)
+    return plain, tuple(needed for needed in found if needed is not None)
 
 
 def by_absences(

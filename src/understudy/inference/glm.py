@@ -104,9 +104,9 @@ from understudy.inference.combining import Pooled, require_level
 from understudy.inference.second_moments import (
     FIRM_MODEL,
     LostInNoiseError,
+    Sums,
     refuse_lost,
 )
-from understudy.inference.slot_moments import Moments
 
 _STEPS: Final = 50
 _HALVINGS: Final = 30
@@ -260,7 +260,7 @@ class CalibratedRecords:
     noise: Floats
     n: float
     forms: Floats
-    matrix: Moments
+    matrix: Sums
 
     def regression(self, values: Floats) -> Floats:
         """Coefficients of values, shape (N, k), on the products, shape (k, r)."""
@@ -302,7 +302,7 @@ class CalibratedRecords:
 
 
 def calibrate_records(
-    matrix: Moments, design: Floats, outcome: Floats, sets: Sequence[tuple[Floats, Floats]]
+    matrix: Sums, design: Floats, outcome: Floats, sets: Sequence[tuple[Floats, Floats]]
 ) -> CalibratedRecords:
     """Calibrate the records of all sets together, evenly thinned where they are very many.
 
@@ -335,7 +335,7 @@ def calibrate_records(
     )
 
 
-def _products(matrix: Moments, design: Floats, x: Floats) -> tuple[Floats, Floats]:
+def _products(matrix: Sums, design: Floats, x: Floats) -> tuple[Floats, Floats]:
     """Products of two terms, uncorrelated over the records, and their forms in the moments."""
     values, rows = np.column_stack([np.ones(len(x)), x]), np.vstack([matrix.constant, design])
     size = np.maximum(np.abs(values).max(axis=0), 1e-300)
@@ -399,7 +399,7 @@ _MOST_MISFIT = 25.0
 
 def score_model(
     kind: str,
-    matrix: Moments,
+    matrix: Sums,
     design: Floats,
     outcome: Floats,
     sets: Sequence[tuple[Floats, Floats]],

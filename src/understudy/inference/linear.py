@@ -91,13 +91,20 @@ from understudy.inference.conditions import UntoldError, state_values
 from understudy.inference.contributions import edge_variance, sampling_covariance
 from understudy.inference.question import SHARES, Estimand
 from understudy.inference.records import ABSENT, Records
-from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, refuse_lost
+from understudy.inference.second_moments import (
+    FIRM,
+    LostInNoiseError,
+    MomentMatrix,
+    Sums,
+    refuse_lost,
+)
 from understudy.inference.slot_moments import (
     Moments,
     SlotMoments,
     cluster_factors,
     similarity,
 )
+from understudy.inference.term_moments import TermMatrix
 from understudy.schema import NUMERIC, Column, Continuous, Schema
 
 
@@ -202,13 +209,13 @@ class LinearFit:
 
 
 def least_squares(
-    matrix: Moments,
+    matrix: Sums,
     design: Floats,
     outcome: Floats,
     sets: Sequence[tuple[Floats, Floats]],
     *,
     binary: bool,
-    weights: MomentMatrix | None = None,
+    weights: Sums | None = None,
 ) -> LinearFit:
     """A linear model.
 
@@ -261,7 +268,7 @@ def _inverse(gram: Floats) -> Floats:
     return np.asarray(np.linalg.inv(gram))
 
 
-def _denominator_noise(matrix: Moments, left: Floats, residual: Floats) -> tuple[Floats, Floats]:
+def _denominator_noise(matrix: Sums, left: Floats, residual: Floats) -> tuple[Floats, Floats]:
     """Covariance of the noise in numerators and denominators, and its variance in these.
 
     With W the weights of the design, row k of A⁻¹W is x̃_k over its sum of squares S_k, and S_k is 1
@@ -314,7 +321,7 @@ class Correlation:
 
 
 def correlation(
-    matrix: Moments, x: Floats, y: Floats, sets: Sequence[tuple[Floats, Floats]]
+    matrix: Sums, x: Floats, y: Floats, sets: Sequence[tuple[Floats, Floats]]
 ) -> Correlation:
     """The correlation of two affine functions of scores.
 
@@ -396,7 +403,7 @@ def affine_weights(
     terms: Terms,
     columns: Sequence[str],
     schema: Schema,
-    matrix: Moments,
+    matrix: Moments | TermMatrix,
     named: Sequence[float] = (),
 ) -> Floats | None:
     """Weights of the rows of the matrix in each term.
@@ -415,6 +422,8 @@ def affine_weights(
     Raises:
         InferenceError: a term cannot be computed.
     """
+    if isinstance(matrix, TermMatrix):
+        return matrix.weigh(terms)
     if isinstance(matrix, SlotMoments):
         return matrix.side_by_side(
             lambda part, own: affine_weights(terms, columns, own, part, named)
@@ -447,7 +456,7 @@ def _has_both(weights: Floats, columns: Sequence[str], matrix: MomentMatrix) -> 
     return False
 
 
-def limits_met(weights: Floats, matrix: Moments, schema: Schema) -> Limits:
+def limits_met(weights: Floats, matrix: Moments | TermMatrix, schema: Schema) -> Limits:
     """Limits, narrower than the bounds, at which numbers in some terms were cut off.
 
     What a matrix says of a term that is linear in a number, it says of the number cut off there.
@@ -457,6 +466,8 @@ def limits_met(weights: Floats, matrix: Moments, schema: Schema) -> Limits:
         matrix: whose rows they weigh.
         schema: of the release.
     """
+    if isinstance(matrix, TermMatrix):
+        return matrix.limits_met(weights)
     if isinstance(matrix, SlotMoments):
         blocks = zip(matrix.blocks(weights), matrix.parts, matrix.schemas, strict=True)
         found = [limits_met(own, part, of) for own, part, of in blocks]
@@ -563,7 +574,9 @@ def _records(
     return Records(schema, states, numbers)
 
 
-def absences(schema: Schema, columns: Iterable[str], matrix: Moments) -> tuple[str, ...]:
+def absences(
+    schema: Schema, columns: Iterable[str], matrix: Moments | TermMatrix
+) -> tuple[str, ...]:
     """Columns of which not every record that counts has a value."""
     if isinstance(matrix, SlotMoments):
         pairs = zip(matrix.parts, matrix.schemas, strict=True)
@@ -794,7 +807,7 @@ def ratio_growth(
     return np.asarray(found.mean(axis=0))
 
 
-def weight_scale(matrix: Moments, sizes: Sequence[int]) -> float:
+def weight_scale(matrix: Sums, sizes: Sequence[int]) -> float:
     """Records that count in full for each synthetic record, as all of them show.
 
     Args:

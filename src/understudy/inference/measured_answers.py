@@ -23,6 +23,7 @@ from understudy.inference.question import OF_GROUPS, TWO_WAY, Estimand, group_te
 from understudy.inference.records import Records, complete_records
 from understudy.inference.rules import Facts
 from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
+from understudy.inference.term_moments import TermMatrix
 from understudy.inference.two_way import (
     GroupSums,
     NoisyCells,
@@ -72,7 +73,10 @@ def measured_answer(estimand: Estimand, release: Release, facts: Facts) -> Measu
 
 
 def matrix_answer(
-    estimand: Estimand, matrix: MomentMatrix, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand,
+    matrix: MomentMatrix | TermMatrix,
+    schema: Schema,
+    sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
     """The same from second moments alone.
 
@@ -85,7 +89,7 @@ def matrix_answer(
     Raises:
         InferenceError: the answer is lost in noise, or the question is none.
     """
-    if estimand.kind not in (*TWO_WAY, *OF_GROUPS):
+    if isinstance(matrix, TermMatrix) or estimand.kind not in (*TWO_WAY, *OF_GROUPS):
         return moment_answers.answer_of(estimand, matrix, schema, sets)
     traits = traits_of(estimand, schema)
     cells = moment_cells(traits, matrix, schema) if len(traits) == 2 else None

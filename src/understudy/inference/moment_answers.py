@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from understudy._arrays import Floats
+from understudy.errors import InferenceError
 from understudy.features.scores import Limits
 from understudy.inference import formulas
 from understudy.inference.combining import Pooled
@@ -31,17 +32,21 @@ from understudy.inference.linear import (
     weight_scale,
 )
 from understudy.inference.measured_moments import matrix_of
+from understudy.inference.needed_terms import mean_as_model, needed_terms
 from understudy.inference.question import MODELS, RATIOS, Estimand
 from understudy.inference.records import Records, complete_records
 from understudy.inference.regression_models import finite_values
-from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix
+from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, Sums
 from understudy.inference.slot_moments import (
     Moments,
     SlotMoments,
     cluster_factors,
     similarity,
 )
+from understudy.inference.term_moments import TermMatrix, term_matrix
+from understudy.release.measurement import Measurement
 from understudy.release.release import Release
+from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Schema
 
 RULE = "moments"
@@ -104,17 +109,43 @@ def moment_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None
         InferenceError: they have one, and it is lost in their noise.
     """
     matrix, schema = matrix_of(release, estimand.columns), release.schema
-    if matrix is None:
+    own = moments_of_terms(estimand, release.measurements, schema)
+    if matrix is None and own is None:
         return None
     # They lend the shape of what was not measured, and no number of records: a part will do.
     complete = complete_records(release, estimand.columns)
     if not all(len(records.complete()) > 1 for records in complete):
         return None
-    return answer_of(estimand, matrix, schema, complete)
+    if own is not None:
+        return answer_of(estimand, own, schema, complete)
+    return None if matrix is None else answer_of(estimand, matrix, schema, complete)
+
+
+def moments_of_terms(
+    estimand: Estimand, measurements: Sequence[Measurement], schema: Schema, power: int = 0
+) -> TermMatrix | None:
+    """Moments of the terms of a question that others do not answer; None if there are none.
+
+    Args:
+        estimand: the question.
+        measurements: of a release.
+        schema: of the release.
+        power: as for `term_matrix`.
+    """
+    if all(one.kind is not Kind.TERMS for one in measurements):
+        return None
+    try:
+        needed = needed_terms(estimand, schema)
+    except InferenceError:
+        return None
+    return None if needed is None else term_matrix(measurements, schema, needed, power)
 
 
 def answer_of(
-    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand,
+    matrix: Moments | TermMatrix,
+    schema: Schema,
+    sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
     """The same, of a matrix.
 
@@ -127,6 +158,8 @@ def answer_of(
     Raises:
         InferenceError: the answer is lost in noise.
     """
+    if isinstance(matrix, TermMatrix):
+        return answer_of_terms(estimand, matrix, schema, sets)
     if estimand.kind in RATIOS:
         return _ratios(estimand, matrix, schema, sets)
     if estimand.kind == "total":
@@ -137,6 +170,42 @@ def answer_of(
         return answer_of_model(estimand, matrix, schema, sets)
     other = {"correlation": _correlation, "std": _deviation}.get(estimand.kind)
     return None if other is None else other(estimand, matrix, schema, sets)
+
+
+def answer_of_terms(
+    estimand: Estimand,
+    matrix: TermMatrix,
+    schema: Schema,
+    sets: Sequence[Records],
+    *,
+    squared: TermMatrix | None = None,
+    factor: float = 1.0,
+) -> MeasuredAnswer | None:
+    """The same, of moments of the terms of the question; arguments as for `answer_of_model`."""
+    sets = [estimand.select(records) for records in sets]
+    if not all(len(records.complete()) > 1 for records in sets):
+        return None
+    if estimand.kind == "correlation":
+        return _correlation(estimand, matrix, schema, sets)
+    if estimand.kind == "std":
+        return _deviation(estimand, matrix, schema, sets)
+    if estimand.kind in MODELS:
+        return answer_of_model(estimand, matrix, schema, sets, squared=squared, factor=factor)
+    formula = mean_as_model(estimand)
+    if formula is None:
+        return None
+    model = replace(estimand, kind="ols", formula=formula)
+    answer = answer_of_model(model, matrix, schema, sets, squared=squared, factor=factor)
+    return None if answer is None else _as_mean(answer, estimand, schema)
+
+
+def _as_mean(answer: MeasuredAnswer, estimand: Estimand, schema: Schema) -> MeasuredAnswer | None:
+    """Means from the coefficients of a model that has one for each; None where some were merged."""
+    names = estimand.names(schema)
+    if len(names) != len(answer.pooled.names):
+        return None
+    notes = tuple(note for note in answer.pooled.notes if note != MODEL_NOTES["ols"])
+    return replace(answer, pooled=replace(answer.pooled, names=names, notes=notes))
 
 
 def _ratios(
@@ -181,22 +250,21 @@ def _mean_of_several(
     if estimand.kind != "mean" or grouped or len(estimand.used) < 2:
         return None
     formula = f"{formulas.as_formula(estimand.expression)} ~ 1"
-    answer = answer_of_model(replace(estimand, kind="ols", formula=formula), matrix, schema, sets)
+    model = answer_of_model(replace(estimand, kind="ols", formula=formula), matrix, schema, sets)
+    answer = None if model is None else _as_mean(model, estimand, schema)
     if answer is None:
         return None
-    notes = tuple(note for note in answer.pooled.notes if note != MODEL_NOTES["ols"])
-    pooled = replace(answer.pooled, names=estimand.names(schema), notes=notes)
     complete = matrix.among(absences(schema, estimand.columns, matrix), schema)
-    return replace(answer, pooled=pooled, dropped=matrix.n - complete.n)
+    return replace(answer, dropped=matrix.n - complete.n)
 
 
 def answer_of_model(
     estimand: Estimand,
-    matrix: Moments,
+    matrix: Moments | TermMatrix,
     schema: Schema,
     sets: Sequence[Records],
     *,
-    squared: MomentMatrix | None = None,
+    squared: MomentMatrix | TermMatrix | None = None,
     factor: float = 1.0,
 ) -> MeasuredAnswer | None:
     """The answer of a model; None where second moments do not give it.
@@ -332,14 +400,15 @@ def _merge_rare_levels(
     names: Sequence[str],
     design: Floats,
     pairs: Sequence[tuple[Floats, Floats]],
-    matrix: Moments,
+    matrix: Sums,
     scale: float,
 ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
     """Merge levels of predictors with their base where their records are lost in the noise.
 
     One such level, which may have no record at all, would leave a model without an answer. Which
     levels these are follows from the synthetic records, as in `require_firm`. A level of more than
-    a tenth of the base's records is not merged: the model would be about another base.
+    a tenth of the base's records is not merged: the model would be about another base. Products
+    with a level that is merged go with it.
 
     Args:
         names: of the terms.
@@ -352,7 +421,11 @@ def _merge_rare_levels(
         Which terms are kept, shape (p,), and what to say of the others.
     """
     kept, said = np.ones(len(names), dtype=np.bool_), []
-    found = {k: match for k, name in enumerate(names) if (match := _LEVEL.match(name))}
+    found = {
+        k: match
+        for k, name in enumerate(names)
+        if (match := _LEVEL.match(name)) and ":" not in match["term"]  # no product of terms
+    }
     totals = scale * np.mean([x.sum(axis=0) for _, x in pairs], axis=0)
     n = scale * float(np.mean([len(y) for y, _ in pairs]))
     for term in dict.fromkeys(match["term"] for match in found.values()):
@@ -367,7 +440,7 @@ def _merge_rare_levels(
         for k in same:
             least = FIRM * _noise_of_count(design[k], matrix)
             if totals[k] < least and totals[k] <= _RARE_OF_BASE * base:
-                kept[k] = False
+                kept[[j for j, name in enumerate(names) if names[k] in name.split(":")]] = False
                 said.append(f"{found[k]['level']} of {term}")
     if not said:
         return kept, ()
@@ -377,14 +450,17 @@ def _merge_rare_levels(
     )
 
 
-def _noise_of_count(weights: Floats, matrix: Moments) -> float:
+def _noise_of_count(weights: Floats, matrix: Sums) -> float:
     """Standard deviation of the noise in the sum of an affine function, shape (R,), of records."""
     derivative = np.multiply.outer(matrix.constant, weights)[None]
     return float(np.sqrt(matrix.noise_covariance(derivative)[0, 0]))
 
 
 def _correlation(
-    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand,
+    matrix: Moments | TermMatrix,
+    schema: Schema,
+    sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
     matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
     terms = formulas.split_terms(estimand.formula)
@@ -419,10 +495,13 @@ def _growth_of_correlation(pair: tuple[Floats, ...], records: Records) -> float:
 
 
 def _deviation(
-    estimand: Estimand, matrix: Moments, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand,
+    matrix: Moments | TermMatrix,
+    schema: Schema,
+    sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
     """Of an affine function, from its sum of squares; by the fourth moment of the sets."""
-    if estimand.groups or estimand.conditions:
+    if estimand.groups or estimand.split:
         return None
     matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
 
@@ -464,9 +543,9 @@ def _deviation(
     return MeasuredAnswer(pooled, 0.0, limits=limits)
 
 
-def _with_bias(pooled: Pooled, bias: Floats, matrix: Moments) -> Pooled:
+def _with_bias(pooled: Pooled, bias: Floats, matrix: Moments | TermMatrix) -> Pooled:
     """With a bound on what was not measured, and why it was not."""
-    if not bias.any():
+    if not bias.any() or isinstance(matrix, TermMatrix):
         return pooled
     lacking = matrix.cases is not None and HIDDEN_NOTE
     within = matrix.together is not None and matrix.together.off.size and CELL_NOTE

@@ -50,7 +50,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations, product
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
@@ -186,6 +186,31 @@ class Together:
     entries: Integers
     covariance: Floats
     off: Floats
+
+
+class Sums(Protocol):
+    """Second moments of some rows with the noise in them; rows are functions of a record."""
+
+    @property
+    def n(self) -> float:
+        """Number of records."""
+
+    @property
+    def sums(self) -> Floats:
+        """Sums of products of two rows, shape (R, R)."""
+
+    @property
+    def constant(self) -> Floats:
+        """Weights of 1 for each record, shape (R,)."""
+
+    def form(self, left: Floats, right: Floats) -> Floats:
+        """Sums of products of two affine functions, of shapes (p, R) and (q, R)."""
+
+    def noise_covariance(self, derivatives: Floats) -> Floats:
+        """Covariance by noise of estimates with derivatives of shape (q, R, R)."""
+
+    def bound_hidden(self, derivatives: Floats) -> Floats:
+        """Bound on the error of such estimates by what was not measured, shape (q,)."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 
@@ -38,12 +38,15 @@ from understudy.inference.moment_answers import (
     SMALL_NOTE,
     MeasuredAnswer,
     answer_of_model,
+    answer_of_terms,
+    moments_of_terms,
     pool_parts,
 )
 from understudy.inference.question import RATIOS, Estimand
 from understudy.inference.records import Records
 from understudy.inference.refusals import RefusedError, beyond_line
 from understudy.inference.second_moments import MomentMatrix, MomentSource, joined_matrix
+from understudy.inference.term_moments import TermMatrix
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.release.sets import first_parts
@@ -68,12 +71,15 @@ CUT_MODEL: Final = (
 
 def is_weighted(release: Release) -> bool:
     """Return whether a release has second moments of records with weights."""
-    return any(one.kind is Kind.WEIGHTED for one in release.measurements)
+    return any(one.weighting is not None for one in release.measurements)
+
+
+Matrix = TypeVar("Matrix", MomentMatrix, TermMatrix)
 
 
 @dataclass(frozen=True)
-class WeightedMatrices:
-    """Second moments of records with weights.
+class WeightedMatrices(Generic[Matrix]):
+    """Second moments of records with weights, of columns or of the terms of a question.
 
     Attributes:
         plain: records count with t.
@@ -82,19 +88,40 @@ class WeightedMatrices:
         excess: bound on E, what weights above B are missing, in records that count in full.
     """
 
-    plain: MomentMatrix
-    squared: MomentMatrix
+    plain: Matrix
+    squared: Matrix
     n: float
     excess: float
 
-    @classmethod
+    @staticmethod
+    def of_terms(
+        estimand: Estimand,
+        measurements: Sequence[Measurement],
+        schema: Schema,
+        n: float,
+    ) -> WeightedMatrices[TermMatrix] | None:
+        """Those of the terms of a question; None if it needs none, or they are lacking.
+
+        Args:
+            estimand: the question.
+            measurements: of a release.
+            schema: of the release, with a weight.
+            n: number of records.
+        """
+        plain, squared = (
+            moments_of_terms(estimand, measurements, schema, power) for power in (1, 2)
+        )
+        if plain is None or squared is None:
+            return None
+        return WeightedMatrices(plain, squared, n, _excess(measurements, schema, n))
+
+    @staticmethod
     def of(
-        cls,
         measurements: Sequence[Measurement],
         schema: Schema,
         columns: Sequence[str],
         n: float,
-    ) -> WeightedMatrices | None:
+    ) -> WeightedMatrices[MomentMatrix] | None:
         """Those of some columns; None if a number is lacking.
 
         Args:
@@ -104,19 +131,19 @@ class WeightedMatrices:
             n: number of records.
         """
         sources = [
-            MomentSource.of(one, schema) for one in measurements if one.weighting is not None
+            MomentSource.of(one, schema) for one in measurements if one.kind is Kind.WEIGHTED
         ]
-        return cls.of_sources(sources, schema, columns, n, _excess(measurements, schema, n))
+        excess = _excess(measurements, schema, n)
+        return WeightedMatrices.of_sources(sources, schema, columns, n, excess)
 
-    @classmethod
+    @staticmethod
     def of_sources(
-        cls,
         sources: Sequence[MomentSource],
         schema: Schema,
         columns: Sequence[str],
         n: float,
         excess: float,
-    ) -> WeightedMatrices | None:
+    ) -> WeightedMatrices[MomentMatrix] | None:
         """The same from what was measured, or would be, of both powers.
 
         Args:
@@ -138,7 +165,7 @@ class WeightedMatrices:
                 return None
             found.append(matrix)
         plain, squared = found
-        return cls(plain, squared, n, excess)
+        return WeightedMatrices(plain, squared, n, excess)
 
     def factor(self, schema: Schema) -> float:
         """By what linearised variances are multiplied: the design effect, and n/(n − 1)."""
@@ -158,12 +185,18 @@ def weighted_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | No
         InferenceError: they have one, and it is lost in their noise.
     """
     schema, n = release.schema, float(release.manifest.n_rows)
-    matrices = WeightedMatrices.of(release.measurements, schema, estimand.columns, n)
+    measured = release.measurements
+    own = WeightedMatrices.of_terms(estimand, measured, schema, n)
+    matrices = WeightedMatrices.of(measured, schema, estimand.columns, n) if own is None else None
     tables = first_parts(release.tables)
     sets = [Records.complete_of(table, schema, estimand.columns) for table in tables]
-    if matrices is None or not all(len(records.complete()) > 1 for records in sets):
+    if not all(len(records.complete()) > 1 for records in sets):
         return None
-    answer = answer_for_population(estimand, matrices, schema, sets)
+    answer = None
+    if own is not None:
+        answer = answer_by_terms(estimand, own, schema, sets)
+    elif matrices is not None:
+        answer = answer_for_population(estimand, matrices, schema, sets)
     if answer is None:
         return None
     notes = (*answer.pooled.notes, *_above_notes(release))
@@ -181,7 +214,10 @@ def _above_notes(release: Release) -> tuple[str, ...]:
 
 
 def answer_for_population(
-    estimand: Estimand, matrices: WeightedMatrices, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand,
+    matrices: WeightedMatrices[MomentMatrix],
+    schema: Schema,
+    sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
     """The same, of matrices.
 
@@ -208,9 +244,33 @@ def answer_for_population(
         answer = answer_of_model(
             estimand, matrices.plain, schema, sets, squared=squared, factor=factor
         )
+    return _told(answer, schema, cut=matrices.excess > 0)
+
+
+def answer_by_terms(
+    estimand: Estimand,
+    matrices: WeightedMatrices[TermMatrix],
+    schema: Schema,
+    sets: Sequence[Records],
+) -> MeasuredAnswer | None:
+    """The same, of moments of the terms of the question; arguments as above.
+
+    Raises:
+        InferenceError: the answer is lost in noise.
+        RefusedError: it would need weights that were cut off.
+    """
+    if matrices.excess:
+        raise RefusedError("not-measured", CUT_MODEL, None, anyway=False)
+    squared, factor = matrices.squared, matrices.factor(schema)
+    answer = answer_of_terms(estimand, matrices.plain, schema, sets, squared=squared, factor=factor)
+    return _told(answer, schema, cut=False)
+
+
+def _told(answer: MeasuredAnswer | None, schema: Schema, *, cut: bool) -> MeasuredAnswer | None:
+    """An answer with what it rests on, in sentences."""
     if answer is None:
         return None
-    notes = (*answer.pooled.notes, *design_notes(schema, cut=matrices.excess > 0))
+    notes = (*answer.pooled.notes, *design_notes(schema, cut=cut))
     return replace(answer, pooled=replace(answer.pooled, notes=notes), reason=REASON)
 
 
@@ -256,7 +316,10 @@ def _excess(measurements: Sequence[Measurement], schema: Schema, n: float) -> fl
 
 
 def _ratios(
-    estimand: Estimand, matrices: WeightedMatrices, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand,
+    matrices: WeightedMatrices[MomentMatrix],
+    schema: Schema,
+    sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
     found = moment_ratios(estimand, matrices.plain, schema, sets, matrices.squared)
     if found is None:
@@ -276,7 +339,10 @@ def _ratios(
 
 
 def _totals(
-    estimand: Estimand, matrices: WeightedMatrices, schema: Schema, sets: Sequence[Records]
+    estimand: Estimand,
+    matrices: WeightedMatrices[MomentMatrix],
+    schema: Schema,
+    sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
     found = weighted_totals(estimand, matrices.plain, matrices.squared, schema, sets)
     if found is None:

@@ -61,6 +61,12 @@ in (1) with ½ in place of ¼; of replaced ones twice that.
 one of the sums: q² more. If two that count are exchanged it stays, and (2) holds; if one counts and
 the other does not, that is an addition.
 
+**Terms.** Scores of terms (`understudy.features.terms`) are a vector w_c for each term c, with
+|w_c|² ≤ α_c; b are the terms of numbers alone, each in [−1, 1], and J = 0. Nothing above asks how
+vectors of different columns hang together, only how long each may be. So all of it holds of terms:
+they are vectors like any others, of which a record can have fewer combinations. Where w_c is a
+number times contrasts, two of them may point apart by α_c.
+
 **Records with weights.** Where each record counts with a factor t in [0, 1] of its own, it adds tv,
 v being all that it would add, its own count included. Added or removed that is no longer than v.
 Replaced, tv − t'v' is affine in t and in t', so its length is convex in both and largest where each
@@ -68,7 +74,8 @@ is 0 or 1: it is that of v, of v', or of v − v'. So are those of records that 
 factor is a function of the record alone, so its powers are such factors too.
 
 The sensitivities are ours; `tests/mechanisms/sums/test_second_moments.py` and
-`tests/mechanisms/sums/test_weighted_moments.py` enumerate the neighbours.
+`tests/mechanisms/sums/test_weighted_moments.py` enumerate the neighbours, and
+`tests/mechanisms/sums/test_term_moments.py` those of terms.
 
 **Noisy sums of the products of rank scores, of every pair of some ordered columns.**
 
@@ -100,7 +107,7 @@ the neighbours.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -116,7 +123,14 @@ from understudy.dp.distributions import DiscreteGaussian, DiscreteLaplace
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer
 from understudy.dp.perturbation import too_little
 from understudy.dp.randomness import Randomness
-from understudy.dp.released import Noise, NoisyProducts, NoisyRanks, NoisyWeighted, Released
+from understudy.dp.released import (
+    Noise,
+    NoisyProducts,
+    NoisyRanks,
+    NoisyTerms,
+    NoisyWeighted,
+    Released,
+)
 from understudy.errors import MethodError
 from understudy.features.scores import (
     RANK_UNIT,
@@ -124,9 +138,11 @@ from understudy.features.scores import (
     FeatureMap,
     Limits,
     RankScores,
+    ScoreMap,
     Weighting,
     is_within_bounds,
 )
+from understudy.features.terms import Term, TermMap
 from understudy.mechanisms.sums import rounded_sensitivity
 from understudy.schema import NUMERIC, Schema
 
@@ -165,9 +181,8 @@ class Sensitivity:
     neighbours: Neighbours
 
     @classmethod
-    def of(cls, schema: Schema, scores: FeatureMap) -> Sensitivity:
-        """Of scores of columns of a schema."""
-        numeric = {name for name in scores.columns if isinstance(schema.columns[name], NUMERIC)}
+    def of(cls, schema: Schema, scores: ScoreMap) -> Sensitivity:
+        """Of scores of columns or terms of a schema."""
         coded = {
             name
             for name in scores.columns
@@ -176,13 +191,11 @@ class Sensitivity:
         return cls(
             lengths=scores.lengths,
             squared=scores.squared_lengths,
-            opposed=tuple(
-                _bound_opposition(scores, name, name in numeric) for name in scores.columns
-            ),
+            opposed=scores.opposed,
             weight=scores.weight,
-            numeric=len(numeric),
+            numeric=len(scores.numbers),
             coded=len(coded),
-            absent=len(coded & numeric),
+            absent=sum(isinstance(schema.columns[name], NUMERIC) for name in coded),
             codes=any(len(schema.columns[name].codes) > 1 for name in coded),
             counted=bool(scores.order.counts),
             numbers=scores.size,
@@ -216,12 +229,6 @@ class Sensitivity:
         """Bound what squares of one record can add, those by absence elsewhere `beside` each."""
         levels = self.coded - self.absent
         return max((self.numeric - m) * (1 + (m + levels) * beside) for m in range(self.absent + 1))
-
-
-def _bound_opposition(scores: FeatureMap, name: str, numeric: bool) -> Fraction:
-    """The largest −w·u of two vectors of scores of a column."""
-    table = scores.tables[name][:, int(numeric) :]
-    return numeric + max(Fraction(0), Fraction(int(-(table @ table.T).min()), UNIT**2))
 
 
 ONE: Final = UNIT**2
@@ -273,7 +280,7 @@ class ProductNoise:
 
 
 def _charge(
-    terms: PublicContext, scores: FeatureMap, spend: Fraction, mechanism: str, of_whom: str
+    terms: PublicContext, scores: ScoreMap, spend: Fraction, mechanism: str, of_whom: str
 ) -> Charge[ProductNoise]:
     """The price of the sums of some scores and of their products.
 
@@ -295,7 +302,7 @@ def _charge(
     return Charge(
         spent=spend,
         mechanism=mechanism,
-        query=f"sums and products of scores of {', '.join(scores.columns)}{of_whom}",
+        query=f"sums and products of {_what(scores)}{of_whom}",
         sensitivity=noise.sensitivity,
         noise=noise.words,
         cells=scores.size,
@@ -303,6 +310,12 @@ def _charge(
         recorded=noise.recorded,
         columns=tuple(dict.fromkeys((*scores.columns, *weight))),
     )
+
+
+def _what(scores: ScoreMap) -> str:
+    if isinstance(scores, TermMap):
+        return f"the terms {', '.join(map(str, scores.terms))}"
+    return f"scores of {', '.join(scores.columns)}"
 
 
 @dataclass(frozen=True)
@@ -380,15 +393,8 @@ class WeightedMoments(Mechanism[Released[NoisyWeighted], ProductNoise]):
             MethodError: an unknown column, no score, too many, or no weights within bounds.
             BudgetError: more than is left, or next to nothing.
         """
-        terms.view.places((*self.columns, self.column))
-        weights = terms.schema.columns[self.column]
-        if not isinstance(weights, NUMERIC) or not (
-            0 < self.bound <= weights.bounds[1] and self.power in (1, 2)
-        ):
-            raise MethodError(
-                "Records are weighted by a column of numbers, up to a bound above 0 and within its "
-                "own, in the power 1 or 2."
-            )
+        terms.view.places(self.columns)
+        _require_weights(Weighting(self.column, self.bound, self.power), terms)
         terms.require(spend)
         scores = self._scores(terms.schema, pure=terms.accounting == "pure")
         words = f", {Weighting(self.column, self.bound, self.power).words}"
@@ -409,8 +415,95 @@ class WeightedMoments(Mechanism[Released[NoisyWeighted], ProductNoise]):
         return FeatureMap.of(schema, self.columns, pure=pure, weighting=weighting)
 
 
+@dataclass(frozen=True)
+class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
+    """Noisy sums of the scores of some terms, and of their products.
+
+    Attributes:
+        terms: as texts, closed (`understudy.features.terms.closed`).
+        limits: as of `SecondMoments`.
+        among: column → states of which a record must have one to count; of other columns any.
+        weighting: factor of all that a record adds; None if each counts as 1.
+    """
+
+    name: ClassVar[str] = "noisy term moments"
+    form: ClassVar[Form] = Form.MOMENTS
+
+    terms: tuple[str, ...]
+    limits: Limits = field(default_factory=dict)
+    among: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    weighting: Weighting | None = None
+
+    def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[ProductNoise], ...]:
+        """One step: Gaussian noise under zCDP and GDP, Laplace noise under pure ε.
+
+        Raises:
+            MethodError: terms that there are not, or too many; no weights within bounds.
+            BudgetError: more than is left, or next to nothing.
+        """
+        scores = self.scores(terms.schema)
+        terms.view.places(scores.columns)
+        require_limits(self.limits, terms.schema, scores.columns)
+        if self.weighting is not None:
+            _require_weights(self.weighting, terms)
+        terms.require(spend)
+        counted = f", of records with {_states(self.among, terms.schema)}" if self.among else ""
+        weighted = "" if self.weighting is None else f", {self.weighting.words}"
+        return (_charge(terms, scores, spend, self.name, counted + weighted),)
+
+    def run(
+        self, rows: SecretRows, charges: tuple[Charge[ProductNoise], ...], source: Randomness
+    ) -> Outcome[Released[NoisyTerms]]:
+        """Make the terms, sum and multiply in one pass, round to the lattice, and add noise."""
+        scores = self.scores(rows.view.schema)
+        values = noisy_sums(rows.score_products(scores), scores, charges[0].parameter, source)
+        about = charges[0].recorded, self.limits, self.among, self.weighting
+        return answer(NoisyTerms(self.terms, values, *about), None)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the terms, and those by which records count."""
+        named = (name for text in self.terms for name in Term.read(text).columns)
+        return tuple(dict.fromkeys((*named, *self.among)))
+
+    def scores(self, schema: Schema) -> TermMap:
+        """The scores that are summed."""
+        return TermMap.of(
+            schema,
+            self.terms,
+            limits=self.limits,
+            among=self.among,
+            weighting=self.weighting,
+        )
+
+
+def _states(among: Mapping[str, tuple[int, ...]], schema: Schema) -> str:
+    """States of which a record must have one, in words."""
+    return " and ".join(
+        f"{name} = {' or '.join(schema.columns[name].labels[state] for state in states)}"
+        for name, states in among.items()
+    )
+
+
+def _require_weights(own: Weighting, terms: PublicContext) -> None:
+    """Refuse what records cannot be weighted by.
+
+    Raises:
+        MethodError: an unknown column, or no weights within bounds.
+    """
+    terms.view.places((own.column,))
+    weights = terms.schema.columns[own.column]
+    if not isinstance(weights, NUMERIC) or not (
+        0 < own.bound <= weights.bounds[1] and own.power in (1, 2)
+    ):
+        raise MethodError(
+            "Records are weighted by a column of numbers, up to a bound above 0 and within its "
+            "own, in the power 1 or 2."
+        )
+
+
 def noisy_sums(
-    exact: ExactProducts, scores: FeatureMap, noise: ProductNoise, source: Randomness
+    exact: ExactProducts, scores: ScoreMap, noise: ProductNoise, source: Randomness
 ) -> Floats:
     """Sums and products in records, rounded to the lattice and with noise, shape (numbers,).
 
@@ -439,7 +532,7 @@ def require_limits(limits: Limits, schema: Schema, columns: Sequence[str]) -> No
             )
 
 
-def stack_sums(exact: ExactProducts, scores: FeatureMap) -> Integers:
+def stack_sums(exact: ExactProducts, scores: ScoreMap) -> Integers:
     """All that is released of some scores, in units of 1/`ONE` of a record, shape (numbers,).
 
     Args:

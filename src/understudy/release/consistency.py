@@ -41,12 +41,19 @@ from numpy.typing import NDArray
 
 from understudy.dp.budget import UNITS, Approximate, Budget, decimal_up
 from understudy.dp.guarantee import Guarantee
-from understudy.errors import UnderstudyError, shown
+from understudy.errors import MethodError, UnderstudyError, shown
 from understudy.features.grids import HeapCells, LineCells
 from understudy.features.scores import is_within_bounds
+from understudy.features.terms import TermMap
 from understudy.release.decoding import dtype_of, place_of
 from understudy.release.manifest import Manifest, require_chain
-from understudy.release.measurement import Measurement, pair_codes, product_codes, stored_columns
+from understudy.release.measurement import (
+    Measurement,
+    among_in,
+    pair_codes,
+    product_codes,
+    stored_columns,
+)
 from understudy.release.promise_block import RENDERED, promise_lines
 from understudy.release.shape import Fault, Kind, key_of, quote_entry
 from understudy.schema import NUMERIC, Calendar, Column, Continuous, Domain, Schema
@@ -77,13 +84,14 @@ def require_named(data: Mapping[str, Any], schema: Schema) -> None:
         raise Fault("a sum is of a column that is not numeric")
     if kind is Kind.PRODUCTS and not set(of) <= set(columns):
         raise Fault("products are of records with values of other columns")
-    if kind is Kind.WEIGHTED:
+    if kind is Kind.WEIGHTED or (kind is Kind.TERMS and (of or data["totals"])):
         _require_weights(data, schema)
+    _require_terms(data, schema)
     if [*data.get("ranks", ())] != (columns if kind is Kind.RANKS else []):
         raise Fault("a measurement has scores of other columns")
     limits = data.get("limits", {})
     if limits and not (
-        kind is Kind.PRODUCTS
+        kind in (Kind.PRODUCTS, Kind.TERMS)
         and all(is_within_bounds(ends, schema.columns.get(name)) for name, ends in limits.items())
     ):
         raise Fault("a measurement has limits that its columns do not have")
@@ -150,6 +158,8 @@ def require_cells(table: Measurement, schema: Schema) -> None:
         binned = table.bin_schema(schema)
         sized = all(binned.columns[k].size == len(own) for k, own in table.ranks.items())
         fits = sized and np.array_equal(table.codes, pair_codes(len(table.columns)))
+    elif table.kind is Kind.TERMS:
+        fits = np.array_equal(table.codes, product_codes(table.term_scores(schema)))
     elif table.kind in (Kind.PRODUCTS, Kind.WEIGHTED):
         fits = np.array_equal(table.codes, product_codes(table.scores(schema)))
     else:
@@ -180,6 +190,21 @@ def _require_weights(data: Mapping[str, Any], schema: Schema) -> None:
     )
     if not fits:
         raise Fault("a measurement is weighted by what is no weight")
+
+
+def _require_terms(data: Mapping[str, Any], schema: Schema) -> None:
+    """Refuse terms that its columns do not have; and of any other kind, all of them."""
+    terms, among = data.get("terms", []), among_in(data)
+    if data["kind"] != Kind.TERMS:
+        if terms or among:
+            raise Fault("a measurement has terms, and is of none")
+        return
+    try:
+        scores = TermMap.of(schema, terms, among=among)
+    except MethodError as error:
+        raise Fault(f"a measurement has terms that there are not: {error}") from None
+    if list(scores.columns) != data["columns"]:
+        raise Fault("a measurement is of other columns than its terms")
 
 
 def _is_key(text: str, schema: Schema) -> bool:

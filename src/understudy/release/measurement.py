@@ -38,6 +38,7 @@ from understudy.dp.released import (
     NoisyRanks,
     NoisySuccesses,
     NoisyTable,
+    NoisyTerms,
     NoisyTotals,
     NoisyWeighted,
     PosteriorDraws,
@@ -47,7 +48,8 @@ from understudy.dp.released import (
 )
 from understudy.errors import ReleaseError
 from understudy.features.grids import HeapCells, LineCells
-from understudy.features.scores import CodedSquare, FeatureMap, Limits, Weighting
+from understudy.features.scores import CodedSquare, FeatureMap, Limits, ScoreMap, Weighting
+from understudy.features.terms import TermMap
 from understudy.release.shape import NAME, Kind
 from understudy.schema import Domain, Schema
 from understudy.schema.coarsening import in_these_bins
@@ -56,7 +58,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-def product_axes(scores: FeatureMap, schema: Schema) -> dict[str, tuple[str, ...]]:
+def product_axes(scores: ScoreMap, schema: Schema) -> dict[str, tuple[str, ...]]:
     """List the factors and the records of each stored sum: a score, times another, among which."""
     each = ("1", *scores.names)
     among = dict.fromkeys(_absence(square) for square in scores.coded)
@@ -64,7 +66,7 @@ def product_axes(scores: FeatureMap, schema: Schema) -> dict[str, tuple[str, ...
     return {"score": each, "times": each, "among": ("all", *labels)}
 
 
-def product_codes(scores: FeatureMap) -> NDArray[np.int64]:
+def product_codes(scores: ScoreMap) -> NDArray[np.int64]:
     """Codes of all sums: two places, each 0 for the constant 1, then a score; and among whom."""
     order = scores.order
     first, second = (place + 1 for place in scores.pairs)
@@ -106,7 +108,8 @@ class Content:
             of the bounds) in every cell; "means": the same over its number of records, which
             divides the noise too; "scatter": a noisy sum of squares or products about the means of
             the cells; "products": noisy sums over all records of scores of the columns, and of
-            products of two of them; "weighted": the same of records with weights; "ranks": noisy
+            products of two of them; "weighted": the same of records with weights;
+            "terms": the same of terms, of some records; "ranks": noisy
             sums of products of rank scores of two columns;
             "draws": records drawn from rows and a prior; "sweeps": records
             drawn column by column, each given some others; "distribution": counts that the
@@ -130,14 +133,16 @@ class Content:
             scatter; the prior weight of a cell, in records, the number of cells, and whether draws
             add weight; of sweeps, the weight added to each state, and records in a block;
             parameters by name.
-        of: the numeric columns that are summed; of weighted products, the column of the weights;
-            of products, columns of which a record must have a
+        of: the numeric columns that are summed; of weighted products and terms, the column of the
+            weights; of products, columns of which a record must have a
             value to count; of leaf sums, the columns that nodes fix; of
             sweeps and posteriors, what each column is drawn given, as in "job<-age & sex".
         bins: bins of its numeric columns, where they are not those of the schema.
         groups: how states of its columns are merged, where they are.
         ranks: of ranks, the score of each state of its columns.
-        limits: of products, where numbers of a column were cut off, if not at its bounds.
+        limits: of products and terms, where numbers of a column were cut off, if not at its bounds.
+        terms: whose scores are summed, as texts.
+        among: of terms, column → states of a record that counts.
     """
 
     kind: Kind
@@ -152,6 +157,8 @@ class Content:
     groups: Groups = field(default_factory=dict)
     ranks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     limits: Limits = field(default_factory=dict)
+    terms: tuple[str, ...] = ()
+    among: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 @singledispatch
@@ -234,6 +241,17 @@ def _(value: NoisyWeighted, schema: Schema) -> Content:
     totals = {"bound": value.bound, "power": value.power}
     content = Content(Kind.WEIGHTED, value.columns, product_codes(scores), value.values)
     return replace(content, of=(value.column,), totals=totals)
+
+
+@content_of.register
+def _(value: NoisyTerms, schema: Schema) -> Content:
+    scores, weighting = TermMap.of(schema, value.terms, among=value.among), value.weighting
+    content = Content(Kind.TERMS, scores.columns, product_codes(scores), value.values)
+    content = replace(content, terms=value.terms, limits=value.limits, among=value.among)
+    if weighting is None:
+        return content
+    totals = {"bound": weighting.bound, "power": weighting.power}
+    return replace(content, of=(weighting.column,), totals=totals)
 
 
 @content_of.register
@@ -331,11 +349,17 @@ def stored_axes(
     of: tuple[str, ...],
     family: NoiseFamily,
     schema: Schema,
+    *,
+    terms: tuple[str, ...] = (),
 ) -> dict[str, list[str]]:
     """Columns of a stored table, each with the labels of its states."""
-    if kind in (Kind.PRODUCTS, Kind.WEIGHTED):
+    if kind in (Kind.PRODUCTS, Kind.WEIGHTED, Kind.TERMS):
         complete = of if kind is Kind.PRODUCTS else ()
-        scores = FeatureMap.of(schema, columns, complete, pure=family.is_laplace)
+        scores: ScoreMap = (
+            TermMap.of(schema, terms)
+            if kind is Kind.TERMS
+            else FeatureMap.of(schema, columns, complete, pure=family.is_laplace)
+        )
         named = product_axes(scores, schema)
         return {axis: _distinct(labels) for axis, labels in named.items()}
     if kind is Kind.RANKS:
@@ -354,7 +378,8 @@ def stored_axes(
 
 def count_name(kind: Kind, axes: Collection[str]) -> str:
     """Name of the column of counts or sums, with underscores if a variable is called so."""
-    sums = dict.fromkeys((Kind.SUMS, Kind.PRODUCTS, Kind.WEIGHTED, Kind.RANKS), "sum")
+    summed = Kind.SUMS, Kind.PRODUCTS, Kind.WEIGHTED, Kind.TERMS, Kind.RANKS
+    sums = dict.fromkeys(summed, "sum")
     name = (sums | {Kind.MEANS: "mean"}).get(kind, "count")
     while name in axes:
         name += "_"
@@ -453,10 +478,20 @@ class Measurement(Content):
             return FeatureMap.of(schema, self.columns, pure=pure, weighting=self.weighting)
         return FeatureMap.of(schema, self.columns, self.of, pure=pure, limits=self.limits)
 
+    def term_scores(self, schema: Schema) -> TermMap:
+        """The scores whose sums and products these are; of the kind "terms"."""
+        return TermMap.of(
+            schema,
+            self.terms,
+            limits=self.limits,
+            among=self.among,
+            weighting=self.weighting,
+        )
+
     @property
     def weighting(self) -> Weighting | None:
         """How its records are weighted; None where each counts as 1."""
-        if self.kind is not Kind.WEIGHTED:
+        if self.kind not in (Kind.WEIGHTED, Kind.TERMS) or not self.of:
             return None
         totals = self.totals or {}
         return Weighting(self.of[0], float(totals["bound"]), int(totals["power"]))
@@ -508,7 +543,8 @@ class Measurement(Content):
         """
         import polars as pl  # takes long, and a plan stores no cells
 
-        axes = stored_axes(self.kind, self.columns, self.of, self.family, self.bin_schema(schema))
+        binned = self.bin_schema(schema)
+        axes = stored_axes(self.kind, self.columns, self.of, self.family, binned, terms=self.terms)
         sizes = [len(states) for states in axes.values()]
         places = np.unravel_index(self.codes, sizes) if axes else ()
         series = [
@@ -536,6 +572,8 @@ class Measurement(Content):
             "groups": {name: list(groups) for name, groups in self.groups.items()},
             **_listed("ranks", self.ranks),
             **_listed("limits", self.limits),
+            **({"terms": list(self.terms)} if self.terms else {}),
+            **_listed("among", self.among),
         }
 
     @classmethod
@@ -547,7 +585,8 @@ class Measurement(Content):
         bins, groups = _bins_in(data), _groups_in(data)
         binned = _coarse(schema, bins, groups)
         kind = Kind(data["kind"])
-        axes = stored_axes(kind, columns, tuple(data["of"]), NoiseFamily.of(data["law"]), binned)
+        family, terms = NoiseFamily.of(data["law"]), tuple(data.get("terms", ()))
+        axes = stored_axes(kind, columns, tuple(data["of"]), family, binned, terms=terms)
         codes, counts = _cells_of(cells, kind, axes)
         return cls(
             name=data["name"],
@@ -567,6 +606,8 @@ class Measurement(Content):
             groups=groups,
             ranks={name: tuple(scores) for name, scores in data.get("ranks", {}).items()},
             limits=limits_in(data),
+            terms=terms,
+            among=among_in(data),
         )
 
 
@@ -579,7 +620,8 @@ def stored_columns(data: Mapping[str, Any], schema: Schema) -> tuple[dict[str, l
     """
     kind, binned = Kind(data["kind"]), binned_schema(data, schema)
     family = NoiseFamily.of(data["law"])
-    axes = stored_axes(kind, tuple(data["columns"]), tuple(data["of"]), family, binned)
+    terms = tuple(data.get("terms", ()))
+    axes = stored_axes(kind, tuple(data["columns"]), tuple(data["of"]), family, binned, terms=terms)
     return axes, count_name(kind, axes)
 
 
@@ -600,6 +642,15 @@ def limits_in(data: Mapping[str, Any]) -> Limits:
         data: what `Measurement.to_json` gives.
     """
     return {name: (low, high) for name, (low, high) in data.get("limits", {}).items()}
+
+
+def among_in(data: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    """Read which states the records of a measurement have.
+
+    Args:
+        data: what `Measurement.to_json` gives.
+    """
+    return {name: tuple(states) for name, states in data.get("among", {}).items()}
 
 
 def _listed(name: str, values: Mapping[str, Sequence[float]]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ from understudy.mechanisms.sums import holding_cells
 from understudy.mechanisms.tables import RowCount, query_of
 from understudy.release.consistency import stated_budget
 from understudy.release.manifest import PUBLIC_ROWS, Manifest, bought_rows
-from understudy.release.measurement import binned_schema, limits_in
+from understudy.release.measurement import among_in, binned_schema, limits_in
 from understudy.release.shape import Fault, Kind, key_of
 from understudy.schema import NUMERIC, Column, Schema
 
@@ -226,6 +226,21 @@ def _weighted(step: StatedStep) -> Iterator[Priced]:
     yield from step.priced_by(WeightedMoments(columns, *about))
 
 
+def _terms(step: StatedStep) -> Iterator[Priced]:
+    from understudy.features.scores import Weighting
+    from understudy.mechanisms.second_moments import TermMoments
+
+    told = step.measured
+    if told is None or told["kind"] != Kind.TERMS or told["bins"] or told.get("groups"):
+        return
+    weighting = None
+    if told["of"]:
+        totals = told["totals"]
+        weighting = Weighting(told["of"][0], float(totals["bound"]), totals["power"])
+    terms, about = tuple(told["terms"]), (limits_in(told), among_in(told), weighting)
+    yield from step.priced_by(TermMoments(terms, *about))
+
+
 def _ranks(step: StatedStep) -> Iterator[Priced]:
     """Their noise follows from how many columns there are."""
     from understudy.features.scores import RankScores
@@ -398,6 +413,7 @@ RULES: Final[Mapping[str, Callable[[StatedStep], Iterator[Priced]]]] = {
     "noisy successes": _successes,
     "noisy score moments": _scores,
     "noisy weighted moments": _weighted,
+    "noisy term moments": _terms,
     "noisy rank products": _ranks,
     "noisy moment": _moment,
     "exponential mechanism": _choice,
@@ -618,7 +634,7 @@ _PUBLISHED = ("laplace", "truncated_laplace")
 _SWEPT_RECORDS = ("perturbed sweeps", "blocks with reset", "perturbed imputation")
 _ELSEWHERE = (
     *("table", "cells", "totals", "successes", "sums", "means", "scatter", "products", "ranks"),
-    *("weighted", "distribution", "nodes", "leaf-sums", "ranges", "line", "heaps"),
+    *("weighted", "terms", "distribution", "nodes", "leaf-sums", "ranges", "line", "heaps"),
 )
 
 PURCHASES: Final = (
@@ -640,6 +656,7 @@ PURCHASES: Final = (
     Purchase("noisy moment", "as published", ("sums", "means", "scatter"), _PUBLISHED),
     Purchase("noisy score moments", "paid", ("products",), _ADDED),
     Purchase("noisy weighted moments", "paid", ("weighted",), _ADDED),
+    Purchase("noisy term moments", "paid", ("terms",), _ADDED),
     Purchase("noisy rank products", "paid", ("ranks",), ("lattice_laplace", "discrete_gaussian")),
     Purchase("exponential mechanism", "paid", ("choice", "parameters"), ("none",)),
     Purchase("exponential mechanism", "paid", ("distribution",), ("exponential_mechanism",)),

@@ -63,6 +63,7 @@ class Kind(StrEnum):
     SCATTER = "scatter"
     PRODUCTS = "products"
     WEIGHTED = "weighted"
+    TERMS = "terms"
     RANKS = "ranks"
     DRAWS = "draws"
     SWEEPS = "sweeps"
@@ -86,7 +87,7 @@ class Kind(StrEnum):
     @property
     def is_joint(self) -> bool:
         """True if it is of all its columns at once, so that records drawn from it relate them."""
-        apart = (Kind.PRODUCTS, Kind.WEIGHTED, Kind.RANKS, Kind.LINE, Kind.HEAPS)
+        apart = (*_SUMMED, Kind.LINE, Kind.HEAPS)
         return self not in (Kind.CHOICE, *apart)
 
     @property
@@ -97,8 +98,7 @@ class Kind(StrEnum):
     @property
     def has_cells(self) -> bool:
         """True if it has numbers of cells, nodes or ranges, in a file of their own."""
-        summed = (Kind.PRODUCTS, Kind.WEIGHTED, Kind.RANKS)
-        stored = (Kind.CELLS, Kind.RANGES, *summed, Kind.LINE, Kind.HEAPS)
+        stored = (Kind.CELLS, Kind.RANGES, *_SUMMED, Kind.LINE, Kind.HEAPS)
         return self.has_every_cell or self.has_nodes or self in stored
 
     @property
@@ -140,11 +140,12 @@ class Kind(StrEnum):
     @property
     def totals(self) -> tuple[str, ...] | None:
         """Names of its single numbers; None where they are names of its own."""
-        if self in (Kind.SWEEPS, Kind.PARAMETERS):
+        if self in (Kind.SWEEPS, Kind.PARAMETERS, Kind.TERMS):
             return None
         return _TOTALS.get(self, ())
 
 
+_SUMMED = (Kind.PRODUCTS, Kind.WEIGHTED, Kind.TERMS, Kind.RANKS)
 _TOTALS = {
     Kind.TOTALS: ("positive_cells", "positive_mass"),
     Kind.LEAF_SUMS: ("positive_cells", "positive_mass"),
@@ -252,6 +253,8 @@ class _Measurement(_Plain):
     groups: dict[str, list[_Count]] = {}
     ranks: dict[str, list[Annotated[int, Field(ge=-(2**20), le=2**20)]]] = {}
     limits: dict[str, Annotated[list[_Number], Field(min_length=2, max_length=2)]] = {}
+    terms: list[str] = []
+    among: dict[str, list[_Count]] = {}
 
 
 class _Edge(_Plain):

@@ -117,7 +117,7 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
         "sets_words": sections.sets_words(release),
         "answers": list(answers.lines()),
         "assumed": ASSUMED,
-        "weighted": any(table.kind is Kind.WEIGHTED for table in release.measurements),
+        "weighted": any(table.weighting is not None for table in release.measurements),
         "by_moments": bool(answers.moments),
         "declared": declared_results(release),
         "paid": paid_questions(release),

@@ -60,12 +60,13 @@ from understudy.inference.declared import (
     DeclaredAnalysis,
     QuestionFile,
     by_absences,
+    by_terms,
     on_lines,
     question_file,
 )
 from understudy.inference.measured_moments import limits_of
 from understudy.inference.question import TWO_WAY
-from understudy.mechanisms.second_moments import SecondMoments
+from understudy.mechanisms.second_moments import SecondMoments, TermMoments
 from understudy.mechanisms.tables import NoisyTables, NumberLines
 from understudy.methods.plan import natural_noise
 from understudy.release.consistency import stated_budget
@@ -74,6 +75,7 @@ from understudy.release.manifest import Amendment, name_of
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Column, Schema
+from understudy.workflow.budget_shares import term_groups
 from understudy.workflow.describe import state_budget
 from understudy.workflow.gates import (
     open_gate,
@@ -130,10 +132,17 @@ def purchases(
         share = each * (len(alone) + Fraction(len(halves), 2))
         found += _buy_counts(on_lines(lined, schema), schema, noise, share)
     weight = each * (len(numbers) - Fraction(len(halves), 2))
-    groups = by_absences(numbers, schema)
+    plain, needs = by_terms(numbers, schema)
+    of_terms = weight * Fraction(len(needs), max(len(numbers), 1))
+    groups = by_absences(plain, schema)
     for coded, columns in groups.items():
         own = {name: ends for name, ends in limits.items() if name in columns}
-        found.append(Purchase(SecondMoments(columns, coded, own), weight / len(groups)))
+        bought = SecondMoments(columns, coded, own)
+        found.append(Purchase(bought, (weight - of_terms) / len(groups)))
+    for needed, share in term_groups(needs, schema, pure=budget.accounting == "pure"):
+        own = {name: ends for name, ends in limits.items() if name in needed.columns}
+        asked = TermMoments(needed.terms, own, dict(needed.among))
+        found.append(Purchase(asked, share * of_terms))
     return tuple(found)
 
 

@@ -5,10 +5,12 @@ The rest buys records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
 
 from understudy._validation import require_list, require_mapping
 from understudy.dp.budget import Budget, Number, exact
@@ -20,9 +22,19 @@ from understudy.dp.calibration import (
 from understudy.errors import BudgetError, MethodError, suggestion
 from understudy.features.grids import heaped_columns, is_plain
 from understudy.features.scores import n_scores
-from understudy.inference.declared import DeclaredAnalysis, by_absences, columns_of
+from understudy.features.terms import TermMap
+from understudy.inference.declared import (
+    DeclaredAnalysis,
+    by_absences,
+    by_terms,
+    columns_of,
+)
+from understudy.mechanisms.second_moments import Sensitivity
 from understudy.methods.base import Method
 from understudy.schema import NUMERIC, Schema
+
+if TYPE_CHECKING:
+    from understudy.inference.needed_terms import NeededTerms
 
 PARTS: Final = ("rows", "answers", "lines", "layer", "places")
 """Of a budget, as somebody states them: the first is of the whole, the others of the rest."""
@@ -100,6 +112,7 @@ def is_layered(
     budget: Budget,
     *,
     automatic: bool,
+    declared: bool,
     groups: Mapping[tuple[str, ...], tuple[str, ...]],
 ) -> bool:
     """Return whether moments of all columns are usually bought beside those of declared analyses.
@@ -108,12 +121,13 @@ def is_layered(
         schema: public.
         budget: the stated one.
         automatic: whether the method is chosen automatically.
-        groups: columns of declared analyses, as `by_absences` has them.
+        declared: whether analyses are declared.
+        groups: columns of those that moments of columns are bought for, as of `by_absences`.
     """
     if schema.design.weight:  # weighted moments take the part of answers
         return False
     every = scored_columns(schema)
-    wanted = bool(groups) and automatic and budget.accounting != "pure" and bool(every)
+    wanted = declared and automatic and budget.accounting != "pure" and bool(every)
     return wanted and groups.get(()) != every  # else declared analyses have all columns already
 
 
@@ -188,6 +202,46 @@ def scored_columns(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in schema.names if name not in dropped) if left else ()
 
 
+def term_groups(
+    needs: Sequence[NeededTerms], schema: Schema, *, pure: bool
+) -> tuple[tuple[NeededTerms, Fraction], ...]:
+    """Needs that are measured together, and the part of what is spent on all that each gets.
+
+    The noise of n needs that are measured together has the variance n·Δ²/s, Δ their sensitivity and
+    s their part. So the sum is least where parts are as √n·Δ, and needs of the same records are
+    joined where that makes it smaller.
+
+    Args:
+        needs: of declared analyses.
+        schema: public.
+        pure: whether noise goes by sums of sizes.
+    """
+    groups = [(one, 1) for one in needs]
+
+    def weigh(group: tuple[NeededTerms, int]) -> float:
+        needed, many = group
+        scores = TermMap.of(schema, needed.terms, among=needed.among)
+        own = Sensitivity.of(schema, scores)
+        return math.sqrt(many) * (float(own.l1) if pure else math.sqrt(own.squared_l2))
+
+    while True:
+        gains = {
+            (j, k): weigh(one) + weigh(other) - weigh((one[0].join(other[0]), one[1] + other[1]))
+            for (j, one), (k, other) in combinations(enumerate(groups), 2)
+            if one[0].columns == other[0].columns and one[0].among == other[0].among
+        }
+        best = max(gains, key=lambda pair: gains[pair], default=None)
+        if best is None or gains[best] < 0:
+            break
+        one, other = groups[best[0]], groups[best[1]]
+        rest = [group for k, group in enumerate(groups) if k not in best]
+        groups = [*rest, (one[0].join(other[0]), one[1] + other[1])]
+    weights = [Fraction(round(64 * weigh(group))) for group in groups]
+    return tuple(
+        (needed, weight / sum(weights)) for (needed, _), weight in zip(groups, weights, strict=True)
+    )
+
+
 @dataclass(frozen=True)
 class AnswerShares:
     """Parts of what is left after the number of rows.
@@ -231,11 +285,13 @@ class AnswerShares:
             BudgetError: more than there is, a layer beside nothing, or places of no geography.
             MethodError: priority columns, and nothing for them.
         """
-        groups = by_absences(declared, schema)
+        groups = by_absences(by_terms(declared, schema)[0], schema)
         layered = bool(
             stated["layer"]
             if "layer" in stated
-            else is_layered(schema, budget, automatic=automatic, groups=groups)
+            else is_layered(
+                schema, budget, automatic=automatic, declared=bool(declared), groups=groups
+            )
         )
         usual = usual_share(
             schema, budget, automatic=automatic, declared=bool(declared), layered=layered

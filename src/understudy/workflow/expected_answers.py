@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -27,6 +27,7 @@ from understudy.inference.declared import DeclaredAnalysis, Expected, columns_of
 from understudy.inference.linear import Inverted
 from understudy.inference.measured_answers import matrix_answer
 from understudy.inference.moment_answers import MeasuredAnswer
+from understudy.inference.needed_terms import needed_terms
 from understudy.inference.records import Records
 from understudy.inference.second_moments import (
     FIRM,
@@ -35,12 +36,21 @@ from understudy.inference.second_moments import (
     assumed_moments,
     joined_matrix,
 )
-from understudy.inference.weighted import WeightedMatrices, answer_for_population
-from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
+from understudy.inference.term_moments import TermMatrix, assumed_terms, joined_terms
+from understudy.inference.weighted import (
+    WeightedMatrices,
+    answer_by_terms,
+    answer_for_population,
+)
+from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
 from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Continuous, Integer, Schema
 
-Step = tuple[SecondMoments | WeightedMoments, float]
+if TYPE_CHECKING:
+    from understudy.inference.question import Estimand
+
+Moments = SecondMoments | WeightedMoments | TermMoments
+Step = tuple[Moments, float]
 """What buys moments, with the standard deviation of the noise in each number."""
 _MOST_ROWS = 200_000
 _FEW_ROWS = 1_000
@@ -86,7 +96,7 @@ def expected_answers(
 def require_moments(
     analyses: Sequence[DeclaredAnalysis],
     schema: Schema,
-    steps: Sequence[SecondMoments],
+    steps: Sequence[Moments],
     *,
     pure: bool,
 ) -> None:
@@ -113,10 +123,14 @@ def require_moments(
             continue
         if answer is None:
             raise InferenceError(
-                f"Second moments of its columns do not answer {analysis}: terms must be columns, "
-                "levels and conditions on levels, added up, such as 'income ~ age + C(region)', "
+                f"Second moments do not answer {analysis}: terms must be columns, levels, powers "
+                "and logarithms of numbers, and products of these, such as 'income ~ age * sex', "
                 "and the outcome of a logit must be 0 or 1."
             )
+
+
+Sources = tuple[Sequence[MomentSource], Sequence[TermMatrix]]
+"""Second moments of columns, and of terms."""
 
 
 def _sources(
@@ -126,14 +140,21 @@ def _sources(
     rows: pl.DataFrame,
     *,
     pure: bool,
-) -> list[MomentSource]:
+) -> Sources:
     """List what would be measured of the columns of some analyses."""
     used = columns_of(analyses, schema)
-    return [
+    own = [(asked, stddev) for asked, stddev in steps if set(asked.columns) & set(used)]
+    of_columns = [
         assumed_moments(schema, rows, asked, used, stddev, pure=pure)
-        for asked, stddev in steps
-        if set(asked.columns) & set(used)
+        for asked, stddev in own
+        if not isinstance(asked, TermMoments)
     ]
+    of_terms = [
+        assumed_terms(schema, rows, asked.scores(schema), stddev)
+        for asked, stddev in own
+        if isinstance(asked, TermMoments)
+    ]
+    return of_columns, of_terms
 
 
 def _limited(
@@ -168,13 +189,13 @@ class Assumed:
     """Stated records, and what would be measured of them.
 
     Attributes:
-        sources: moments, exact, with the noise that they would have.
+        sources: moments of columns and of terms, exact, with the noise that they would have.
         schema: public.
         rows: the records.
         n: their number, and the standard deviation of the noise in it.
     """
 
-    sources: Sequence[MomentSource]
+    sources: Sources
     schema: Schema
     rows: pl.DataFrame
     n: tuple[float, float]
@@ -183,20 +204,35 @@ class Assumed:
         """The answer of these records, weighted where the release would weigh it."""
         from understudy.inference.question import WEIGHTED  # loads statistics
 
-        estimand = analysis.estimand(self.schema)
+        estimand, (of_columns, _) = analysis.estimand(self.schema), self.sources
         records = Records.complete_of(self.rows, self.schema, estimand.columns)
-        weighted = [one for one in self.sources if one.scores.weighting is not None]
-        if weighted and estimand.kind in WEIGHTED:
-            matrices = WeightedMatrices.of_sources(
-                weighted, self.schema, estimand.columns, self.n[0], self._excess
-            )
-            if matrices is None:
-                return None
-            return answer_for_population(estimand, matrices, self.schema, [records])
-        plain = [one for one in self.sources if one.scores.weighting is None]
-        matrix = joined_matrix(plain, self.schema, columns_of([analysis], self.schema), self.n)
-        assert matrix is not None  # those of its own columns are among them
-        return matrix_answer(estimand, matrix, self.schema, [records])
+        if self.schema.design.weight and estimand.kind in WEIGHTED:
+            return self._weighted(estimand, records)
+        own = self._terms(estimand, 0)
+        if own is not None:
+            return matrix_answer(estimand, own, self.schema, [records])
+        plain = [one for one in of_columns if one.scores.weighting is None]
+        matrix = joined_matrix(plain, self.schema, estimand.columns, self.n)
+        return None if matrix is None else matrix_answer(estimand, matrix, self.schema, [records])
+
+    def _weighted(self, estimand: Estimand, records: Records) -> MeasuredAnswer | None:
+        """The answer for the population."""
+        plain, squared = self._terms(estimand, 1), self._terms(estimand, 2)
+        about = self.n[0], self._excess
+        if plain is not None and squared is not None:
+            own = WeightedMatrices(plain, squared, *about)
+            return answer_by_terms(estimand, own, self.schema, [records])
+        weighted = [one for one in self.sources[0] if one.scores.weighting is not None]
+        matrices = WeightedMatrices.of_sources(weighted, self.schema, estimand.columns, *about)
+        if matrices is None:
+            return None
+        return answer_for_population(estimand, matrices, self.schema, [records])
+
+    def _terms(self, estimand: Estimand, power: int) -> TermMatrix | None:
+        """Moments of the terms of a question; None if it needs none, or they are lacking."""
+        needed = needed_terms(estimand, self.schema)
+        own = [one for one in self.sources[1] if one.power == power]
+        return None if needed is None else joined_terms(own, needed)
 
     @property
     def _excess(self) -> float:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from importlib.metadata import version
@@ -33,15 +33,16 @@ from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.mechanism import Form, Mechanism
 from understudy.dp.released import NoisyLine, Released
 from understudy.features.grids import LineCells, find_limits, heaped_columns
-from understudy.features.scores import Limits, is_within_bounds
+from understudy.features.scores import Limits, Weighting, is_within_bounds
 from understudy.inference.declared import (
     DeclaredAnalysis,
     by_absences,
+    by_terms,
     columns_of,
     declared_analyses,
     public_delta,
 )
-from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
+from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
 from understudy.mechanisms.tables import HeapCounts, NoisyTables, NumberLines
 from understudy.methods.aim import AdaptiveMethod
 from understudy.methods.auto import choose_method, configure
@@ -63,6 +64,7 @@ from understudy.workflow.budget_shares import (
     priority_columns,
     rows_noise,
     scored_columns,
+    term_groups,
 )
 from understudy.workflow.options import SynthesisOptions
 
@@ -148,12 +150,16 @@ class Request:
         spend = self.answers_spend
         if spend and self.schema.design.weight and (weighted or not others):
             spend = spend / 2 if others else Fraction(0)
-            used = columns_of(weighted, self.schema) if weighted else every
-            found += self._weighted_answers(used, self.answers_spend - spend)
+            found += self._weighted_answers(weighted, every, self.answers_spend - spend)
         if spend:
-            groups = by_absences(others, self.schema) or {(): every}
-            each = spend / len(groups)
-            found += [(self._moments(columns, coded), each) for coded, columns in groups.items()]
+            plain, needs = by_terms(others, self.schema)
+            of_terms = spend * Fraction(len(needs), max(len(others), 1))
+            groups = by_absences(plain, self.schema) or ({} if needs else {(): every})
+            found += [
+                (self._moments(columns, coded), (spend - of_terms) / len(groups))
+                for coded, columns in groups.items()
+            ]
+            found += self._term_answers(needs, of_terms)
         if self.priority_spend:
             found.append((self._moments(self.priority), self.priority_spend))
         if self.layer_spend:
@@ -173,20 +179,36 @@ class Request:
         return weighted, tuple(one for one in self.analyses if not kinds[one])
 
     def _weighted_answers(
-        self, used: tuple[str, ...], spend: Fraction
-    ) -> tuple[tuple[WeightedMoments, Fraction], ...]:
+        self, analyses: tuple[DeclaredAnalysis, ...], every: tuple[str, ...], spend: Fraction
+    ) -> Iterator[tuple[Mechanism[Released[Any], Any], Fraction]]:
         """Those of records with weights, and with squared weights, which tell their variance."""
         weight, bound = self.schema.design.weight, self.schema.design.bound(self.schema.columns)
+        plain, needs = by_terms(analyses, self.schema)
+        used = columns_of(plain, self.schema) if analyses else every
         columns = tuple(name for name in used if name != weight) or (weight,)
-        return tuple(
-            (WeightedMoments(columns, weight, bound, power), share * spend)
-            for power, share in ((1, 1 - SQUARES_SHARE), (2, SQUARES_SHARE))
-        )
+        of_terms = spend * Fraction(len(needs), max(len(analyses), 1))
+        for power, share in ((1, 1 - SQUARES_SHARE), (2, SQUARES_SHARE)):
+            if plain or not needs:
+                asked = WeightedMoments(columns, weight, bound, power)
+                yield asked, share * (spend - of_terms)
+            weighting = Weighting(weight, bound, power)
+            yield from self._term_answers(needs, share * of_terms, weighting)
+
+    def _term_answers(
+        self, needs: tuple[NeededTerms, ...], spend: Fraction, weighting: Weighting | None = None
+    ) -> Iterator[tuple[TermMoments, Fraction]]:
+        """Moments of the terms that analyses need."""
+        pure = self.budget.accounting == "pure"
+        for needed, share in term_groups(needs, self.schema, pure=pure):
+            limits = self._limits_of(needed.columns)
+            yield TermMoments(needed.terms, limits, dict(needed.among), weighting), share * spend
 
     def _moments(self, columns: tuple[str, ...], complete: tuple[str, ...] = ()) -> SecondMoments:
         """Second moments of some columns, with the limits of these."""
-        limits = {name: ends for name, ends in (self.limits or {}).items() if name in columns}
-        return SecondMoments(columns, complete, limits)
+        return SecondMoments(columns, complete, self._limits_of(columns))
+
+    def _limits_of(self, columns: tuple[str, ...]) -> Limits:
+        return {name: ends for name, ends in (self.limits or {}).items() if name in columns}
 
     @property
     def draws_records(self) -> bool:
@@ -349,6 +371,7 @@ class Request:
 
 
 if TYPE_CHECKING:
+    from understudy.inference.needed_terms import NeededTerms
     from understudy.release.release import Release
 
 SQUARES_SHARE: Final = Fraction(1, 4)

@@ -1,0 +1,281 @@
+"""Which terms a question needs moments of: powers, logarithms and products that its formula has.
+
+A formula is read as polynomials. Its atoms are columns of levels (any function of one is affine in
+its contrasts), columns of numbers and their logarithms: `log`, `log1p`, `log2` and `log10` of
+`a·x + b`. What is multiplied, raised to a whole power, added or divided by a number stays one; all
+else, such as `exp(x)` or a condition on a number, does not, and has no terms here.
+
+Where each polynomial is linear and of one column at a time, and all records count or a mean is
+asked for, second moments of columns have the answer (`inference.moment_answers`): no terms are
+needed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Final
+
+import numpy as np
+
+from understudy.errors import InferenceError, MethodError
+from understudy.features.terms import Factor, Term, closed, require_factor
+from understudy.inference import formulas
+from understudy.inference.conditions import state_values
+from understudy.inference.question import MODELS, Estimand
+from understudy.schema import NUMERIC, Schema
+from understudy.schema.expressions import python_tree
+
+_ONE: Final = Term(())
+_LOGS: Final = ("log", "log1p", "log2", "log10")
+
+
+class NoPolynomialError(InferenceError):
+    """An expression that is no polynomial of levels, numbers and their logarithms."""
+
+
+@dataclass(frozen=True)
+class NeededTerms:
+    """The terms that a question needs moments of.
+
+    Attributes:
+        terms: as texts, closed.
+        columns: of the question, in the order of the schema.
+        among: column → states of the records that it is about; of other columns any.
+    """
+
+    terms: tuple[str, ...]
+    columns: tuple[str, ...]
+    among: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def covers(self, other: NeededTerms) -> bool:
+        """Return whether moments of these terms have those of others, of the same records."""
+        same = self.columns == other.columns and dict(self.among) == dict(other.among)
+        return same and set(other.terms) <= set(self.terms)
+
+    def join(self, other: NeededTerms) -> NeededTerms:
+        """Those of both, of the same records."""
+        both = closed(map(Term.read, (*self.terms, *other.terms)))
+        return replace(self, terms=tuple(map(str, both)))
+
+
+def needed_terms(estimand: Estimand, schema: Schema) -> NeededTerms | None:
+    """The terms of a question; None where it needs none, or they are no polynomials.
+
+    Args:
+        estimand: the question.
+        schema: public.
+
+    Raises:
+        InferenceError: a term that public bounds leave without scores, such as a logarithm of what
+            may be 0; or a condition that no states tell, of a question that is otherwise answered.
+    """
+    formula = _formula_of(estimand)
+    if formula is None:
+        return None
+    try:
+        found = {term for own in _factor_sets(formula, schema) for term in own} - {_ONE}
+    except NoPolynomialError:
+        return None
+    single = all(len(term.factors) == 1 and _is_plain(*term.factors) for term in found)
+    if single and (not estimand.where or estimand.kind == "mean"):
+        return None
+    try:
+        for factor in (factor for term in found for factor in term.factors):
+            require_factor(factor, schema)
+    except MethodError as error:
+        raise InferenceError(str(error)) from None
+    among = among_of(estimand.where, schema) if estimand.where else {}
+    return NeededTerms(tuple(map(str, closed(found))), estimand.columns, among)
+
+
+def _is_plain(factor: Factor) -> bool:
+    return factor.power == 1 and not factor.log
+
+
+def _formula_of(estimand: Estimand) -> str | None:
+    """What a question needs moments of, as a formula; None where moments have no answer at all."""
+    if estimand.kind in MODELS:
+        return estimand.formula
+    if estimand.kind == "correlation":
+        return f"0 + {estimand.formula}"
+    if estimand.split or not estimand.expression:
+        return None
+    if estimand.kind == "std" and not estimand.groups:
+        return formulas.as_formula(estimand.expression)
+    return mean_as_model(estimand) if estimand.kind == "mean" else None
+
+
+def mean_as_model(estimand: Estimand) -> str | None:
+    """The formula of a linear model whose coefficients are means; None for several groups.
+
+    Example:
+        >>> mean_as_model(Estimand("mean", "x ~ g", ("g", "x"), expression="x", groups=("g",)))
+        '{x} ~ 0 + C(g)'
+    """
+    if len(estimand.groups) > 1 or estimand.split:
+        return None
+    by = f"0 + C({formulas.quote_name(estimand.groups[0])})" if estimand.groups else "1"
+    return f"{{{estimand.expression}}} ~ {by}"
+
+
+def among_of(where: str, schema: Schema) -> dict[str, tuple[int, ...]]:
+    """The states of each column that meet a condition.
+
+    Args:
+        where: the condition.
+        schema: public.
+
+    Raises:
+        InferenceError: states do not tell it, nobody can meet it, or it is none of one column after
+            the other.
+    """
+    columns, values = state_values(where, schema)
+    sizes = [schema.columns[name].size for name in columns]
+    meets = values.reshape(sizes) == 1
+    if not meets.any():
+        raise InferenceError(f"No declared values of {', '.join(columns)} meet {where!r}.")
+    chosen = [
+        np.flatnonzero(meets.any(axis=tuple(np.delete(np.arange(len(sizes)), axis))))
+        for axis in range(len(sizes))
+    ]
+    if meets.sum() != np.prod([len(states) for states in chosen]):
+        raise InferenceError(
+            f"The condition {where!r} is none of one column at a time; join such conditions by &."
+        )
+    return {name: tuple(states.tolist()) for name, states in zip(columns, chosen, strict=True)}
+
+
+def _factor_sets(formula: str, schema: Schema) -> Iterable[set[Term]]:
+    """Of each term of a formula, the terms whose scores it is made of."""
+    for factors in formulas.factors_of_terms(formula):
+        own = {_ONE}
+        for expression, is_name in factors:
+            quoted: dict[str, str] = {}
+            tree: ast.expr = ast.Name(expression.strip("`"))
+            if not is_name:
+                whole, quoted = python_tree(expression)
+                tree = whole.body
+            own = _multiply(own, _Polynomials(schema, quoted).read(tree))
+        yield own
+
+
+def _multiply(one: set[Term], other: set[Term]) -> set[Term]:
+    return {_product(left, right) for left, right in product(one, other)}
+
+
+def _product(one: Term, other: Term) -> Term:
+    powers: dict[Factor, int] = {}
+    for factor in (*one.factors, *other.factors):
+        base = replace(factor, power=1)
+        powers[base] = powers.get(base, 0) + factor.power
+    return Term(tuple(sorted(replace(base, power=k) for base, k in powers.items())))
+
+
+class _Polynomials:
+    """Reads expressions as polynomials.
+
+    Args:
+        schema: of their columns.
+        quoted: column of each stand-in for a name in back-quotes.
+    """
+
+    def __init__(self, schema: Schema, quoted: Mapping[str, str]) -> None:
+        self._schema, self._quoted = schema, quoted
+
+    def read(self, node: ast.expr) -> set[Term]:
+        """The products that an expression is a sum of.
+
+        Raises:
+            NoPolynomialError: it is no such sum.
+        """
+        names = {self._name(one) for one in ast.walk(node) if isinstance(one, ast.Name)}
+        columns = names & set(self._schema.names)
+        levels = [k for k in columns if not isinstance(self._schema.columns[k], NUMERIC)]
+        if len(columns) == 1 and levels:
+            return {_ONE, Term((Factor(levels[0]),))}
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return {_ONE}
+        if isinstance(node, ast.Name) and columns:
+            return {Term((Factor(self._name(node)),))}
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+            return self.read(node.operand)
+        if isinstance(node, ast.BinOp):
+            return self._read_operation(node)
+        if isinstance(node, ast.Call):
+            return self._read_call(node)
+        raise NoPolynomialError(ast.unparse(node))
+
+    def _read_operation(self, node: ast.BinOp) -> set[Term]:
+        left, right = self.read(node.left), self.read(node.right)
+        if isinstance(node.op, ast.Add | ast.Sub):
+            return left | right
+        if isinstance(node.op, ast.Mult):
+            return self._levels_once(_multiply(left, right))
+        if isinstance(node.op, ast.Div) and right == {_ONE}:
+            return left
+        power = node.right
+        k = power.value if isinstance(power, ast.Constant) else None
+        if isinstance(node.op, ast.Pow) and isinstance(k, int) and 1 <= k <= _MOST:
+            found = {_ONE}
+            for _ in range(k):
+                found = _multiply(found, left)
+            return self._levels_once(found)
+        raise NoPolynomialError(ast.unparse(node))
+
+    def _levels_once(self, terms: set[Term]) -> set[Term]:
+        """With no power of a column of levels, as each function of it is affine in its scores."""
+        return {
+            Term(
+                tuple(
+                    factor
+                    if isinstance(self._schema.columns[factor.column], NUMERIC)
+                    else replace(factor, power=1)
+                    for factor in term.factors
+                )
+            )
+            for term in terms
+        }
+
+    def _read_call(self, node: ast.Call) -> set[Term]:
+        called = ast.unparse(node.func).removeprefix("np.")
+        if len(node.args) != 1 or node.keywords:
+            raise NoPolynomialError(ast.unparse(node))
+        if called == "I":
+            return self.read(node.args[0])
+        if called in _LOGS:
+            name, shift = self._affine(node.args[0])
+            return {_ONE, Term((Factor(name, log=True, shift=shift + (called == "log1p")),))}
+        raise NoPolynomialError(ast.unparse(node))
+
+    def _affine(self, node: ast.expr) -> tuple[str, float]:
+        """Column x and b/a of a·x + b, a above 0; log(a·x + b) is log(x + b/a) and a constant."""
+        slope, constant, name = self._line(node)
+        if not name or slope <= 0:
+            raise NoPolynomialError(ast.unparse(node))
+        return name, constant / slope
+
+    def _line(self, node: ast.expr) -> tuple[float, float, str]:
+        """Slope, constant and column of an affine expression; no column for a constant."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+            return 0.0, float(node.value), ""
+        if isinstance(node, ast.Name) and self._name(node) in self._schema.names:
+            return 1.0, 0.0, self._name(node)
+        if isinstance(node, ast.BinOp):
+            (a, b, x), (c, d, y) = self._line(node.left), self._line(node.right)
+            if isinstance(node.op, ast.Add | ast.Sub) and not (x and y):
+                sign = -1.0 if isinstance(node.op, ast.Sub) else 1.0
+                return a + sign * c, b + sign * d, x or y
+            if isinstance(node.op, ast.Mult) and not (x and y):
+                return (a * d, b * d, x) if x else (b * c, b * d, y)
+            if isinstance(node.op, ast.Div) and not y and d:
+                return a / d, b / d, x
+        raise NoPolynomialError(ast.unparse(node))
+
+    def _name(self, node: ast.Name) -> str:
+        return self._quoted.get(node.id, node.id)
+
+
+_MOST: Final = 8  # of a power in a formula; terms have less

@@ -1,0 +1,364 @@
+"""Noisy second moments of terms, as a matrix that knows the noise in each of its entries.
+
+Rows are the constant and the scores of terms (`understudy.features.terms`). What was released are
+sums of scores and of products of two scores of different terms, and squares of numbers. The entries
+that are left are products of two scores of one term, with contrasts in it. Such a term is s·w, s a
+product of numbers and w the contrasts of K combinations of levels; and w_i·w_j, a function of the
+combination, is affine in the contrasts of all parts of w. So
+
+    s²·w_i·w_j = c_0·s² + Σ c_l·s·(s·u_l),
+
+u_l the contrasts of parts of w, each with s a term of its own, since terms are closed: s·(s·u_l) is
+a product of scores of two terms, and s² a square; without numbers they are sums and the number of
+records. Every entry is linear in what was released, so the noise of whatever is computed is exact.
+
+**Terms of a formula are affine in the scores**, with weights that are found by looking at what they
+do: at public records drawn within limits, the weights solve linear equations, and at as many others
+they must hold. They hold in any units, as the terms are closed.
+
+What is answered is about the numbers cut off at the limits, if these are narrower than the bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from scipy.sparse import csr_array
+
+from understudy._arrays import Floats, Integers
+from understudy.features.scores import TICKS, Limits, Weighting
+from understudy.features.terms import Factor, Term, TermMap, exact_contrasts
+from understudy.inference.needed_terms import NeededTerms
+from understudy.inference.records import Records
+from understudy.inference.second_moments import improve
+from understudy.release.measurement import Measurement
+from understudy.release.shape import Kind
+from understudy.schema import Schema
+
+_CLOSE: Final = 1e-7
+_PROBES, _MOST_PROBES = 20, 2**17
+"""Public records for each score, and at most."""
+
+
+@dataclass(frozen=True, eq=False)
+class TermMatrix:
+    """Noisy second moments of the scores of some terms.
+
+    Attributes:
+        scores: of the terms.
+        schema: of their columns.
+        numbers: as released, sums divided by their weight, in records, shape (numbers,).
+        variances: of the noise in them, same shape.
+    """
+
+    scores: TermMap
+    schema: Schema
+    numbers: Floats
+    variances: Floats
+
+    @classmethod
+    def of(cls, scores: TermMap, schema: Schema, values: Floats, stddev: float) -> TermMatrix:
+        """The matrix of numbers as they are released.
+
+        Args:
+            scores: of the terms.
+            schema: of their columns.
+            values: with weights (`NoisyTerms.values`), shape (numbers,).
+            stddev: of the noise in each.
+        """
+        weights = scores.order.weights(float(scores.weight))
+        return cls(scores, schema, values / weights, (stddev / weights) ** 2)
+
+    @property
+    def power(self) -> int:
+        """0 where each record counts as 1, else the power of its weight that it counts with."""
+        return _power(self.scores.weighting)
+
+    @property
+    def n(self) -> float:
+        """Number of records that count, or the sum of their factors."""
+        return float(self.numbers[0])
+
+    @cached_property
+    def constant(self) -> Floats:
+        """Weights of 1 for each record, shape (R,)."""
+        return np.asarray(np.eye(1, len(self.scores) + 1)[0])
+
+    @cached_property
+    def sums(self) -> Floats:
+        """The matrix, shape (R, R)."""
+        size = len(self.scores) + 1
+        return np.asarray((self._entries @ self.numbers).reshape(size, size))
+
+    def form(self, left: Floats, right: Floats) -> Floats:
+        """Sums over the records of products of two affine functions, of shapes (p, R), (q, R)."""
+        return np.asarray(left @ self.sums @ right.T)
+
+    def noise_covariance(self, derivatives: Floats) -> Floats:
+        """Covariance by noise of q estimates, to first order.
+
+        Args:
+            derivatives: of each estimate in each entry of the matrix, shape (q, R, R).
+
+        Returns:
+            Shape (q, q).
+        """
+        gradient = derivatives.reshape(len(derivatives), -1) @ self._entries
+        return np.asarray((gradient * self.variances) @ gradient.T)
+
+    def bound_hidden(self, derivatives: Floats) -> Floats:
+        """Bound the error by what was not measured: 0, as all records that count were."""
+        return np.zeros(len(derivatives))
+
+    def among(self, columns: Sequence[str], schema: Schema) -> TermMatrix:
+        """The matrix itself: records that count have a value of each column."""
+        return self
+
+    def limits_met(self, weights: Floats) -> Limits:
+        """Limits, narrower than the bounds, of the columns of terms that have weights, (p, R)."""
+        used = {
+            name
+            for term, places in zip(self.scores.terms, self.scores.places, strict=True)
+            if weights[:, places + 1].any()
+            for name in term.columns
+        }
+        return {
+            name: ends
+            for name, ends in self.scores.limits.items()
+            if name in used and ends != self.schema.columns[name].bounds  # type: ignore[union-attr]
+        }
+
+    def weigh(self, terms: Callable[[pd.DataFrame], Floats]) -> Floats | None:
+        """Weights of the rows in each term of a formula; None where one is not affine in scores.
+
+        Args:
+            terms: values of p terms for each record, shape (records, p).
+
+        Returns:
+            Shape (p, R).
+        """
+        rng, many = np.random.default_rng(0), _PROBES * (len(self.scores) + 10)
+        while many <= _MOST_PROBES:
+            rows, records = self._draw(rng, many)
+            if np.linalg.matrix_rank(rows) == rows.shape[1]:
+                break
+            many *= 2
+        else:
+            return None
+        values = terms(records.frame())
+        weights = np.linalg.lstsq(rows, values, rcond=None)[0]
+        others, again = self._draw(rng, many)
+        seen = terms(again.frame())
+        size = np.maximum(np.abs(seen).max(axis=0), 1e-300)
+        if not (np.abs(others @ weights - seen) <= _CLOSE * size).all():
+            return None
+        weights[np.abs(weights) < _CLOSE * np.abs(weights).max(axis=0)] = 0
+        return np.asarray(weights.T)
+
+    def _draw(self, rng: np.random.Generator, n: int) -> tuple[Floats, Records]:
+        """Rows of the matrix for public records within limits, shape (n, R), and the records."""
+        states, numbers = dict[str, Integers](), dict[str, Floats]()
+        for name in self.scores.columns:
+            column = self.schema.columns[name]
+            if name in self.scores.limits:
+                low, high = self.scores.limits[name]
+                numbers[name] = low + (high - low) * rng.random(n)
+                states[name] = Records.states_of(numbers[name], column)
+            else:
+                states[name] = rng.integers(0, column.n_ordinary, n)
+        rows = np.column_stack([np.ones(n), self.scores.scores(states, numbers)])
+        return rows, Records(self.schema, states, numbers)
+
+    @cached_property
+    def _entries(self) -> csr_array:
+        """Each entry of the matrix in the released numbers, shape (R·R, numbers)."""
+        scores, size = self.scores, len(self.scores) + 1
+        _, sums, products, squares, _ = scores.order.places
+        first, second = scores.pairs
+        source = np.zeros((size, size), dtype=np.int64)
+        source[0, 1:] = source[1:, 0] = sums
+        source[first + 1, second + 1] = source[second + 1, first + 1] = products
+        square = dict(zip((scores.numbers + 1).tolist(), squares.tolist(), strict=True))
+        entry, number, factor = list[Integers](), list[Integers](), list[Floats]()
+
+        def add(left: Integers, right: Integers, at: Integers, of: Floats) -> None:
+            entry.append(np.asarray(left * size + right))
+            number.append(at)
+            factor.append(of)
+
+        place = {term: places + 1 for term, places in zip(scores.terms, scores.places, strict=True)}
+        block = np.concatenate([np.full(len(own), k) for k, own in enumerate(place.values())])
+        block = np.append(-1, block)
+        left, right = np.nonzero(block[:, None] != block)
+        add(left, right, source[left, right], np.ones(len(left)))
+        origin = np.zeros(1, dtype=np.int64)
+        add(origin, origin, origin, np.ones(1))
+        for term, own in place.items():
+            numbers, parts = _parts(term, scores)
+            beside = 0 if numbers is None else int(place[numbers][0])
+            known = _affine_products(term, parts, scores)
+            for part, weights in zip(parts, known, strict=True):
+                i, j, which = np.nonzero(weights)
+                left, right, of = own[i], own[j], weights[i, j, which]
+                if part is not None:
+                    add(left, right, source[beside, place[part][which]], of)
+                elif numbers is None:
+                    add(left, right, np.zeros_like(i), of)
+                else:
+                    add(left, right, np.full_like(i, square[beside]), of / 2)
+                    add(left, right, np.zeros_like(i), of / 2)
+        shape = size * size, scores.size
+        data = np.concatenate(factor), (np.concatenate(entry), np.concatenate(number))
+        return csr_array(data, shape=shape)
+
+
+def _parts(term: Term, scores: TermMap) -> tuple[Term | None, list[Term | None]]:
+    """The numbers of a term as a term, and the terms of these with each part of its levels.
+
+    None stands for no number, and for the part without levels.
+    """
+    levels = [factor for factor in term.factors if factor.column in scores.sizes]
+    numbers = tuple(factor for factor in term.factors if factor.column not in scores.sizes)
+    parts: list[Term | None] = []
+    for chosen in range(2 ** len(levels)):
+        kept: list[Factor] = [one for k, one in enumerate(levels) if chosen >> k & 1]
+        parts.append(Term(tuple(sorted((*numbers, *kept)))) if kept else None)
+    return (Term(numbers) if numbers else None), parts
+
+
+def _affine_products(term: Term, parts: Sequence[Term | None], scores: TermMap) -> list[Floats]:
+    """Products of two contrasts of a term, affine in the contrasts of each part of its levels.
+
+    Returns:
+        For each part weights of shape (w, w, contrasts of the part).
+    """
+    sizes = scores.sizes
+    levels = [name for name in term.columns if name in sizes]
+    own = exact_contrasts(term, sizes)
+    grid = np.indices([sizes[name] for name in levels]).reshape(len(levels), len(own))
+    blocks = []
+    for part in parts:
+        if part is None:
+            blocks.append(np.ones((len(own), 1)))
+            continue
+        place = np.zeros(len(own), dtype=np.int64)
+        for name in part.columns:
+            if name in sizes:
+                place = place * sizes[name] + grid[levels.index(name)]
+        blocks.append(exact_contrasts(part, sizes)[place])
+    basis = np.hstack(blocks)
+    products = np.einsum("ki,kj->kij", own, own).reshape(len(own), -1)
+    found = np.linalg.solve(basis, products)
+    found[np.abs(found) < _CLOSE] = 0
+    width = own.shape[1]
+    ends = np.cumsum([block.shape[1] for block in blocks])[:-1]
+    return [part.T.reshape(width, width, -1) for part in np.split(found, ends)]
+
+
+def term_matrix(
+    measurements: Sequence[Measurement],
+    schema: Schema,
+    needed: NeededTerms,
+    power: int = 0,
+) -> TermMatrix | None:
+    """The moments of the terms of a question, from all that has them; None where nothing does.
+
+    Args:
+        measurements: of a release.
+        schema: of the release.
+        needed: by the question.
+        power: 0: each record counts as 1; 1 or 2: with its weight, or the square of that.
+    """
+    sources = [
+        TermMatrix.of(
+            one.term_scores(schema), schema, np.asarray(one.counts, dtype=np.float64), one.stddev
+        )
+        for one in measurements
+        if one.kind is Kind.TERMS and _power(one.weighting) == power
+    ]
+    return joined_terms(sources, needed)
+
+
+def joined_terms(sources: Sequence[TermMatrix], needed: NeededTerms) -> TermMatrix | None:
+    """The same of matrices; those with the limits of the first that has the terms are averaged."""
+    found: TermMatrix | None = None
+    for source in sources:
+        own = NeededTerms(
+            tuple(map(str, source.scores.terms)), source.scores.columns, source.scores.among
+        )
+        if not own.covers(needed):
+            continue
+        part = _part(source, needed)
+        if found is None:
+            found = part
+        elif found.scores.limits == part.scores.limits:
+            numbers, variances = found.numbers.copy(), found.variances.copy()
+            at = np.arange(len(numbers))
+            improve(numbers, variances, at, part.numbers, part.variances)
+            found = TermMatrix(found.scores, found.schema, numbers, variances)
+    return found
+
+
+def assumed_terms(schema: Schema, rows: pl.DataFrame, scores: TermMap, stddev: float) -> TermMatrix:
+    """Exact moments of terms over stated records, with the noise that they would have.
+
+    Args:
+        schema: of the records.
+        rows: the records: synthetic ones, or drawn from public facts.
+        scores: of the terms.
+        stddev: of the noise in each number, with weights.
+    """
+    records = Records.of(rows, schema, scores.columns)
+    counted = scores.counted(records.states, schema) > 0
+    records, weighting = records.take(counted), scores.weighting
+    z = scores.scores(records.states, records.numbers)
+    t = np.ones(len(z))
+    if weighting is not None:
+        weights = Records.of(rows, schema, (weighting.column,)).numbers[weighting.column]
+        t = weighting.ticks(weights[counted]) / TICKS
+    first, second = scores.pairs
+    squares = t @ (2 * z[:, scores.numbers] ** 2 - 1)
+    parts = np.array([t.sum()]), t @ z, (z.T @ (z * t[:, None]))[first, second], squares
+    values = scores.order.join((*parts, np.zeros(0)))
+    deviations = stddev / scores.order.weights(float(scores.weight))
+    return TermMatrix(scores, schema, values, deviations**2)
+
+
+def _part(source: TermMatrix, needed: NeededTerms) -> TermMatrix:
+    """Those of the needed terms alone."""
+    scores = source.scores
+    own = TermMap.of(
+        source.schema,
+        needed.terms,
+        limits=scores.limits,
+        among=scores.among,
+        weighting=scores.weighting,
+    )
+    place = dict(zip(scores.terms, scores.places, strict=True))
+    kept = np.concatenate([place[term] for term in own.terms])
+    counted, sums, products, squares, coded = scores.order.places
+    pair = np.zeros((len(scores), len(scores)), dtype=np.int64)
+    first, second = scores.pairs
+    pair[first, second] = pair[second, first] = products
+    square = np.zeros(len(scores), dtype=np.int64)
+    square[scores.numbers] = squares
+    at = own.order.join(
+        (
+            counted,
+            sums[kept],
+            pair[kept[own.pairs[0]], kept[own.pairs[1]]],
+            square[kept[own.numbers]],
+            coded,
+        )
+    )
+    return TermMatrix(own, source.schema, source.numbers[at], source.variances[at])
+
+
+def _power(weighting: Weighting | None) -> int:
+    return 0 if weighting is None else weighting.power

@@ -1,0 +1,156 @@
+"""Questions with terms, declared, bought, answered, and read by both readers."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+import understudy as us
+from schemas import column
+from understudy.errors import InferenceError
+from understudy.release.shape import Kind
+from understudy.schema import Schema
+from understudy_verify import verify
+
+COLUMNS = "\n".join(
+    [
+        column("w", "continuous", lower=0.0, upper=4.0, bins=4),
+        column("income", "continuous", lower=1.0, upper=100.0, bins=10),
+        column("age", "integer", lower=20, upper=79, bins=6),
+        column("sex", "categorical", levels=["f", "m"]),
+    ]
+)
+HEAD = 'rows = "public"\nn_rows = 4000\n'
+DESIGN = '[design]\nweight = "w"\n'
+ASKED = (
+    "ols log(income) ~ age + sex",
+    "ols income ~ age + I(age**2) + sex:age where age >= 30",
+    "std log(income)",
+)
+
+
+def rows():
+    rng = np.random.default_rng(4)
+    age, man = rng.integers(20, 80, 4_000), rng.random(4_000) < 0.5
+    income = np.exp(
+        2 + 0.02 * age + 0.3 * man - 0.0001 * (age - 50) ** 2 + rng.normal(0, 0.4, 4_000)
+    )
+    w = np.where(man, 1.0, 3.0)
+    sex = np.where(man, "m", "f")
+    return pl.DataFrame({"w": w, "income": np.clip(income, 1, 100), "age": age, "sex": sex})
+
+
+def release_of(head, analyses=ASKED, **more):
+    how = {"delta": "1e-6", "method": "independent", "insecure_noise_seed": 3, "epsilon": 20}
+    return us.synthesize(rows(), Schema.loads(head + COLUMNS), analyses=analyses, **how | more)
+
+
+@pytest.fixture(scope="module")
+def release():
+    return release_of(HEAD)
+
+
+@pytest.fixture(scope="module")
+def folder(release, tmp_path_factory):
+    place = tmp_path_factory.mktemp("terms") / "release"
+    release.save(place)
+    return place
+
+
+def fit(outcome, weights, *design):
+    x = np.column_stack([np.ones(len(outcome)), *design])
+    return np.linalg.solve(x.T @ (x * weights[:, None]), x.T @ (outcome * weights))
+
+
+def test_declared_terms_are_answered_about_the_rows(release):
+    own = rows().to_pandas()
+    own["income"] = np.clip(own["income"], *limits_of(release)["income"])
+    man = (own["sex"] == "m").to_numpy(dtype=float)
+    first = us.analyze(release, "ols", "log(income) ~ age + sex")
+    assert first.valid
+    truth = dict(
+        zip(
+            ("Intercept", "age", "sex[T.m]"),
+            fit(np.log(own["income"]), one(own), own["age"], man),
+            strict=True,
+        )
+    )
+    for name, estimate, error in zip(
+        first.pooled.names, first.pooled.estimate, first.pooled.stderr, strict=True
+    ):
+        assert abs(estimate - truth[name]) < 4 * error
+    spread = us.analyze(release, "std", "log(income)")
+    assert spread.pooled.estimate[0] == pytest.approx(np.log(own["income"]).std(), rel=0.05)
+    older = us.analyze(release, "ols", "income ~ age + I(age**2) + sex:age", where="age >= 30")
+    assert older.valid
+    assert len(older.pooled.names) == 4
+    with pytest.raises(us.UnderstudyError):  # of other records nothing was bought
+        us.analyze(release, "ols", "income ~ age + I(age**2) + sex:age", where="age >= 40")
+
+
+def one(frame):
+    return np.ones(len(frame))
+
+
+def limits_of(release):
+    found = [measured.limits for measured in release.measurements if measured.kind is Kind.TERMS]
+    assert found
+    return {"income": (1.0, 100.0)} | found[0]
+
+
+def test_both_readers_accept_what_was_measured_and_see_a_change(folder, release, tmp_path):
+    again = us.Release.load(folder)
+    kept = [one for one in again.measurements if one.kind is Kind.TERMS]
+    assert [one.terms for one in kept] == [
+        one.terms for one in release.measurements if one.kind is Kind.TERMS
+    ]
+    assert {"age": tuple(range(1, 6))} in [dict(one.among) for one in kept]
+    asked = ("ols", "log(income) ~ age + sex")
+    same = us.analyze(again, *asked).pooled.estimate
+    assert same.tolist() == us.analyze(release, *asked).pooled.estimate.tolist()
+    assert {state for _, state, _ in verify(folder)} <= {"ok", "not checked"}
+    manifest = folder / "manifest.json"
+    text = manifest.read_text(encoding="utf-8")
+    data = json.loads(text)
+    changed = next(
+        one for one in data["measurements"] if one["kind"] == "terms" and one.get("among")
+    )
+    changed["among"] = {"age": [0]}
+    try:
+        manifest.write_text(json.dumps(data), encoding="utf-8")
+        assert "broken" in {state for _, state, _ in verify(folder)}
+        with pytest.raises(us.UnderstudyError):
+            us.Release.load(folder)
+    finally:
+        manifest.write_text(text, encoding="utf-8")
+
+
+def test_plan_says_how_wide_and_refuses_what_cannot_be_bought():
+    schema = Schema.loads(HEAD + COLUMNS)
+    plan = us.plan(schema, epsilon=20, delta="1e-6", analyses=ASKED)
+    widths = {(one.analysis, one.name): one.half_width for one in plan.expected}
+    assert widths[ASKED[0], "age"] > 0
+    assert not any(one.refused for one in plan.expected)
+    with pytest.raises(InferenceError, match=r"declare one above 0"):
+        us.plan(
+            Schema.loads(HEAD + COLUMNS.replace("lower = 1.0", "lower = 0.0")),
+            epsilon=1,
+            analyses=ASKED,
+        )
+
+
+def test_records_with_weights_have_weighted_terms():
+    asked = "ols log(income) ~ age * sex"
+    made = release_of(HEAD + DESIGN, (asked,))
+    own = rows().to_pandas()
+    own["income"] = np.clip(own["income"], *limits_of(made)["income"])
+    man = (own["sex"] == "m").to_numpy(dtype=float)
+    found = us.analyze(made, *asked.split(" ", 1))
+    assert any(note.startswith("Weighted by w") for note in found.notes)
+    truth = fit(np.log(own["income"]), own["w"].to_numpy(), own["age"], man, own["age"] * man)
+    named = dict(zip(("Intercept", "age", "sex[T.m]", "age:sex[T.m]"), truth, strict=True))
+    for name, estimate, error in zip(
+        found.pooled.names, found.pooled.estimate, found.pooled.stderr, strict=True
+    ):
+        assert abs(estimate - named[name]) < 4 * error
