@@ -56,7 +56,7 @@ SHAPE: dict[str, dict[str, str]] = {
         **{"threshold": "number or null", "ledger_entry": "count", "totals": "totals"},
         **{"of": "[text]", "bins": "bins", "groups?": "groups", "ranks?": "ranks"},
         "limits?": "limits",
-        **{"terms?": "[text]", "among?": "groups"},
+        **{"terms?": "[text]", "among?": "groups", "beside?": "truth"},
     },
     "inference": {
         **{"posterior_rule": "posterior_rule", "swept": "truth", "shrunk": "truth"},
@@ -1162,6 +1162,7 @@ class Release:
             fits = fits and (one["kind"] != "products" or {*one["of"]} <= {*one["columns"]})
             fits = fits and (one["kind"] != "weighted" or self._is_weighted(one))
             fits = fits and self._has_terms(one)
+            fits = fits and (one["kind"] == "table" or not one.get("beside"))
             heaped = "heaps" in self.entries[one["columns"][0]] if one["columns"] else False
             fits = fits and (one["kind"] != "heaps" or heaped) and self._has_totals(one)
             require(fits, f"what step {number} measured has other columns or cells")

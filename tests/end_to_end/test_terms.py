@@ -154,3 +154,33 @@ def test_records_with_weights_have_weighted_terms():
         found.pooled.names, found.pooled.estimate, found.pooled.stderr, strict=True
     ):
         assert abs(estimate - named[name]) < 4 * error
+
+
+TABLE = "table age + sex + income"
+
+
+def test_a_declared_table_of_three_columns_is_counted_beside_the_sets(tmp_path):
+    made = release_of(HEAD, (TABLE,))
+    counted = [one for one in made.measurements if one.columns == ("income", "age", "sex")]
+    assert [one.beside for one in counted] == [True]
+    assert not any(one in made.behind_sets for one in counted)
+    found = us.analyze(made, "table", "age + sex + income")
+    assert found.valid
+    own = rows()
+    second = own["income"].is_between(10.9, 20.8)
+    share = ((own["sex"] == "m") & (own["age"] < 30) & second).mean()
+    place = (0 * 2 + 1) * 10 + 1  # the first bin of age, men, the second of income
+    assert abs(found.pooled.estimate[place] - share) < 5 * counted[0].stddev / 4_000
+    made.save(tmp_path / "release")
+    assert {state for _, state, _ in verify(tmp_path / "release")} <= {"ok", "not checked"}
+    again = us.Release.load(tmp_path / "release")
+    assert [one.beside for one in again.measurements] == [one.beside for one in made.measurements]
+
+
+def test_plan_says_how_wide_cells_are_and_refuses_a_table_of_too_many():
+    plan = us.plan(Schema.loads(HEAD + COLUMNS), epsilon=1, delta="1e-6", analyses=[TABLE])
+    assert len(plan.expected) == 6 * 2 * 10
+    assert all(0 < one.noise < 0.1 for one in plan.expected)
+    many = COLUMNS.replace("bins = 10", "bins = 1000")
+    with pytest.raises(InferenceError, match="income: it has 1,000, and 83 at most would fit"):
+        us.plan(Schema.loads(HEAD + many), epsilon=1, analyses=[TABLE])

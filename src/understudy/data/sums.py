@@ -406,11 +406,11 @@ class WeightedProducts(RowPass[ExactProducts]):
             )
         )
 
-    def _factors(self, rows: _Rows) -> NDArray[np.int64]:
+    def _factors(self, rows: _Rows) -> NDArray[np.float64]:
         """What each record counts with, in steps."""
         own = self._scores.weighting
         if own is None:
-            return np.full(rows.n, TICKS, dtype=np.int64)
+            return np.full(rows.n, float(TICKS))
         known = rows.states[own.column] < self._schema.columns[own.column].n_ordinary
         return own.ticks(np.where(known, rows.numbers[own.column], 0.0))
 

@@ -383,6 +383,7 @@ class NoisyTable:
         bins: bins of its numeric columns, where they are not those of the schema.
         groups: how states of its columns are merged, where they are; an axis then has one place
             for each group.
+        beside: whether it was bought for answers alone, and no record is drawn from it.
     """
 
     columns: tuple[str, ...]
@@ -391,6 +392,7 @@ class NoisyTable:
     noise: Noise
     bins: Bins = field(default_factory=dict)
     groups: Groups = field(default_factory=dict)
+    beside: bool = False
 
     @property
     def stddev(self) -> float:

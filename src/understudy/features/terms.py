@@ -400,10 +400,10 @@ def exact_contrasts(term: Term, sizes: Mapping[str, int]) -> Floats:
     Returns:
         Shape (combinations, scores).
     """
-    found = np.ones((1, 1))
+    found: Floats = np.ones((1, 1))
     for name in term.columns:
         if name in sizes:
-            found = np.kron(found, contrasts(sizes[name]))
+            found = np.asarray(np.kron(found, contrasts(sizes[name])), dtype=np.float64)
     return found
 
 

@@ -207,6 +207,24 @@ def by_terms(
     return plain, tuple(needed for needed in found if needed is not None)
 
 
+def by_tables(
+    analyses: Iterable[DeclaredAnalysis], schema: Schema
+) -> tuple[tuple[DeclaredAnalysis, ...], tuple[tuple[str, ...], ...]]:
+    """Analyses that need no table of their own, and the columns of the tables of the others.
+
+    A table of three columns or more is counted cell by cell: moments tell two of them at a time.
+    With weights it has no answer, so none is bought.
+    """
+    analyses = tuple(analyses)
+    if schema.design.weight:
+        return analyses, ()
+    asked = [analysis.estimand(schema) for analysis in analyses]
+    counted = [one.kind == "table" and len(one.levels) > 2 for one in asked]
+    found = dict.fromkeys(one.columns for one, own in zip(asked, counted, strict=True) if own)
+    rest = (one for one, own in zip(analyses, counted, strict=True) if not own)
+    return tuple(rest), tuple(found)
+
+
 def by_absences(
     analyses: Iterable[DeclaredAnalysis], schema: Schema
 ) -> dict[tuple[str, ...], tuple[str, ...]]:

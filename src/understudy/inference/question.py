@@ -647,9 +647,14 @@ def _linear(kind: str, formula: str, schema: Schema) -> Estimand:
     else:
         estimand = _by_groups(kind, formula, schema)
     if len(estimand.names(schema)) > MOST_QUANTITIES:
+        crossed = (*estimand.levels, *estimand.groups)
+        sizes = {name: schema.columns[name].n_ordinary for name in crossed}
+        largest = max(sizes, key=lambda name: sizes[name])
+        fits = MOST_QUANTITIES * sizes[largest] // len(estimand.names(schema))
         raise InferenceError(
             f"The formula {formula!r} asks for more than {MOST_QUANTITIES:,} numbers; cross fewer "
-            "columns."
+            f"columns, or merge levels or bins of {largest}: it has {sizes[largest]:,}, and "
+            f"{fits:,} at most would fit."
         )
     return estimand
 

@@ -826,7 +826,7 @@ def _sums(scores: FeatureMap, schema: Schema, records: Records, factors: Floats)
     ]
     counted, absent = np.array([factors.sum()]), np.zeros(len(scores.coded))
     products = (z.T @ (factors[:, None] * z))[first, second]
-    parts = (counted, factors @ z, products, np.array(squares), absent)
+    parts: list[Floats] = [counted, factors @ z, products, np.array(squares), absent]
     return np.asarray(scores.order.join(parts) * scores.order.weights(float(scores.weight)))
 
 

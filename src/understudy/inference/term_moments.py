@@ -324,8 +324,9 @@ def assumed_terms(schema: Schema, rows: pl.DataFrame, scores: TermMap, stddev: f
         t = weighting.ticks(weights[counted]) / TICKS
     first, second = scores.pairs
     squares = t @ (2 * z[:, scores.numbers] ** 2 - 1)
-    parts = np.array([t.sum()]), t @ z, (z.T @ (z * t[:, None]))[first, second], squares
-    values = scores.order.join((*parts, np.zeros(0)))
+    products = (z.T @ (z * t[:, None]))[first, second]
+    parts: list[Floats] = [np.array([t.sum()]), t @ z, products, squares, np.zeros(0)]
+    values = scores.order.join(parts)
     deviations = stddev / scores.order.weights(float(scores.weight))
     return TermMatrix(scores, schema, values, deviations**2)
 

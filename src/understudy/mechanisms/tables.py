@@ -103,6 +103,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
         mode: "paper" for continuous Laplace noise of scale 1/ε, whatever the distribution; the
             guarantee then names the unpaid leak.
         overspend: how many times its cost the noise is worth, in paper mode; that is named, too.
+        beside: whether they are bought for answers alone, beside what records are drawn from.
     """
 
     name: ClassVar[str] = "noisy table"
@@ -114,6 +115,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
     bounds: Bounds = "threshold"
     mode: Mode = "strict"
     overspend: Fraction = EXACTLY
+    beside: bool = False
 
     def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[NoiseDistribution], ...]:
         """One step for each table.
@@ -163,6 +165,7 @@ class NoisyTables(Mechanism[tuple[Released[NoisyTable], ...], NoiseDistribution]
                 noisy_table(table, names, view.domain(names), charge.parameter, source),
                 bins=view.bins_of(names),
                 groups=view.groups_of(names),
+                beside=self.beside,
             )
             for names, table, charge in zip(self.marginals, exact, charges, strict=True)
         ]

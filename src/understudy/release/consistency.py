@@ -87,6 +87,8 @@ def require_named(data: Mapping[str, Any], schema: Schema) -> None:
     if kind is Kind.WEIGHTED or (kind is Kind.TERMS and (of or data["totals"])):
         _require_weights(data, schema)
     _require_terms(data, schema)
+    if data.get("beside") and kind is not Kind.TABLE:
+        raise Fault("a measurement stands beside the sets, and is no table")
     if [*data.get("ranks", ())] != (columns if kind is Kind.RANKS else []):
         raise Fault("a measurement has scores of other columns")
     limits = data.get("limits", {})

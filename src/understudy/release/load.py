@@ -119,7 +119,8 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     require_named_later(measurements, behind)
     bought = manifest.places_share is not None
     followed = without_places(behind, schema, bought=bought)
-    if bought and not 0 < len(behind) - len(followed) == len(schema.geography.tables):
+    places = len(behind) - len(followed) - sum(one.beside for one in behind)
+    if bought and not 0 < places == len(schema.geography.tables):
         raise Fault("its manifest says that tables of places were bought, and they are not there")
     require_facts(manifest.inference, manifest.sets_kind, followed, schema)
     tables = _tables(folder, schema, manifest, measurements, parted=parted)

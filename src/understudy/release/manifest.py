@@ -108,7 +108,9 @@ def before(
 def without_places(
     measurements: Sequence[Measurement], schema: Schema, *, bought: bool
 ) -> tuple[Measurement, ...]:
-    """List what the records follow: all but the tables of places, which come before a method's own.
+    """List what the records follow: no table of places, nor one that was bought for answers alone.
+
+    Tables of places come before a method's own.
 
     Args:
         measurements: in the order in which they were paid for.
@@ -121,7 +123,7 @@ def without_places(
         if one.kind is Kind.TABLE and one.columns in wanted:
             wanted.remove(one.columns)
             beside.add(one.entry)
-    return tuple(one for one in measurements if one.entry not in beside)
+    return tuple(one for one in measurements if one.entry not in beside and not one.beside)
 
 
 def bought_by(

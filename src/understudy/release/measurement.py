@@ -143,6 +143,7 @@ class Content:
         limits: of products and terms, where numbers of a column were cut off, if not at its bounds.
         terms: whose scores are summed, as texts.
         among: of terms, column → states of a record that counts.
+        beside: of a table, whether it was bought for answers alone: no record is drawn from it.
     """
 
     kind: Kind
@@ -159,6 +160,7 @@ class Content:
     limits: Limits = field(default_factory=dict)
     terms: tuple[str, ...] = ()
     among: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    beside: bool = False
 
 
 @singledispatch
@@ -174,7 +176,7 @@ def content_of(value: Published, schema: Schema) -> Content:
 
 @content_of.register
 def _(value: NoisyTable, schema: Schema) -> Content:
-    return replace(_full(Kind.TABLE, value), groups=value.groups)
+    return replace(_full(Kind.TABLE, value), groups=value.groups, beside=value.beside)
 
 
 @content_of.register
@@ -574,6 +576,7 @@ class Measurement(Content):
             **_listed("limits", self.limits),
             **({"terms": list(self.terms)} if self.terms else {}),
             **_listed("among", self.among),
+            **({"beside": True} if self.beside else {}),
         }
 
     @classmethod
@@ -608,6 +611,7 @@ class Measurement(Content):
             limits=limits_in(data),
             terms=terms,
             among=among_in(data),
+            beside=data.get("beside", False),
         )
 
 

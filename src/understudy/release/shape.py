@@ -255,6 +255,7 @@ class _Measurement(_Plain):
     limits: dict[str, Annotated[list[_Number], Field(min_length=2, max_length=2)]] = {}
     terms: list[str] = []
     among: dict[str, list[_Count]] = {}
+    beside: bool = False
 
 
 class _Edge(_Plain):

@@ -26,6 +26,7 @@ from understudy.features.terms import TermMap
 from understudy.inference.declared import (
     DeclaredAnalysis,
     by_absences,
+    by_tables,
     by_terms,
     columns_of,
 )
@@ -285,7 +286,8 @@ class AnswerShares:
             BudgetError: more than there is, a layer beside nothing, or places of no geography.
             MethodError: priority columns, and nothing for them.
         """
-        groups = by_absences(by_terms(declared, schema)[0], schema)
+        rest, _ = by_tables(declared, schema)
+        groups = by_absences(by_terms(rest, schema)[0], schema)
         layered = bool(
             stated["layer"]
             if "layer" in stated

@@ -43,6 +43,7 @@ from understudy.inference.weighted import (
     answer_for_population,
 )
 from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
+from understudy.mechanisms.tables import NoisyTables
 from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Continuous, Integer, Schema
 
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from understudy.inference.question import Estimand
 
 Moments = SecondMoments | WeightedMoments | TermMoments
-Step = tuple[Moments, float]
+Step = tuple[Moments | NoisyTables, float]
 """What buys moments, with the standard deviation of the noise in each number."""
 _MOST_ROWS = 200_000
 _FEW_ROWS = 1_000
@@ -87,10 +88,40 @@ def expected_answers(
     rows = _rows(schema, min(n_rows, _MOST_ROWS), like)
     sources = _sources(analyses, schema, _limited(steps, schema, rows, lines), rows, pure=pure)
     found: list[Expected] = []
+    tables = _tables(steps)
     for analysis in analyses:
+        columns = analysis.estimand(schema).columns
+        if columns in tables:
+            found += _expect_cells(analysis, tables[columns], schema, rows)
+            continue
         assumed = Assumed(sources, schema, rows, (float(rows.height), rows_stddev))
         found += _expect_answer(analysis, assumed)
     return tuple(found)
+
+
+def _tables(steps: Sequence[Step]) -> dict[tuple[str, ...], float]:
+    """Columns of tables that are bought for answers → deviation of the noise in a cell."""
+    return {
+        columns: stddev
+        for asked, stddev in steps
+        if isinstance(asked, NoisyTables)
+        for columns in asked.marginals
+    }
+
+
+def _expect_cells(
+    analysis: DeclaredAnalysis, stddev: float, schema: Schema, rows: pl.DataFrame
+) -> list[Expected]:
+    """Shares of cells that are counted, with the noise in the cell and in their sum."""
+    estimand = analysis.estimand(schema)
+    scores = estimand.scores(Records.complete_of(rows, schema, estimand.columns))
+    counts = np.bincount(scores.quantity[scores.quantity >= 0], minlength=len(scores.names))
+    n = max(int(counts.sum()), 1)
+    shares = counts / n
+    noise = _REACH * stddev / n * np.sqrt(1 - 2 * shares + len(shares) * shares**2)
+    sampling = _REACH * np.sqrt(shares * (1 - shares) / n)
+    each = zip(scores.names, noise.tolist(), sampling.tolist(), strict=True)
+    return [Expected(str(analysis), name, own, other) for name, own, other in each]
 
 
 def require_moments(
@@ -143,7 +174,11 @@ def _sources(
 ) -> Sources:
     """List what would be measured of the columns of some analyses."""
     used = columns_of(analyses, schema)
-    own = [(asked, stddev) for asked, stddev in steps if set(asked.columns) & set(used)]
+    own = [
+        (asked, stddev)
+        for asked, stddev in steps
+        if not isinstance(asked, NoisyTables) and set(asked.columns) & set(used)
+    ]
     of_columns = [
         assumed_moments(schema, rows, asked, used, stddev, pure=pure)
         for asked, stddev in own
@@ -178,7 +213,7 @@ def _limited(
             limits[name] = found
     return [
         (asked, noise)
-        if isinstance(asked, WeightedMoments)  # these are of numbers as they are
+        if isinstance(asked, WeightedMoments | NoisyTables)  # of numbers as they are
         else (replace(asked, limits={k: v for k, v in limits.items() if k in asked.columns}), noise)
         for asked, noise in steps
     ]
@@ -298,6 +333,8 @@ def expected_ranges(
     about = float(even.height), rows_stddev
     found: list[ExpectedRange] = []
     for analysis in analyses:
+        if analysis.estimand(schema).columns in _tables(steps):
+            continue  # cells are counted, wherever numbers lie
         each, chance, lost = dict[str, list[float]](), 0.0, False
         for skewed in _ways(analysis, schema):
             rows = with_skewed_numbers(even, schema, skewed)

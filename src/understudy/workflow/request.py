@@ -37,6 +37,7 @@ from understudy.features.scores import Limits, Weighting, is_within_bounds
 from understudy.inference.declared import (
     DeclaredAnalysis,
     by_absences,
+    by_tables,
     by_terms,
     columns_of,
     declared_analyses,
@@ -48,7 +49,7 @@ from understudy.methods.aim import AdaptiveMethod
 from understudy.methods.auto import choose_method, configure
 from understudy.methods.base import Method
 from understudy.methods.binning import fine_bins
-from understudy.methods.plan import PlannedTable, plan_mechanism
+from understudy.methods.plan import PlannedTable, natural_noise, plan_mechanism
 from understudy.methods.registry import METHODS
 from understudy.release.manifest import PUBLIC_ROWS, bought_rows
 from understudy.schema import NUMERIC, Schema
@@ -142,24 +143,28 @@ class Request:
         return NoisyTables(geography.tables, rows_noise(self.budget), shares)
 
     @property
-    def answers(self) -> tuple[tuple[Mechanism[Released[Any], Any], Fraction], ...]:
-        """Second moments that are asked for the sake of answers, each with what is spent on it."""
+    def answers(self) -> tuple[tuple[Mechanism[Any, Any], Fraction], ...]:
+        """Moments and tables that are asked for the sake of answers, each with its part."""
         every = scored_columns(self.schema)
-        found: list[tuple[Mechanism[Released[Any], Any], Fraction]] = []
+        found: list[tuple[Mechanism[Any, Any], Fraction]] = []
         weighted, others = self._split_analyses()
         spend = self.answers_spend
         if spend and self.schema.design.weight and (weighted or not others):
             spend = spend / 2 if others else Fraction(0)
             found += self._weighted_answers(weighted, every, self.answers_spend - spend)
         if spend:
-            plain, needs = by_terms(others, self.schema)
-            of_terms = spend * Fraction(len(needs), max(len(others), 1))
-            groups = by_absences(plain, self.schema) or ({} if needs else {(): every})
+            rest, tables = by_tables(others, self.schema)
+            plain, needs = by_terms(rest, self.schema)
+            each = spend / (len(plain) + len(needs) + len(tables) or 1)
+            of_columns = spend - each * (len(needs) + len(tables))
+            groups = by_absences(plain, self.schema) or ({} if others else {(): every})
             found += [
-                (self._moments(columns, coded), (spend - of_terms) / len(groups))
+                (self._moments(columns, coded), of_columns / len(groups))
                 for coded, columns in groups.items()
             ]
-            found += self._term_answers(needs, of_terms)
+            found += self._term_answers(needs, each * len(needs))
+            noise = natural_noise(self.budget.accounting)
+            found += [(NoisyTables([own], noise, beside=True), each) for own in tables]
         if self.priority_spend:
             found.append((self._moments(self.priority), self.priority_spend))
         if self.layer_spend:
