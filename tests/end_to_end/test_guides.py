@@ -103,6 +103,19 @@ def test_the_guide_to_files_runs(workplace):
     assert us.Schema.loads(scope["text"]).names == ("sex", "age")
 
 
+def test_the_page_on_the_promise_says_what_it_prints(workplace, capsys):
+    page = GUIDES / "promise.md"
+    run(page, {})
+    first, *_ = shown = capsys.readouterr().out.splitlines()
+    rows = re.findall(
+        r"^\| ([\d.]+) \| ([\d.]+ of 100) \| (\d+ %) \|$", page.read_text("utf-8"), re.M
+    )
+    assert [f"{one}: {found}, {believed}" for one, found, believed in rows] == shown[:5]
+    assert "μ = 0.2367: 8.0 of 100" in shown
+    assert first == "0.1: 5.5 of 100, 11 %"
+    assert sum("cannot be told from 0" in line for line in shown) == 9
+
+
 def test_the_guide_to_households_runs(workplace, capsys):
     run(GUIDES / "households.md", scope := {})
     shown = " ".join(capsys.readouterr().out.split())
