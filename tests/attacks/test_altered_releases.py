@@ -128,6 +128,7 @@ VALUES = {
     ("missing", "delta", "method"),
     [("", "1e-6", "auto"), ('missing = ["", "?"]\n', 0, "independent")],
 )
+@pytest.mark.nightly(diagonal=True)
 def test_every_kind_of_number_has_a_line_that_both_know(name, missing, delta, method, tmp_path):
     """With number lines and second moments, which name bounds as they were declared."""
     text = f'[columns.x]\n{NUMERIC[name]}\n{missing}source = "s"\nreviewed = true\n'

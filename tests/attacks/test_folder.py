@@ -870,6 +870,7 @@ FUZZ = settings(
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.nightly(every=3)
 def test_any_change_of_a_manifest_ends_in_a_release_or_a_sentence(published, tmp_path, kind):
     """Claim attacked: no manifest makes a traceback, when it is loaded, shown or analysed.
 
@@ -917,6 +918,7 @@ def reshaped(table, draw):
 
 @pytest.mark.fuzz
 @pytest.mark.parametrize("kind", METHODS)
+@pytest.mark.nightly(every=3)
 def test_any_change_of_a_table_ends_in_a_release_or_a_sentence(published, tmp_path, kind):
     """Claim attacked: the same for the rows and the noisy tables, columns and bytes."""
     folder = laid_out(published[kind], tmp_path / "r")

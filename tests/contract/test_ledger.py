@@ -64,7 +64,7 @@ def test_the_steps_never_cost_more_than_the_budget(each_option, released, epsilo
 
 
 @pytest.mark.parametrize("tiny", [True, False], ids=["tiny", "huge"])
-@pytest.mark.nightly(diagonal=True)
+@pytest.mark.nightly(every=4)
 def test_the_steps_never_cost_more_than_any_budget(one_set, released, least_epsilon, tiny):
     epsilon = least_epsilon if tiny else one_set.huge()
     require_within_budget(one_set, released(one_set, "ordinary", epsilon), epsilon)

@@ -40,7 +40,7 @@ REQUESTS = st.fixed_dictionaries(
 
 
 @settings(
-    max_examples=MANY or (40 if NIGHT else 12),
+    max_examples=MANY or (40 if NIGHT else 6),
     derandomize=not MANY,
     database=None,
     deadline=None,
@@ -85,7 +85,7 @@ reviewed = true
 @pytest.mark.parametrize("kind", ONE)
 @pytest.mark.parametrize("method", ["auto", "pmse"])
 @pytest.mark.parametrize("beside", [BESIDE, ""], ids=["beside others", "alone"])
-@pytest.mark.nightly(diagonal=True)
+@pytest.mark.nightly(every=12)
 def test_a_column_of_one_value_is_released_and_answered_like_others(kind, method, beside, tmp_path):
     """Of many rows, so that second moments are bought, in which it has no width."""
     n, rng = 2_000 if method == "auto" else 40, np.random.default_rng(1)
@@ -155,7 +155,7 @@ def test_columns_of_any_names_stand_in_one_release(names, tmp_path):
     "name", ["count", "len", "literal", "index", "*", "^a$", "^.*$", "a\nb", "=1+1", "é" * 32]
 )
 @pytest.mark.parametrize("values", [["u", "v"], [0, 7], [True, False]], ids=str)
-@pytest.mark.nightly(diagonal=True)
+@pytest.mark.nightly(every=10)
 def test_a_name_that_libraries_use_themselves_is_as_good_as_any(name, values, tmp_path):
     rows = pl.DataFrame({name: values * 200, "a": ["x", "y", "y", "x"] * 100})
     request = {"epsilon": 50, "delta": "1e-6", "formats": FORMATS}

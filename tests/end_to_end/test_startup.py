@@ -63,6 +63,7 @@ def test_nothing_heavy_is_loaded_for_the_help_of_a_command():
     assert not loaded & (HEAVY - {"pydantic"})
 
 
+@pytest.mark.nightly
 def test_the_list_of_heavy_libraries_is_not_empty_talk():
     """One public name later most of them are there, so that the names are spelled right."""
     kernel = "from understudy._arrays import compiled\ncompiled(lambda: 0)()"
@@ -89,6 +90,7 @@ def test_a_command_loads_what_it_needs(small):
     assert not after(["methods", "--json"], planned) & RARE
 
 
+@pytest.mark.nightly
 def test_a_release_loads_no_library_of_what_it_does_not_do(small, tmp_path):
     ask = ["synthesize", str(small.folder / "people.csv"), "--schema"]
     ask += [str(small.folder / "people.toml"), "--epsilon", "1", "--quiet", "--method", "laplace"]
