@@ -124,6 +124,7 @@ def test_the_guide_to_households_runs(workplace, capsys):
     assert "region[north]" in shown
     assert "works[yes]" in shown
     assert "sampling error is that of a sample of household units" in shown
+    assert "records as drawn one by one, and those of one household are alike" in shown
     assert scope["release"].schema.members.rows_per_unit == 3
 
 

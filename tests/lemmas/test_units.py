@@ -8,6 +8,7 @@ put in the place of every other one.
 """
 
 from collections import Counter
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, combinations_with_replacement, product
 
@@ -19,6 +20,7 @@ from understudy import Schema
 from understudy.data import households, sources
 from understudy.data.households import widen_rows
 from understudy.data.sources import open_rows
+from understudy.schema.households import NO_MEMBER
 
 CELLS = (("child", 3), ("adult", 3), ("adult", 8))
 MORE = 1
@@ -40,8 +42,13 @@ TOLD = 'source = "made"\nreviewed = true'
 
 def schema_of(slots, how):
     """Two columns of members, one of units."""
+    return Schema.loads(schema_text(slots, how))
+
+
+def schema_text(slots, how):
+    """The same as text."""
     order, cut = ORDERS[how]
-    return Schema.loads(f"""
+    return f"""
 [unit]
 table = "home"
 [tables.home]
@@ -67,7 +74,7 @@ lower = 0
 upper = 9
 bins = 10
 {TOLD}
-""")
+"""
 
 
 def every_household(slots):
@@ -188,6 +195,65 @@ def test_all_measurements_see_one_cut():
     assert rows.lazy.collect().equals(rows.lazy.collect())
 
 
+def persons_schema():
+    """The same two tables, with members protected by themselves."""
+    text = schema_text(2, OLDEST).replace('table = "home"', 'table = "person"', 1)
+    return Schema.loads(text)
+
+
+@cache
+def persons(unit):
+    """Records of members by themselves, of a unit and two others, as a multiset."""
+    units = {**BESIDE, 1: unit}
+    rows = [(u, *cell) for u, (_, own) in units.items() for cell in own]
+    people = pl.DataFrame(rows, {"id": pl.Int64, "role": pl.String, "age": pl.Int64}, orient="row")
+    homes = pl.DataFrame(
+        [(u, place) for u, (place, _) in units.items() if place],
+        {"id": pl.Int64, "place": pl.String},
+        orient="row",
+    )
+    found = open_rows({"home": homes, "person": people}, persons_schema())
+    return Counter(found.lazy.collect().rows())
+
+
+def every_neighbour(unit):
+    """The unit with one member more, one less, or one changed."""
+    place, own = unit
+    for k, cell in product(range(len(own)), (None, *CELLS)):
+        yield place, (*own[:k], *((cell,) if cell else ()), *own[k + 1 :])
+    yield from ((place, (*own, cell)) for cell in CELLS)
+
+
+@pytest.mark.parametrize("most", [2, 3, 4])
+def test_a_member_by_itself_is_one_record_without_a_cut(most):
+    for unit in every_household(most):
+        alone = persons(unit)
+        for place, other in every_neighbour(unit):
+            changed = persons((place, tuple(sorted(other))))
+            less, more = alone - changed, changed - alone
+            assert max(less.total(), more.total()) <= 1
+
+
+def pooled(schema, unit, *, seed):
+    """Members that a cut leaves of a unit, as a multiset."""
+    (row,) = wide(schema, {1: unit}, seed=seed)
+    cells = [tuple(row[k : k + 2]) for k in range(2, len(row), 2)]
+    return Counter(cell for cell in cells if NO_MEMBER not in cell)
+
+
+@pytest.mark.parametrize("slots", [2, 3, 4])
+def test_a_cut_would_double_what_a_member_changes(slots):
+    """Why there is none: of more than `slots` members, who comes may push another one out."""
+    schema, most = schema_of(slots, OLDEST), 0
+    full = [u for u in every_household(slots - 1) if u[0] == "x" and len(u[1]) == slots][:4]
+    for unit, seed in product(full, range(6)):
+        for cell in CELLS:
+            one = pooled(schema, unit, seed=seed)
+            other = pooled(schema, (unit[0], (*unit[1], cell)), seed=seed)
+            most = max(most, (one - other).total() + (other - one).total())
+    assert most == 2
+
+
 # --- faults that the tests above must notice ---
 
 
@@ -227,6 +293,19 @@ def cut_by_all_rows(monkeypatch):
     )
 
 
+def tell_the_size(monkeypatch):
+    """Beside every member stands how many there are in its unit."""
+    joined = sources.join_rows
+
+    def sized(schema, members, units):
+        found = joined(schema, members, units)
+        keys = members.lazy.collect()["id"]
+        size = pl.DataFrame({"id": keys}).select(pl.len().over("id").alias("size"))
+        return replace(found, lazy=found.lazy.collect().hstack(size).lazy())
+
+    monkeypatch.setattr(sources, "join_rows", sized)
+
+
 def cut_anew(monkeypatch):
     """Every measurement draws another cut."""
     drawn_once = households.widen_rows
@@ -255,9 +334,12 @@ def cut_anew(monkeypatch):
         (cut_by_all_rows, lambda: test_neighbouring_tables_differ_in_one_row(2, OLDEST)),
         (cut_anew, test_all_measurements_see_one_cut),
         (cut_by_all_rows, lambda: test_chance_of_a_unit_is_its_own(OLDEST)),
+        (tell_the_size, lambda: test_a_member_by_itself_is_one_record_without_a_cut(2)),
     ],
 )
 def test_a_fault_is_noticed(fault, test, monkeypatch):
+    persons.cache_clear()
     fault(monkeypatch)
     with pytest.raises(AssertionError):
         test()
+    persons.cache_clear()

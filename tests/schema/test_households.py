@@ -348,7 +348,7 @@ FAULTS = {
     ),
     "persons protected": (
         put('table = "household"', 'table = "person"'),
-        r"\[unit\] protects 'person'.*write table = 'household', or hand in one flat table",
+        r"\[unit\] protects 'person', and rules across members.*write table = 'household'",
     ),
     "one table": (
         "[tables.household]\nkey = 'hid'\n",

@@ -566,12 +566,12 @@ def with_members(units: object, members: Path | None, schema: Schema) -> object:
     """
     if members is None:
         return units
-    if schema.members is None:
+    if schema.linked is None:
         raise DataError(
             "--members is the file of members of units, and the schema declares one flat table; "
             "leave it out, or declare [tables] of both."
         )
-    return {schema.members.of: units, schema.members.table: members}
+    return {schema.linked.of: units, schema.linked.table: members}
 
 
 def pending_rows(

@@ -280,6 +280,8 @@ def release(loaded: Release) -> None:
     out.print(f"\n{escape(promise.statement)}\n")
     if (form := loaded.schema.members) is not None:
         out.print(f"{escape(form.told)} Both are in linked/.\n", soft_wrap=True)
+    if loaded.schema.unit.told:
+        out.print(f"{escape(loaded.schema.unit.told)}\n", soft_wrap=True)
     if loaded.signed_by:
         out.print(f"Signed by the public key {loaded.signed_by}\n", soft_wrap=True)
     if loaded.not_compared:

@@ -33,7 +33,7 @@ from understudy.data.coding import ColumnCoder
 from understudy.data.frames import UNLIKE, as_text, plain
 from understudy.data.rows import Rows, require_columns, require_types
 from understudy.errors import DataError, suggestion
-from understudy.schema import Schema
+from understudy.schema import Schema, Unit
 from understudy.schema.base import EXACT_INTEGER
 from understudy.schema.columns import NUMERIC, Cells, Column, Identifier
 from understudy.schema.households import NO_MEMBER, Among, Members, slot_column
@@ -41,7 +41,7 @@ from understudy.schema.households import NO_MEMBER, Among, Members, slot_column
 _KEY = ""  # no column has this name
 
 
-def require_tables(tables: Mapping[object, object], members: Members) -> None:
+def require_tables(tables: Mapping[object, object], members: Members | Unit) -> None:
     """Check that tables are those which a schema declares.
 
     Args:
@@ -70,13 +70,13 @@ def schema_of_table(schema: Schema, *, of_units: bool, of_members: bool) -> Sche
         of_units: whether it has columns of units.
         of_members: whether it has columns of members.
     """
-    form = schema.members
+    form = schema.linked
     assert form is not None
     columns: dict[str, Any] = {}
     if of_units:
         columns |= _columns_of(schema)
     if of_members:
-        columns |= form.member_columns(schema.declared)
+        columns |= _columns_of_members(schema)
     return Schema.model_construct(
         declared={form.key: Identifier(kind="identifier"), **columns}, file=schema.file
     )
@@ -85,13 +85,45 @@ def schema_of_table(schema: Schema, *, of_units: bool, of_members: bool) -> Sche
 def _columns_of(schema: Schema) -> dict[str, Column]:
     """Columns that the table of units has in a file: all that are not counted here."""
     form = schema.members
-    assert form is not None
+    if form is None:
+        return {name: schema.columns[name] for name in schema.unit.beside}
     made = {form.size, *(one.column for one in form.counts)}
     return {
         name: column
         for name, column in form.unit_columns(schema.columns).items()
         if name not in made and not isinstance(column, Identifier)
     }
+
+
+def _columns_of_members(schema: Schema) -> dict[str, Column]:
+    if schema.members is not None:
+        return schema.members.member_columns(schema.declared)
+    return {n: one for n, one in schema.columns.items() if n not in schema.unit.beside}
+
+
+def join_rows(schema: Schema, members: Rows, units: Rows) -> Rows:
+    """Read members, and put the columns of its unit beside each: one record a member.
+
+    What stands beside a member is a function of its own key and of the table of units, whoever else
+    is in the unit. So members that come or go change no other record.
+
+    Args:
+        schema: of members by themselves (`Schema.unit`).
+        members: rows of the members.
+        units: rows of the units.
+
+    Raises:
+        DataError: a column is absent, or of a type that cannot be read; or the input breaks off.
+    """
+    of_units, own = _columns_of(schema), _columns_of_members(schema)
+    people, homes = _read(members, schema.unit.key, own), _read(units, schema.unit.key, of_units)
+    grouped = _Units.of(people[_KEY], homes[_KEY])
+    beside = _columns_of_units(homes, list(of_units), grouped)
+    columns = [one.gather(grouped.of_members) for one in beside]
+    table = pl.DataFrame([*columns, *(people[name].alias(name) for name in own)])
+    premises = units.premises + members.premises
+    names = tuple(table.columns)
+    return Rows(table.lazy(), names, members.kind, members.place, premises=premises)
 
 
 def widen_rows(
@@ -168,7 +200,7 @@ class Links:
             members: rows of the members.
             units: rows of the units; None if their columns stand in each row of a member.
         """
-        form = schema.members
+        form = schema.linked
         assert form is not None
         beside = _columns_of(schema) if units is None else {}
         people = _read(members, form.key, beside)
@@ -184,7 +216,7 @@ class Links:
             repeated=0 if units is None else int((known.value_counts()["count"] > 1).sum()),
             empty=homes.null_count() + int((~known.unique().is_in(keys.unique().implode())).sum()),
             unlike=int(differs.select(pl.any_horizontal(pl.all())).sum().item()) if beside else 0,
-            beyond=int((counts > form.rows_per_unit).sum()),
+            beyond=0 if schema.members is None else int((counts > form.rows_per_unit).sum()),
         )
 
 

@@ -25,14 +25,14 @@ from understudy.data import excel, parquet
 from understudy.data.csv import Delimited, is_delimited
 from understudy.data.excel import premises_of_sheet, read_sheet
 from understudy.data.frames import arrow_column, is_pandas, is_readable, is_spark, pandas_column
-from understudy.data.households import Links, require_tables, schema_of_table, widen_rows
+from understudy.data.households import Links, join_rows, require_tables, schema_of_table, widen_rows
 from understudy.data.jsonl import JsonLines, is_json_lines
 from understudy.data.parquet import ArrowFile, plain_columns, scan_parquet
 from understudy.data.rows import READ_FAULTS, Rows, names_of, unknown
 from understudy.data.sql import Query, open_query
 from understudy.data.statistical import Statistical
 from understudy.errors import DataError
-from understudy.schema import Schema
+from understudy.schema import Schema, Unit
 from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import is_statistical
 
@@ -146,7 +146,10 @@ def open_rows(data: object, schema: Schema | None = None) -> Rows:
     tables = [] if schema is None else linked_tables(data, schema)
     if schema is None or not tables:
         return _open_table(data, schema)
-    return widen_rows(schema, *_open_linked(tables))
+    members, units = _open_linked(tables)
+    if schema.members is None and units is not None:
+        return join_rows(schema, members, units)
+    return widen_rows(schema, members, units)
 
 
 def linked_tables(data: object, schema: Schema) -> list[tuple[str, object, Schema]]:
@@ -163,10 +166,15 @@ def linked_tables(data: object, schema: Schema) -> list[tuple[str, object, Schem
     Raises:
         DataError: a table that nobody declared, or none of members.
     """
-    members = schema.members
+    members = schema.linked
     if members is None:
         return []
-    if not isinstance(data, Mapping):
+    if isinstance(members, Unit):
+        if not isinstance(data, Mapping):
+            return []
+        if members.of not in data:
+            raise DataError(f"The table {members.of!r} is absent; hand it in as well.")
+    elif not isinstance(data, Mapping):
         # No line of JSON lines says which columns there are: these are of members.
         if not is_json_lines(data) and members.size in _open_table(data, schema).columns:
             return []

@@ -234,6 +234,9 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
         )
         size = schema.stated[form.size]
         inputs.append(PublicInput(what, size.sources, _doubts(size)))
+    if schema.unit.of:
+        what = f"columns of {schema.unit.of!r} beside each row of {schema.unit.table!r}, as given"
+        inputs.append(PublicInput(what, "declared in the schema"))
     for name, column in schema.stated.items():
         what = "bounds and bins" if isinstance(column, NUMERIC) else "levels"
         by = f", computed by the rule {rule_text(column)}" if column.derived is not None else ""

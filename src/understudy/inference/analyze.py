@@ -97,7 +97,7 @@ def analyze_release(
     question = Question.of(kind, formula, release.schema, probability=probability)
     if weighted or (weighted is None and is_weighted(release)):
         if question.kind in WEIGHTED:
-            analysis = _for_population(release, question, level=level)
+            analysis = _told_alike(_for_population(release, question, level=level), release)
             return as_asked(analysis, kind, formula, release.schema)
         if weighted:
             raise InferenceError(
@@ -119,11 +119,26 @@ UNWEIGHTED_NOTE: Final = (
 )
 
 
+ALIKE_NOTE: Final = (
+    "The sampling error takes records as drawn one by one, and those of one {0} are alike: as a "
+    'sample of {0} units it is larger, which only a release with [unit] table = "{0}" tells.'
+)
+
+
 def _told_unweighted(analysis: Analysis, release: Release, weighted: bool | None) -> Analysis:
     """An answer about records, which says so where nobody asked for it and there are weights."""
+    analysis = _told_alike(analysis, release)
     if weighted is not None or not is_weighted(release):
         return analysis
     return replace(analysis, notes=(*analysis.notes, UNWEIGHTED_NOTE))
+
+
+def _told_alike(analysis: Analysis, release: Release) -> Analysis:
+    """An answer about members by themselves, which says that those of one unit are alike."""
+    schema = release.schema
+    if not schema.unit.of or schema.design.deff is not None:
+        return analysis
+    return replace(analysis, notes=(*analysis.notes, ALIKE_NOTE.format(schema.unit.of)))
 
 
 def _for_population(release: Release, question: Question, *, level: float) -> Analysis:

@@ -26,6 +26,9 @@ Two tables are written in one schema::
     [tables.person.columns.age]
     …
 
+`[unit] table = "person"` protects members by themselves. That is a flat table of members, beside
+whom the columns of their unit stand: no slots, no cut, and a sensitivity of 1 (`schema.Unit`).
+
 The wide schema that this stands for is what everything else reads: `widen_tables` makes it. Its
 entry `members` says which columns are slots, so that a release gives both tables back.
 
@@ -400,17 +403,26 @@ def widen_tables(
     rest = {key: value for key, value in content.items() if key != "tables"}
     if "columns" in rest:
         raise _fault("columns of a schema with [tables] stand in its tables, not in [columns]")
-    (unit_name, units), (member_name, members) = _two_tables(content["tables"])
-    protected = (rest.get("unit") or {}).get("table", unit_name)
-    if protected != unit_name:
+    protected = (rest.get("unit") or {}).get("table", "")
+    tables = _with_a_slot(content["tables"], protected)
+    (unit_name, units), (member_name, members) = _two_tables(tables)
+    if protected not in ("", unit_name, member_name):
         raise _fault(
-            f"[unit] protects {protected!r}, and slots protect whole units: write table = "
-            f"{unit_name!r}, or hand in one flat table of {member_name!r} without [tables]"
+            f"[unit] protects {protected!r}, which is no table"
+            f"{suggestion(protected, [unit_name, member_name])}"
+        )
+    alone = protected == member_name
+    if alone and (members.rules or any(map(_counts_members, units.columns.values()))):
+        raise _fault(
+            f"[unit] protects {member_name!r}, and rules across members and columns that count "
+            f"them tell of several at once: write table = {unit_name!r}, or leave them out"
         )
     counts = _taken_counts(units, unit_name, members.rows_per_unit)
     unit_columns = _checked_columns(rest, unit_name, (units, members), model, folder)
     own_columns = _checked_columns(rest, member_name, (members, units), model, folder)
     names, columns = (unit_name, member_name), (unit_columns, own_columns)
+    if alone:
+        return _persons(rest, names, (units, members), columns)
     wide = _Wide(names, (units, members), columns)
     rest = {key: value for key, value in rest.items() if key not in ("lists", "defaults")}
     wide.require_names()
@@ -424,6 +436,49 @@ def widen_tables(
         "columns": wide.columns(),
         "forbidden": [*rest.get("forbidden", []), *wide.absences(), *wide.own_rules(), *rules],
         "relations": [*rest.get("relations", []), *wide.own_relations()],
+    }
+
+
+def _with_a_slot(tables: object, protected: str) -> object:
+    """The tables; members who are protected by themselves need no number of slots."""
+    if not isinstance(tables, Mapping) or not isinstance(tables.get(protected), Mapping):
+        return tables
+    own = tables[protected]
+    return {**tables, protected: {"rows_per_unit": 1, **own}} if "of" in own else tables
+
+
+def _counts_members(column: object) -> bool:
+    return isinstance(column, Mapping) and is_count(column.get("derived"))
+
+
+def _persons(
+    rest: Mapping[str, Any],
+    names: tuple[str, str],
+    tables: tuple[UnitTable, MemberTable],
+    columns: tuple[dict[str, Any], dict[str, Any]],
+) -> dict[str, Any]:
+    """The flat schema of members by themselves, with the columns of their units beside them."""
+    (of, table), (units, members), (unit_columns, own) = names, tables, columns
+    twice = next((name for name in own if name in unit_columns), None)
+    if twice is not None:
+        raise _fault(f"both tables have a column {twice!r}; rename one of them")
+    if units.key in (*own, *unit_columns):
+        raise _fault(
+            f"the key {units.key!r} is declared as a column; it links rows and is never released, "
+            "so leave it out"
+        )
+    beside = [
+        name
+        for name, one in unit_columns.items()
+        if not one.get("derived") and one.get("kind") != "identifier"
+    ]
+    unit = {"of": of, "key": units.key, "beside": beside}
+    return {
+        **{key: value for key, value in rest.items() if key not in ("lists", "defaults")},
+        "unit": {**(rest.get("unit") or {}), "table": table, **unit},
+        "columns": {**unit_columns, **own},
+        "forbidden": [*rest.get("forbidden", []), *members.forbidden],
+        "relations": [*rest.get("relations", []), *members.relations],
     }
 
 
@@ -458,7 +513,7 @@ def _taken_counts(units: UnitTable, name: str, most: int) -> dict[str, str]:
     """Rules of the columns that count members; each becomes a measured column of whole numbers."""
     rules, faults = dict[str, str](), list[str]()
     for column, entries in units.columns.items():
-        if not isinstance(entries, Mapping) or not is_count(entries.get("derived")):
+        if not _counts_members(entries):
             continue
         rules[column] = entries["derived"]
         rest = {key: value for key, value in entries.items() if key != "derived"}

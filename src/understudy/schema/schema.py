@@ -48,14 +48,42 @@ class Unit(BaseModel):
     Attributes:
         rows_per_unit: most rows of the table that one protected unit can have: 1. A unit of several
             rows, such as a household, is declared as a table with members (`schema.households`).
-        table: of two tables, the one whose rows are protected, each with all its members.
+        table: of two tables, the one whose rows are protected: that of units, each with all its
+            members, or that of members, each by itself.
         description: the unit in words.
+        of: of members by themselves, the table of their units; "" in all other schemas.
+        key: of members by themselves, the column that links both tables. It is never released.
+        beside: of members by themselves, columns of their units, which stand beside each member.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     rows_per_unit: int = Field(default=1, ge=1, json_schema_extra={"maximum": 1})
     table: str = ""
     description: str = ""
+    of: str = ""
+    key: str = ""
+    beside: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """Who is one record, and what the promise does not cover, in sentences; "" if it is a row.
+
+        **Why nothing is cut and nothing doubled.** Each row of members is a record, with the
+        columns of its unit as they are given. These columns do not depend on who else is in the
+        unit: its size and numbers of members are refused. So one member more, less or changed is
+        one record more, less or changed, and every statistic has the sensitivity that it has of any
+        flat table. A cut to M members would double it: a member who comes may push another one
+        out (`tests/lemmas/test_units.py` enumerates both).
+        """
+        if not self.of:
+            return ""
+        return (
+            f"One record is a row of the table {self.table!r}, with columns of its row of "
+            f"{self.of!r} beside it. The promise is about one row of {self.table!r}, not about all "
+            f"rows of one {self.of}. What {self.of!r} says stands beside each of them, so it is "
+            "protected as a group of so many records is. Nobody is cut, however many rows belong "
+            "together, and nothing tells which ones do."
+        )
 
     @model_validator(mode="after")
     def _one_row(self) -> Unit:
@@ -209,6 +237,11 @@ class Schema(BaseModel):
                     "of theirs; leave a column out of [geography] by"
                 )
                 return
+
+    @property
+    def linked(self) -> Members | Unit | None:
+        """What says how two tables belong together; None for one flat table."""
+        return self.members or (self.unit if self.unit.of else None)
 
     @cached_property
     def columns(self) -> dict[str, Column]:

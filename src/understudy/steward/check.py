@@ -225,9 +225,9 @@ def check(data: object, schema: Schema, *, examples: bool = False) -> CheckRepor
         DataError: the data cannot be read at all; single columns are reported as findings.
     """
     tables = linked_tables(data, schema)
-    if schema.members is None or not tables:
+    if schema.linked is None or not tables:
         return _check_table(data, schema, examples=examples)
-    key, reports, whole = schema.members.key, list[tuple[str, CheckReport]](), True
+    key, reports, whole = schema.linked.key, list[tuple[str, CheckReport]](), True
     for name, own, form in tables:
         reports.append((name, _check_table(own, form, examples=examples, key=key)))
         rows = open_rows(own, form)
@@ -244,8 +244,9 @@ def check(data: object, schema: Schema, *, examples: bool = False) -> CheckRepor
 
 def _linked_findings(data: object, schema: Schema) -> tuple[list[Finding], list[Finding]]:
     """How keys link two tables: what should be corrected, and what is worth knowing."""
-    form, counts = schema.members, count_links(data, schema)
+    form, counts = schema.linked, count_links(data, schema)
     assert form is not None
+    whole = schema.members
     told = [
         (form.table, "has rows without a key, each of which is a unit of its own", counts.keyless),
         (
@@ -264,7 +265,7 @@ def _linked_findings(data: object, schema: Schema) -> tuple[list[Finding], list[
             form.of,
             f"has units without a row in {form.table!r}, which will be counted as out of domain; "
             "if such units exist, write empty = true in their table",
-            counts.empty if form.least(schema.columns) else 0,
+            counts.empty if whole and whole.least(schema.columns) else 0,
         ),
         (
             form.table,

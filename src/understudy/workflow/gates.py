@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -219,7 +219,8 @@ def laid_out(data: object, schema: Schema) -> object:
     Raises:
         DataError: a structural fault of the data.
     """
-    return data if schema.members is None else open_rows(data, schema)
+    flat = schema.members is None and not isinstance(data, Mapping)
+    return data if flat else open_rows(data, schema)
 
 
 def in_spark(place: str, schema: Schema) -> DataFrame | SparkTexts:

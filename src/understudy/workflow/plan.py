@@ -212,7 +212,8 @@ def _unit_remarks(schema: Schema) -> tuple[str, ...]:
     """What it costs that one record is a unit with its members."""
     form = schema.members
     if form is None:
-        return ()
+        told = schema.unit.told
+        return (f"{told} So a row costs no more than one of a flat table.",) if told else ()
     several = len(form.columns) * form.rows_per_unit
     return (
         f"One record is a row of {form.of!r} with at most {form.rows_per_unit} rows of "
