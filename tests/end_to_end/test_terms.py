@@ -184,3 +184,5 @@ def test_plan_says_how_wide_cells_are_and_refuses_a_table_of_too_many():
     many = COLUMNS.replace("bins = 10", "bins = 1000")
     with pytest.raises(InferenceError, match="income: it has 1,000, and 83 at most would fit"):
         us.plan(Schema.loads(HEAD + many), epsilon=1, analyses=[TABLE])
+    with pytest.raises(us.UnderstudyError, match="age has none: declare some, such as bins = 8"):
+        us.plan(Schema.loads(HEAD + COLUMNS.replace("bins = 6", "")), epsilon=1, analyses=[TABLE])

@@ -32,6 +32,7 @@ from understudy.dp.calibration import (
 from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.mechanism import Form, Mechanism
 from understudy.dp.released import NoisyLine, Released
+from understudy.errors import MethodError
 from understudy.features.grids import LineCells, find_limits, heaped_columns
 from understudy.features.scores import Limits, Weighting, is_within_bounds
 from understudy.inference.declared import (
@@ -400,6 +401,7 @@ def request_of(
         choose_method(schema, stated.epsilon, stated.delta) if automatic else (how.method, "")
     )
     declared = declared_analyses(how.analyses, schema)
+    _require_own_bins(declared, schema)
     named = priority_columns(how.priority, schema)
     configured = _configure_method(name, how.options or {}, named)
     budget = budget_of(epsilon, delta, configured, schema)
@@ -437,6 +439,23 @@ def request_of(
         ),
         limits=None if how.like is None else _limits_like(how.like, schema),
     )
+
+
+def _require_own_bins(declared: tuple[DeclaredAnalysis, ...], schema: Schema) -> None:
+    """Refuse a declared table of numbers whose bins a method may yet choose by what it measures.
+
+    Raises:
+        MethodError: a column of it has no bins of its own.
+    """
+    _, tables = by_tables(declared, schema)
+    chosen = fine_bins(schema) if tables else {}
+    for columns in tables:
+        for name in columns:
+            if name in chosen:
+                raise MethodError(
+                    f"The declared table of {', '.join(columns)} is counted in declared bins, and "
+                    f"{name} has none: declare some, such as bins = 8."
+                )
 
 
 def _limits_like(release: Release, schema: Schema) -> Limits:
