@@ -108,6 +108,7 @@ def explain_attributes(kind: type) -> dict[str, str]:
 
 _LIBRARIES: Final = {
     "database": ("sqlglot", "sqlglot"),
+    "desk": ("Starlette", "starlette"),
     "evaluate": ("scikit-learn", "sklearn"),
     "files": ("pyreadstat", "pyreadstat"),
     "ledger": ("SQLAlchemy", "sqlalchemy"),

@@ -139,6 +139,10 @@ class SignatureError(UnderstudyError):
     """A key cannot be made or read, or a signature is none of what it stands under."""
 
 
+class DeskError(UnderstudyError):
+    """What the steward's desk does not do, or a project's folder that is none."""
+
+
 class StudyError(UnderstudyError):
     """Unknown study, or one that cannot be run as asked or written where asked."""
 

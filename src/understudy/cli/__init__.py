@@ -3,13 +3,14 @@
 Each file adds its commands to the program as it is imported; `app` holds the order in help.
 """
 
-from understudy.cli import analyze, answer, evaluate, ledger, read, release, schema, study
+from understudy.cli import analyze, answer, desk, evaluate, ledger, read, release, schema, study
 from understudy.cli.app import app, main
 
 __all__ = [
     "analyze",
     "answer",
     "app",
+    "desk",
     "evaluate",
     "ledger",
     "main",

@@ -54,6 +54,7 @@ _ORDER = (
     "tradeoff",
     "sign",
     "ledger",
+    "desk",
     "methods",
     "audit",
     "demo",

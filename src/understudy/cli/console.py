@@ -8,12 +8,13 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from rich import markup
@@ -120,8 +121,46 @@ LINE_SECONDS = 10.0
 """Where there is no terminal: seconds between lines, and before the first one."""
 
 
+PROGRESS_VARIABLE = "UNDERSTUDY_PROGRESS"
+"""Names a file that gets each stage as a line of JSON, for whoever watches from elsewhere."""
+
+
 @contextmanager
 def progress(*, quiet: bool) -> Iterator[Progress]:
+    """Tell how far each stage is, and note it in the file that `UNDERSTUDY_PROGRESS` names.
+
+    Args:
+        quiet: whether nothing is shown.
+    """
+    with _show_progress(quiet=quiet) as tell:
+        place = os.environ.get(PROGRESS_VARIABLE)
+        yield _noting(tell, place) if place else tell
+
+
+def _noting(tell: Progress, place: str) -> Progress:
+    """The listener, which also adds a line to a file as a stage changes.
+
+    Numbers of what is done are left out: they may be of rows.
+    """
+    noted = ""
+
+    def note_and_tell(stage: str, done: int, total: int) -> None:
+        nonlocal noted
+        if stage != noted:
+            noted = stage
+            now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            entry = json.dumps({"time": now, "stage": stage}) + "\n"
+            with suppress(OSError):  # nobody may watch any more
+                flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+                with open(os.open(place, flags), "a", encoding="utf-8") as file:
+                    file.write(entry)
+        tell(stage, done, total)
+
+    return note_and_tell
+
+
+@contextmanager
+def _show_progress(*, quiet: bool) -> Iterator[Progress]:
     """Tell how far each stage is, and what should be known before anything is spent, unless quiet.
 
     A bar for each stage, with elapsed and remaining time, on whichever of the error stream and the

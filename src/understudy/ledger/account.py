@@ -545,6 +545,23 @@ class Tally:
 
 
 @dataclass(frozen=True)
+class CapShares:
+    """How much of one cap is taken; a share is None where what takes it has no finite cost there.
+
+    Attributes:
+        words: the cap in signs.
+        spent: share that is spent, of 1.
+        reserved: share of runs that are open.
+        planned: share that a plan would take.
+    """
+
+    words: str
+    spent: float | None
+    reserved: float | None
+    planned: float | None
+
+
+@dataclass(frozen=True)
 class Totals:
     """What a population has cost so far.
 
@@ -577,6 +594,25 @@ class Totals:
             ways.append((gdp_epsilon_of if kept_in_gdp else epsilon_of)(amount, cap.delta))
         return min(ways, default=None)
 
+    def shares(self, planned: Cost | None = None) -> tuple[CapShares, ...]:
+        """Shares of each cap, for all waves, in the order of `Caps.words`.
+
+        Args:
+            planned: what a plan would cost; None for nothing.
+        """
+        caps = self.population.caps
+        sizes: list[tuple[Accounting, Fraction]] = []
+        sizes += [("pure", caps.pure)] if caps.pure is not None else []
+        if (one := caps.approximate) is not None:
+            sizes.append((one.accounting, one.amount))
+        sizes += [("zcdp", caps.rho)] if caps.rho is not None else []
+        sizes += [("gdp", caps.mu**2 / 2)] if caps.mu is not None else []
+        parts = (self.spent, self.reserved, Amounts() if planned is None else planned.amounts)
+        return tuple(
+            CapShares(words, *(_share(part.of(unit), size) for part in parts))
+            for words, (unit, size) in zip(caps.words, sizes, strict=True)
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain data; decimals rounded up, None where a cost is not finite."""
         parts = {"spent": self.spent, "reserved": self.reserved, "internal": self.internal}
@@ -587,6 +623,10 @@ class Totals:
             "open": list(self.open),
             "wave": self.wave,
         }
+
+
+def _share(amount: Fraction | None, size: Fraction) -> float | None:
+    return None if amount is None else float(amount / size)
 
 
 @dataclass

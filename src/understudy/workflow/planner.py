@@ -58,6 +58,14 @@ class Planner:
         self._at = lru_cache(_KEPT)(self._work_out)
         self.analyses = self._ask(1).analyses
 
+    def budget(self, epsilon: Number) -> Budget:
+        """Return the budget at an ε, in the unit in which a release is kept.
+
+        Raises:
+            BudgetError: not an ε, or parts of the budget that it cannot have.
+        """
+        return self._ask(epsilon).budget
+
     def expected(self, epsilon: Number) -> tuple[Expected, ...]:
         """Expected half-widths of each estimate of each declared analysis.
 

@@ -1,0 +1,296 @@
+"""The desk as a web application: which page an address shows, and what a form does.
+
+Each page is a pair of functions: one shows, the other acts on its form. What acts gives back the
+address to go to, so that no reload acts twice; or nothing, and the page is shown again with what
+was typed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import threading
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from understudy.desk import asking, planning, projects, releasing, reviewing, runs
+from understudy.desk.door import FRAMED_POLICY, Door
+from understudy.desk.project import Known, Project, Roots
+from understudy.desk.visit import Desk, Go, Page, Visit
+from understudy.errors import DeskError, UnderstudyError, shown
+
+STEPS: Final[dict[str, Page]] = {
+    "file": projects.FILE,
+    "schema": reviewing.SCHEMA,
+    "questions": planning.QUESTIONS,
+    "plan": planning.PLAN,
+    "approve": releasing.APPROVE,
+    "release": releasing.RELEASE,
+    "look": releasing.LOOK,
+    "publish": releasing.PUBLISH,
+    "asked": asking.ASKED,
+}
+"""Of a project, in order."""
+OUTSIDE: Final[dict[str, Page]] = {"": projects.PROJECTS, "ledger": asking.LEDGER}
+"""Pages of no project."""
+_STATIC: Final = {"desk.css": "text/css", "desk.js": "text/javascript"}
+_BEAT, _LOOK = 15.0, 0.5
+"""Seconds between signs of life, and between looks at the log."""
+
+
+class DeskApp:
+    """The pages of a desk, and the door that they stand behind.
+
+    Args:
+        desk: what they share.
+        port: on 127.0.0.1.
+    """
+
+    def __init__(self, desk: Desk, port: int) -> None:
+        self.desk = desk
+        self._templates = Environment(
+            loader=PackageLoader("understudy", "desk/templates"),
+            autoescape=True,  # never is a text taken for markup
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            finalize=_clean,
+        )
+        self._templates.filters |= {"amount": amount, "size": size}
+        routes = [
+            Route("/static/{name}", self._static, methods=["GET"]),
+            Route("/end", self._end, methods=["POST"]),
+            Route("/p/{id}/events", self._events, methods=["GET"]),
+            Route("/p/{id}/framed/{name}", self._framed, methods=["GET"]),
+            Route("/p/{id}/{page}", self._page, methods=["GET", "POST"]),
+            Route("/{page}", self._page, methods=["GET", "POST"]),
+            Route("/", self._page, methods=["GET", "POST"]),
+        ]
+        inside = Starlette(routes=routes, exception_handlers={404: _missing, 405: _missing})
+        self.door = Door(inside, port)
+
+    def render(self, name: str, context: Mapping[str, Any]) -> str:
+        """Render one template."""
+        return self._templates.get_template(f"{name}.html").render(context)
+
+    async def _page(self, request: Request) -> Response:
+        return await run_in_threadpool(self._answer, request)
+
+    def _answer(self, request: Request) -> Response:
+        name, id_ = request.path_params.get("page", ""), request.path_params.get("id", "")
+        page = (STEPS if id_ else OUTSIDE).get(name)
+        if page is None:
+            return _sentence("There is no such page.", 404)
+        try:
+            project = self.desk.known.find(id_, self.desk.roots) if id_ else None
+        except UnderstudyError as error:
+            return _sentence(str(error), 404)
+        visit = Visit(
+            self.desk, project, dict(request.scope.get("form", {})), dict(request.query_params)
+        )
+        said, status = "", 200
+        if request.method == "POST":
+            try:
+                went = page.act(visit)
+            except UnderstudyError as error:
+                said, status = shown(str(error)), 422
+            except Exception:
+                return self._failed()
+            else:
+                if isinstance(went, Go):
+                    return RedirectResponse(went.to, 303)
+        return self._show(page, name, visit, said, status)
+
+    def _show(self, page: Page, name: str, visit: Visit, said: str, status: int) -> Response:
+        try:
+            own = page.show(visit)
+            if isinstance(own, Go):
+                return RedirectResponse(own.to, 303)
+            text = self.render(page.template, self._common(page, name, visit, said) | own)
+        except UnderstudyError as error:
+            said, status = said or shown(str(error)), 422
+            text = self.render("broken", self._common(page, name, visit, said))
+        except Exception:  # noqa: BLE001 — the same
+            return self._failed()
+        return Response(text, status, media_type="text/html")
+
+    def _common(self, page: Page, name: str, visit: Visit, said: str) -> dict[str, Any]:
+        """What every page needs."""
+        project = visit.project
+        return {
+            "page": name,
+            "title": page.title,
+            "steps": [(step, one.title) for step, one in STEPS.items()],
+            "project": project,
+            "here": f"/p/{project.id}" if project else "",
+            "csrf": self.door.csrf,
+            "said": said,
+            "command": "",
+            "secret_view": visit.secret_view,
+            "run": runs.last(project) if project else runs.Run(),
+            "visit": visit,
+        }
+
+    def _failed(self) -> Response:
+        """Say that something went wrong, and nothing of what."""
+        where = ""
+        if self.desk.debug is not None:
+            import traceback
+
+            with self.desk.debug.open("a", encoding="utf-8") as file:
+                file.write("CONFIDENTIAL, it may hold what was read.\n")
+                traceback.print_exc(file=file)
+            where = " What went wrong stands in the file that --debug names."
+        return _sentence(f"The desk has failed at this page; nothing was spent by it.{where}", 500)
+
+    async def _static(self, request: Request) -> Response:
+        kind = _STATIC.get(request.path_params["name"])
+        if kind is None:
+            return _sentence("There is no such page.", 404)
+        place = files("understudy.desk") / "static" / request.path_params["name"]
+        return Response(place.read_bytes(), media_type=kind)
+
+    async def _end(self, _request: Request) -> Response:
+        self.door.close()
+        self.desk.secret_views.clear()
+        return _sentence("The session has ended. Press Enter where the desk runs for a new link.")
+
+    async def _framed(self, request: Request) -> Response:
+        """A page of a release, or the internal one, to be shown in a frame that runs nothing."""
+        try:
+            project = self.desk.known.find(request.path_params["id"], self.desk.roots)
+            place = releasing.framed(Visit(self.desk, project, {}, {}), request.path_params["name"])
+        except UnderstudyError as error:
+            return _sentence(str(error), 404)
+        headers = {"content-security-policy": FRAMED_POLICY}
+        return Response(place.read_bytes(), media_type="text/html", headers=headers)
+
+    async def _events(self, request: Request) -> Response:
+        try:
+            project = self.desk.known.find(request.path_params["id"], self.desk.roots)
+        except UnderstudyError as error:
+            return _sentence(str(error), 404)
+        return StreamingResponse(self._tell(project, request), media_type="text/event-stream")
+
+    async def _tell(self, project: Project, request: Request) -> AsyncIterator[str]:
+        """How far a run is, as it changes, until it ends or the session does."""
+        told, quiet = "", 0.0
+        while self.door.is_open and not await request.is_disconnected():
+            run = await run_in_threadpool(runs.last, project)
+            now = json.dumps({"stage": run.stage, "active": run.active})
+            if now != told:
+                yield f"data: {now}\n\n"
+                told, quiet = now, 0.0
+            if not run.active:
+                return
+            await asyncio.sleep(_LOOK)
+            quiet += _LOOK
+            if quiet >= _BEAT:
+                yield ": at work\n\n"
+                quiet = 0.0
+
+
+async def _missing(_request: Request, _error: Exception) -> Response:
+    return _sentence("There is no such page.", 404)
+
+
+def _sentence(text: str, status: int = 200) -> Response:
+    return Response(f"{text}\n", status, media_type="text/plain")
+
+
+def _clean(value: object) -> object:
+    """A text with a sign in the place of what would act instead of being seen."""
+    return shown(value) if type(value) is str else value
+
+
+def amount(value: float | None) -> str:
+    """A number with three digits, and marks between thousands; a dash for none.
+
+    Example:
+        >>> amount(9783.2), amount(0.01234), amount(float("inf"))
+        ('9,783', '0.0123', '–')
+    """
+    if value is None or not math.isfinite(value):
+        return "–"
+    if abs(value) >= 100:
+        return f"{value:,.0f}".replace("-", "−")
+    return f"{value:.3g}".replace("-", "−")
+
+
+def size(n_bytes: int | None) -> str:
+    """The size of a file.
+
+    Example:
+        >>> size(999), size(2_500_000), size(None)
+        ('999 B', '2.5 MB', '')
+    """
+    if n_bytes is None:
+        return ""
+    for unit, times in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= times:
+            return f"{n_bytes / times:.3g} {unit}"
+    return f"{n_bytes} B"
+
+
+def serve(
+    roots: Iterable[str | Path],
+    *,
+    port: int = 0,
+    debug: Path | None = None,
+    tell: Callable[[str], object],
+    wait: Callable[[], str] | None = None,
+) -> None:
+    """Serve the desk on 127.0.0.1 until the process ends.
+
+    Args:
+        roots: folders below which it may look.
+        port: 0 for any that is free.
+        debug: file that gets what went wrong.
+        tell: is given each link.
+        wait: gives a line that somebody typed, upon which there is a new link; "" at the end.
+
+    Raises:
+        DeskError: the port is taken, or a root is no folder.
+    """
+    import socket
+
+    import uvicorn
+
+    desk = Desk(Roots.of([*roots]), Known.of_user(), debug)
+    listening = socket.socket()
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind(("127.0.0.1", port))
+    except OSError:
+        raise DeskError(f"The port {port} is taken; choose another by --port.") from None
+    door = DeskApp(desk, listening.getsockname()[1]).door
+    settings = uvicorn.Config(
+        door,
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=1,
+    )
+    threading.Thread(target=planning.warm, daemon=True).start()
+    tell(door.link())
+    if wait is not None:
+
+        def relink() -> None:
+            while wait():
+                tell(door.link())
+
+        threading.Thread(target=relink, daemon=True).start()
+    uvicorn.Server(settings).run(sockets=[listening])

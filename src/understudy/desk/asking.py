@@ -1,0 +1,126 @@
+"""Questions that came after a release, and the ledger as its administrator sees it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+from understudy.desk import runs
+from understudy.desk.projects import data_of
+from understudy.desk.releasing import OUT
+from understudy.desk.visit import Go, Page, Visit
+from understudy.errors import DeskError
+from understudy.inference.declared import question_file
+
+_MOST_ENTRIES: Final = 200
+
+
+def _latest(visit: Visit) -> str:
+    """The release as the last answer has amended it."""
+    number = 1
+    while visit.own.has(f"{OUT}-{number + 1}"):
+        number += 1
+    return OUT if number == 1 else f"{OUT}-{number}"
+
+
+def _next(visit: Visit) -> str:
+    latest = _latest(visit)
+    return f"{OUT}-2" if latest == OUT else f"{OUT}-{int(latest.rpartition('-')[2]) + 1}"
+
+
+def _show_asked(visit: Visit) -> dict[str, Any] | Go:
+    if not visit.own.has(OUT):
+        return visit.to("release")
+    done = [one for one in visit.own.log() if str(one.get("what", "")).startswith("question")]
+    return {
+        "question": visit.text("question"),
+        "planned": json.loads(visit.form["planned"][0]) if "planned" in visit.form else None,
+        "title": visit.form.get("title", [""])[0],
+        "by": visit.text("by"),
+        "reason": visit.text("reason"),
+        "latest": _latest(visit),
+        "done": done[-20:],
+        "command": runs.as_typed(
+            ["answer", "QUESTION.toml", "--release", _latest(visit), "--plan"]
+        ),
+    }
+
+
+def _act_asked(visit: Visit) -> Go | None:
+    place = visit.desk.roots.inside(visit.text("question"))
+    asked = question_file(place)
+    do = visit.text("do")
+    if do == "plan":
+        if asked.claims:
+            raise DeskError(
+                "Verdicts on claims make no release, and the desk does not ask for them: see "
+                "understudy answer."
+            )
+        words = ["answer", str(place), "--release", _latest(visit), "--plan", "--json"]
+        good, said = runs.output(words, visit.own.folder)
+        if not good:
+            raise DeskError(said.removeprefix("Error: "))
+        visit.form["planned"], visit.form["title"] = [said], [asked.title]
+        visit.form["digest"] = [asked.digest]
+        return None
+    if do == "refuse":
+        if not (reason := visit.text("reason")):
+            raise DeskError("Say why, in a sentence: it goes into the log.")
+        visit.own.note("question refused", digest=asked.digest, reason=reason)
+        return visit.to("asked")
+    if visit.text("digest") != asked.digest:
+        raise DeskError("The question was changed since its cost was shown; look at it again.")
+    if not (by := visit.text("by")):
+        raise DeskError("Type the name of whoever approves.")
+    words = ["answer", str(place), str(data_of(visit)), "--release", _latest(visit), "--yes"]
+    words += ["--epsilon", visit.text("epsilon"), "--out", _next(visit), "--quiet"]
+    if ledger := visit.own.read("project.toml").get("ledger"):
+        words += ["--ledger", ledger, "--by", by]
+    visit.own.note("question approved", digest=asked.digest, by=by)
+    runs.start(visit.own, "answer", words)
+    return visit.to("asked")
+
+
+def _show_ledger(visit: Visit) -> dict[str, Any]:
+    place = visit.text("ledger", visit.desk.ledger)
+    command = runs.as_typed(["ledger", "show", "--ledger", place or "LEDGER"])
+    empty = {"place": place, "populations": [], "entries": [], "head": "", "command": command}
+    if not place or visit.form.get("refused"):
+        return empty
+    from understudy.ledger.ledger import PopulationLedger
+
+    opened = PopulationLedger.open(place)
+    totals = [opened.totals(one.name) for one in opened.populations()]
+    rows = opened.history()[-_MOST_ENTRIES:]
+    return {
+        **empty,
+        "head": opened.id,
+        "populations": [
+            {
+                "name": one.population.name,
+                "about": one.population,
+                "caps": one.shares(),
+                "open": one.open,
+                "wave": one.wave,
+            }
+            for one in totals
+        ],
+        "entries": [(row.number, row.population, row.kind, row.about) for row in reversed(rows)],
+    }
+
+
+def _act_ledger(visit: Visit) -> Go:
+    text = visit.text("ledger")
+    if not text:
+        raise DeskError("Name the ledger's file, or its address.")
+    place = text if "://" in text else str(visit.desk.roots.inside(text))
+    visit.form["refused"] = ["yes"]
+    from understudy.ledger.ledger import PopulationLedger
+
+    PopulationLedger.open(place)
+    visit.desk.ledger = place
+    return Go("/ledger")
+
+
+ASKED = Page("Questions that came", "asked", _show_asked, _act_asked)
+LEDGER = Page("Ledger", "ledger", _show_ledger, _act_ledger)

@@ -1,0 +1,187 @@
+"""The first pages: which project, and which file, whose rows, under which ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from understudy.desk import runs
+from understudy.desk.project import Project
+from understudy.desk.visit import Go, Page, Visit
+from understudy.errors import DeskError
+from understudy.schema import Schema, toml
+from understudy.schema.toml import SchemaText
+
+_FIELDS = ("data", "codebook", "ready", "title", "unit", "rows", "count", "population", "ledger")
+"""Of the file page, in the order of the form."""
+
+
+def _show_projects(visit: Visit) -> dict[str, Any]:
+    found = []
+    for folder in visit.desk.known.folders():
+        try:
+            project = visit.desk.known.find(Project(folder).id, visit.desk.roots)
+        except DeskError:
+            continue
+        found.append((project.id, folder.name, project.read("project.toml").get("step", "file")))
+    return {
+        "found": found,
+        "root": str(visit.desk.roots.folders[0]),
+        "folder": visit.text("folder"),
+        "command": "understudy desk",
+    }
+
+
+def _act_projects(visit: Visit) -> Go:
+    folder = visit.desk.roots.inside(_required(visit, "folder", "the project's folder"))
+    new = visit.text("do") == "new"
+    project = Project.create(folder) if new else Project.open(folder)
+    visit.desk.known.add(folder)
+    step = project.read("project.toml").get("step", "file")
+    return Go(f"/p/{project.id}/{step}")
+
+
+def _show_file(visit: Visit) -> dict[str, Any]:
+    kept = visit.own.read("project.toml")
+    values = {name: visit.text(name, str(kept.get(name, ""))) for name in _FIELDS}
+    values["rows"] = values["rows"] or "private"
+    listing, folder = [], None
+    if picking := visit.text("picking"):
+        folder = visit.desk.roots.inside(visit.text("look") or visit.desk.roots.folders[0])
+        listing = visit.desk.roots.listing(folder)
+    above = None if folder is None or folder in visit.desk.roots.folders else folder.parent
+    return {
+        "values": values,
+        "picking": picking,
+        "listing": listing,
+        "folder": folder,
+        "above": above,
+        "has_schema": visit.own.has("schema.toml"),
+        "command": runs.as_typed(_draft_words(kept)) if kept.get("data") else "",
+    }
+
+
+def _act_file(visit: Visit) -> Go | None:
+    do, _, place = visit.text("do").partition(":")
+    if do == "pick":  # for the field that is being filled
+        visit.form |= {visit.text("picking"): [place], "picking": [""]}
+        return None
+    if do in ("look", "picking"):
+        visit.form[do] = [place]
+        return None
+    if do == "start again":
+        for name in ("schema.toml", "draft.toml", "undo.json"):
+            visit.own.place(name).unlink(missing_ok=True)
+        visit.own.note("schema removed")
+        return visit.to("file")
+    _save(visit)
+    if not visit.own.has("schema.toml"):
+        _begin_schema(visit)
+    return visit.to("schema")
+
+
+def _begin_schema(visit: Visit) -> None:
+    """Take a reviewed schema over, or have one drafted.
+
+    Raises:
+        SchemaError: what was chosen is no schema.
+    """
+    if ready := visit.text("ready"):
+        text = toml.file_text(visit.desk.roots.inside(ready))
+        toml.loads(text, Schema)
+        visit.own.write_text("schema.toml", text)
+        visit.own.update(step="schema")
+        visit.own.note("schema taken over")
+    else:
+        runs.start(visit.own, "draft", _draft_words(visit.own.read("project.toml")))
+
+
+def _save(visit: Visit) -> None:
+    """Write down what the form says, once all of it can be meant.
+
+    Raises:
+        DeskError: what lacks, or lies elsewhere.
+    """
+    count = visit.number("count", "The number of rows")
+    rows = visit.text("rows", "private")
+    if not visit.text("ready"):
+        _required(visit, "title", "a title")
+        _required(visit, "unit", "whose row it is, such as one respondent")
+    if rows not in ("private", "public"):
+        raise DeskError("Rows are private or public; choose one of the two.")
+    if rows == "public" and count is None and not visit.text("ready"):
+        raise DeskError("A public number of rows has to be said; else choose private.")
+    if bool(visit.text("ledger")) != bool(visit.text("population")):
+        raise DeskError("A ledger and its population belong together; give both, or none.")
+    kept = {name: visit.text(name) for name in _FIELDS} | {"rows": rows}
+    _required(visit, "data", "the confidential table")
+    for name in ("data", "codebook", "ready"):
+        if kept[name]:
+            place = visit.desk.roots.inside(kept[name])
+            if not place.exists():
+                raise DeskError("There is no such file; choose one from the list.")
+            kept[name] = str(place)
+    if kept["ledger"] and "://" not in kept["ledger"]:
+        kept["ledger"] = str(visit.desk.roots.inside(kept["ledger"]))
+    visit.own.update(**{name: value or None for name, value in kept.items()})
+
+
+def _draft_words(kept: dict[str, Any]) -> list[str]:
+    codebook = ["--codebook", kept["codebook"]] if kept.get("codebook") else []
+    title = ["--title", kept["title"]] if kept.get("title") else []
+    out = ["--out", "draft.toml", "--quiet"]
+    return ["schema", "draft", kept["data"], *codebook, *title, *out]
+
+
+def settle_draft(project: Project) -> None:
+    """Make the schema of a draft that a run has left, with what was said of its rows.
+
+    Args:
+        project: that has no schema yet.
+
+    Raises:
+        SchemaError: what was said does not fit the draft.
+    """
+    draft = project.place("draft.toml")
+    if not draft.exists() or project.has("schema.toml"):
+        return
+    kept = project.read("project.toml")
+    text = SchemaText.of(toml.file_text(draft))
+    limit = {"public": "n_rows", "private": "row_limit"}[kept["rows"]]
+    count = {limit: int(str(kept["count"]).replace(",", ""))} if kept.get("count") else {}
+    text = text.with_entries((), {"rows": kept["rows"], **count})
+    text = text.with_entries(("unit",), {"description": kept["unit"]})
+    whole = str(text)
+    if kept.get("population"):
+        own = toml.dumps({"ledger": {"population": kept["population"]}})
+        head, unit, rest = whole.partition("[unit]")
+        whole = f"{head}{own}\n{unit}{rest}"
+    toml.loads(whole, Schema)
+    project.write_text("schema.toml", whole)
+    project.update(step="schema")
+    draft.unlink()
+
+
+def _required(visit: Visit, name: str, words: str) -> str:
+    if not (text := visit.text(name)):
+        raise DeskError(f"Say {words}.")
+    return text
+
+
+def data_of(visit: Visit) -> Path:
+    """Return the confidential table, which lies where it lay when it was chosen.
+
+    Raises:
+        DeskError: none is named, it is gone, or leads elsewhere by now.
+    """
+    text = visit.own.read("project.toml").get("data", "")
+    if not text:
+        raise DeskError("No table is named; choose it on the page of the file.")
+    place = visit.desk.roots.inside(text)
+    if str(place) != text or not place.exists():
+        raise DeskError("The table is not where it was, or a link by now; choose it again.")
+    return place
+
+
+PROJECTS = Page("Projects", "projects", _show_projects, _act_projects)
+FILE = Page("File", "file", _show_file, _act_file)

@@ -1,0 +1,233 @@
+"""From the approval of a plan to what is published: release, look, and publish."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+from typing import Any, Final
+
+from understudy.desk import runs
+from understudy.desk.planning import account, options_of, plan_of, words_of
+from understudy.desk.projects import data_of
+from understudy.desk.visit import Go, Page, Visit
+from understudy.errors import DeskError
+from understudy.release.folder import checksums
+from understudy.schema import Schema
+
+OUT, INTERNAL, ARCHIVE = "release", "internal.html", "release.zip"
+_PAGES: Final = {
+    "report.html": "Public page",
+    "results.html": "Answers",
+    "codebook.html": "Codebook",
+}
+
+
+def _plan(visit: Visit) -> tuple[Schema, dict[str, str], list[dict[str, str]]] | Go:
+    if not visit.own.has("plan.toml"):
+        return visit.to("plan")
+    kept = visit.own.read("plan.toml")
+    values = {name: str(value) for name, value in kept.items() if name != "wanted"}
+    schema = Schema.load(visit.own.place("schema.toml"))
+    return schema, values, visit.own.read("questions.toml").get("analyses", [])
+
+
+def _words(visit: Visit, *, resume: bool) -> list[str]:
+    """The command that makes the release."""
+    planned = _plan(visit)
+    assert not isinstance(planned, Go)
+    _, values, analyses = planned
+    kept = visit.own.read("project.toml")
+    words = ["synthesize", str(data_of(visit)), *words_of(values, analyses=bool(analyses))]
+    words += ["--out", OUT]
+    words += ["--ledger", kept["ledger"]] if kept.get("ledger") else []
+    words += ["--by", kept["approved"]["by"]] if kept.get("ledger") else []
+    return words + (["--resume"] if resume else [])
+
+
+def _show_approve(visit: Visit) -> dict[str, Any] | Go:
+    planned = _plan(visit)
+    if isinstance(planned, Go):
+        return planned
+    schema, values, analyses = planned
+    found = plan_of(visit, schema, values, analyses)
+    return {
+        "schema": schema,
+        "values": values,
+        "plan": found,
+        "asked": len(analyses),
+        "conditional": [
+            (name, part.left_as_drafted) for name, part in schema.vouched if part.left_as_drafted
+        ],
+        "account": account(visit.own, found.budget),
+        "digest": visit.own.digest(),
+        "approved": _approved(visit),
+        "by": visit.text("by"),
+        "command": runs.as_typed(["plan", *words_of(values, analyses=bool(analyses))]),
+    }
+
+
+def _approved(visit: Visit) -> str:
+    """Who has approved what stands there now; "" if nobody has."""
+    approved = visit.own.read("project.toml").get("approved", {})
+    return approved.get("by", "") if approved.get("digest") == visit.own.digest() else ""
+
+
+def _act_approve(visit: Visit) -> Go:
+    if not (by := visit.text("by")):
+        raise DeskError("Type the name of whoever approves.")
+    if visit.text("digest") != visit.own.digest():
+        raise DeskError(
+            "Schema, questions or plan were changed since this page was shown; read it again."
+        )
+    planned = _plan(visit)
+    assert not isinstance(planned, Go)
+    schema, values, analyses = planned
+    options_of(values, analyses)
+    plan_of(visit, schema, values, analyses)
+    visit.own.update(approved={"by": by, "digest": visit.own.digest()}, step="release")
+    visit.own.note("approved", by=by, digest=visit.own.digest())
+    return visit.to("release")
+
+
+def _show_release(visit: Visit) -> dict[str, Any] | Go:
+    run, done = runs.last(visit.own), visit.own.has(OUT)
+    paid = visit.own.has(f"{OUT}.checkpoint") and not done
+    approved = _approved(visit)
+    words = _words(visit, resume=paid) if approved and not done else []
+    return {
+        "done": done,
+        "paid": paid,
+        "approved": approved,
+        "mine": run.what == "release",
+        "command": runs.as_typed(words) if words else run.command,
+    }
+
+
+def _act_release(visit: Visit) -> Go:
+    do = visit.text("do")
+    if do in ("stop", "early"):
+        runs.stop(visit.own, early=do == "early")
+        return visit.to("release")
+    if not _approved(visit):
+        raise DeskError("What stands there now is not approved yet; approve it first.")
+    if visit.own.has(OUT):
+        raise DeskError("There is a release already; nothing is spent again.")
+    paid = visit.own.has(f"{OUT}.checkpoint")
+    runs.start(visit.own, "release", [*_words(visit, resume=paid), "--quiet"])
+    visit.own.update(step="release")
+    return visit.to("release")
+
+
+def _show_look(visit: Visit) -> dict[str, Any] | Go:
+    if not visit.own.has(OUT):
+        return visit.to("release")
+    kept = visit.own.read("project.toml")
+    pages = [(name, words) for name, words in _PAGES.items() if visit.own.has(f"{OUT}/{name}")]
+    asked = visit.query.get("shown", "report.html")
+    return {
+        "pages": pages,
+        "shown": asked if asked in dict(pages) else "report.html",
+        "internal": visit.own.has(INTERNAL),
+        "verdict": kept.get("verdict", {}),
+        "reason": visit.text("reason"),
+        "command": runs.as_typed(["show", OUT]),
+    }
+
+
+def _act_look(visit: Visit) -> Go:
+    do = visit.text("do")
+    if do == "confidential":
+        visit.toggle_secret_view("look")
+    elif do == "compare":
+        words = ["evaluate", str(data_of(visit)), OUT, "--out", INTERNAL, "--quiet"]
+        if ledger := visit.own.read("project.toml").get("ledger"):
+            words += ["--ledger", ledger]
+        visit.own.place(INTERNAL).unlink(missing_ok=True)
+        runs.start(visit.own, "evaluate", words)
+    elif do in ("accepted", "rejected"):
+        if not (reason := visit.text("reason")):
+            raise DeskError("Say why, in a sentence: it goes into the log.")
+        visit.own.update(verdict={"is": do, "reason": reason}, step="publish")
+        visit.own.note(f"release {do}", reason=reason)
+        return visit.to("publish" if do == "accepted" else "look")
+    return visit.to("look")
+
+
+def framed(visit: Visit, name: str) -> Path:
+    """Return a page to be shown in a frame.
+
+    Args:
+        visit: whose.
+        name: of a page of the release, or of the internal one where that may be seen.
+
+    Raises:
+        DeskError: there is no such page, or it may not be seen.
+    """
+    place = visit.own.place(OUT) / name if name in _PAGES else visit.own.place(INTERNAL)
+    if name not in (*_PAGES, INTERNAL) or place.is_symlink() or not place.is_file():
+        raise DeskError("There is no such page.")
+    if name == INTERNAL and not visit.secret_view:
+        raise DeskError("The internal page is shown in the confidential view alone.")
+    return place
+
+
+def _show_publish(visit: Visit) -> dict[str, Any] | Go:
+    if not visit.own.has(OUT):
+        return visit.to("release")
+    folder, kept = visit.own.place(OUT), visit.own.read("project.toml")
+    sums = checksums(folder)
+    return {
+        "files": [(name, (folder / name).stat().st_size, sums[name]) for name in sorted(sums)],
+        "verdict": kept.get("verdict", {}),
+        "signed": (folder / "manifest.sig").exists(),
+        "archive": visit.own.has(ARCHIVE),
+        "key": visit.text("key"),
+        "checked": visit.form.get("checked", [""])[0],
+        "good": bool(visit.form.get("good")),
+        "folder": str(folder),
+        "command": "understudy-verify release",
+    }
+
+
+def _act_publish(visit: Visit) -> Go | None:
+    if visit.own.read("project.toml").get("verdict", {}).get("is") != "accepted":
+        raise DeskError("The release is not accepted yet; look at it first.")
+    do, folder = visit.text("do"), visit.own.folder
+    if do == "verify":
+        good, said = runs.output([OUT], folder, module="understudy_verify")
+        visit.form["checked"], visit.form["good"] = [said], ["yes"] if good else []
+        return None
+    if do == "sign":
+        key = visit.desk.roots.inside(visit.text("key"))
+        good, said = runs.output(["sign", OUT, str(key)], folder)
+        if not good:
+            raise DeskError(said.removeprefix("Error: "))
+        visit.own.note("signed")
+        visit.own.place(ARCHIVE).unlink(missing_ok=True)
+        visit.form["checked"], visit.form["good"] = [said], ["yes"]
+        return None
+    good, said = runs.output([OUT], folder, module="understudy_verify")
+    if not good:
+        raise DeskError(f"The release does not fit itself, so no archive is made. {said}")
+    _archive(visit)
+    return visit.to("publish")
+
+
+def _archive(visit: Visit) -> None:
+    """Put the files of the release, and nothing else, into one."""
+    folder, packed = visit.own.place(OUT), io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_STORED) as archive:
+        for name in sorted(checksums(folder)):
+            archive.write(folder / name, f"{OUT}/{name}")
+    place = visit.own.place(ARCHIVE)
+    place.write_bytes(packed.getvalue())
+    place.chmod(0o600)
+    visit.own.update(step="asked")
+    visit.own.note("archive made")
+
+
+APPROVE = Page("Approve", "approve", _show_approve, _act_approve)
+RELEASE = Page("Release", "release", _show_release, _act_release)
+LOOK = Page("Look", "look", _show_look, _act_look)
+PUBLISH = Page("Publish", "publish", _show_publish, _act_publish)

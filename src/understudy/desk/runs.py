@@ -1,0 +1,199 @@
+"""Work that reads rows, in processes of their own, by public commands.
+
+A run goes on when the desk ends. Whether one is still at work is told by a lock on `run.lock`,
+which its process holds until it ends in whatever way, so that no number of a process is mistaken.
+What it says stands in `run.txt`, and how far it is in `log.jsonl`, by public stages alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from understudy import _storage
+from understudy.desk.project import Project
+from understudy.errors import DeskError, shown
+
+PROGRESS: Final = "UNDERSTUDY_PROGRESS"
+"""Names the file that commands write their stages to (`cli.console`)."""
+_LOCK, _SAID, _ABOUT = "run.lock", "run.txt", "run.json"
+
+
+@dataclass(frozen=True)
+class Run:
+    """The last run of a project, if there was one.
+
+    Attributes:
+        what: "draft", "check", "release", "evaluate" or "answer"; "" before the first.
+        command: as it would be typed.
+        active: whether it is at work.
+        said: the last that it said, which holds no value of any row.
+        stage: how far it is, in words.
+    """
+
+    what: str = ""
+    command: str = ""
+    active: bool = False
+    said: str = ""
+    stage: str = ""
+
+
+def as_typed(words: Sequence[str]) -> str:
+    """Return a command as one would type it.
+
+    Args:
+        words: of it, after the program's name.
+
+    Example:
+        >>> as_typed(["plan", "--schema", "my schema.toml"])
+        "understudy plan --schema 'my schema.toml'"
+    """
+    return shlex.join(["understudy", *words])
+
+
+def start(project: Project, what: str, words: Sequence[str], into: str = "") -> None:
+    """Start a command in the project's folder.
+
+    Args:
+        project: whose.
+        what: it is for.
+        words: of the command, after the program's name.
+        into: file of the project that gets what it prints; else nothing keeps that.
+
+    Raises:
+        DeskError: another run is at work, or this one does not start.
+    """
+    lock = _locked(project)
+    if lock is None:
+        raise DeskError("A run of this project is at work; wait for it, or stop it.")
+    try:
+        about: dict[str, Any] = {"what": what, "command": as_typed(words)}
+        project.write_text(_ABOUT, json.dumps(about))
+        project.note("run", run=what)
+        said = _new(project, _SAID)
+        printed = _new(project, into) if into else os.open(os.devnull, os.O_WRONLY)
+        try:
+            child = subprocess.Popen(  # noqa: S603 — this program itself, and words without a shell
+                [sys.executable, "-m", "understudy", *words],
+                cwd=project.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=printed,
+                stderr=said,
+                env={**os.environ, PROGRESS: str(project.folder / "log.jsonl")},
+                start_new_session=True,
+                pass_fds=(lock,),
+            )
+        finally:
+            os.close(said)
+            os.close(printed)
+        project.write_text(_ABOUT, json.dumps({**about, "pid": child.pid}))
+        _children.append(child)
+    except OSError as error:
+        raise DeskError(f"The run does not start: {_storage.reason(error)}.") from None
+    finally:
+        os.close(lock)
+
+
+_children: list[subprocess.Popen[bytes]] = []
+"""Those of this process, so that their ends are taken note of and none stays behind."""
+
+
+def last(project: Project) -> Run:
+    """Return how the last run of a project is."""
+    for child in [*_children]:
+        if child.poll() is not None:
+            _children.remove(child)
+    about = _about(project)
+    if not about:
+        return Run()
+    lock = _locked(project)
+    if lock is not None:
+        os.close(lock)
+    place = project.place(_SAID)
+    said = place.read_text(encoding="utf-8", errors="replace") if place.exists() else ""
+    stages = [one["stage"] for one in _since_start(project.log()) if "stage" in one]
+    return Run(
+        what=str(about.get("what", "")),
+        command=str(about.get("command", "")),
+        active=lock is None,
+        said=shown(said[-4_000:]).strip(),
+        stage=str(stages[-1]) if stages else "",
+    )
+
+
+def stop(project: Project, *, early: bool) -> None:
+    """End a run: what is paid for is kept, and can be gone on with.
+
+    Args:
+        project: whose.
+        early: whether a method that works in rounds is to make a release of those that are done.
+
+    Raises:
+        DeskError: no run is at work.
+    """
+    lock, about = _locked(project), _about(project)
+    if lock is not None:
+        os.close(lock)
+        raise DeskError("No run of this project is at work.")
+    pid = about.get("pid")
+    if not isinstance(pid, int):
+        raise DeskError("The run begins just now; try again.")
+    project.note("ended early" if early else "stopped")
+    os.kill(pid, signal.SIGINT if early else signal.SIGTERM)  # it holds the lock: it is this one
+
+
+def output(words: Sequence[str], folder: Path, *, module: str = "understudy") -> tuple[bool, str]:
+    """Run a short command that reads no rows, and return whether it went well and what it said.
+
+    Args:
+        words: of the command.
+        folder: that it runs in.
+        module: that is run.
+    """
+    done = subprocess.run(  # noqa: S603 — this program itself, and words without a shell
+        [sys.executable, "-m", module, *words],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=300,
+        check=False,
+    )
+    said = done.stdout if done.returncode == 0 else done.stdout + done.stderr
+    return done.returncode == 0, shown(said.decode("utf-8", "replace")).strip()
+
+
+def _about(project: Project) -> dict[str, Any]:
+    place = project.place(_ABOUT)
+    try:
+        return dict(json.loads(place.read_text(encoding="utf-8"))) if place.exists() else {}
+    except ValueError:
+        return {}
+
+
+def _since_start(log: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    starts = [k for k, one in enumerate(log) if one.get("what") == "run"]
+    return log[starts[-1] :] if starts else []
+
+
+def _locked(project: Project) -> int | None:
+    """Lock the place of runs; None if one is at work."""
+    file = os.open(project.place(_LOCK), os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _storage.lock(file)
+    except BlockingIOError:
+        os.close(file)
+        return None
+    return file
+
+
+def _new(project: Project, name: str) -> int:
+    place = project.place(name)
+    return os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
