@@ -120,7 +120,7 @@ class DeskApp:
         except UnderstudyError as error:
             said, status = said or shown(str(error)), 422
             text = self.render("broken", self._common(page, name, visit, said))
-        except Exception:  # noqa: BLE001 — the same
+        except Exception:  # the same
             return self._failed()
         return Response(text, status, media_type="text/html")
 

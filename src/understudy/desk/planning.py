@@ -221,7 +221,7 @@ def _show_plan(visit: Visit) -> dict[str, Any] | Go:
         "refused": refused,
         "assumed": values["assume_rows"] or schema.n_rows or "1,000",
         "private": schema.rows == "private",
-        "unit": schema.unit.description or "record",
+        "unit": schema.unit.description or "one record",
         "account": own,
         "command": command,
     }
@@ -320,30 +320,32 @@ def plan_of(
 
 
 def _outlook(expected: Sequence[Any]) -> list[dict[str, Any]]:
-    """Estimates of each analysis, with bars of their errors by sampling and by noise."""
+    """Estimates of each analysis, with what their errors by sampling and by noise take of each."""
     found = []
     for text, group in groupby(expected, key=lambda one: one.analysis):
         rows = list(group)
-        if rows[0].refused:
-            found.append({"text": text, "refused": rows[0].refused, "rows": [], "more": []})
-            continue
-        widest = max(one.half_width for one in rows) or 1.0
-        told = [_bar(one, widest) for one in rows]
-        found.append({"text": text, "refused": "", "rows": told[:_SHOWN], "more": told[_SHOWN:]})
+        told = [] if rows[0].refused else [_bar(one) for one in rows]
+        found.append(
+            {
+                "text": text,
+                "refused": rows[0].refused,
+                "rows": told[:_SHOWN],
+                "more": told[_SHOWN:],
+            }
+        )
     return found
 
 
-def _bar(one: Any, widest: float) -> dict[str, Any]:
-    """Of an estimate; its parts lie on top of each other as their squares add up."""
-    whole = 100 * one.half_width / widest
-    part = one.sampling / one.half_width if one.half_width else 1.0
+def _bar(one: Any) -> dict[str, Any]:
+    """Of an estimate; parts of its variance, which add up where half-widths do not."""
+    part = (one.sampling / one.half_width) ** 2 if one.half_width else 1.0
     return {
         "name": one.name,
         "half": one.half_width,
         "noise": one.noise,
         "sampling": one.sampling,
-        "sampled": round(whole * part, 1),
-        "noisy": round(whole * (1 - part), 1),
+        "sampled": round(100 * part, 1),
+        "noisy": round(100 - 100 * part, 1),
         "times": one.half_width / one.sampling if one.sampling else math.inf,
     }
 

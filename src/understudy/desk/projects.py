@@ -64,7 +64,7 @@ def _show_file(visit: Visit) -> dict[str, Any]:
 def _act_file(visit: Visit) -> Go | None:
     do, _, place = visit.text("do").partition(":")
     if do == "pick":  # for the field that is being filled
-        visit.form |= {visit.text("picking"): [place], "picking": [""]}
+        visit.form.update({visit.text("picking"): [place], "picking": [""]})
         return None
     if do in ("look", "picking"):
         visit.form[do] = [place]

@@ -195,7 +195,7 @@ def _act_publish(visit: Visit) -> Go | None:
         raise DeskError("The release is not accepted yet; look at it first.")
     do, folder = visit.text("do"), visit.own.folder
     if do == "verify":
-        good, said = runs.output([OUT], folder, module="understudy_verify")
+        good, said = runs.verify(OUT, folder)
         visit.form["checked"], visit.form["good"] = [said], ["yes"] if good else []
         return None
     if do == "sign":
@@ -207,7 +207,7 @@ def _act_publish(visit: Visit) -> Go | None:
         visit.own.place(ARCHIVE).unlink(missing_ok=True)
         visit.form["checked"], visit.form["good"] = [said], ["yes"]
         return None
-    good, said = runs.output([OUT], folder, module="understudy_verify")
+    good, said = runs.verify(OUT, folder)
     if not good:
         raise DeskError(f"The release does not fit itself, so no archive is made. {said}")
     _archive(visit)

@@ -221,7 +221,8 @@ def _entries(part: Part, hidden: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         lines = text.split("\n")
         told = "\n".join(lines[:_LINES])[:_LETTERS]
         more = len(lines) > _LINES or len(told) < len("\n".join(lines[:_LINES]))
-        yield key, f"{told} …" if more else told
+        plain = content[key] if isinstance(content[key], str) and not more else told
+        yield key, f"{told} …" if more else plain or "an empty text"
 
 
 def _findings(visit: Visit) -> list[str] | None:

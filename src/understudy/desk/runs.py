@@ -13,6 +13,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,7 +72,8 @@ def start(project: Project, what: str, words: Sequence[str], into: str = "") -> 
     Raises:
         DeskError: another run is at work, or this one does not start.
     """
-    lock = _locked(project)
+    with _probing:
+        lock = _locked(project)
     if lock is None:
         raise DeskError("A run of this project is at work; wait for it, or stop it.")
     try:
@@ -102,6 +104,8 @@ def start(project: Project, what: str, words: Sequence[str], into: str = "") -> 
         os.close(lock)
 
 
+_probing = threading.Lock()
+"""While it is looked whether a run is at work, so that no look is taken for one."""
 _children: list[subprocess.Popen[bytes]] = []
 """Those of this process, so that their ends are taken note of and none stays behind."""
 
@@ -114,16 +118,14 @@ def last(project: Project) -> Run:
     about = _about(project)
     if not about:
         return Run()
-    lock = _locked(project)
-    if lock is not None:
-        os.close(lock)
+    active = _is_active(project)
     place = project.place(_SAID)
     said = place.read_text(encoding="utf-8", errors="replace") if place.exists() else ""
     stages = [one["stage"] for one in _since_start(project.log()) if "stage" in one]
     return Run(
         what=str(about.get("what", "")),
         command=str(about.get("command", "")),
-        active=lock is None,
+        active=active,
         said=shown(said[-4_000:]).strip(),
         stage=str(stages[-1]) if stages else "",
     )
@@ -139,9 +141,8 @@ def stop(project: Project, *, early: bool) -> None:
     Raises:
         DeskError: no run is at work.
     """
-    lock, about = _locked(project), _about(project)
-    if lock is not None:
-        os.close(lock)
+    about = _about(project)
+    if not _is_active(project):
         raise DeskError("No run of this project is at work.")
     pid = about.get("pid")
     if not isinstance(pid, int):
@@ -150,16 +151,32 @@ def stop(project: Project, *, early: bool) -> None:
     os.kill(pid, signal.SIGINT if early else signal.SIGTERM)  # it holds the lock: it is this one
 
 
-def output(words: Sequence[str], folder: Path, *, module: str = "understudy") -> tuple[bool, str]:
+def output(words: Sequence[str], folder: Path) -> tuple[bool, str]:
     """Run a short command that reads no rows, and return whether it went well and what it said.
 
     Args:
         words: of the command.
         folder: that it runs in.
-        module: that is run.
     """
+    return _short(["-m", "understudy", *words], folder)
+
+
+def verify(release: str, folder: Path) -> tuple[bool, str]:
+    """Run the independent checker, and return whether the release is whole and what it said.
+
+    Args:
+        release: its folder.
+        folder: that holds this.
+    """
+    good, said = _short(
+        ["-c", "import understudy_verify; understudy_verify.main()", release], folder
+    )
+    return good and bool(said), said  # one that says nothing has checked nothing
+
+
+def _short(words: Sequence[str], folder: Path) -> tuple[bool, str]:
     done = subprocess.run(  # noqa: S603 — this program itself, and words without a shell
-        [sys.executable, "-m", module, *words],
+        [sys.executable, *words],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         capture_output=True,
@@ -181,6 +198,14 @@ def _about(project: Project) -> dict[str, Any]:
 def _since_start(log: list[dict[str, Any]]) -> list[dict[str, Any]]:
     starts = [k for k, one in enumerate(log) if one.get("what") == "run"]
     return log[starts[-1] :] if starts else []
+
+
+def _is_active(project: Project) -> bool:
+    with _probing:
+        lock = _locked(project)
+        if lock is not None:
+            os.close(lock)
+    return lock is None
 
 
 def _locked(project: Project) -> int | None:

@@ -363,7 +363,7 @@ class SchemaText:
         """The text with some entries of a table changed or added; None takes an entry out.
 
         Args:
-            path: of the table, as ("columns", "age").
+            path: of the table, as ("columns", "age"); () for what stands before the first table.
             entries: name → value.
 
         Raises:
@@ -415,6 +415,8 @@ class SchemaText:
         return found
 
     def _place(self, path: Sequence[str]) -> int:
+        if not path:
+            return 0
         paths = [own for own, _ in self._with_paths()]
         found = [k for k, own in enumerate(paths) if k and own == tuple(path)]
         if not found:

@@ -47,19 +47,31 @@ function send(form, wanted, kept) {
   return follow(form.action, { method: "POST", body: fields, headers: { "X-CSRF": csrf } }, kept);
 }
 
-document.addEventListener("submit", (event) => {
-  const form = event.target;
+let waiting = 0, wished = "", busy = false;
+document.addEventListener("submit", async (event) => {
+  let form = event.target;
   if (form.getAttribute("action") === "/end") return;
   event.preventDefault();
-  send(form, event.submitter && event.submitter.value, false);
+  const wanted = event.submitter && event.submitter.value;
+  if (busy) return;
+  busy = true;
+  try {
+    if (waiting) { // what was moved last comes first
+      clearTimeout(waiting);
+      waiting = 0;
+      await send(form, wished, true);
+      form = document.querySelector("form[data-live]") || form;
+    }
+    await send(form, wanted, false);
+  } finally { busy = false; }
 });
 
-let waiting = 0;
 document.addEventListener("input", (event) => {
   const form = event.target.form;
-  if (!form || !form.dataset.live || "still" in event.target.dataset) return;
+  if (busy || !form || !form.dataset.live || "still" in event.target.dataset) return;
   clearTimeout(waiting);
-  waiting = setTimeout(() => send(form, event.target.dataset.do || form.dataset.live, true), 150);
+  wished = event.target.dataset.do || form.dataset.live;
+  waiting = setTimeout(() => { waiting = 0; send(form, wished, true); }, 150);
 });
 
 document.addEventListener("click", (event) => {

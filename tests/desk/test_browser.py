@@ -1,0 +1,248 @@
+"""The desk in a real browser: the whole way, by keyboard, after a kill, and as it looks.
+
+Skipped where there is no Chromium. `make desk-test` runs these tests alone.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from desk_visits import survey
+
+pytestmark = [pytest.mark.desk, pytest.mark.whole]
+
+sync = pytest.importorskip(
+    "playwright.sync_api", reason="The desk is not tested in a browser: no playwright."
+)
+pytest.importorskip("statsmodels")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("chrome")
+if CHROMIUM is None:
+    pytest.skip("The desk is not tested in a browser: no Chromium.", allow_module_level=True)
+
+
+class Server:
+    """The command, and the link that it prints."""
+
+    def __init__(self, root):
+        self.root = root
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "understudy", "desk", "--root", str(root)],
+            env={**os.environ, "XDG_CONFIG_HOME": str(root / "configuration")},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.link = self._next_link()
+
+    def _next_link(self):
+        return re.search(r"http://\S+", self.process.stdout.readline())[0]
+
+    def another_link(self):
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        return self._next_link()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser):
+    """A page that must say nothing in its console, and ask nobody but the desk."""
+    context = browser.new_context(viewport={"width": 900, "height": 900})
+    found = context.new_page()
+    found.set_default_timeout(60_000)
+    said, asked = [], []
+    found.on("console", lambda one: said.append(one.text) if one.type == "error" else None)
+    found.on("pageerror", lambda error: said.append(str(error)))
+    found.on("request", lambda one: asked.append(one.url))
+    yield found
+    context.close()
+    refused = [one for one in said if "422" not in one]  # a form that was refused with a sentence
+    assert not refused
+    assert not [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:"))]
+
+
+@pytest.fixture
+def server(tmp_path):
+    survey(tmp_path)
+    found = Server(tmp_path)
+    yield found
+    found.kill()
+
+
+def heading(page, name):
+    page.get_by_role("heading", name=name, exact=True).first.wait_for()
+
+
+def walk_to_release(page, server):
+    """From the first page to the one on which a release is started."""
+    page.goto(server.link)
+    page.get_by_label("Folder").fill("survey")
+    page.get_by_role("button", name="Make a new project").click()
+    heading(page, "File")
+    page.get_by_role("button", name="Choose: Or a reviewed schema").click()
+    page.get_by_role("button", name="fair.toml").click()
+    page.get_by_role("button", name="Choose: Confidential file").click()
+    page.get_by_role("button", name="fair.csv").click()
+    page.get_by_role("button", name="Save, and draft the schema").click()
+    page.get_by_role("link", name="Go on to the questions").click()
+    heading(page, "Questions")
+    page.get_by_label("Of", exact=True).select_option("affairs")
+    page.get_by_role("button", name="Add the question").click()
+    page.get_by_text("How large affairs is on average").wait_for()
+    page.get_by_role("button", name="Go on to the plan").click()
+    heading(page, "Plan")
+    page.get_by_text("± ").first.wait_for()
+
+
+def approve_and_start(page):
+    page.get_by_role("button", name="Save the plan").click()
+    heading(page, "Approve")
+    page.get_by_label("Who approves").fill("A. Steward")
+    page.get_by_role("button", name="Approve").click()
+    page.get_by_role("button", name="Start the release").click()
+
+
+def test_the_whole_way_to_the_archive(page, server):
+    walk_to_release(page, server)
+    before = page.locator("#outlook table td").first.inner_text()
+    page.locator("#slider").fill("800")
+    page.wait_for_function(
+        "(was) => document.querySelector('#outlook table td').innerText !== was", arg=before
+    )
+    assert page.evaluate("() => document.activeElement.id") in ("slider", "")
+    page.get_by_label("mean affairs").fill("1.2")
+    page.get_by_role("button", name="Find the least ε").click()
+    page.wait_for_function("() => document.getElementById('epsilon').value !== '4.4'")
+    assert 0 < float(page.locator("#epsilon").input_value()) < 4
+    approve_and_start(page)
+    page.get_by_text("At work").wait_for()
+    page.get_by_role("link", name="Look at it").click()
+    heading(page, "Verdict")
+    frame = page.frame_locator("iframe").first
+    frame.get_by_role("heading").first.wait_for()
+    page.get_by_label("Reason").fill("It is fit for its use.")
+    page.get_by_role("button", name="Accept", exact=True).click()
+    page.get_by_role("button", name="Verify").click()
+    page.locator(".good").wait_for()
+    page.get_by_role("button", name="Make the archive").click()
+    page.get_by_text("release.zip").wait_for()
+    assert (server.root / "survey" / "release.zip").exists()
+    assert page.evaluate("() => localStorage.length + sessionStorage.length") == 0
+
+
+def test_a_killed_desk_loses_nothing_and_spends_nothing_twice(page, server):
+    walk_to_release(page, server)
+    approve_and_start(page)
+    page.get_by_text("At work").wait_for()
+    server.process.send_signal(signal.SIGKILL)
+    server.process.wait()
+    second = Server(server.root)
+    try:
+        page.goto(second.link)
+        page.get_by_role("link", name="survey").click()
+        page.get_by_role("link", name="Look at it").wait_for(timeout=240_000)
+    finally:
+        second.kill()
+    folder = server.root / "survey"
+    log = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    assert [one["run"] for one in log if one.get("what") == "run"] == ["release"]
+    assert (folder / "release" / "manifest.json").exists()
+    assert not (folder / "release.checkpoint").joinpath("journal.jsonl").exists()
+
+
+def test_a_stopped_run_is_gone_on_with(page, server):
+    walk_to_release(page, server)
+    approve_and_start(page)
+    page.get_by_text(re.compile("Measuring")).wait_for()
+    page.get_by_role("button", name="Stop, and keep what is paid for").click()
+    page.get_by_role("button", name="Go on with the run").click(timeout=120_000)
+    page.get_by_role("link", name="Look at it").wait_for(timeout=240_000)
+
+
+def test_a_new_link_lets_another_browser_take_over(page, browser, server):
+    page.goto(server.link)
+    heading(page, "Projects")
+    other = browser.new_context()
+    taking = other.new_page()
+    taking.goto(server.another_link())
+    heading(taking, "Projects")
+    page.get_by_label("Folder").fill("x")
+    other.close()
+    assert not (server.root / "x").exists()
+
+
+def test_keys_go_through_the_schema_and_nothing_is_cut(page, server):
+    names = [f"a_rather_long_name_of_column_{k}" for k in range(35)]
+    columns = "".join(
+        f'\n[columns.{name}]\nkind = "categorical"\nlevels = ["a", "b"]\nsource = "codebook"\n'
+        for name in names
+    )
+    (server.root / "many.toml").write_text(
+        f'title = "Many"\nrows = "public"\nn_rows = 5000\n{columns}'
+    )
+    page.goto(server.link)
+    page.get_by_label("Folder").fill("many")
+    page.keyboard.press("Enter")
+    heading(page, "File")
+    page.get_by_label("Or a reviewed schema", exact=True).fill("many.toml")
+    page.get_by_label("Confidential file", exact=True).fill("fair.csv")
+    page.keyboard.press("Enter")
+    page.get_by_text("35 of 35 to decide").wait_for()
+    page.keyboard.press("a")
+    page.get_by_text("34 of 35 to decide").wait_for()
+    page.keyboard.press("j")
+    page.locator(f"#card-name:text('{names[2]}')").wait_for()
+    page.keyboard.press("k")
+    page.locator(f"#card-name:text('{names[1]}')").wait_for()
+    page.keyboard.press("u")
+    page.get_by_text("35 of 35 to decide").wait_for()
+    page.keyboard.press("c")
+    assert page.evaluate("() => document.activeElement.id") == "source"
+    for width, most in ((400, 4_000), (900, 2_200), (1_600, 2_200)):
+        page.set_viewport_size({"width": width, "height": 900})
+        tall, wide = page.evaluate(
+            "() => [document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
+        )
+        assert tall <= most
+        assert wide <= width
+        cut = page.evaluate(
+            "() => [...document.querySelectorAll('.columns a')]"
+            ".filter((one) => one.scrollWidth > one.clientWidth).length"
+        )
+        assert cut == 0
+
+
+def test_a_moved_slider_is_on_the_screen_at_once(page, server):
+    walk_to_release(page, server)
+    page.locator("#slider").fill("600")
+    page.wait_for_function("() => document.getElementById('epsilon').value !== '1'")
+    was = page.locator("#epsilon").input_value()
+    took = []
+    for place in ("605", "612", "620", "630"):
+        begun = time.monotonic()
+        page.locator("#slider").fill(place)
+        page.wait_for_function("(was) => document.getElementById('epsilon').value !== was", arg=was)
+        took.append(time.monotonic() - begun)
+        was = page.locator("#epsilon").input_value()
+    assert min(took) < 0.6  # 150 ms of it wait for the hand; machines of tests are shared

@@ -1,0 +1,289 @@
+"""Every page of the desk without a browser: what it shows, refuses, and never shows."""
+
+import json
+import re
+import time
+import zipfile
+
+import polars as pl
+import pytest
+
+import understudy as us
+from desk_visits import Visitor, hidden, refusal, survey
+from understudy.desk import runs
+
+pytest.importorskip("starlette", reason="The desk is not installed (extra desk).")
+
+
+def schema_of(n_columns, *, reviewed):
+    """A schema, as a draft of so many columns or reviewed."""
+    text = 'title = "People"\nrows = "public"\nn_rows = 5000\n'
+    for k in range(n_columns):
+        text += f"\n[columns.column_number_{k}]\n"
+        if k % 3:
+            text += 'kind = "categorical"\nlevels = ["a", "b", "c"]\n'
+        else:
+            text += 'kind = "integer"\nlower = 0\nupper = 100\nbins = 5\n'
+        text += f'source = "codebook, page {k}"\nreviewed = {str(reviewed).lower()}\n'
+    return text
+
+
+@pytest.mark.parametrize("n_columns", [5, 35])
+def test_every_page_before_a_release_is_shown(tmp_path, n_columns):
+    visitor = Visitor(tmp_path)
+    project = visitor.new_project()
+    project.write_text("schema.toml", schema_of(n_columns, reviewed=True))
+    asked = [{"kind": "mean", "formula": "column_number_0"}]
+    project.write("questions.toml", {"analyses": asked})
+    visitor.post("plan", do="save", epsilon="1", delta="1e-6", sets="2")
+    for page in ("file", "schema", "questions", "plan", "approve", "release"):
+        answer = visitor.get(page)
+        assert answer.status_code == 200, page
+        assert not refusal(answer), page
+        assert "Show as command" in answer.text or page in ("file", "release")
+        assert "style=" not in answer.text
+        assert not re.search(r"<script(?! src)", answer.text)
+    for page in ("look", "publish", "asked"):
+        assert visitor.get(page).headers["location"].endswith("/release")
+
+
+def test_one_decision_for_all_that_a_codebook_says(tmp_path):
+    visitor = Visitor(tmp_path)
+    visitor.new_project().write_text("schema.toml", schema_of(35, reviewed=False))
+    page = visitor.get("schema")
+    assert "Accept 35 from public sources" in page.text
+    assert visitor.post("schema", do="accept sourced", stamp=hidden(page, "stamp")).is_redirect
+    assert "All is decided" in visitor.get("schema").text
+    visitor.post("schema", do="undo")
+    assert "Accept 35 from public sources" in visitor.get("schema").text
+
+
+def drafted(visitor, n_columns=1):
+    """A project with a draft, as the command leaves it."""
+    data = visitor.root / "rows.csv"
+    pl.DataFrame(
+        {f"c{k}": [400 + 7 * (i * 37 % 60) for i in range(600)] for k in range(n_columns)}
+    ).write_csv(data)
+    text = us.draft(data)
+    visitor.new_project().write_text("schema.toml", text)
+    return text
+
+
+def test_what_was_read_from_the_rows_is_shown_in_the_confidential_view_alone(tmp_path):
+    visitor = Visitor(tmp_path)
+    text = drafted(visitor)
+    upper = re.search(r"upper = (\d+)", text)[1]
+    assert upper not in visitor.get("schema").text.partition("<main")[2]
+    visitor.post("schema", do="confidential")
+    assert upper in visitor.get("schema").text
+    assert "CONFIDENTIAL" in visitor.get("schema").text
+    assert [one["what"] for one in visitor.project.log()][-1] == "confidential view opened"
+    visitor.post("schema", do="confidential")
+    assert upper not in visitor.get("schema").text.partition("<main")[2]
+
+
+def test_one_source_for_bounds_of_many_is_asked_about_twice(tmp_path):
+    visitor = Visitor(tmp_path)
+    drafted(visitor, 6)
+    stamp = hidden(visitor.get("schema"), "stamp")
+    form = {"do": "confirm many", "tick": [*"012345"], "many_source": "codebook, page 2"}
+    asked = visitor.post("schema", stamp=stamp, **form)
+    assert "states these very bounds" in asked.text
+    assert not visitor.post("schema", stamp=stamp, **form).is_redirect
+    assert visitor.post("schema", stamp=stamp, bounds="yes", **form).is_redirect
+    assert "All is decided" in visitor.get("schema").text
+
+
+def test_a_card_is_changed_kept_and_taken_out(tmp_path):
+    visitor = Visitor(tmp_path)
+    drafted(visitor, 3)
+
+    def decide(at, **form):
+        stamp = hidden(visitor.get("schema"), "stamp")
+        return visitor.post("schema", at=at, stamp=stamp, **form)
+
+    assert "confirm them with a source" in refusal(decide("0", do="accept"))
+    assert "needs a source" in refusal(decide("0", do="confirm"))
+    assert "no entry" in refusal(decide("0", do="edit", entry="nonsense"))
+    assert decide(
+        "0", do="edit", entry="lower = 0, upper = 900, bins = 9", source="law"
+    ).is_redirect
+    assert "Tick that" in refusal(decide("1", do="keep"))
+    assert decide("1", do="keep", sure="yes").is_redirect
+    assert decide("2", do="exclude").is_redirect
+    found = visitor.get("schema?at=1").text
+    assert "conditional" in found
+    assert "[columns.c2]" not in (visitor.project.folder / "schema.toml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("picked", "formula"),
+    [
+        ({"kind": "mean", "first": "column_number_0"}, "column_number_0"),
+        (
+            {"kind": "ols", "first": "column_number_0", "others": ["column_number_1"]},
+            "column_number_0 ~ column_number_1",
+        ),
+        (
+            {"kind": "correlation", "first": "column_number_0", "others": ["column_number_3"]},
+            "column_number_0 + column_number_3",
+        ),
+    ],
+)
+def test_questions_are_picked(tmp_path, picked, formula):
+    visitor = Visitor(tmp_path)
+    visitor.new_project().write_text("schema.toml", schema_of(5, reviewed=True))
+    assert visitor.post("questions", do="add", **picked).is_redirect
+    assert visitor.project.read("questions.toml")["analyses"] == [
+        {"kind": picked["kind"], "formula": formula}
+    ]
+    assert "there already" in refusal(visitor.post("questions", do="add", **picked))
+    assert visitor.post("questions", do="remove:0").is_redirect
+    assert not visitor.project.has("questions.toml")
+
+
+def test_what_is_no_question_is_refused_with_a_sentence(tmp_path):
+    visitor = Visitor(tmp_path)
+    visitor.new_project().write_text("schema.toml", schema_of(5, reviewed=True))
+    for form in (
+        {"kind": "mean", "first": ""},
+        {"kind": "ols", "first": "column_number_0"},
+        {"kind": "correlation", "first": "column_number_0"},
+        {"kind": "mean", "formula": "income"},
+        {"kind": "median", "first": "column_number_0", "others": ["column_number_1"]},
+    ):
+        assert refusal(visitor.post("questions", do="add", **form)).endswith((".", "?"))
+
+
+def test_a_wanted_width_gives_the_least_epsilon_and_is_kept(tmp_path):
+    visitor = Visitor(tmp_path)
+    visitor.new_project().write_text("schema.toml", schema_of(5, reviewed=True))
+    visitor.post("questions", do="add", kind="mean", first="column_number_0")
+    form = {"epsilon": "1", "delta": "1e-6", "sets": "2", "wanted_0": "1.5"}
+    found = visitor.post("plan", do="least", **form)
+    epsilon = re.search(r'name="epsilon" type="text" value="([^"]+)"', found.text)[1]
+    assert 0.01 < float(epsilon) < 1
+    assert "sampling alone leaves" in refusal(
+        visitor.post("plan", do="least", **form | {"wanted_0": "0.001"})
+    )
+    assert "a number such as" in refusal(
+        visitor.post("plan", do="least", **form | {"wanted_0": "much"})
+    )
+    assert visitor.post("plan", do="save", **form | {"epsilon": epsilon}).is_redirect
+    kept = visitor.project.read("plan.toml")
+    assert kept["wanted"] == {"mean column_number_0": "1.5"}
+    assert kept["epsilon"] == epsilon
+
+
+def test_a_budget_that_cannot_be_is_refused_beside_the_slider(tmp_path):
+    visitor = Visitor(tmp_path)
+    visitor.new_project().write_text("schema.toml", schema_of(5, reviewed=True))
+    for form in ({"epsilon": "-1"}, {"epsilon": "1", "delta": "2"}, {"epsilon": "much"}):
+        assert refusal(visitor.post("plan", do="preview", **form))
+        assert visitor.post("plan", do="save", **form).status_code == 422
+    assert not visitor.project.has("plan.toml")
+    moved = visitor.post("plan", do="slide", slider="1000", epsilon="1")
+    assert 'name="epsilon" type="text" value="20"' in moved.text
+
+
+def test_pages_are_the_same_for_two_tables_with_one_schema(tmp_path):
+    pages = []
+    for value in ("1", "2"):
+        root = tmp_path / "same"
+        root.mkdir()
+        visitor = Visitor(root)
+        (root / "rows.csv").write_text(f"column_number_0\n{value}\n")
+        project = visitor.new_project()
+        project.update(data=str(root / "rows.csv"), title="T", unit="one person", rows="public")
+        project.write_text("schema.toml", schema_of(5, reviewed=True))
+        visitor.post("plan", do="save", epsilon="1", delta="1e-6", sets="2")
+        found = [
+            visitor.get(page).text.replace(visitor.app.door.csrf, "")
+            for page in ("/", "file", "schema", "questions", "plan", "approve")
+        ]
+        found.append(
+            visitor.post("file", do="picking:data").text.replace(visitor.app.door.csrf, "")
+        )
+        pages.append(found)
+        root.rename(tmp_path / f"done-{value}")
+    assert pages[0] == pages[1]
+
+
+def test_a_ledgers_page_shows_what_is_spent(tmp_path):
+    pytest.importorskip("sqlalchemy")
+    from understudy.ledger.account import Caps, Population
+    from understudy.ledger.ledger import PopulationLedger
+
+    visitor = Visitor(tmp_path)
+    ledger = PopulationLedger.create(tmp_path / "ledger.db")
+    caps = Caps.of(epsilon=2, delta="1e-6")
+    ledger.add(Population("adults", "one adult", "census office", "replace", caps))
+    assert "ledger" in refusal(visitor.post("/ledger", ledger="nothing.db")).lower()
+    assert visitor.post("/ledger", ledger="ledger.db").is_redirect
+    page = visitor.get("/ledger").text
+    assert "adults" in page
+    assert "0 % spent" in page
+    project = visitor.new_project()
+    text = schema_of(5, reviewed=True) + '\n[ledger]\npopulation = "adults"\n'
+    project.write_text("schema.toml", text)
+    project.update(ledger=str(tmp_path / "ledger.db"), population="adults")
+    planned = visitor.post("plan", do="preview", epsilon="1", delta="1e-6").text
+    share = float(re.search(r"([\d.]+) % planned", planned)[1])
+    assert 15 < share < 35  # half of ε is about a quarter of what a cap in Gaussian DP holds
+    beyond = visitor.post("plan", do="preview", epsilon="3", delta="1e-6").text
+    assert "more than the cap leaves" in beyond
+
+
+def wait(visitor, page):
+    """Until the run is done."""
+    for _ in range(600):
+        if not runs.last(visitor.project).active:
+            return visitor.get(page)
+        time.sleep(0.2)
+    raise AssertionError("The run does not end.")
+
+
+@pytest.mark.whole
+def test_from_the_file_to_the_archive_and_the_same_as_the_command(tmp_path):
+    pytest.importorskip("statsmodels")
+    survey(tmp_path)
+    visitor = Visitor(tmp_path)
+    visitor.new_project()
+    fields = {"data": "fair.csv", "ready": "fair.toml", "rows": "private"}
+    assert visitor.post("file", do="save", **fields).is_redirect
+    visitor.post("questions", do="add", kind="mean", first="affairs")
+    visitor.post("plan", do="save", epsilon="1", delta="1e-6", sets="2")
+    digest = hidden(visitor.get("approve"), "digest")
+    visitor.post("approve", do="approve", by="A. Steward", digest=digest)
+    shown = re.search(r"<code>.*?\n(understudy synthesize .*?)</code>", visitor.get("release").text)
+    assert visitor.post("release", do="start").is_redirect
+    assert "A run of this project" in refusal(visitor.post("release", do="start"))
+    assert "The release is made" in wait(visitor, "release").text
+    assert "release already" in refusal(visitor.post("release", do="start"))
+    folder = visitor.project.folder
+    assert not (folder / "release.checkpoint" / "journal.jsonl").exists()
+    manifest = json.loads((folder / "release" / "manifest.json").read_text())
+    assert shown is not None
+    assert "--epsilon 1 --delta 1e-6 --sets 2 --analyses questions.toml" in shown[1]
+    assert manifest["budget"]["epsilon"] == "1"
+    assert manifest["sets"] == 2
+    assert [one["formula"] for one in manifest["analyses"]] == ["affairs"]
+    assert "6366" not in (folder / "log.jsonl").read_text()
+    assert visitor.get("framed/report.html").status_code == 200
+    assert "not accepted" in refusal(visitor.post("publish", do="archive"))
+    assert "Say why" in refusal(visitor.post("look", do="accepted"))
+    visitor.post("look", do="accepted", reason="fit for its use")
+    assert "manifest.json" in visitor.get("publish").text
+    assert 'class="good"' in visitor.post("publish", do="verify").text
+    assert runs.output(["ledger", "key", "key.pem"], tmp_path)[0]
+    assert 'class="good"' in visitor.post("publish", do="sign", key="key.pem").text
+    assert visitor.post("publish", do="archive").is_redirect
+    names = zipfile.ZipFile(folder / "release.zip").namelist()
+    assert "release/manifest.sig" in names
+    assert not [name for name in names if not name.startswith("release/")]
+    (tmp_path / "question.toml").write_text(
+        'title = "Does it differ?"\n[[analyses]]\nkind = "mean"\nformula = "affairs"\n'
+        "half_width = 0.6\n"
+    )
+    asked = visitor.post("asked", do="plan", question="question.toml")
+    assert refusal(asked) or "the answer adds" in asked.text
