@@ -271,6 +271,7 @@ def serve(
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind(("127.0.0.1", port))
+        listening.listen()  # so that a link that is followed at once waits, and is not refused
     except OSError:
         raise DeskError(f"The port {port} is taken; choose another by --port.") from None
     door = DeskApp(desk, listening.getsockname()[1]).door
