@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $
 FAST := -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
 
 .PHONY: demo check test test-all oldest newest faults audit fuzz verify golden lint format bench studies
-.PHONY: package
+.PHONY: package desk-test
 .PHONY: studies-install clean
 
 demo: $(RUN)
@@ -54,6 +54,10 @@ fuzz: $(DEV)
 # Ten thousand altered releases, which loading and the independent checker must both refuse.
 verify: $(DEV)
 	$(BIN)/python benchmarks/check_altered.py
+
+# The steward's desk in a real browser; skipped where there is no Chromium.
+desk-test: $(DEV)
+	$(BIN)/pytest -n 2 --dist worksteal -m desk
 
 # Whether a change of structure left all releases, answers, plans and helps as they were.
 golden: $(DEV)

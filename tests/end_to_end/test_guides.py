@@ -116,6 +116,13 @@ def test_the_page_on_the_promise_says_what_it_prints(workplace, capsys):
     assert sum("cannot be told from 0" in line for line in shown) == 9
 
 
+def test_the_guide_to_the_desk_writes_what_it_walks_over(workplace):
+    pytest.importorskip("statsmodels", reason="an extra is not installed")
+    run(GUIDES / "desk.md", {})
+    assert us.Schema.load("desk/fair.toml").names
+    assert Path("desk/fair.csv").exists()
+
+
 def test_the_guide_to_households_runs(workplace, capsys):
     run(GUIDES / "households.md", scope := {})
     shown = " ".join(capsys.readouterr().out.split())

@@ -102,18 +102,12 @@ def _save(visit: Visit) -> None:
     Raises:
         DeskError: what lacks, or lies elsewhere.
     """
-    count = visit.number("count", "The number of rows")
-    rows = visit.text("rows", "private")
-    if not visit.text("ready"):
-        _required(visit, "title", "a title")
-        _required(visit, "unit", "whose row it is, such as one respondent")
-    if rows not in ("private", "public"):
-        raise DeskError("Rows are private or public; choose one of the two.")
-    if rows == "public" and count is None and not visit.text("ready"):
-        raise DeskError("A public number of rows has to be said; else choose private.")
+    if not (visit.own.has("schema.toml") or visit.text("ready")):
+        _require_told(visit)
     if bool(visit.text("ledger")) != bool(visit.text("population")):
         raise DeskError("A ledger and its population belong together; give both, or none.")
-    kept = {name: visit.text(name) for name in _FIELDS} | {"rows": rows}
+    known = visit.own.read("project.toml")
+    kept = {name: visit.text(name, str(known.get(name, ""))) for name in _FIELDS}
     _required(visit, "data", "the confidential table")
     for name in ("data", "codebook", "ready"):
         if kept[name]:
@@ -124,6 +118,17 @@ def _save(visit: Visit) -> None:
     if kept["ledger"] and "://" not in kept["ledger"]:
         kept["ledger"] = str(visit.desk.roots.inside(kept["ledger"]))
     visit.own.update(**{name: value or None for name, value in kept.items()})
+
+
+def _require_told(visit: Visit) -> None:
+    """Refuse a draft of a table of which too little is said."""
+    _required(visit, "title", "a title")
+    _required(visit, "unit", "whose row it is, such as one respondent")
+    rows, count = visit.text("rows"), visit.number("count", "The number of rows")
+    if rows not in ("private", "public"):
+        raise DeskError("Rows are private or public; choose one of the two.")
+    if rows == "public" and count is None:
+        raise DeskError("A public number of rows has to be said; else choose private.")
 
 
 def _draft_words(kept: dict[str, Any]) -> list[str]:
