@@ -102,8 +102,12 @@ def walk_to_release(page, server):
     heading(page, "File")
     page.get_by_role("button", name="Choose: Or a reviewed schema").click()
     page.get_by_role("button", name="fair.toml").click()
+    chosen = page.get_by_label("Or a reviewed schema", exact=True)
+    sync.expect(chosen).to_have_value(re.compile("fair.toml"), timeout=30_000)
     page.get_by_role("button", name="Choose: Confidential file").click()
     page.get_by_role("button", name="fair.csv").click()
+    chosen = page.get_by_label("Confidential file", exact=True)
+    sync.expect(chosen).to_have_value(re.compile("fair.csv"), timeout=30_000)
     page.get_by_role("button", name="Save, and draft the schema").click()
     page.get_by_role("link", name="Go on to the questions").click()
     heading(page, "Questions")
@@ -151,12 +155,15 @@ def test_the_whole_way_to_the_archive(page, server):
     assert page.evaluate("() => localStorage.length + sessionStorage.length") == 0
 
 
-def test_a_killed_desk_loses_nothing_and_spends_nothing_twice(page, server):
-    walk_to_release(page, server)
-    approve_and_start(page)
-    page.get_by_text("At work").wait_for()
+def test_a_killed_desk_loses_nothing_and_spends_nothing_twice(page, browser, server):
+    first = browser.new_page()  # whose console says that the desk is gone
+    first.set_default_timeout(60_000)
+    walk_to_release(first, server)
+    approve_and_start(first)
+    first.get_by_text("At work").wait_for()
     server.process.send_signal(signal.SIGKILL)
     server.process.wait()
+    first.close()
     second = Server(server.root)
     try:
         page.goto(second.link)
