@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -57,8 +58,8 @@ def _act(visit: Visit) -> Go | None:
         visit.toggle_secret_view("schema")
         return _at(visit, visit.text("at"))
     if do == "check":
-        words = ["schema", "check", str(data_of(visit)), "schema.toml", "--no-counts", "--quiet"]
-        runs.start(visit.own, "check", words, into="check.txt")
+        words = ["schema", "check", str(data_of(visit)), "schema.toml", "--no-counts", "--json"]
+        runs.start(visit.own, "check", words, into="check.json")
         return _at(visit, visit.text("at"))
     if do == "undo":
         visit.own.undo()
@@ -227,11 +228,14 @@ def _entries(part: Part, hidden: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 def _findings(visit: Visit) -> list[str] | None:
     """What a check of the rows has found; None before one."""
-    place = visit.own.place("check.txt")
+    place = visit.own.place("check.json")
     run = runs.last(visit.own)
     if not place.exists() or (run.what == "check" and run.active):
         return None
-    return [text for text in place.read_text(encoding="utf-8").splitlines() if text.strip()]
+    try:
+        return [str(text) for text in json.loads(place.read_text(encoding="utf-8"))["findings"]]
+    except (ValueError, KeyError, TypeError):  # it ended before it had found anything
+        return None
 
 
 def _place(visit: Visit, paths: list[Path_], left: set[Path_]) -> int:
