@@ -28,6 +28,7 @@ from understudy.inference.moment_answers import is_numeric
 from understudy.inference.quantiles import count_quantiles
 from understudy.inference.question import (
     MEASURED_ONLY,
+    RATIOS,
     SAME_AS,
     SHARES,
     WEIGHTED,
@@ -85,15 +86,17 @@ def analyze_release(
     require_level(level)
     table = members.asks_members(kind, formula, release)
     if table is not None:
-        if weighted:
+        own = SAME_AS.get(str(kind), str(kind)) in RATIOS
+        if weighted and not (own and is_weighted(release)):
             raise InferenceError(
-                "Questions about members have no weighted answers; weighted=False asks about the "
-                "records."
+                f"Of questions about members only {', '.join(RATIOS)} have weighted answers, in "
+                "releases with weighted moments; weighted=False asks about the records."
             )
+        by_weight = own and is_weighted(release) and weighted is not False
         found = members.member_analysis(
-            table, str(kind), formula, probability=probability, level=level
+            table, str(kind), formula, probability=probability, level=level, weighted=by_weight
         )
-        return _told_unweighted(found, release, weighted)
+        return found if by_weight else _told_unweighted(found, release, weighted)
     question = Question.of(kind, formula, release.schema, probability=probability)
     if weighted or (weighted is None and is_weighted(release)):
         if question.kind in WEIGHTED:

@@ -644,7 +644,7 @@ def moment_ratios(
     matrix: Moments,
     schema: Schema,
     sets: Sequence[Records],
-    weights: MomentMatrix | None = None,
+    weights: Moments | None = None,
 ) -> MomentRatios | None:
     """The ratios of means, shares or a table; None where second moments do not give them.
 
@@ -696,7 +696,7 @@ def moment_ratios(
         numerators[mine] -= np.multiply.outer(estimate[mine], by_group[group])
         mixed[mine] = matrix.noise_between(by_group[[group]], numerators[mine])[0]
     reach = np.zeros(len(estimate))
-    if weights is None or isinstance(matrix, SlotMoments):
+    if weights is None:
         squares = (
             totals if not products.number else _squares(estimand, matrix, products, known, sets)
         )
@@ -817,7 +817,7 @@ def weight_scale(matrix: Sums, sizes: Sequence[int]) -> float:
     return max(matrix.n, 0.0) / max(float(np.mean(sizes)), 1.0)
 
 
-def _scale_of(weights: MomentMatrix | None, matrix: Moments, sets: Sequence[Records]) -> float:
+def _scale_of(weights: Moments | None, matrix: Moments, sets: Sequence[Records]) -> float:
     if weights is None:
         return 1.0
     return weight_scale(matrix, [len(records.complete()) for records in sets])
@@ -825,7 +825,7 @@ def _scale_of(weights: MomentMatrix | None, matrix: Moments, sets: Sequence[Reco
 
 def _weighted_sampling(
     estimand: Estimand,
-    weights: MomentMatrix,
+    weights: Moments,
     products: _Products,
     sets: Sequence[Records],
     *,
@@ -864,13 +864,17 @@ def _weighted_sampling(
     return np.asarray(covariance)
 
 
-def _span(left: Floats, matrix: MomentMatrix) -> tuple[Floats, Floats]:
+def _span(left: Floats, matrix: Moments) -> tuple[Floats, Floats]:
     """The least and the largest that a record can add to each quantity, both of shape (k,).
 
     Args:
         left: weights of what is added, each of one column, shape (k, R).
         matrix: whose rows they weigh.
     """
+    if isinstance(matrix, SlotMoments):
+        blocks = zip(matrix.blocks(left), matrix.parts, strict=True)
+        lows, highs = zip(*(_span(own, part) for own, part in blocks), strict=True)
+        return np.min(lows, axis=0), np.max(highs, axis=0)
     numbers = [row for (_, state), row in matrix.place.items() if state is None]
     states = np.setdiff1d(np.arange(1, left.shape[1]), numbers)
     at_states = left[:, :1] + left[:, np.append(0, states)] * (np.append(0, states) > 0)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ from understudy.inference.combining import Pooled
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import table_estimates
 from understudy.inference.expected_widths import PLAINLY
-from understudy.inference.linear import likeness, ratio_growth
+from understudy.inference.linear import likeness, ratio_growth, weight_scale
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.moment_answers import MeasuredAnswer, answer_of
 from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
@@ -51,8 +51,10 @@ from understudy.inference.refusals import (
     outside_of,
     value_ends,
 )
-from understudy.inference.second_moments import LostInNoiseError
+from understudy.inference.second_moments import LostInNoiseError, MomentMatrix
 from understudy.inference.slot_moments import SlotMoments
+from understudy.inference.weighted import REASON as WEIGHTED_REASON
+from understudy.inference.weighted import WeightedMatrices, above_notes, answer_of_members
 from understudy.release.households import members_of
 from understudy.release.release import Release, once
 from understudy.release.sets import first_parts
@@ -170,7 +172,8 @@ class MemberTable:
             used = tuple(few) or used[:1]
             if not used:
                 return None
-            left = [one for one in left if one not in used]
+            taken = {one.entry for one in used}
+            left = [one for one in left if one.entry not in taken]
             found = pooled_table([marginal(one, own, self.release.schema) for one in used])
             summed.append(self._without_nobody(found.counts, own))
             variances.append(self._without_nobody(found.variances, own))
@@ -194,8 +197,23 @@ class MemberTable:
             columns: of the question.
         """
         joint = matrix_of(self.release, self.wide_columns(columns))
-        if joint is None or joint.scores.complete:
+        return None if joint is None or joint.scores.complete else self._parted(columns, joint)
+
+    def weighted_moments(self, columns: Sequence[str]) -> WeightedMatrices[SlotMoments] | None:
+        """The same of members who count with the weight of their unit.
+
+        Args:
+            columns: of the question.
+        """
+        release, wide = self.release, self.wide_columns(columns)
+        n = float(release.manifest.n_rows)
+        joint = WeightedMatrices.of(release.measurements, release.schema, wide, n)
+        if joint is None:
             return None
+        return WeightedMatrices.of_members(joint, partial(self._parted, columns))
+
+    def _parted(self, columns: Sequence[str], joint: MomentMatrix) -> SlotMoments:
+        """The matrix of all slots' columns, taken apart by slots."""
         names = [dict(zip(self.in_slot(columns, j), columns, strict=True)) for j in self.slots]
         return SlotMoments.of(joint, names, self.slot_schemas)
 
@@ -220,7 +238,13 @@ def asks_members(kind: object, formula: str, release: Release) -> MemberTable | 
 
 
 def member_analysis(
-    table: MemberTable, kind: str, formula: str, *, probability: float, level: float
+    table: MemberTable,
+    kind: str,
+    formula: str,
+    *,
+    probability: float,
+    level: float,
+    weighted: bool = False,
 ) -> Analysis:
     """Answer a question about members.
 
@@ -230,6 +254,7 @@ def member_analysis(
         formula: of it.
         probability: of a quantile.
         level: of intervals.
+        weighted: whether members count with the weight of their unit.
 
     Raises:
         InferenceError: unknown kind or name.
@@ -239,24 +264,32 @@ def member_analysis(
     if estimand.kind not in KINDS_OF_MEMBERS:
         raise _refuse(f"the kind {kind} has no answer that sums over the members of units")
     sets = [table.members(k, estimand.columns) for k in range(len(table.release.tables))]
-    matrix = table.moments(estimand.columns)
-    counted = _by_counts(table, estimand, matrix, sets)
+    matrix = None if weighted else table.moments(estimand.columns)
+    counted = None if weighted else _by_counts(table, estimand, matrix, sets)
+    matrices = table.weighted_moments(estimand.columns) if weighted else None
+    moments: MeasuredAnswer | None = None
     try:
-        moments = None if matrix is None else answer_of(estimand, matrix, table.schema, sets)
+        if matrices is not None:
+            moments = answer_of_members(estimand, matrices, table.schema, sets)
+        elif matrix is not None:
+            moments = answer_of(estimand, matrix, table.schema, sets)
     except LostInNoiseError as error:
         if counted is None:
             reason = str(error).rstrip(".")
             raise RefusedError("lost-in-noise", reason, None, anyway=False) from None
-        moments = None
     if counted is None or (moments is not None and _is_narrower(moments.pooled, counted.pooled)):
-        answer, reason = moments, REASON
+        answer, reason = moments, WEIGHTED_REASON if weighted else REASON
     else:
         answer, reason = counted, counted.reason
     if answer is None:
         raise _refuse("what was measured of the slots does not have this question's answer")
     if np.isnan(answer.pooled.estimate).all():
         raise RefusedError("too-few", " ".join(answer.pooled.notes), None, anyway=False)
-    pooled = _with_room(table, estimand, answer.pooled, sets)
+    pooled, scale = answer.pooled, 1.0
+    if matrices is not None:
+        scale = weight_scale(matrices.plain, [len(records.complete()) for records in sets])
+        pooled = replace(pooled, notes=(*pooled.notes, *above_notes(table.release)))
+    pooled = _with_room(table, estimand, pooled, sets, scale)
     counting, cut = _cut_off(table, estimand, answer.limits)
     shown = kind if kind in SAME_AS else estimand.kind
     stated = formula if split_condition(formula, table.schema)[1] else estimand.formula
@@ -275,9 +308,20 @@ def member_analysis(
 
 
 def _with_room(
-    table: MemberTable, estimand: Estimand, pooled: Pooled, sets: Sequence[Records]
+    table: MemberTable,
+    estimand: Estimand,
+    pooled: Pooled,
+    sets: Sequence[Records],
+    scale: float = 1.0,
 ) -> Pooled:
     """The answer with room for members whose values fit no state, if there certainly are some.
+
+    Args:
+        table: that is asked.
+        estimand: the question.
+        pooled: its answer.
+        sets: members of each synthetic set.
+        scale: what a synthetic member counts for, in parts of the most that one can.
 
     Raises:
         RefusedError: there are, and the question has no bound on what they could change.
@@ -295,7 +339,7 @@ def _with_room(
     if estimand.kind == "total":
         room = np.full(len(pooled.names), most * max(abs(end) for end in ends))
     else:
-        share = most / np.maximum(_sizes(estimand, sets), 1.0)
+        share = most / np.maximum(scale * _sizes(estimand, sets), 1.0)
         room = share * np.maximum(ends[1] - pooled.estimate, pooled.estimate - ends[0])
     note = "Intervals have room for members out of domain, by the noisy numbers of them."
     return replace(pooled, bias=pooled.bias + room, notes=(*pooled.notes, note))

@@ -24,7 +24,7 @@ complex surveys", Int. Statistical Review 51, 279-292; Lumley (2004), J. Statist
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
@@ -46,6 +46,7 @@ from understudy.inference.question import RATIOS, Estimand
 from understudy.inference.records import Records
 from understudy.inference.refusals import RefusedError, beyond_line
 from understudy.inference.second_moments import MomentMatrix, MomentSource, joined_matrix
+from understudy.inference.slot_moments import SlotMoments
 from understudy.inference.term_moments import TermMatrix
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
@@ -74,7 +75,7 @@ def is_weighted(release: Release) -> bool:
     return any(one.weighting is not None for one in release.measurements)
 
 
-Matrix = TypeVar("Matrix", MomentMatrix, TermMatrix)
+Matrix = TypeVar("Matrix", MomentMatrix, TermMatrix, SlotMoments)
 
 
 @dataclass(frozen=True)
@@ -167,6 +168,19 @@ class WeightedMatrices(Generic[Matrix]):
         plain, squared = found
         return WeightedMatrices(plain, squared, n, excess)
 
+    @staticmethod
+    def of_members(
+        joint: WeightedMatrices[MomentMatrix], slots: Callable[[MomentMatrix], SlotMoments]
+    ) -> WeightedMatrices[SlotMoments]:
+        """Those of the members of units, each of which counts with the weight of its unit.
+
+        Args:
+            joint: of the columns of all slots.
+            slots: takes one of them apart.
+        """
+        plain, squared = slots(joint.plain), slots(joint.squared)
+        return WeightedMatrices(plain, squared, joint.n, joint.excess * len(plain.parts))
+
     def factor(self, schema: Schema) -> float:
         """By what linearised variances are multiplied: the design effect, and n/(n − 1)."""
         effect = schema.design.deff
@@ -199,11 +213,11 @@ def weighted_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | No
         answer = answer_for_population(estimand, matrices, schema, sets)
     if answer is None:
         return None
-    notes = (*answer.pooled.notes, *_above_notes(release))
+    notes = (*answer.pooled.notes, *above_notes(release))
     return replace(answer, pooled=replace(answer.pooled, notes=notes))
 
 
-def _above_notes(release: Release) -> tuple[str, ...]:
+def above_notes(release: Release) -> tuple[str, ...]:
     """Say how many weights are above their declared bound, where that is more than noise."""
     return tuple(
         f"About {100 * one.share:.2g} % of the weights are above their upper bound {one.bound} and "
@@ -245,6 +259,18 @@ def answer_for_population(
             estimand, matrices.plain, schema, sets, squared=squared, factor=factor
         )
     return _told(answer, schema, cut=matrices.excess > 0)
+
+
+def answer_of_members(
+    estimand: Estimand,
+    matrices: WeightedMatrices[SlotMoments],
+    schema: Schema,
+    sets: Sequence[Records],
+) -> MeasuredAnswer | None:
+    """The same of members; None but for means, shares and tables. Arguments as above."""
+    if estimand.kind not in RATIOS:
+        return None
+    return _told(_ratios(estimand, matrices, schema, sets), schema, cut=matrices.excess > 0)
 
 
 def answer_by_terms(
@@ -317,7 +343,7 @@ def _excess(measurements: Sequence[Measurement], schema: Schema, n: float) -> fl
 
 def _ratios(
     estimand: Estimand,
-    matrices: WeightedMatrices[MomentMatrix],
+    matrices: WeightedMatrices[MomentMatrix] | WeightedMatrices[SlotMoments],
     schema: Schema,
     sets: Sequence[Records],
 ) -> MeasuredAnswer | None:

@@ -22,6 +22,7 @@ from understudy.release.sets import parts_of
 from understudy.release.shape import Fault, quote_entry
 from understudy.release.tables import write_rows
 from understudy.schema import Identifier, Schema
+from understudy.schema.design import Design
 from understudy.schema.geography import Geography
 from understudy.schema.households import NO_MEMBER, Members, slot_column
 
@@ -57,7 +58,7 @@ def _alone(schema: Schema, columns: Mapping[str, Any]) -> Schema:
         for name, one in columns.items()
     }
     changed = {"members": None, "columns": own, "forbidden": (), "relations": ()}
-    return schema.model_copy(update={**changed, "geography": Geography()})
+    return schema.model_copy(update={**changed, "design": Design(), "geography": Geography()})
 
 
 def split(table: pl.DataFrame, schema: Schema) -> dict[str, pl.DataFrame]:
