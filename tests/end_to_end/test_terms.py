@@ -27,6 +27,7 @@ ASKED = (
     "ols log(income) ~ age + sex",
     "ols income ~ age + I(age**2) + sex:age where age >= 30",
     "std log(income)",
+    "correlation log(income) + age where sex == 'f'",
 )
 
 
@@ -82,6 +83,13 @@ def test_declared_terms_are_answered_about_the_rows(release):
         assert abs(estimate - truth[name]) < 4 * error
     spread = us.analyze(release, "std", "log(income)")
     assert spread.pooled.estimate[0] == pytest.approx(np.log(own["income"]).std(), rel=0.05)
+    women = own[own["sex"] == "f"]
+    asked = us.analyze(release, "correlation", "log(income) + age", where="sex == 'f'")
+    low, high = asked.pooled.interval()
+    assert low[0] < np.corrcoef(np.log(women["income"]), women["age"])[0, 1] < high[0]
+    with pytest.raises(us.UnderstudyError, match="sex == 'm'") as refused:
+        us.analyze(release, "correlation", "log(income) + age", where="sex == 'm'")
+    assert "--analysis" in str(refused.value)  # what would have bought it
     older = us.analyze(release, "ols", "income ~ age + I(age**2) + sex:age", where="age >= 30")
     assert older.valid
     assert len(older.pooled.names) == 4

@@ -26,11 +26,18 @@ from understudy.inference import formulas
 from understudy.inference.declared import public_delta
 from understudy.inference.estimators import Question
 from understudy.inference.measured_answers import matrix_answer
+from understudy.inference.needed_terms import needed_terms
 from understudy.inference.question import MEASURED_ONLY, MODELS, RATIOS, Estimand
 from understudy.inference.records import Records
 from understudy.inference.refusals import EPSILONS, Advice, RefusedError
-from understudy.inference.second_moments import LostInNoiseError, assumed_moments, joined_matrix
-from understudy.mechanisms.second_moments import SecondMoments
+from understudy.inference.second_moments import (
+    LostInNoiseError,
+    MomentMatrix,
+    assumed_moments,
+    joined_matrix,
+)
+from understudy.inference.term_moments import TermMatrix, assumed_terms
+from understudy.mechanisms.second_moments import SecondMoments, TermMoments
 from understudy.release.release import Release
 from understudy.schema.expressions import with_condition
 
@@ -140,16 +147,23 @@ def _half_width(
     budget = Budget.of(epsilon, delta, unit)
     rows = Fraction(release.manifest.rows_share or 0) if schema.rows == "private" else Fraction(0)
     spend = budget.amount * (1 - rows) * _SHARE
-    asked = SecondMoments(columns, coded)
+    needed = needed_terms(estimand, schema)
+    asked: SecondMoments | TermMoments = SecondMoments(columns, coded)
+    if needed is not None:
+        asked = TermMoments(needed.terms, among=dict(needed.among))
     (charge,) = asked.price(terms_of(schema, budget), spend)
     stddev = margin * charge.recorded.stddev
     table = release.tables[0]
     known = [Records.complete_of(table, schema, columns)]
     if any(table[name].n_unique() < 2 for name in columns):
         raise InferenceError("Records that do not vary say nothing of what moments would.")
-    pure = charge.parameter.pure
-    source = assumed_moments(schema, table, asked, columns, stddev, pure=pure)
-    matrix = joined_matrix([source], schema, columns, (float(table.height), 0.0))
+    matrix: MomentMatrix | TermMatrix | None
+    if isinstance(asked, TermMoments):
+        matrix = assumed_terms(schema, table, asked.scores(schema), stddev)
+    else:
+        pure = charge.parameter.pure
+        source = assumed_moments(schema, table, asked, columns, stddev, pure=pure)
+        matrix = joined_matrix([source], schema, columns, (float(table.height), 0.0))
     try:
         found = None if matrix is None else matrix_answer(estimand, matrix, schema, known)
     except LostInNoiseError:

@@ -477,7 +477,7 @@ def parse(kind: str, formula: str, schema: Schema, *, probability: float = 0.5) 
         raise InferenceError("A median has the probability 0.5; take the kind quantile for others.")
     read = _model if kind in MODELS else _of_two if kind in _TWO_TERMS else _linear
     bare, where = split_condition(formula, schema)
-    if where and kind in _TWO_TERMS:
+    if where and kind in _TWO_TERMS and kind != "correlation":
         raise InferenceError(f"The kind {kind} is of all records; leave 'where {where}' out.")
     estimand = read(kind, written_out(SAME_AS.get(kind, kind), bare, schema), schema)
     if not estimand.columns:

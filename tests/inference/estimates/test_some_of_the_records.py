@@ -147,7 +147,11 @@ def test_a_bin_that_a_condition_cuts_is_no_part_of_an_answer(rows, where):
 @pytest.mark.parametrize(
     ("kind", "formula", "said"),
     [
-        ("correlation", "age + kids where works", "of all records; leave 'where works' out"),
+        (
+            "odds-ratio",
+            "sex + works where age >= 65",
+            "of all records; leave 'where age >= 65' out",
+        ),
         ("mean", "kids where sex == 'x'", "has no level 'x'"),
         ("mean", "kids where height > 2", "no column or function 'height'"),
         ("mean", "kids ~ {works} + {age >= 65} + {kids > 1}", "at most one condition"),
