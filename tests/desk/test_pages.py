@@ -82,6 +82,18 @@ def test_what_was_read_from_the_rows_is_shown_in_the_confidential_view_alone(tmp
     assert upper not in visitor.get("schema").text.partition("<main")[2]
 
 
+def test_where_rows_do_not_fit_is_told_in_the_confidential_view_alone(tmp_path):
+    visitor = Visitor(tmp_path)
+    text = drafted(visitor)
+    visitor.project.update(data=str(tmp_path / "rows.csv"))
+    visitor.project.write_text("schema.toml", re.sub(r"lower = \d+", "lower = 500", text))
+    visitor.post("schema", do="confidential")
+    assert visitor.post("schema", do="check", at="0").is_redirect
+    assert "holds values below" in wait(visitor, "schema").text
+    visitor.post("schema", do="confidential")
+    assert "holds values" not in visitor.get("schema").text
+
+
 def test_one_source_for_bounds_of_many_is_asked_about_twice(tmp_path):
     visitor = Visitor(tmp_path)
     drafted(visitor, 6)

@@ -18,7 +18,8 @@ function show(text, address, kept) {
   if (kept) [...document.querySelectorAll("main details")].forEach((d, k) => { if (opened[k]) d.open = true; });
   const held = id && document.getElementById(id);
   if (held) held.focus({ preventScroll: true });
-  else if (moved) { main().focus({ preventScroll: true }); window.scrollTo(0, 0); }
+  else main().focus({ preventScroll: true });
+  if (moved && !kept) window.scrollTo(0, 0);
   if (address && address !== window.location.href) window.history.pushState(null, "", address);
   watch();
 }
@@ -62,8 +63,9 @@ document.addEventListener("submit", async (event) => {
       await send(form, wished, true);
       form = document.querySelector("form[data-live]") || form;
     }
+    main().inert = true; // nothing is typed into a page that is about to go
     await send(form, wanted, false);
-  } finally { busy = false; }
+  } finally { busy = false; main().inert = false; }
 });
 
 document.addEventListener("input", (event) => {
