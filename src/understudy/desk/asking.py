@@ -31,7 +31,7 @@ def _next(visit: Visit) -> str:
 def _show_asked(visit: Visit) -> dict[str, Any] | Go:
     if not visit.own.has(OUT):
         return visit.to("release")
-    done = [one for one in visit.own.log() if str(one.get("what", "")).startswith("question")]
+    done = [one for one in visit.own.log() if str(one.get("what", "")).startswith("question ")]
     return {
         "question": visit.text("question"),
         "planned": json.loads(visit.form["planned"][0]) if "planned" in visit.form else None,

@@ -177,8 +177,10 @@ def _show_publish(visit: Visit) -> dict[str, Any] | Go:
         return visit.to("release")
     folder, kept = visit.own.place(OUT), visit.own.read("project.toml")
     sums = checksums(folder)
+    files = [(name, (folder / name).stat().st_size, sums[name]) for name in sorted(sums)]
     return {
-        "files": [(name, (folder / name).stat().st_size, sums[name]) for name in sorted(sums)],
+        "files": [one for one in files if not one[0].startswith("noisy/")],
+        "noisy": [one for one in files if one[0].startswith("noisy/")],
         "verdict": kept.get("verdict", {}),
         "signed": (folder / "manifest.sig").exists(),
         "archive": visit.own.has(ARCHIVE),

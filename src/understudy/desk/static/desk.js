@@ -117,7 +117,7 @@ function watch() {
     const told = JSON.parse(event.data);
     const stage = document.getElementById("stage");
     if (stage && told.stage) stage.textContent = told.stage;
-    if (!told.active) { own.close(); follow(window.location.href, {}, true); }
+    if (!told.active) { own.close(); if (!busy) follow(window.location.href, {}, true); }
   };
 }
 watch();
