@@ -194,3 +194,16 @@ def test_plan_says_how_wide_cells_are_and_refuses_a_table_of_too_many():
         us.plan(Schema.loads(HEAD + many), epsilon=1, analyses=[TABLE])
     with pytest.raises(us.UnderstudyError, match="age has none: declare some, such as bins = 8"):
         us.plan(Schema.loads(HEAD + COLUMNS.replace("bins = 6", "")), epsilon=1, analyses=[TABLE])
+
+
+def test_a_regression_alone_takes_products():
+    found = us.regress(
+        rows(),
+        Schema.loads(HEAD + COLUMNS),
+        "income ~ age * sex",
+        epsilon=20,
+        delta="1e-6",
+        insecure_noise_seed=3,
+    )
+    assert not found.refused
+    assert found.ledger[0]["mechanism"] == "noisy term moments"

@@ -40,7 +40,7 @@ from understudy.inference.private_regression import (
     require_repair,
 )
 from understudy.mechanisms.regression import MECHANISMS, Regression, RegressionMechanism
-from understudy.mechanisms.second_moments import SecondMoments
+from understudy.mechanisms.second_moments import SecondMoments, TermMoments
 from understudy.schema import Schema
 from understudy.schema.design import Design
 from understudy.schema.geography import Geography
@@ -262,7 +262,8 @@ def declare_regression(
     request = request_of(**arguments)
     request.setup()  # refuses what cannot be measured
     pure = request.budget.accounting == "pure"
-    asked = [own for own, _ in request.answers if isinstance(own, SecondMoments)]
+    bought = SecondMoments | TermMoments
+    asked = [own for own, _ in request.answers if isinstance(own, bought)]
     require_moments(request.analyses, request.schema, asked, pure=pure)
     return arguments
 
