@@ -36,7 +36,10 @@ def blocks(page, *languages):
 
 
 def run(page, scope):
-    """Run a page as its reader would: commands, Python, and the first schema, saved."""
+    """Run a page as its reader would: commands, Python, and schemas, saved.
+
+    These are the first one, and those whose first line names their file.
+    """
     for language, text in blocks(page, "python", "console", "toml"):
         if language == "python":
             exec(text, scope)
@@ -48,6 +51,8 @@ def run(page, scope):
                     continue
                 assert program == "understudy"
                 assert not app(arguments, standalone_mode=False), command
+        elif named := re.match(r"# (\w+\.toml)\n", text):
+            Path(named[1]).write_text(text, encoding="utf-8")
         elif not Path("people.toml").exists():
             Path("people.toml").write_text(text, encoding="utf-8")
 
@@ -133,6 +138,8 @@ def test_the_guide_to_households_runs(workplace, capsys):
     assert "sampling error is that of a sample of household units" in shown
     assert "records as drawn one by one, and those of one household are alike" in shown
     assert scope["release"].schema.members.rows_per_unit == 3
+    assert "spells >= 1" in shown
+    assert scope["panel"].schema.members.order == ("wave",)
 
 
 def test_the_guides_to_tables_and_places_of_others_run(workplace, capsys):

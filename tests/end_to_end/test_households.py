@@ -92,6 +92,9 @@ def test_a_plan_says_what_the_unit_costs(place, capsys):
     app(["plan", "--schema", "schema.toml", *BUDGET], standalone_mode=False)
     shown = told(capsys)
     assert "It costs no more than any record; the 6 columns of its slots share the budget" in shown
+    # Nine columns with two slots, six with one.
+    assert "rows_per_unit = 2 makes 9 columns of what was declared; one slot fewer would" in shown
+    assert "about 18 % less noise" in shown
 
 
 @pytest.mark.parametrize("command", ["synthesize", "check", "evaluate"])

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from understudy._arrays import Floats
+from understudy.errors import InferenceError
 from understudy.features.scores import Limits
 from understudy.inference.analysis import Analysis
 from understudy.inference.combining import Pooled
@@ -58,7 +59,7 @@ from understudy.inference.weighted import WeightedMatrices, above_notes, answer_
 from understudy.release.households import members_of
 from understudy.release.release import Release, once
 from understudy.release.sets import first_parts
-from understudy.schema import NUMERIC, Rule, Schema
+from understudy.schema import NUMERIC, Continuous, Integer, Rule, Schema
 from understudy.schema.geography import Geography
 from understudy.schema.households import NO_MEMBER, Members, slot_column
 
@@ -262,7 +263,9 @@ def member_analysis(
     """
     estimand = parse(kind, formula, table.schema, probability=probability)
     if estimand.kind not in KINDS_OF_MEMBERS:
-        raise _refuse(f"the kind {kind} has no answer that sums over the members of units")
+        reason = f"the kind {kind} has no answer that sums over the members of units"
+        instead = _nearby(table, estimand, probability=probability, weighted=weighted)
+        raise RefusedError("not-measured", reason, None, anyway=False, instead=instead)
     sets = [table.members(k, estimand.columns) for k in range(len(table.release.tables))]
     matrix = None if weighted else table.moments(estimand.columns)
     counted = None if weighted else _by_counts(table, estimand, matrix, sets)
@@ -305,6 +308,39 @@ def member_analysis(
         cut_off=cut,
         counting=counting,
     )
+
+
+def _nearby(
+    table: MemberTable, estimand: Estimand, *, probability: float, weighted: bool
+) -> tuple[str, ...]:
+    """Questions near one of the spread or of the middle of a number, of those that are answered.
+
+    For a quantile the share below the edge of a bin that is nearest to it in the synthetic members;
+    for all others the mean.
+    """
+    (name, *others), found = estimand.columns, []
+    column = table.schema.columns[name]
+    if (
+        others
+        or estimand.expression not in ("", name)
+        or not isinstance(column, Integer | Continuous)
+    ):
+        return ()
+    asked = [("mean", name)]
+    edges = sorted({one.low for one in column.intervals if not one.spike} - {column.bounds[0]})
+    if estimand.kind == "quantile" and edges:
+        numbers = table.members(0, [name]).frame()[name].to_numpy()
+        below = [abs(float(np.mean(numbers < edge)) - probability) for edge in edges]
+        asked.insert(0, ("proportion", f"{{{name} < {edges[int(np.argmin(below))]:g}}}"))
+    for kind, formula in asked:
+        try:
+            member_analysis(
+                table, kind, formula, probability=probability, level=0.95, weighted=weighted
+            )
+        except InferenceError:
+            continue
+        found.append(f"{kind} {formula}")
+    return tuple(found)
 
 
 def _with_room(

@@ -178,10 +178,29 @@ def test_a_question_about_units_stays_one_about_units(rows, exact):
 
 
 def test_what_slots_do_not_answer_is_refused(exact):
-    with pytest.raises(us.UnderstudyError, match=r"\(not-measured\).*members of units"):
-        us.analyze(exact, "std", "wage")
+    for kind, near in (("std", 1), ("median", 2)):
+        with pytest.raises(us.UnderstudyError, match=r"\(not-measured\).*members of units") as told:
+            us.analyze(exact, kind, "wage")
+        assert len(told.value.instead) == near
+        for question in told.value.instead:
+            asked, _, formula = question.partition(" ")
+            assert np.isfinite(us.analyze(exact, asked, formula).pooled.estimate).all()
+            if asked == "proportion":
+                share = us.analyze(exact, asked, formula).pooled.estimate[0]
+                assert 0.2 < share < 0.8
     with pytest.raises(us.UnderstudyError, match="wagge"):
         us.analyze(exact, "mean", "wagge + wage")
+
+
+def test_slots_with_tables_of_other_sizes_are_told_apart(rows):
+    """Measured tables of several columns beside each other: no table serves two slots."""
+    both = {"household": rows[0].head(300), "person": rows[1]}
+    both["person"] = both["person"].filter(pl.col("hid").is_in(both["household"]["hid"].implode()))
+    made = us.synthesize(
+        both, SCHEMA, epsilon=20, delta=1e-6, method="marginals", insecure_noise_seed=2
+    )
+    (low,), (high,) = us.analyze(made, "mean", "wage").pooled.interval(0.999)
+    assert low < both["person"]["wage"].mean() < high
 
 
 def test_growth_is_that_of_the_sums_over_units():
