@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import pytest
@@ -62,6 +63,7 @@ def pytest_collection() -> Iterator[object]:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(100_000, 20, 20)  # syntax trees and releases are large, and no cycles
         gc.enable()
 
 
@@ -128,6 +130,34 @@ def arguments_of(item: pytest.Item) -> list[str]:
 def values_of(name: str, cases: list[pytest.Item]) -> list[int]:
     """Which values an argument has, each once; they need not be hashable."""
     return list(dict.fromkeys(id(case.callspec.params[name]) for case in cases))
+
+
+UNREHEARSED = ("evaluate", "graphical", "inference", "mechanisms", "methods", "models", "papers")
+"""Rooms, beside the studies, whose releases go without a rehearsal by day: a third of their time.
+It is made by one and the same method whatever is asked for, and other rooms test what it says."""
+rehearsing = {"now": True}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Note whether the releases of a test, and of its fixtures, are rehearsed."""
+    top, room, *_ = item.path.relative_to(HERE.parent).parts
+    rehearsing["now"] = NIGHT or not (top == "studies" or room in UNREHEARSED)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _rehearsals() -> Iterator[None]:
+    from understudy.workflow import synthesize
+
+    rehearse = synthesize.rehearse
+
+    def rehearse_by_room(*given: Any, **more: Any) -> None:
+        if rehearsing["now"]:
+            rehearse(*given, **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(synthesize, "rehearse", rehearse_by_room)
+        yield
 
 
 @pytest.fixture(scope="session")

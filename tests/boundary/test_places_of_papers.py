@@ -53,16 +53,19 @@ def imports_in(nodes: Iterator[ast.AST]) -> Imports:
 
 
 def code_of(node: ast.AST) -> Iterator[ast.AST]:
-    """All of a definition but annotations."""
-    yield node
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST) and not (
-                isinstance(child, ast.stmt) and is_for_the_type_checker(child)
-            ):
-                yield from code_of(child)
+    """All of a definition but annotations, in any order."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns"):
+                continue
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST) and not (
+                    isinstance(child, ast.stmt) and is_for_the_type_checker(child)
+                ):
+                    waiting.append(child)
 
 
 class Package:
