@@ -26,6 +26,7 @@ PLANTED = {
     "The gate is read without any": "dp/confidential: import understudy.mechanisms.tables",
     "Few rooms see rows": "methods/base: from understudy.data import coding",
     "What reads a release knows": "report/text: import understudy.methods.privbayes",
+    "The desk is a face": "desk/project: from understudy.data import coding",
     "No circles": "models/model: import understudy.models.tables",
 }
 """The first words of a contract → a module, and an import within one of its functions."""

@@ -280,11 +280,12 @@ def _planner(
     others = {name: values[name] for name in _FIELDS if name != "epsilon"}
     text = visit.own.place("schema.toml").read_text(encoding="utf-8")
     key = repr((visit.own.id, text, others, analyses))
-    return _kept(
-        visit,
-        key,
-        lambda: Planner(schema, delta=values["delta"] or "0", how=options_of(values, analyses)),
-    )
+
+    def make() -> Planner:
+        return Planner(schema, delta=values["delta"] or "0", how=options_of(values, analyses))
+
+    planner: Planner = _kept(visit, key, make)
+    return planner
 
 
 def _kept(visit: Visit, key: str, make: Any) -> Any:

@@ -100,7 +100,9 @@ def analyze_release(
     question = Question.of(kind, formula, release.schema, probability=probability)
     if weighted or (weighted is None and is_weighted(release)):
         if question.kind in WEIGHTED:
-            analysis = _told_alike(_for_population(release, question, level=level), release)
+            analysis = _for_population(release, question, level=level)
+            if release.schema.design.deff is None:  # which counts how alike records are
+                analysis = _told_alike(analysis, release)
             return as_asked(analysis, kind, formula, release.schema)
         if weighted:
             raise InferenceError(
@@ -138,10 +140,9 @@ def _told_unweighted(analysis: Analysis, release: Release, weighted: bool | None
 
 def _told_alike(analysis: Analysis, release: Release) -> Analysis:
     """An answer about members by themselves, which says that those of one unit are alike."""
-    schema = release.schema
-    if not schema.unit.of or schema.design.deff is not None:
-        return analysis
-    return replace(analysis, notes=(*analysis.notes, ALIKE_NOTE.format(schema.unit.of)))
+    units = release.schema.unit.of
+    notes = (ALIKE_NOTE.format(units),) if units else ()
+    return replace(analysis, notes=(*analysis.notes, *notes))
 
 
 def _for_population(release: Release, question: Question, *, level: float) -> Analysis:
