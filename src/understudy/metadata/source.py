@@ -102,8 +102,9 @@ class CodebookFile:
         Raises:
             SchemaError: it is none, or ambiguous.
         """
+        text = self.text()
         try:
-            return _storage.parse(self.text())
+            return _storage.parse(text)
         except ValueError as error:
             self.refuse(f"{error}; correct the file")
 
@@ -293,6 +294,8 @@ class _Reader:
                 "save it as UTF-8",
                 error.lineno,
             )
+        except SchemaError:  # by what is called back, which is a ValueError, too
+            raise
         except (LookupError, ValueError):  # of an encoding that Python does not know
             self._file.refuse(
                 "it says that it is written in an encoding that is not known; save it as UTF-8", 1

@@ -17,7 +17,7 @@ ASKED = [
     "correlation x + y",
     "mean wage ~ sex",
     "proportion rare",
-    "logit rare ~ log(x + 1)",
+    "logit rare ~ np.exp(x)",
     "quantile y",
 ]
 Z = 1.959963984540054
@@ -90,7 +90,7 @@ def test_without_noise_to_speak_of_both_are_as_wide_and_with_it_the_release_is_w
 
 def test_what_cannot_be_compared_stands_there_with_the_reason(found):
     assert {one.question for one in found} == set(ASKED)
-    (model,) = by_question(found, "logit rare ~ log(x + 1)").values()
+    (model,) = by_question(found, "logit rare ~ np.exp(x)").values()
     (median,) = by_question(found, "quantile y").values()
     assert model.refused.startswith("No valid error bars")
     assert "textbook" in median.refused
