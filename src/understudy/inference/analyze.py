@@ -21,6 +21,7 @@ from understudy.inference.combining import Pooled, require_level
 from understudy.inference.conditions import require_told
 from understudy.inference.counts import estimate_counts, estimate_draws
 from understudy.inference.declarations import add_advice
+from understudy.inference.design_effects import effect_note, grow
 from understudy.inference.estimators import Estimator, Question
 from understudy.inference.expected_widths import PLAINLY
 from understudy.inference.measured_answers import measured_answer
@@ -126,13 +127,19 @@ UNWEIGHTED_NOTE: Final = (
 
 ALIKE_NOTE: Final = (
     "The sampling error takes records as drawn one by one, and those of one {0} are alike: as a "
-    'sample of {0} units it is larger, which only a release with [unit] table = "{0}" tells.'
+    'sample of {0} units it is larger. A release with [unit] table = "{0}" tells by how much, and '
+    "a public deff in [design] is counted."
 )
 
 
 def _told_unweighted(analysis: Analysis, release: Release, weighted: bool | None) -> Analysis:
     """An answer about records, which says so where nobody asked for it and there are weights."""
-    analysis = _told_alike(analysis, release)
+    effect = release.schema.design.deff
+    if effect is None:
+        analysis = _told_alike(analysis, release)
+    else:
+        notes = (*analysis.notes, effect_note(effect))
+        analysis = replace(analysis, pooled=grow(analysis.pooled, effect), notes=notes)
     if weighted is not None or not is_weighted(release):
         return analysis
     return replace(analysis, notes=(*analysis.notes, UNWEIGHTED_NOTE))

@@ -31,6 +31,7 @@ from typing import Final, Generic, TypeVar
 import numpy as np
 
 from understudy.inference.combining import Pooled
+from understudy.inference.design_effects import effect_note
 from understudy.inference.linear import moment_ratios, weighted_totals
 from understudy.inference.measured_moments import bound_excess
 from understudy.inference.moment_answers import (
@@ -316,10 +317,7 @@ def design_notes(schema: Schema, *, cut: bool) -> tuple[str, ...]:
         bound = f"{design.bound(schema.columns):g}"
         said.append(CUT_NOTE.format(bound, bound))
     if design.deff is not None:
-        said.append(
-            f"The sampling variance is multiplied by the public design effect "
-            f"{design.deff.default:g} ({design.deff.source}), and holds if that does."
-        )
+        said.append(effect_note(design.deff))
     else:
         by = f" by {design.psu}" if design.psu else ""
         said.append(

@@ -51,7 +51,7 @@ class Design(BaseModel):
         psu: what the primary sampling units are, in words; they are not read.
         fixed: "design": each weight was known before the interviews, whoever else is in the table.
             "adjusted": weights depend on other records too, so that the guarantee is conditional.
-        deff: public design effect, by which variances of weighted answers are multiplied.
+        deff: public design effect, by which sampling variances are multiplied; it needs no weight.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -69,8 +69,8 @@ class Design(BaseModel):
             columns: name → column.
         """
         if not self.weight:
-            if self != Design():
-                yield "[design] needs weight, the column that its other entries are about"
+            if self.model_copy(update={"deff": None}) != Design():
+                yield "[design] needs weight, the column that its entries but deff are about"
             return
         column = columns.get(self.weight)
         if not isinstance(column, NUMERIC) or isinstance(column, Calendar):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from statistics import NormalDist
@@ -380,6 +380,9 @@ def expected_of(
     stated = _state_assumptions(request, how.assume_rows)
     drawn = None if like is None else like.tables[0]
     answers = expected_answers(asked or request.analyses, schema, like=drawn, **stated)
+    if schema.design.deff is not None and not schema.design.weight:
+        growth = math.sqrt(schema.design.deff.default)
+        answers = tuple(replace(one, sampling=growth * one.sampling) for one in answers)
     title = "" if like is None else like.schema.title or "an earlier release"
     return ExpectedAnswers(stated["n_rows"], title, answers)
 
