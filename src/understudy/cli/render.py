@@ -85,7 +85,15 @@ def describe_plan(plan: Plan) -> None:
             escape(f"Columns with priority, in moments of their own: {', '.join(plan.priority)}.")
         )
     if plan.expected:
+        from understudy.inference.usefulness import WIDEST
+
         out.print(_expected_table(plan))
+        told = [one for one in plan.expected if one.name != "Intercept"]
+        if n_wide := sum(not one.counts for one in told):
+            out.print(
+                f"{n_wide} of {len(told)} estimates will tell little: they are refused, or more "
+                f"than {WIDEST:g} times as wide as by sampling alone."
+            )
     for remark in plan.remarks:
         out.print(escape(remark), soft_wrap=True)
     out.print(

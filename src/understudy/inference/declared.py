@@ -102,6 +102,13 @@ class Expected:
         """By both."""
         return math.hypot(self.noise, self.sampling)
 
+    @property
+    def counts(self) -> bool:
+        """True if an answer is expected, at most ten times as wide as that of the records."""
+        from understudy.inference.usefulness import counts  # loads what makes estimates
+
+        return not self.refused and counts(self.half_width, self.sampling)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data; None for what is not expected."""
         parts = {"noise": self.noise, "sampling": self.sampling}

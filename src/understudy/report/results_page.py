@@ -32,6 +32,7 @@ from understudy.inference.analysis import NO_INFORMATION, Analysis
 from understudy.inference.declared import Expected, ExpectedAnswers
 from understudy.inference.question import MODELS
 from understudy.inference.refusals import quote_text
+from understudy.inference.usefulness import WIDEST, answer_counts
 from understudy.release.promise_block import promise_block
 from understudy.release.release import Release
 from understudy.report import text as templates
@@ -80,6 +81,7 @@ class DeclaredResult:
         """Plain data."""
         asked = {"kind": self.kind, "formula": self.formula, "asked_by": self.asked_by}
         found = self.answer.to_json() if self.answer else {"refused": self.refused}
+        found["counts"] = self.counts
         return {**asked, **found, "planned_for": self.planned_for, "planned": self._beside()}
 
     def _beside(self) -> list[dict[str, Any]]:
@@ -91,6 +93,14 @@ class DeclaredResult:
             told["half_width"] = None if one.refused else one.half_width
             beside.append(told | {"realised": realised if math.isfinite(realised) else None})
         return beside
+
+    @property
+    def counts(self) -> bool:
+        """True if there is an answer, and not one that is so wide that it tells nothing."""
+        if self.answer is None:
+            return False
+        expected = all(one.counts for one in self.planned)
+        return answer_counts(self.answer.pooled, expected=expected)
 
     @property
     def half_widths(self) -> dict[str, float]:
@@ -139,6 +149,8 @@ def results_page(release: Release) -> str:
         promise=promise_block(manifest),
         results=results,
         n_refused=sum(bool(result.refused) for result in results),
+        n_wide=sum(result.answer is not None and not result.counts for result in results),
+        widest=f"{WIDEST:g}",
         figures=_figures(results),
         tables=[_table(result) for result in results],
         paid=paid_questions(release),

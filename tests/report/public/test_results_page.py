@@ -33,7 +33,7 @@ pytestmark = pytest.mark.whole
 ASKED = [
     "ols y ~ x + sex",
     {"kind": "mean", "formula": "wage ~ region", "asked_by": "the <ministry>"},
-    "logit rare ~ log(x + 1)",
+    "logit rare ~ np.exp(x)",
     "quantile y",
 ]
 
@@ -53,7 +53,7 @@ def folder(release, tmp_path_factory):
 
 def test_all_are_there_in_the_order_of_the_declaration(release, check):
     found = check(us.results_page(release))
-    places = [found.text.index(text) for text in ("y ~ x + sex", "wage ~ region", "log(x + 1)")]
+    places = [found.text.index(text) for text in ("y ~ x + sex", "wage ~ region", "np.exp(x)")]
     assert places == sorted(places)
     assert "4 analyses were declared" in found.text
     assert "1 has no valid answer" in found.text
@@ -69,7 +69,7 @@ def test_numbers_are_those_of_analyze_and_reasons_those_of_the_refusal(release):
             for text in (texts[0], texts[3], texts[4]):
                 assert f">{html.escape(text)}<" in page
     with pytest.raises(RefusedError) as caught:
-        us.analyze(release, "logit", "rare ~ log(x + 1)")
+        us.analyze(release, "logit", "rare ~ np.exp(x)")
     for line in str(caught.value).splitlines():
         assert html.escape(line, quote=False).replace("'", "&#39;") in page
 
@@ -79,6 +79,17 @@ def planned(release, kind, formula):
     plan = us.plan(SCHEMA, epsilon=4, delta="1e-6", analyses=ASKED)
     assert plan.assumed_rows == release.manifest.expected["records"] == 1000
     return {one.name: one for one in plan.expected if one.analysis == f"{kind} {formula}"}
+
+
+def test_an_answer_that_tells_little_is_called_wide(check):
+    rows = people(np.random.default_rng(5), 3000)
+    asked = {"epsilon": 0.05, "delta": "1e-6", "analyses": ["mean x", "mean wage"]}
+    wide = us.synthesize(rows, SCHEMA, **asked, insecure_noise_seed=3)
+    told = declared_results(wide)
+    n_wide = sum(one.answer is not None and not one.counts for one in told)
+    assert n_wide > 0
+    assert check(us.results_page(wide)).text.count("Wide: more than 10 times") == n_wide
+    assert [one.to_json()["counts"] for one in told] == [one.counts for one in told]
 
 
 def test_the_plan_stands_beside_the_answer(release, check):
