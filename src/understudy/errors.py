@@ -62,15 +62,15 @@ class UnderstudyWarning(UserWarning):
     """What somebody should know before a budget is spent; nothing is wrong."""
 
 
-class SchemaError(UnderstudyError, ValueError):
+class SchemaError(UnderstudyError):
     """The schema is malformed, contradicts itself, or is not reviewed."""
 
 
-class DataError(UnderstudyError, ValueError):
+class DataError(UnderstudyError):
     """The input has a structural fault: it cannot be read, or a column is absent or unreadable."""
 
 
-class BudgetError(UnderstudyError, ValueError):
+class BudgetError(UnderstudyError):
     """A privacy budget is not a budget (ε ≤ 0, δ outside [0, 1), not a number)."""
 
 
@@ -95,7 +95,7 @@ class NotPrivateError(UnderstudyError):
     """Exact values were asked for without the explicit permission `allow_nonprivate=True`."""
 
 
-class MethodError(UnderstudyError, ValueError):
+class MethodError(UnderstudyError):
     """Unknown method, unknown or invalid option, or a method that does not fit this schema."""
 
 
@@ -103,7 +103,7 @@ class ReleaseError(UnderstudyError):
     """A release folder cannot be written or read, or fails its own checks."""
 
 
-class UnsavedError(ReleaseError, OSError):
+class UnsavedError(ReleaseError):
     """A release that is made cannot be written; nothing of it was left behind on the disk.
 
     Attributes:
@@ -123,7 +123,7 @@ class CheckpointError(UnderstudyError):
     """A checkpoint cannot be made, read or continued."""
 
 
-class InferenceError(UnderstudyError, ValueError):
+class InferenceError(UnderstudyError):
     """An estimate for which no rule is valid, or input that does not fit one."""
 
 

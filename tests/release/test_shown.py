@@ -111,18 +111,6 @@ def test_a_guarantee_is_one_line_and_prints_its_statement(release):
     assert str(release.guarantee) == release.guarantee.statement
 
 
-def test_faults_are_those_of_python_too():
-    """Whoever knows nothing of this package catches them as what they are."""
-    for wrong in (
-        lambda: us.Schema.loads("[columns]"),
-        lambda: us.plan("nowhere.toml", epsilon=1),
-    ):
-        with pytest.raises(ValueError, match=r"\.$") as caught:
-            wrong()
-        assert isinstance(caught.value, us.UnderstudyError)
-        assert caught.value.__context__ is None
-
-
 def test_schema_and_plan_are_one_line(schema):
     assert repr(schema) == str(schema) == f"Schema({EVIL!r}, 2 columns, rows private)"
     assert (

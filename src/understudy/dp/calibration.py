@@ -125,8 +125,6 @@ def calibrate(
     """
     try:
         return _calibrate_noise(distribution, spend, accounting, neighbours)
-    except MethodError:  # which is a ValueError, too
-        raise
     except (ValueError, ZeroDivisionError):
         raise BudgetError(
             "This budget leaves so little for a step that its noise would be wider than 10^12; "

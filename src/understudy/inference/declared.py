@@ -205,9 +205,11 @@ def by_terms(
     Raises:
         InferenceError: one is none for this schema, or has a term without scores.
     """
+    analyses = tuple(analyses)
+    if not analyses:
+        return (), ()
     from understudy.inference.needed_terms import needed_terms  # loads the library of formulas
 
-    analyses = tuple(analyses)
     found = [needed_terms(analysis.estimand(schema), schema) for analysis in analyses]
     pairs = zip(analyses, found, strict=True)
     plain = tuple(analysis for analysis, needed in pairs if needed is None)

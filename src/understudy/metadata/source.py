@@ -294,8 +294,6 @@ class _Reader:
                 "save it as UTF-8",
                 error.lineno,
             )
-        except SchemaError:  # by what is called back, which is a ValueError, too
-            raise
         except (LookupError, ValueError):  # of an encoding that Python does not know
             self._file.refuse(
                 "it says that it is written in an encoding that is not known; save it as UTF-8", 1
