@@ -81,8 +81,8 @@ class DeclaredResult:
         """Plain data."""
         asked = {"kind": self.kind, "formula": self.formula, "asked_by": self.asked_by}
         found = self.answer.to_json() if self.answer else {"refused": self.refused}
-        found["counts"] = self.counts
-        return {**asked, **found, "planned_for": self.planned_for, "planned": self._beside()}
+        told = {"counts": self.counts, "planned_for": self.planned_for}
+        return {**asked, **found, **told, "planned": self._beside()}
 
     def _beside(self) -> list[dict[str, Any]]:
         """List what was planned of each estimate, and what came of it."""
