@@ -101,9 +101,7 @@ def analyze_release(
     question = Question.of(kind, formula, release.schema, probability=probability)
     if weighted or (weighted is None and is_weighted(release)):
         if question.kind in WEIGHTED:
-            analysis = _for_population(release, question, level=level)
-            if release.schema.design.deff is None:  # which counts how alike records are
-                analysis = _told_alike(analysis, release)
+            analysis = _told_alike(_for_population(release, question, level=level), release)
             return as_asked(analysis, kind, formula, release.schema)
         if weighted:
             raise InferenceError(
@@ -134,10 +132,8 @@ ALIKE_NOTE: Final = (
 
 def _told_unweighted(analysis: Analysis, release: Release, weighted: bool | None) -> Analysis:
     """An answer about records, which says so where nobody asked for it and there are weights."""
-    effect = release.schema.design.deff
-    if effect is None:
-        analysis = _told_alike(analysis, release)
-    else:
+    analysis, effect = _told_alike(analysis, release), release.schema.design.deff
+    if effect is not None:
         notes = (*analysis.notes, effect_note(effect))
         analysis = replace(analysis, pooled=grow(analysis.pooled, effect), notes=notes)
     if weighted is not None or not is_weighted(release):
@@ -146,10 +142,14 @@ def _told_unweighted(analysis: Analysis, release: Release, weighted: bool | None
 
 
 def _told_alike(analysis: Analysis, release: Release) -> Analysis:
-    """An answer about members by themselves, which says that those of one unit are alike."""
-    units = release.schema.unit.of
-    notes = (ALIKE_NOTE.format(units),) if units else ()
-    return replace(analysis, notes=(*analysis.notes, *notes))
+    """An answer about members by themselves, which says that those of one unit are alike.
+
+    Not where a design effect counts it.
+    """
+    schema = release.schema
+    if not schema.unit.of or schema.design.deff is not None:
+        return analysis
+    return replace(analysis, notes=(*analysis.notes, ALIKE_NOTE.format(schema.unit.of)))
 
 
 def _for_population(release: Release, question: Question, *, level: float) -> Analysis:
