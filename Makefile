@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $
 FAST := -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
 
 .PHONY: demo check test test-all oldest newest faults audit fuzz verify golden lint format bench studies
-.PHONY: package desk-test
+.PHONY: package desk-test r-check
 .PHONY: studies-install clean
 
 demo: $(RUN)
@@ -106,6 +106,11 @@ package: $(DEV)
 	    (cd .package && bin/python ../packaging/check_installed.py PLACEHOLDERS=$(PLACEHOLDERS)) || exit 1; \
 	done
 	rm -rf .package
+
+# The R package as CRAN checks it, without a network: needs R with knitr, reticulate and testthat.
+r-check: $(RUN)
+	@if [ "$(PLACEHOLDERS)" = refused ] && grep -n PLACEHOLDER r/DESCRIPTION; then exit 1; fi
+	packaging/check_r.sh $(CURDIR)/$(BIN)/python
 
 studies-install: $(STUDIES)
 

@@ -2,7 +2,7 @@
 
 .require_python <- function() {
   if (!reticulate::py_available(initialize = TRUE)) {
-    stop("No Python was found: name one by Sys.setenv(RETICULATE_PYTHON = \"path of python\") before it is first used.",
+    stop("No Python was found. Call Sys.setenv(RETICULATE_PYTHON = \"path of python\") in a new session of R.",
       call. = FALSE
     )
   }
@@ -12,7 +12,7 @@
   .require_python()
   if (!reticulate::py_module_available("understudy")) {
     stop(sprintf(
-      "The Python '%s' has no Understudy: install it there, or name another Python by Sys.setenv(RETICULATE_PYTHON = \"path\").",
+      "The Python '%s' has no Understudy. Install it there, or name another Python by Sys.setenv(RETICULATE_PYTHON = \"path of python\") in a new session of R.",
       reticulate::py_config()$python
     ), call. = FALSE)
   }

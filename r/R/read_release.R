@@ -1,4 +1,4 @@
-# Releases as R sees them: data frames, with labels, and with NA where a value is absent.
+# Releases as R sees them: data frames, with labels, and with NA for missing values.
 
 read_release <- function(path, absent = c("NA", "keep"), labels = TRUE) {
   absent <- match.arg(absent)
@@ -54,6 +54,11 @@ codebook <- function(release) {
   do.call(rbind, rows)
 }
 
+# The folder of the release that comes with this package.
+example_release <- function() {
+  system.file("extdata", "example", package = "understudy", mustWork = TRUE)
+}
+
 .require_release <- function(release) {
   if (!inherits(release, "understudy_release")) {
     stop("`release` must be a release, as read_release(\"folder\") gives it.", call. = FALSE)
@@ -63,25 +68,18 @@ codebook <- function(release) {
 .read_json <- function(file, path) {
   if (!file.exists(file)) {
     stop(sprintf(
-      "'%s' holds no %s, so it is no release that R can read; a release of an earlier version has none: load and save it with Python.",
+      "'%s' has no file %s, so R cannot read it as a release. If it was made by an earlier version, load it in Python and save it again.",
       path, basename(file)
     ), call. = FALSE)
   }
   jsonlite::fromJSON(file, simplifyVector = FALSE)
 }
 
-# Every file as it was published, where something that works out SHA-256 is at hand.
+# Every file as it was published.
 .require_checksums <- function(path, files) {
-  sum_of <- .sha256()
-  if (is.null(sum_of)) {
-    warning("The checksums of the files were not checked: install the package digest for that.",
-      call. = FALSE
-    )
-    return(invisible())
-  }
   for (name in names(files)) {
     file <- file.path(path, name)
-    if (!file.exists(file) || paste0("sha256:", sum_of(file)) != files[[name]]) {
+    if (!file.exists(file) || files[[name]] != .checksum(file)) {
       stop(sprintf(
         "The file '%s' of the release '%s' is not as it was published; ask its publisher for a new copy.",
         name, path
@@ -90,22 +88,6 @@ codebook <- function(release) {
   }
 }
 
-.sha256 <- function() {
-  if (exists("sha256sum", asNamespace("tools"), inherits = FALSE)) {
-    own <- get("sha256sum", asNamespace("tools"))
-    return(function(file) unname(own(file)))
-  }
-  if (requireNamespace("digest", quietly = TRUE)) {
-    return(function(file) digest::digest(file, algo = "sha256", file = TRUE))
-  }
-  if (requireNamespace("openssl", quietly = TRUE)) {
-    return(function(file) {
-      connection <- base::file(file, open = "rb")
-      on.exit(close(connection))
-      as.character(openssl::sha256(connection))
-    })
-  }
-  NULL
-}
+.checksum <- function(file) paste0("sha256:", digest::digest(file, algo = "sha256", file = TRUE))
 
 .or <- function(value, other) if (is.null(value)) other else value

@@ -1,5 +1,5 @@
 # Columns of a set in the types of R: factors for levels, numbers, dates and truth values, with NA
-# for codes of absence, or with these kept.
+# for missing-value codes, or with these kept.
 
 .typed_frame <- function(frame, fields, keep, labels) {
   typed <- lapply(fields, function(field) {

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.whole
 pytest.importorskip("pyreadstat", reason="pyreadstat (the extra files) is absent")
 
 ROOT = Path(__file__).parents[2]
-NEEDED = ("haven", "jsonlite", "reticulate", "survey", "testthat")
+NEEDED = ("digest", "haven", "jsonlite", "reticulate", "survey", "testthat")
 
 
 @pytest.fixture(scope="module")
@@ -99,6 +99,36 @@ def same(found, analysis):
     for name in list(frame)[1:]:
         numbers = np.array([float(value) for value in found[name]])
         np.testing.assert_allclose(numbers, frame[name], rtol=1e-10, atol=1e-12)
+
+
+def test_the_example_of_the_package_is_a_release_that_loads():
+    release = us.Release.load(ROOT / "r/inst/extdata/example")
+    assert len(release.tables) == 3
+    assert release.guarantee.epsilon == 4
+
+
+def test_every_export_has_a_page_of_its_own():
+    exports = re.findall(r"^export\((\w+)\)$", (ROOT / "r/NAMESPACE").read_text(), re.MULTILINE)
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "r/man").glob("*.Rd")]
+    for name in exports:
+        (page,) = [page for page in pages if f"\\alias{{{name}}}" in page]
+        assert f"{name}(" in page.split("\\usage{")[1]
+        assert "\\value{" in page
+        assert "\\examples{" in page
+
+
+@pytest.mark.nightly
+def test_the_package_passes_the_checks_of_cran(r):
+    knitr = [r, "-e", "quit(status = !nzchar(system.file(package = 'knitr')))"]
+    if subprocess.run(knitr, check=False).returncode:
+        pytest.skip("R lacks knitr; the vignette is not built")
+    ran = subprocess.run(
+        [ROOT / "packaging/check_r.sh", sys.executable],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-1000:]
 
 
 def test_estimates_are_those_of_python(made, told):

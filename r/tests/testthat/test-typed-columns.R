@@ -23,7 +23,7 @@ test_that("labels that two levels share stand with their codes", {
   expect_true(is.ordered(found))
 })
 
-test_that("codes of absence among numbers, days and truth values become NA, or stay", {
+test_that("missing-value codes among numbers, days and truth values become NA, or stay", {
   age <- field("integer", missingValues = refused)
   expect_identical(understudy:::.typed(c(5, 9), age, FALSE, TRUE), c(5, NA))
   expect_identical(understudy:::.typed(c(5, 9), age, TRUE, TRUE), c(5, 9))
@@ -38,6 +38,6 @@ test_that("codes of absence among numbers, days and truth values become NA, or s
 })
 
 test_that("what is no release is told in a sentence", {
-  expect_error(read_release(tempfile()), "no release that R can read")
+  expect_error(read_release(tempfile()), "cannot read it as a release")
   expect_error(codebook(1), "read_release")
 })
