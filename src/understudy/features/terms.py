@@ -53,7 +53,6 @@ from understudy.features.scores import (
     contrasts,
     opposition,
     squared_length,
-    weight_of_sums,
 )
 from understudy.schema import NUMERIC, Schema
 
@@ -225,7 +224,6 @@ class TermMap(ScoreMap):
                 f"moments (at most {MOST_SCORES:,}); leave out products of columns of many levels."
             )
         tables = tuple(_contrasts(own, sizes) for own in read)
-        squared = sum(map(squared_length, tables), Fraction(0))
         return cls(
             columns=columns,
             each=tuple(
@@ -237,7 +235,7 @@ class TermMap(ScoreMap):
             tables=tables,
             sizes=sizes,
             complete=columns,
-            weight=weight_of_sums(float(squared)),
+            weight=Fraction(1),  # models rest on products, and on sums but little
             limits={
                 name: (limits or {}).get(name, column.bounds)
                 for name in columns

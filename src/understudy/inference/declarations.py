@@ -42,7 +42,7 @@ from understudy.release.release import Release
 from understudy.schema.expressions import with_condition
 
 _BY_MOMENTS = (*RATIOS, *MODELS, *MEASURED_ONLY)
-_SHARE = Fraction(1, 2)  # of the rest buys what is declared; 7/20 beside a layer, within the margin
+_SHARE = Fraction(1, 2)  # of the rest buys what is declared
 _MARGIN = 1.5  # times the noise
 _MOST_TRIED, _MOST_INSTEAD = 4, 2
 _WITHOUT_DELTA = ("not-measured", "sets-not-valid")

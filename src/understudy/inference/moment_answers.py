@@ -75,6 +75,10 @@ CELL_NOTE = (
     "Sums of numbers are known from counts of cells too; intervals allow for wherever in its cell "
     "a number lies (bias_bound)."
 )
+BESIDE_NOTE = (
+    "Its moments were measured together with those of another analysis, of the records that have a "
+    "value within the bounds or levels of {} too; other records do not count."
+)
 TOTAL_NOTE = "A total is one of the confidential records themselves, so its error is noise alone."
 MEASURED = "second moments were measured of the values themselves, with known noise"
 REASON = f"{MEASURED}; sampling and noise are both counted"
@@ -182,6 +186,23 @@ def answer_of_terms(
     factor: float = 1.0,
 ) -> MeasuredAnswer | None:
     """The same, of moments of the terms of the question; arguments as for `answer_of_model`."""
+    answer = _by_terms(estimand, matrix, schema, sets, squared=squared, factor=factor)
+    if answer is None or not matrix.beside:
+        return answer
+    note = BESIDE_NOTE.format(", ".join(matrix.beside))
+    notes = (*answer.pooled.notes, note)
+    return replace(answer, pooled=replace(answer.pooled, notes=notes))
+
+
+def _by_terms(
+    estimand: Estimand,
+    matrix: TermMatrix,
+    schema: Schema,
+    sets: Sequence[Records],
+    *,
+    squared: TermMatrix | None,
+    factor: float,
+) -> MeasuredAnswer | None:
     sets = [estimand.select(records) for records in sets]
     if not all(len(records.complete()) > 1 for records in sets):
         return None

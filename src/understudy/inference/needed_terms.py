@@ -5,7 +5,7 @@ its contrasts), columns of numbers and their logarithms: `log`, `log1p`, `log2` 
 `a·x + b`. What is multiplied, raised to a whole power, added or divided by a number stays one; all
 else, such as `exp(x)` or a condition on a number, does not, and has no terms here.
 
-Where each polynomial is linear and of one column at a time, and all records count or a mean is
+Where each polynomial is linear and of one column at a time, and all records count or one mean is
 asked for, second moments of columns have the answer (`inference.moment_answers`): no terms are
 needed.
 """
@@ -42,7 +42,7 @@ class NeededTerms:
 
     Attributes:
         terms: as texts, closed.
-        columns: of the question, in the order of the schema.
+        columns: of the question.
         among: column → states of the records that it is about; of other columns any.
     """
 
@@ -50,15 +50,22 @@ class NeededTerms:
     columns: tuple[str, ...]
     among: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
-    def covers(self, other: NeededTerms) -> bool:
+    def covers(self, other: NeededTerms, schema: Schema) -> bool:
         """Return whether moments of these terms have those of others, of the same records."""
-        same = self.columns == other.columns and dict(self.among) == dict(other.among)
-        return same and set(other.terms) <= set(self.terms)
+        fewer = set(other.columns) <= set(self.columns) and set(other.terms) <= set(self.terms)
+        return fewer and self.is_of_same_records(other, schema)
+
+    def is_of_same_records(self, other: NeededTerms, schema: Schema) -> bool:
+        """Return whether the same records count: no code of absence tells them apart."""
+        apart = set(self.columns) ^ set(other.columns)
+        told = any(schema.columns[name].codes for name in apart)
+        return not told and dict(self.among) == dict(other.among)
 
     def join(self, other: NeededTerms) -> NeededTerms:
         """Those of both, of the same records."""
         both = closed(map(Term.read, (*self.terms, *other.terms)))
-        return replace(self, terms=tuple(map(str, both)))
+        columns = tuple(dict.fromkeys((*self.columns, *other.columns)))
+        return replace(self, terms=tuple(map(str, both)), columns=columns)
 
 
 def needed_terms(estimand: Estimand, schema: Schema) -> NeededTerms | None:
@@ -80,14 +87,20 @@ def needed_terms(estimand: Estimand, schema: Schema) -> NeededTerms | None:
     except NoPolynomialError:
         return None
     single = all(len(term.factors) == 1 and _is_plain(*term.factors) for term in found)
-    if single and (not estimand.where or estimand.kind == "mean"):
+    grouped = bool(estimand.groups)
+    if single and (not estimand.where or (estimand.kind == "mean" and not grouped)):
         return None
     try:
         for factor in (factor for term in found for factor in term.factors):
             require_factor(factor, schema)
     except MethodError as error:
         raise InferenceError(str(error)) from None
-    among = among_of(estimand.where, schema) if estimand.where else {}
+    try:
+        among = among_of(estimand.where, schema) if estimand.where else {}
+    except InferenceError:
+        if single and grouped:  # perhaps the sets tell what states do not
+            return None
+        raise
     return NeededTerms(tuple(map(str, closed(found))), estimand.columns, among)
 
 

@@ -55,12 +55,14 @@ class TermMatrix:
         schema: of their columns.
         numbers: as released, sums divided by their weight, in records, shape (numbers,).
         variances: of the noise in them, same shape.
+        beside: further columns that records which count have a value of.
     """
 
     scores: TermMap
     schema: Schema
     numbers: Floats
     variances: Floats
+    beside: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, scores: TermMap, schema: Schema, values: Floats, stddev: float) -> TermMatrix:
@@ -292,7 +294,7 @@ def joined_terms(sources: Sequence[TermMatrix], needed: NeededTerms) -> TermMatr
         own = NeededTerms(
             tuple(map(str, source.scores.terms)), source.scores.columns, source.scores.among
         )
-        if not own.covers(needed):
+        if not own.covers(needed, source.schema):
             continue
         part = _part(source, needed)
         if found is None:
@@ -301,7 +303,8 @@ def joined_terms(sources: Sequence[TermMatrix], needed: NeededTerms) -> TermMatr
             numbers, variances = found.numbers.copy(), found.variances.copy()
             at = np.arange(len(numbers))
             improve(numbers, variances, at, part.numbers, part.variances)
-            found = TermMatrix(found.scores, found.schema, numbers, variances)
+            beside = tuple(dict.fromkeys((*found.beside, *part.beside)))
+            found = TermMatrix(found.scores, found.schema, numbers, variances, beside)
     return found
 
 
@@ -358,7 +361,8 @@ def _part(source: TermMatrix, needed: NeededTerms) -> TermMatrix:
             coded,
         )
     )
-    return TermMatrix(own, source.schema, source.numbers[at], source.variances[at])
+    beside = tuple(name for name in scores.columns if name not in own.columns)
+    return TermMatrix(own, source.schema, source.numbers[at], source.variances[at], beside)
 
 
 def _power(weighting: Weighting | None) -> int:

@@ -349,7 +349,7 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
             raise MethodError("Records can be asked for values of these columns only.")
         require_limits(self.limits, terms.schema, self.columns)
         terms.require(spend)
-        scores = self._scores(terms.schema, pure=terms.accounting == "pure")
+        scores = self.scores(terms.schema, pure=terms.accounting == "pure")
         known = f", of records with a value of {', '.join(self.complete)}" if self.complete else ""
         return (_charge(terms, scores, spend, self.name, known),)
 
@@ -358,12 +358,13 @@ class SecondMoments(Mechanism[Released[NoisyProducts], ProductNoise]):
     ) -> Outcome[Released[NoisyProducts]]:
         """Sum and multiply in one pass, round to the lattice, and add noise."""
         noise = charges[0].parameter
-        scores = self._scores(rows.view.schema, pure=noise.pure)
+        scores = self.scores(rows.view.schema, pure=noise.pure)
         values = noisy_sums(rows.score_products(scores), scores, noise, source)
         about = charges[0].recorded, self.complete, noise.pure, self.limits
         return answer(NoisyProducts(self.columns, values, *about), None)
 
-    def _scores(self, schema: Schema, *, pure: bool) -> FeatureMap:
+    def scores(self, schema: Schema, *, pure: bool) -> FeatureMap:
+        """The scores that are summed: fewer where noise goes by sums of sizes."""
         return FeatureMap.of(schema, self.columns, self.complete, pure=pure, limits=self.limits)
 
 
@@ -466,8 +467,8 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
         named = (name for text in self.terms for name in Term.read(text).columns)
         return tuple(dict.fromkeys((*named, *self.among)))
 
-    def scores(self, schema: Schema) -> TermMap:
-        """The scores that are summed."""
+    def scores(self, schema: Schema, *, pure: bool = False) -> TermMap:
+        """The scores that are summed, whatever the noise."""
         return TermMap.of(
             schema,
             self.terms,

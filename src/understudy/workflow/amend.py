@@ -66,7 +66,7 @@ from understudy.inference.declared import (
 )
 from understudy.inference.measured_moments import limits_of
 from understudy.inference.question import TWO_WAY
-from understudy.mechanisms.second_moments import SecondMoments, TermMoments
+from understudy.mechanisms.second_moments import SecondMoments
 from understudy.mechanisms.tables import NoisyTables, NumberLines
 from understudy.methods.plan import natural_noise
 from understudy.release.consistency import stated_budget
@@ -75,7 +75,7 @@ from understudy.release.manifest import Amendment, name_of
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Column, Schema
-from understudy.workflow.budget_shares import term_groups
+from understudy.workflow.declared_answers import cut_off, share_out, term_moments
 from understudy.workflow.describe import state_budget
 from understudy.workflow.gates import (
     open_gate,
@@ -139,10 +139,9 @@ def purchases(
         own = {name: ends for name, ends in limits.items() if name in columns}
         bought = SecondMoments(columns, coded, own)
         found.append(Purchase(bought, (weight - of_terms) / len(groups)))
-    for needed, share in term_groups(needs, schema, pure=budget.accounting == "pure"):
-        own = {name: ends for name, ends in limits.items() if name in needed.columns}
-        asked = TermMoments(needed.terms, own, dict(needed.among))
-        found.append(Purchase(asked, share * of_terms))
+    pure = budget.accounting == "pure"
+    for asked, part in share_out(term_moments(needs), schema, pure=pure):
+        found.append(Purchase(cut_off(asked, limits), part * of_terms))
     return tuple(found)
 
 

@@ -5,11 +5,9 @@ The rest buys records.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from understudy._validation import require_list, require_mapping
@@ -22,7 +20,6 @@ from understudy.dp.calibration import (
 from understudy.errors import BudgetError, MethodError, suggestion
 from understudy.features.grids import heaped_columns, is_plain
 from understudy.features.scores import n_scores
-from understudy.features.terms import TermMap
 from understudy.inference.declared import (
     DeclaredAnalysis,
     by_absences,
@@ -30,21 +27,20 @@ from understudy.inference.declared import (
     by_terms,
     columns_of,
 )
-from understudy.mechanisms.second_moments import Sensitivity
 from understudy.methods.base import Method
 from understudy.schema import NUMERIC, Schema
 
 if TYPE_CHECKING:
-    from understudy.inference.needed_terms import NeededTerms
+    pass
 
 PARTS: Final = ("rows", "answers", "lines", "layer", "places")
 """Of a budget, as somebody states them: the first is of the whole, the others of the rest."""
 DEFAULT_ROWS_SHARE = Fraction(1, 20)
 DEFAULT_ANSWERS_SHARE = Fraction(1, 3)
 """Of what is left for an automatic release with δ above 0; without δ the moments are dear."""
-DECLARED_SHARE, BESIDE_LAYER = Fraction(1, 2), Fraction(7, 20)
-"""Of what is left where analyses are declared: alone, and beside moments of all columns."""
-DEFAULT_LAYER_SHARE = Fraction(1, 4)
+DECLARED_SHARE = Fraction(1, 2)
+"""Of what is left where analyses are declared."""
+DEFAULT_LAYER_SHARE = Fraction(3, 20)
 """Of what is left, for moments of all columns beside those of declared analyses."""
 PRIORITY_PART = Fraction(1, 4)
 """Of what buys second moments, where columns have priority: for theirs alone."""
@@ -89,9 +85,7 @@ def budget_of(epsilon: Number, delta: Number, method: Method, schema: Schema) ->
     return tight if by_gdp <= by_zcdp else plain
 
 
-def usual_share(
-    schema: Schema, budget: Budget, *, automatic: bool, declared: bool, layered: bool
-) -> Fraction:
+def usual_share(schema: Schema, budget: Budget, *, automatic: bool, declared: bool) -> Fraction:
     """Part of what is left after the number of rows that buys second moments, if none is stated.
 
     Args:
@@ -99,10 +93,9 @@ def usual_share(
         budget: the stated one.
         automatic: whether the method is chosen automatically.
         declared: whether analyses are declared.
-        layered: whether moments of all columns are bought beside theirs.
     """
     if declared:
-        return BESIDE_LAYER if layered else DECLARED_SHARE
+        return DECLARED_SHARE
     wanted = automatic and budget.accounting != "pure" and len(schema.names) > 1
     wanted = wanted or bool(schema.design.weight)
     return DEFAULT_ANSWERS_SHARE if wanted and scored_columns(schema) else Fraction(0)
@@ -203,46 +196,6 @@ def scored_columns(schema: Schema) -> tuple[str, ...]:
     return tuple(name for name in schema.names if name not in dropped) if left else ()
 
 
-def term_groups(
-    needs: Sequence[NeededTerms], schema: Schema, *, pure: bool
-) -> tuple[tuple[NeededTerms, Fraction], ...]:
-    """Needs that are measured together, and the part of what is spent on all that each gets.
-
-    The noise of n needs that are measured together has the variance n·Δ²/s, Δ their sensitivity and
-    s their part. So the sum is least where parts are as √n·Δ, and needs of the same records are
-    joined where that makes it smaller.
-
-    Args:
-        needs: of declared analyses.
-        schema: public.
-        pure: whether noise goes by sums of sizes.
-    """
-    groups = [(one, 1) for one in needs]
-
-    def weigh(group: tuple[NeededTerms, int]) -> float:
-        needed, many = group
-        scores = TermMap.of(schema, needed.terms, among=needed.among)
-        own = Sensitivity.of(schema, scores)
-        return math.sqrt(many) * (float(own.l1) if pure else math.sqrt(own.squared_l2))
-
-    while True:
-        gains = {
-            (j, k): weigh(one) + weigh(other) - weigh((one[0].join(other[0]), one[1] + other[1]))
-            for (j, one), (k, other) in combinations(enumerate(groups), 2)
-            if one[0].columns == other[0].columns and one[0].among == other[0].among
-        }
-        best = max(gains, key=lambda pair: gains[pair], default=None)
-        if best is None or gains[best] < 0:
-            break
-        one, other = groups[best[0]], groups[best[1]]
-        rest = [group for k, group in enumerate(groups) if k not in best]
-        groups = [*rest, (one[0].join(other[0]), one[1] + other[1])]
-    weights = [Fraction(round(64 * weigh(group))) for group in groups]
-    return tuple(
-        (needed, weight / sum(weights)) for (needed, _), weight in zip(groups, weights, strict=True)
-    )
-
-
 @dataclass(frozen=True)
 class AnswerShares:
     """Parts of what is left after the number of rows.
@@ -295,9 +248,7 @@ class AnswerShares:
                 schema, budget, automatic=automatic, declared=bool(declared), groups=groups
             )
         )
-        usual = usual_share(
-            schema, budget, automatic=automatic, declared=bool(declared), layered=layered
-        )
+        usual = usual_share(schema, budget, automatic=automatic, declared=bool(declared))
         own = stated.get("answers", usual)
         first = own * PRIORITY_PART if priority else Fraction(0)
         if priority and not own:

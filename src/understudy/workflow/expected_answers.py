@@ -57,6 +57,7 @@ _MOST_ROWS = 200_000
 _FEW_ROWS = 1_000
 _ROWS_PER_STATE = 50  # so that each state is drawn
 _REACH = 1.96
+_SLIGHT = 1e-3  # noise to first order
 _UNKNOWN = 10  # part of the range in which skewed numbers lie where none is typical
 _TAIL = 0.05
 
@@ -158,6 +159,39 @@ def require_moments(
                 "and logarithms of numbers, and products of these, such as 'income ~ age * sex', "
                 "and the outcome of a logit must be 0 or 1."
             )
+
+
+def difficulties(
+    analyses: Sequence[DeclaredAnalysis],
+    schema: Schema,
+    steps: Sequence[Moments | NoisyTables],
+    *,
+    pure: bool,
+) -> tuple[float, ...]:
+    """How much noise of one record widens each answer: its variance over that by sampling.
+
+    Both are of records drawn evenly over the schema, with numbers where they are typical; of
+    several estimates the median counts. It is 0 where nothing that is bought has the answer.
+
+    Args:
+        analyses: declared ones.
+        schema: public.
+        steps: what each of them buys.
+        pure: whether the budget has no δ.
+    """
+    n = min(max(_FEW_ROWS, _ROWS_PER_STATE * max(schema.sizes)), _MOST_ROWS)
+    rows = with_skewed_numbers(_rows(schema, n, None), schema, ())
+    found = []
+    for analysis, asked in zip(analyses, steps, strict=True):
+        if isinstance(asked, NoisyTables):
+            answers = _expect_cells(analysis, _SLIGHT, schema, rows)
+        else:
+            sources = _sources([analysis], schema, [(asked, _SLIGHT)], rows, pure=pure)
+            about = float(rows.height), 0.0
+            answers = _expect_answer(analysis, Assumed(sources, schema, rows, about))
+        ratios = [one.noise / one.sampling / _SLIGHT for one in answers if one.sampling > 0]
+        found.append(float(np.median(ratios) ** 2) if ratios else 0.0)
+    return tuple(found)
 
 
 Sources = tuple[Sequence[MomentSource], Sequence[TermMatrix]]

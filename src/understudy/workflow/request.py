@@ -37,20 +37,19 @@ from understudy.features.grids import LineCells, find_limits, heaped_columns
 from understudy.features.scores import Limits, Weighting, is_within_bounds
 from understudy.inference.declared import (
     DeclaredAnalysis,
-    by_absences,
     by_tables,
     by_terms,
     columns_of,
     declared_analyses,
     public_delta,
 )
-from understudy.mechanisms.second_moments import SecondMoments, TermMoments, WeightedMoments
+from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
 from understudy.mechanisms.tables import HeapCounts, NoisyTables, NumberLines
 from understudy.methods.aim import AdaptiveMethod
 from understudy.methods.auto import choose_method, configure
 from understudy.methods.base import Method
 from understudy.methods.binning import fine_bins
-from understudy.methods.plan import PlannedTable, natural_noise, plan_mechanism
+from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS
 from understudy.release.manifest import PUBLIC_ROWS, bought_rows
 from understudy.schema import NUMERIC, Schema
@@ -66,7 +65,13 @@ from understudy.workflow.budget_shares import (
     priority_columns,
     rows_noise,
     scored_columns,
-    term_groups,
+)
+from understudy.workflow.declared_answers import (
+    Measured,
+    cut_off,
+    declared_answers,
+    share_out,
+    term_moments,
 )
 from understudy.workflow.options import SynthesisOptions
 
@@ -95,6 +100,8 @@ class Request:
         places_spend: what buys the tables of places that the schema declares.
         usual_answers: whether nobody asked for these second moments.
         limits: where numbers are cut off for these; None until number lines are released.
+        bought: what is measured for declared analyses without weights, each with its part of what
+            buys answers; without limits.
     """
 
     schema: Schema
@@ -114,6 +121,7 @@ class Request:
     places_spend: Fraction = Fraction(0)
     usual_answers: bool = False
     limits: Limits | None = None
+    bought: tuple[tuple[Measured, Fraction], ...] = ()
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """List what one fit measures, and what it buys before where each fit does."""
@@ -148,66 +156,45 @@ class Request:
         """Moments and tables that are asked for the sake of answers, each with its part."""
         every = scored_columns(self.schema)
         found: list[tuple[Mechanism[Any, Any], Fraction]] = []
-        weighted, others = self._split_analyses()
+        weighted, others = _split_weighted(self.analyses, self.schema)
         spend = self.answers_spend
         if spend and self.schema.design.weight and (weighted or not others):
             spend = spend / 2 if others else Fraction(0)
             found += self._weighted_answers(weighted, every, self.answers_spend - spend)
         if spend:
-            rest, tables = by_tables(others, self.schema)
-            plain, needs = by_terms(rest, self.schema)
-            each = spend / (len(plain) + len(needs) + len(tables) or 1)
-            of_columns = spend - each * (len(needs) + len(tables))
-            groups = by_absences(plain, self.schema) or ({} if others else {(): every})
-            found += [
-                (self._moments(columns, coded), of_columns / len(groups))
-                for coded, columns in groups.items()
-            ]
-            found += self._term_answers(needs, each * len(needs))
-            noise = natural_noise(self.budget.accounting)
-            found += [(NoisyTables([own], noise, beside=True), each) for own in tables]
+            if not others:
+                found.append((self._moments(every), spend))
+            for asked, part in self.bought:
+                found.append((cut_off(asked, self.limits or {}), part * spend))
         if self.priority_spend:
             found.append((self._moments(self.priority), self.priority_spend))
         if self.layer_spend:
             found.append((self._moments(every), self.layer_spend))
         return tuple(found)
 
-    def _split_analyses(
-        self,
-    ) -> tuple[tuple[DeclaredAnalysis, ...], tuple[DeclaredAnalysis, ...]]:
-        """Declared analyses that weighted moments answer, and the others."""
-        if not (self.schema.design.weight and self.analyses):
-            return (), self.analyses
-        from understudy.inference.question import SAME_AS, WEIGHTED  # loads statistics
-
-        kinds = {one: SAME_AS.get(one.kind, one.kind) in WEIGHTED for one in self.analyses}
-        weighted = tuple(one for one in self.analyses if kinds[one])
-        return weighted, tuple(one for one in self.analyses if not kinds[one])
-
     def _weighted_answers(
         self, analyses: tuple[DeclaredAnalysis, ...], every: tuple[str, ...], spend: Fraction
-    ) -> Iterator[tuple[Mechanism[Released[Any], Any], Fraction]]:
+    ) -> Iterator[tuple[Mechanism[Any, Any], Fraction]]:
         """Those of records with weights, and with squared weights, which tell their variance."""
         weight, bound = self.schema.design.weight, self.schema.design.bound(self.schema.columns)
         plain, needs = by_terms(analyses, self.schema)
         used = columns_of(plain, self.schema) if analyses else every
         columns = tuple(name for name in used if name != weight) or (weight,)
         of_terms = spend * Fraction(len(needs), max(len(analyses), 1))
-        for power, share in ((1, 1 - SQUARES_SHARE), (2, SQUARES_SHARE)):
+        for power, own in ((1, 1 - SQUARES_SHARE), (2, SQUARES_SHARE)):
             if plain or not needs:
                 asked = WeightedMoments(columns, weight, bound, power)
-                yield asked, share * (spend - of_terms)
+                yield asked, own * (spend - of_terms)
             weighting = Weighting(weight, bound, power)
-            yield from self._term_answers(needs, share * of_terms, weighting)
+            yield from self._term_answers(needs, own * of_terms, weighting)
 
     def _term_answers(
         self, needs: tuple[NeededTerms, ...], spend: Fraction, weighting: Weighting | None = None
-    ) -> Iterator[tuple[TermMoments, Fraction]]:
+    ) -> Iterator[tuple[Measured, Fraction]]:
         """Moments of the terms that analyses need."""
         pure = self.budget.accounting == "pure"
-        for needed, share in term_groups(needs, self.schema, pure=pure):
-            limits = self._limits_of(needed.columns)
-            yield TermMoments(needed.terms, limits, dict(needed.among), weighting), share * spend
+        for asked, part in share_out(term_moments(needs, weighting), self.schema, pure=pure):
+            yield cut_off(asked, self.limits or {}), part * spend
 
     def _moments(self, columns: tuple[str, ...], complete: tuple[str, ...] = ()) -> SecondMoments:
         """Second moments of some columns, with the limits of these."""
@@ -380,6 +367,20 @@ if TYPE_CHECKING:
     from understudy.inference.needed_terms import NeededTerms
     from understudy.release.release import Release
 
+
+def _split_weighted(
+    analyses: tuple[DeclaredAnalysis, ...], schema: Schema
+) -> tuple[tuple[DeclaredAnalysis, ...], tuple[DeclaredAnalysis, ...]]:
+    """Declared analyses that weighted moments answer, and the others."""
+    if not (schema.design.weight and analyses):
+        return (), analyses
+    from understudy.inference.question import SAME_AS, WEIGHTED  # loads statistics
+
+    kinds = {one: SAME_AS.get(one.kind, one.kind) in WEIGHTED for one in analyses}
+    weighted = tuple(one for one in analyses if kinds[one])
+    return weighted, tuple(one for one in analyses if not kinds[one])
+
+
 SQUARES_SHARE: Final = Fraction(1, 4)
 """Of what buys weighted moments, for those by squared weights: variances bear more noise."""
 _USUAL: Final = SynthesisOptions()
@@ -418,6 +419,7 @@ def request_of(
     )
     heaps_spend = (budget.amount - rows_spend) * heaps_part(schema)
     rest = budget.amount - rows_spend - heaps_spend
+    _, others = _split_weighted(declared, schema)
     return Request(
         schema,
         budget,
@@ -438,6 +440,7 @@ def request_of(
             declared or named or schema.design.weight or shares.keys() & {"answers", "lines"}
         ),
         limits=None if how.like is None else _limits_like(how.like, schema),
+        bought=declared_answers(others, schema, budget.accounting) if parts.moments else (),
     )
 
 

@@ -8,7 +8,7 @@ from schemas import column
 from understudy.errors import InferenceError
 from understudy.features.terms import Term, TermMap, closed
 from understudy.inference.moment_answers import answer_of
-from understudy.inference.needed_terms import needed_terms
+from understudy.inference.needed_terms import NeededTerms, needed_terms
 from understudy.inference.question import parse
 from understudy.inference.records import Records
 from understudy.inference.term_moments import TermMatrix, assumed_terms, joined_terms
@@ -66,6 +66,7 @@ def answer(text, rows, matrix=None, sets=None):
         ("mean x * v ~ y", "v, x, y, v:x"),
         ("correlation log(x) + v", "v, log(x)"),
         ("ols v ~ x where y != 'b'", "v, x"),
+        ("mean x ~ y where s == 'f'", "x, y"),
     ],
 )
 def test_a_question_needs_its_terms_and_what_they_are_made_of(text, terms):
@@ -99,6 +100,36 @@ def test_every_entry_is_the_sum_of_products_of_scores():
     z = scores.scores(records.states, records.numbers)
     z = np.column_stack([np.ones(len(z)), z])
     assert assumed_terms(SCHEMA, rows, scores, 0.0).sums == pytest.approx(z.T @ z, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("text", "measured"),
+    [
+        ("ols x ~ s", "ols x ~ s * y + I(x**2)"),
+        ("ols np.log(x) ~ s", "ols np.log(x) ~ s + y"),
+        ("mean x ~ y where s == 'f'", "ols x ~ y + I(x**2) where s == 'f'"),
+    ],
+)
+def test_a_question_is_answered_from_moments_of_more_terms_and_columns(text, measured):
+    rows = rows_of(900)
+    estimand, needed = question(text)
+    needed = needed or NeededTerms(("s", "x"), ("x", "s"))
+    source = matrix_of(rows, question(measured)[1])
+    part = joined_terms([source], needed)
+    assert part.sums == pytest.approx(matrix_of(rows, needed).sums, abs=1e-8)
+    records = [Records.complete_of(rows, SCHEMA, estimand.columns)]
+    found = answer_of(estimand, part, SCHEMA, records).pooled
+    own = answer_of(estimand, matrix_of(rows, needed), SCHEMA, records).pooled
+    assert found.estimate == pytest.approx(own.estimate)
+    told = [note for note in found.notes if "measured together" in note]
+    assert len(told) == bool(set(source.scores.columns) - set(estimand.columns))
+
+
+def test_records_that_lack_a_value_of_another_column_are_not_left_out():
+    """Moments of v, which has a code of absence, are of fewer records than a question about x."""
+    _, needed = question("ols np.log(x) ~ s")
+    _, measured = question("ols np.log(x) ~ s + v")
+    assert joined_terms([matrix_of(rows_of(300), measured)], needed) is None
 
 
 @pytest.mark.parametrize(

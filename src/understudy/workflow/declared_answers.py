@@ -1,0 +1,176 @@
+"""What is measured for declared analyses, and how what buys it is divided.
+
+An analysis needs moments of its columns, moments of its terms, or a table of its own. Moments of
+columns serve all analyses that rest on the same records, and moments of terms those that are joined
+because that costs less.
+
+**Parts.** The noise of a measurement that has the part s of the budget has the variance Δ²/s, Δ
+being its sensitivity. The squared width of an answer, over that by sampling alone, is then
+1 + gΔ²/s, where g says how much noise widens this answer. The mean of that over all answers is
+least where parts are as √(Δ²·Σg), summed over the answers that a measurement serves. Without δ,
+variances are (Δ/s)² and parts as the cube root. Two measurements are joined where the joint one has
+less of that than both. As g rests on records that are drawn evenly, a part is at least a third of
+the mean one, and at most twice that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+from understudy.dp.budget import Accounting
+from understudy.errors import MethodError
+from understudy.features.scores import Limits, Weighting
+from understudy.inference.declared import DeclaredAnalysis, by_absences, by_tables, by_terms
+from understudy.mechanisms.second_moments import SecondMoments, Sensitivity, TermMoments
+from understudy.mechanisms.tables import NoisyTables
+from understudy.methods.plan import natural_noise
+from understudy.schema import Schema
+
+if TYPE_CHECKING:
+    from understudy.inference.needed_terms import NeededTerms
+
+Measured = SecondMoments | TermMoments | NoisyTables
+_LEAST, _MOST = 1 / 3, 2.0
+"""Parts, over the mean one."""
+_STEPS: Final = 64  # of a mean part, so that rounding errors do not decide
+
+
+def declared_answers(
+    analyses: Sequence[DeclaredAnalysis], schema: Schema, accounting: Accounting
+) -> tuple[tuple[Measured, Fraction], ...]:
+    """What declared analyses need: measurements, each with its part of what buys them all.
+
+    Limits of numbers are not known yet, so these measurements have none.
+
+    Args:
+        analyses: declared ones.
+        schema: public.
+        accounting: of the budget; it decides on the noise.
+    """
+    if not analyses:
+        return ()
+    from understudy.workflow.expected_answers import difficulties  # loads statistics
+
+    pure = accounting == "pure"
+    needed = [_needed(one, schema, accounting) for one in analyses]
+    hard = difficulties(analyses, schema, needed, pure=pure)
+    return share_out(tuple(zip(needed, hard, strict=True)), schema, pure=pure)
+
+
+def term_moments(
+    needs: Iterable[NeededTerms], weighting: Weighting | None = None
+) -> tuple[tuple[TermMoments, float], ...]:
+    """Moments of terms, of which noise is taken to widen each answer alike.
+
+    Args:
+        needs: of analyses.
+        weighting: factor of all that a record adds.
+    """
+    return tuple(
+        (TermMoments(own.terms, among=dict(own.among), weighting=weighting), 1.0) for own in needs
+    )
+
+
+def cut_off(measured: Measured, limits: Limits) -> Measured:
+    """The measurement of numbers cut off at those limits that are of its columns.
+
+    A table counts numbers as they are.
+    """
+    if isinstance(measured, NoisyTables):
+        return measured
+    own = {name: ends for name, ends in limits.items() if name in measured.columns}
+    return replace(measured, limits=own)
+
+
+def share_out(
+    needed: Sequence[tuple[Measured, float]], schema: Schema, *, pure: bool
+) -> tuple[tuple[Measured, Fraction], ...]:
+    """Join measurements where that costs less, and divide what buys them.
+
+    Args:
+        needed: by an answer each, with how much noise widens that, g.
+        schema: public.
+        pure: whether noise goes by sums of sizes.
+    """
+    groups = [*needed]
+    while True:
+        gains = dict[tuple[int, int], float]()
+        for pair in combinations(range(len(groups)), 2):
+            one, other = (groups[k] for k in pair)
+            with suppress(MethodError):  # too many scores
+                both = _join(one, other, schema)
+                if both is not None:
+                    apart = _weigh(one, schema, pure=pure) + _weigh(other, schema, pure=pure)
+                    gains[pair] = apart - _weigh(both, schema, pure=pure)
+        best = max(gains, key=lambda pair: gains[pair], default=None)
+        if best is None or gains[best] < 0:
+            break
+        one, other = (groups[k] for k in best)
+        joint = _join(one, other, schema)
+        assert joint is not None
+        groups = [*(own for k, own in enumerate(groups) if k not in best), joint]
+    parts = divide([_weigh(own, schema, pure=pure) for own in groups])
+    return tuple((asked, part) for (asked, _), part in zip(groups, parts, strict=True))
+
+
+def divide(weights: Sequence[float]) -> tuple[Fraction, ...]:
+    """Parts of a whole by weights, none of them far from the mean one.
+
+    Example:
+        >>> [str(part) for part in divide([1.0, 3.0])]
+        ['1/4', '3/4']
+        >>> [str(part) for part in divide([0.0, 0.0, 9.0])]
+        ['1/8', '1/8', '3/4']
+    """
+    mean = sum(weights) / max(len(weights), 1) or 1.0
+    near = [min(max(own / mean, _LEAST), _MOST) for own in weights]
+    steps = [Fraction(round(_STEPS * own)) for own in near]
+    return tuple(own / sum(steps) for own in steps)
+
+
+def _needed(analysis: DeclaredAnalysis, schema: Schema, accounting: Accounting) -> Measured:
+    """What has the answer to one analysis."""
+    _, marginals = by_tables([analysis], schema)
+    if marginals:
+        return NoisyTables(marginals, natural_noise(accounting), beside=True)
+    _, needs = by_terms([analysis], schema)
+    if needs:
+        return term_moments(needs)[0][0]
+    ((coded, columns),) = by_absences([analysis], schema).items()
+    return SecondMoments(columns, coded)
+
+
+def _join(
+    one: tuple[Measured, float], other: tuple[Measured, float], schema: Schema
+) -> tuple[Measured, float] | None:
+    """One measurement in place of two; None where there is none, as they are of other records."""
+    (left, g), (right, h) = one, other
+    if isinstance(left, TermMoments) and isinstance(right, TermMoments):
+        from understudy.inference.needed_terms import NeededTerms  # loads the library of formulas
+
+        needs, others = (NeededTerms(own.terms, own.columns, own.among) for own in (left, right))
+        if left.weighting == right.weighting and needs.is_of_same_records(others, schema):
+            return replace(left, terms=needs.join(others).terms), g + h
+    elif isinstance(left, SecondMoments) and isinstance(right, SecondMoments):
+        used = {*left.columns, *right.columns}
+        if left.complete == right.complete:
+            columns = tuple(name for name in schema.names if name in used)
+            return SecondMoments(columns, left.complete), g + h
+    return (left, g + h) if left == right else None
+
+
+def _weigh(asked: tuple[Measured, float], schema: Schema, *, pure: bool) -> float:
+    """What a measurement is to have of the budget, over what others have."""
+    measured, g = asked
+    if isinstance(measured, NoisyTables):
+        added = schema.neighbours == "add_remove"
+        squared = float(1 if added else 4 if pure else 2)
+    else:
+        own = Sensitivity.of(schema, measured.scores(schema, pure=pure))
+        squared = float(own.l1**2 if pure else own.squared_l2)
+    return float((squared * g) ** (1 / 3 if pure else 1 / 2))
