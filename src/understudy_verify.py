@@ -264,7 +264,7 @@ ATTRIBUTES = {
 STYLE = re.compile(r"((fill|stroke(-[a-z]+)?|width):[\w.%()#, -]+;?\s*)*")
 LINK = re.compile(r"#[^\s]*|https?://[^\s]*|[\w./-]*")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-SHEETS = {"8b487f6179a6315cf5a64270c772a6b21e05aa95e4506e849318e6ed748d490c"}
+SHEETS = {"39189f2862ef445dab4d96485ece319fe2bbcd3c6143d4461b3962ed373bdbda"}
 
 
 class Fault(Exception):

@@ -1,4 +1,4 @@
-"""A desk for tests, and a browser without a browser that is at its door."""
+"""A desk for tests, a browser without a browser that is at its door, and surveys as files."""
 
 import re
 from html import unescape
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
+import understudy as us
 from understudy.demo import demo_data, demo_schema
 from understudy.desk.app import DeskApp
 from understudy.desk.project import Known, Project, Roots
@@ -65,3 +66,28 @@ def survey(root):
     """The bundled survey and its reviewed schema, as files."""
     demo_data().to_csv(root / "fair.csv", index=False)
     (root / "fair.toml").write_text(demo_schema().dumps(), encoding="utf-8")
+
+
+def finished_project(root):
+    """A project of the bundled survey, made by the public functions up to its publication."""
+    survey(root)
+    data, schema = demo_data(), demo_schema()
+    asked = [
+        {"kind": "mean", "formula": "affairs"},
+        {"kind": "ols", "formula": "affairs ~ age + religious"},
+    ]
+    project = Project.create(root / "finished")
+    project.write_text("schema.toml", schema.dumps())
+    project.write("questions.toml", {"analyses": asked})
+    plan = {"epsilon": "2", "delta": "1e-6", "sets": "2", "answers": "", "assume_rows": ""}
+    project.write("plan.toml", plan)
+    project.update(data=str(root / "fair.csv"))
+    project.update(
+        approved={"by": "A. Steward", "digest": project.digest()},
+        verdict={"is": "accepted", "reason": "It is fit for its use."},
+        step="publish",
+    )
+    release = us.synthesize(data, schema, epsilon=2, delta="1e-6", sets=2, analyses=asked)
+    release.save(project.folder / "release")
+    Known(root / "configuration" / "understudy" / "desk.json").add(project.folder)
+    return project

@@ -14,7 +14,7 @@ import time
 
 import pytest
 
-from desk_visits import survey
+from desk_visits import finished_project, survey
 
 pytestmark = [pytest.mark.desk, pytest.mark.whole]
 
@@ -253,3 +253,69 @@ def test_a_moved_slider_is_on_the_screen_at_once(page, server):
         took.append(time.monotonic() - begun)
         was = page.locator("#epsilon").input_value()
     assert min(took) < 0.6  # 150 ms of it wait for the hand; machines of tests are shared
+
+
+LOOKS = [(width, theme) for theme in ("light", "dark") for width in (400, 900, 1_600)]
+
+
+def serious_faults(page, address, looks=LOOKS):
+    """What axe finds on a page, by width and theme; and where it is wider than the screen."""
+    axe = pytest.importorskip(
+        "axe_playwright_python.base", reason="Pages are not checked by axe: it is not installed."
+    )
+    page.goto(address)
+    page.evaluate(axe.AXE_SCRIPT)
+    found = []
+    for width, theme in looks:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=theme)
+        tall, wide = page.evaluate(
+            "() => [document.documentElement.scrollHeight, document.documentElement.scrollWidth]"
+        )
+        # Only colours differ between themes.
+        rules = {"runOnly": ["color-contrast"]} if theme == "dark" else {}
+        told = page.evaluate(
+            "async (how) => (await axe.run(document, how)).violations"
+            ".map((one) => [one.impact, one.id, one.nodes[0].html.slice(0, 200)])",
+            {"resultTypes": ["violations"], **rules},
+        )
+        found += [(width, theme, *one) for one in told if one[0] in ("serious", "critical")]
+        if wide > width:
+            found.append((width, theme, "wider than the screen"))
+        if address.startswith("http") and tall > (4_000 if width == 400 else 2_200):
+            found.append((width, theme, "too tall", tall))
+    return found
+
+
+def test_axe_finds_nothing_serious_on_any_page(page, tmp_path):
+    project = finished_project(tmp_path)
+    server = Server(tmp_path)
+    try:
+        page.goto(server.link)
+        heading(page, "Projects")
+        desk = page.url.rstrip("/")
+        steps = page.goto(f"{desk}/p/{project.id}/file") and page.evaluate(
+            "() => [...document.querySelectorAll('nav a')].map((one) => one.pathname)"
+        )
+        assert len(steps) == 9
+        for path in ("/", "/ledger", *steps):
+            assert serious_faults(page, desk + path) == [], path
+            assert page.get_by_role("heading", level=1).inner_text()
+    finally:
+        server.kill()
+
+
+def test_axe_finds_nothing_serious_on_published_pages(browser, tmp_path):
+    folder = finished_project(tmp_path).folder / "release"
+    page = browser.new_context().new_page()
+    for name in ("report.html", "results.html", "codebook.html"):
+        looks = [(400, "light"), (900, "dark")]
+        assert serious_faults(page, (folder / name).as_uri(), looks) == [], name
+    page.context.close()
+
+
+def test_axe_is_not_blind(browser):
+    page = browser.new_page()
+    bad = "data:text/html,<html lang=en><title>x</title><main><h1>x</h1><button></button></main>"
+    assert any("button-name" in one for one in serious_faults(page, bad, LOOKS[:1]))
+    page.close()

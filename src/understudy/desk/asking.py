@@ -35,7 +35,7 @@ def _show_asked(visit: Visit) -> dict[str, Any] | Go:
     return {
         "question": visit.text("question"),
         "planned": json.loads(visit.form["planned"][0]) if "planned" in visit.form else None,
-        "title": visit.form.get("title", [""])[0],
+        "about": visit.form.get("about", [""])[0],
         "by": visit.text("by"),
         "reason": visit.text("reason"),
         "latest": _latest(visit),
@@ -60,7 +60,7 @@ def _act_asked(visit: Visit) -> Go | None:
         good, said = runs.output(words, visit.own.folder)
         if not good:
             raise DeskError(said.removeprefix("Error: "))
-        visit.form["planned"], visit.form["title"] = [said], [asked.title]
+        visit.form["planned"], visit.form["about"] = [said], [asked.title]
         visit.form["digest"] = [asked.digest]
         return None
     if do == "refuse":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ from understudy.desk.projects import data_of
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError
 from understudy.release.folder import checksums
+from understudy.report.text import with_deviations
 from understudy.schema import Schema
 
 OUT, INTERNAL, ARCHIVE = "release", "internal.html", "release.zip"
@@ -55,6 +57,8 @@ def _show_approve(visit: Visit) -> dict[str, Any] | Go:
         "schema": schema,
         "values": values,
         "plan": found,
+        "rows_noise": with_deviations(found.rows_noise),
+        "factor": math.exp(min(float(found.budget.epsilon), 700.0)),
         "asked": len(analyses),
         "conditional": [
             (name, part.left_as_drafted) for name, part in schema.vouched if part.left_as_drafted

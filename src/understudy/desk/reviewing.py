@@ -218,6 +218,9 @@ def _entries(part: Part, hidden: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         if key in hidden:
             yield key, "read from the rows: shown in the confidential view"
             continue
+        if key == "missing":
+            yield key, ", ".join(str(code) or "an empty cell" for code in content[key])[:_LETTERS]
+            continue
         text = entry_text(key, content[key]).partition("=")[2].strip()
         lines = text.split("\n")
         told = "\n".join(lines[:_LINES])[:_LETTERS]

@@ -525,7 +525,7 @@ def _require_stated(stated: Mapping[str, Any], promise: Guarantee, budget: Budge
 
 FENCE: Final = "```promise"
 STYLE_SHEETS: Final = frozenset(
-    {"8b487f6179a6315cf5a64270c772a6b21e05aa95e4506e849318e6ed748d490c"}
+    {"39189f2862ef445dab4d96485ece319fe2bbcd3c6143d4461b3962ed373bdbda"}
 )
 """SHA-256 of the style sheets that pages had and have: none hides an element that is checked."""
 

@@ -18,6 +18,7 @@ release itself (`understudy.inference.answered_questions`): what is listed was a
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -382,6 +383,53 @@ def _text(told: Told, name: str) -> str:
 
 
 MOST_COLUMNS = 60
+_MOST_NAMED = 12  # others in one cell of the list; of more, those that lack are named
+
+
+@dataclass(frozen=True)
+class PairRow:
+    """A column in the list of pairs, and in words with which others it was measured.
+
+    Attributes:
+        name: of the column.
+        counted: with which others its joint counts were measured.
+        moments: with which further ones second moments were.
+        kept: with which further ones sets keep it, up to noise.
+    """
+
+    name: str
+    counted: str
+    moments: str
+    kept: str
+
+
+def pair_rows(answers: Answers) -> list[PairRow]:
+    """The map of pairs as a list, those first that were counted with most others."""
+    kinds = (answers.counted, answers.moments, answers.kept)
+    return [
+        PairRow(name, *(_others(answers.names, name, pairs) for pairs in kinds))
+        for name in _most_counted_first(answers)
+    ]
+
+
+def _others(names: Sequence[str], name: str, pairs: frozenset[Pair]) -> str:
+    others = [other for other in names if other != name]
+    found = [other for other in others if frozenset((name, other)) in pairs]
+    lacking = [other for other in others if other not in found]
+    if len(found) <= _MOST_NAMED:
+        return ", ".join(found)
+    if len(lacking) <= _MOST_NAMED:
+        return f"all others but {', '.join(lacking)}" if lacking else "all others"
+    return f"{', '.join(found[:_MOST_NAMED])} and {len(found) - _MOST_NAMED} more"
+
+
+def _most_counted_first(answers: Answers) -> list[str]:
+    """Names by how many others they were counted with, so that marks stand close together."""
+    of = Counter(name for pair in answers.counted for name in pair)
+    kept = Counter(name for pair in answers.kept for name in pair)
+    return sorted(answers.names, key=lambda name: (-of[name], -kept[name]))
+
+
 _LABEL = 24  # most letters of a name
 _LEAST_WIDTH = 480.0  # so that few columns are not blown up
 _HALVES = {"counted": 0.42, "moments": 0.29, "kept": 0.14}  # of the height of a mark, in cells
@@ -393,10 +441,11 @@ def pair_map(answers: Answers) -> Markup:
 
     A mark of middle height has second moments.
 
-    A pair's row and column end at their names on the diagonal. Marks differ in height, not in
-    colour alone; neighbours of one kind in a row are one mark, so that the page stays small.
+    Columns that were counted with most others come first. A pair's row and column end at their
+    names on the diagonal. Marks differ in height, not in colour alone; neighbours of one kind in
+    a row are one mark, so that the page stays small.
     """
-    names = answers.names
+    names = _most_counted_first(answers)
     n = len(names)
     side = 18.0 if n <= 20 else 13.0
     letters = max(len(shorten_label(name, _LABEL)) for name in names)
@@ -405,17 +454,17 @@ def pair_map(answers: Answers) -> Markup:
     panel.segments([(0, k * side, k * side, k * side) for k in range(1, n)], Colour.RULE, 0.7)
     panel.segments([(k * side, k * side, k * side, n * side) for k in range(n)], Colour.RULE, 0.7)
     for kind, colour in _COLOURS.items():
-        panel.fill(list(_marks(answers, kind, side)), colour)
+        panel.fill(list(_marks(answers, names, kind, side)), colour)
     size = LARGE if side > SMALL + 4 else SMALL
     for i, name in enumerate(names):
         panel.text(i * side + 4, (i + 0.5) * side, shorten_label(name, _LABEL), size=size)
-    return chart.svg(_spoken(answers))
+    return chart.svg(_spoken(answers), legible=True)
 
 
-def _marks(answers: Answers, kind: str, side: float) -> Iterator[Box]:
+def _marks(answers: Answers, names: Sequence[str], kind: str, side: float) -> Iterator[Box]:
     """Marks of one kind, row by row."""
     pairs = {"counted": answers.counted, "moments": answers.moments, "kept": answers.kept}[kind]
-    names, half = answers.names, _HALVES[kind] * side
+    half = _HALVES[kind] * side
     inset = side * (0.5 - _HALVES["counted"])
     for i, name in enumerate(names):
         y = (i + 0.5) * side

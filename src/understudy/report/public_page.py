@@ -22,7 +22,7 @@ from understudy.release.sets import first_parts
 from understudy.release.shape import Kind
 from understudy.report import accuracy, columns, sections
 from understudy.report import text as templates
-from understudy.report.answers import MOST_COLUMNS, Answers, paid_questions, pair_map
+from understudy.report.answers import MOST_COLUMNS, Answers, paid_questions, pair_map, pair_rows
 from understudy.report.results_page import declared_results
 from understudy.report.text import badge, is_not_private, meaning
 
@@ -33,6 +33,7 @@ _ROOM = {
     "ledger_row": 180_000,
     "public_row": 90_000,
     "measurement_row": 120_000,
+    "pair_row": 60_000,
     "item": 30_000,
     "spark": 60_000,
 }
@@ -123,6 +124,9 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
         "paid": paid_questions(release),
         "warning": POOLED_RIGHT,
         "pair_map": _pair_map(answers),
+        "pair_rows": _rows("pair_row", pair_rows(answers))
+        if _is_mapped(answers)
+        else (Markup(""), 0),
         "charted_rows": charted_rows,
         "ending": "/" if charted_rows else ".parquet",
         "sparks": _rows("spark", list(columns.overview(charted))) if many else (Markup(""), 0),
@@ -132,7 +136,11 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
 
 def _pair_map(answers: Answers) -> Markup | None:
     """The map of pairs; None where one column leaves none, or where there are too many."""
-    return pair_map(answers) if 1 < len(answers.names) <= MOST_COLUMNS else None
+    return pair_map(answers) if _is_mapped(answers) else None
+
+
+def _is_mapped(answers: Answers) -> bool:
+    return 1 < len(answers.names) <= MOST_COLUMNS
 
 
 def _rows(macro: str, items: Sequence[Any]) -> templates.Cut:

@@ -250,7 +250,7 @@ def forest_rows(analysis: Analysis) -> list[ForestRow]:
 def forest_plot(analysis: Analysis) -> Markup:
     """The picture for a page, which has the colours."""
     chart, label = _draw_chart(analysis, heading=False)
-    return chart.svg(label)
+    return chart.svg(label, legible=True)
 
 
 def plot(analysis: Analysis) -> str:

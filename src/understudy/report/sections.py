@@ -13,7 +13,7 @@ from understudy.release.measurement import kept_columns
 from understudy.release.release import Release
 from understudy.release.shape import Kind
 from understudy.release.stage_costs import stage_costs
-from understudy.report.text import rounded_up, times
+from understudy.report.text import rounded_up, times, with_deviations
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _ledger_row(entry: dict[str, Any], cost: Fraction | None, amount: Fraction |
         cost="∞" if cost is None else rounded_up(cost),
         share=None if cost is None or not amount else float(cost / amount),
         sensitivity=entry["sensitivity"],
-        noise=entry["noise"],
+        noise=with_deviations(entry["noise"]),
         cells=entry["cells"],
     )
 

@@ -105,14 +105,21 @@ class Chart:
         """The whole chart, its scales being points to the right and down."""
         return self.panel((0, 0, self.width, self.height), (0, self.width), (self.height, 0))
 
-    def svg(self, label: str) -> Markup:
+    def svg(self, label: str, *, legible: bool = False) -> Markup:
         """The finished chart.
 
         Args:
             label: what it shows, for those who cannot see it.
+            legible: whether it keeps its size, so that a narrow place has to scroll, and its texts
+                can be read on a phone.
         """
-        return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-            f"{self.width:g}", f"{self.height:g}", clean(label), Markup("").join(self._pieces)
+        size = Markup(' style="width:{}px"').format(short(self.width))
+        return Markup('<svg viewBox="0 0 {} {}"{} role="img" aria-label="{}">{}</svg>').format(
+            f"{self.width:g}",
+            f"{self.height:g}",
+            size if legible else Markup(""),
+            clean(label),
+            Markup("").join(self._pieces),
         )
 
     def file(self, label: str, style: str) -> str:

@@ -137,6 +137,21 @@ def noise_words(distribution: str) -> str:
     return _DISTRIBUTIONS.get(distribution, distribution.replace("_", " "))
 
 
+_VARIANCE = re.compile(r"variance (\d+(?:/\d+)?)")
+
+
+def with_deviations(words: str) -> str:
+    """Noise in words, with standard deviations in the place of exact variances.
+
+    Example:
+        >>> with_deviations("discrete Gaussian, variance 427709555535/4294967296")
+        'discrete Gaussian, standard deviation 9.98'
+    """
+    return _VARIANCE.sub(
+        lambda found: f"standard deviation {figure(math.sqrt(Fraction(found[1])))}", words
+    )
+
+
 def shorten_label(label: str, length: int = _LABEL) -> str:
     """A label that fits its place.
 

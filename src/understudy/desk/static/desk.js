@@ -82,7 +82,11 @@ document.addEventListener("click", (event) => {
   const link = event.target.closest("main a, nav a");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey || link.origin !== window.location.origin) return;
   event.preventDefault();
-  follow(link.href, {}, false).then(() => { const here = link.id && document.getElementById(link.id); if (here) here.focus(); });
+  follow(link.href, {}, false).then(() => {
+    const here = link.id && document.getElementById(link.id), card = document.querySelector(".card");
+    if (here) here.focus({ preventScroll: Boolean(card) });
+    if (here && card) card.scrollIntoView({ block: "nearest" }); // on a phone it stands below the list
+  });
 });
 
 document.addEventListener("keydown", (event) => {
