@@ -42,7 +42,15 @@ class UnderstudyError(Exception):
     It stands alone. Python keeps with an error whichever one was being handled as it was raised,
     and what a library says of a cell that it cannot read holds that cell; programs that report
     errors print both. So an error of this package never has another one behind it.
+
+    An error about a value that somebody gave is a `ValueError` too, and one of a disk that does not
+    take a release is an `OSError`. So code that catches what a library raises holds nothing else in
+    its `try`: it would hide the sentences of this package.
     """
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As it stands, whatever its class is made from, so that it passes between processes."""
+        return _rebuild, (type(self), self.args, self.__dict__)
 
     @property
     def __context__(self) -> BaseException | None:
@@ -58,19 +66,28 @@ class UnderstudyError(Exception):
 _CONTEXT = BaseException.__dict__["__context__"]
 
 
+def _rebuild(
+    kind: type[UnderstudyError], words: tuple[object, ...], attributes: dict[str, object]
+) -> UnderstudyError:
+    error = kind.__new__(kind)
+    error.args = words
+    error.__dict__.update(attributes)
+    return error
+
+
 class UnderstudyWarning(UserWarning):
     """What somebody should know before a budget is spent; nothing is wrong."""
 
 
-class SchemaError(UnderstudyError):
+class SchemaError(UnderstudyError, ValueError):
     """The schema is malformed, contradicts itself, or is not reviewed."""
 
 
-class DataError(UnderstudyError):
+class DataError(UnderstudyError, ValueError):
     """The input has a structural fault: it cannot be read, or a column is absent or unreadable."""
 
 
-class BudgetError(UnderstudyError):
+class BudgetError(UnderstudyError, ValueError):
     """A privacy budget is not a budget (ε ≤ 0, δ outside [0, 1), not a number)."""
 
 
@@ -95,7 +112,7 @@ class NotPrivateError(UnderstudyError):
     """Exact values were asked for without the explicit permission `allow_nonprivate=True`."""
 
 
-class MethodError(UnderstudyError):
+class MethodError(UnderstudyError, ValueError):
     """Unknown method, unknown or invalid option, or a method that does not fit this schema."""
 
 
@@ -103,7 +120,7 @@ class ReleaseError(UnderstudyError):
     """A release folder cannot be written or read, or fails its own checks."""
 
 
-class UnsavedError(ReleaseError):
+class UnsavedError(ReleaseError, OSError):
     """A release that is made cannot be written; nothing of it was left behind on the disk.
 
     Attributes:
@@ -123,7 +140,7 @@ class CheckpointError(UnderstudyError):
     """A checkpoint cannot be made, read or continued."""
 
 
-class InferenceError(UnderstudyError):
+class InferenceError(UnderstudyError, ValueError):
     """An estimate for which no rule is valid, or input that does not fit one."""
 
 

@@ -391,6 +391,8 @@ def open_text(path: Path) -> IO[bytes]:
             head = stream.read(_HEAD)
         opener = next((one for marks, one in _PACKED.items() if _begins(head, marks)), open)
         return cast("IO[bytes]", opener(path, "rb"))
+    except DataError:  # of an archive, which is a ValueError too
+        raise
     except FAULTS:
         raise broken_file_error(path) from None
 

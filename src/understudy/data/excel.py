@@ -232,24 +232,27 @@ def read_sheet(path: Path, sheet: str) -> pl.DataFrame:
     import fastexcel
 
     place = f"The file {str(path)!r}"
+    unreadable = (fastexcel.FastExcelError, *FAULTS, pl.exceptions.PolarsError)
+    broken = DataError(
+        f"{place} cannot be read: it is truncated, damaged, locked with a password, or not what "
+        "its name says; repair it, or save it anew (nothing was spent)."
+    )
     try:
         narrow = narrow_workbook(path) if path.suffix.lower() in SHEET_ENDINGS else None
         book = fastexcel.read_excel(str(path) if narrow is None else narrow)
         names = list(book.sheet_names)
-        if sheet and sheet not in names:
-            raise DataError(
-                f"{place} has no sheet {sheet!r}; its sheets are {', '.join(map(repr, names))}. "
-                "Name one of them as `sheet` in the table [file] of the schema."
-            )
-        cells = pl.DataFrame(
-            book.load_sheet(sheet or 0, header_row=None, dtypes="string").to_polars()
-        )
-    except (fastexcel.FastExcelError, *FAULTS, pl.exceptions.PolarsError):
+    except unreadable:
+        raise broken from None
+    if sheet and sheet not in names:
         raise DataError(
-            f"{place} cannot be read: it is truncated, damaged, locked with a password, or not "
-            "what its name says; repair it, or save it anew (nothing was spent)."
-        ) from None
-    return _with_header(cells, place)
+            f"{place} has no sheet {sheet!r}; its sheets are {', '.join(map(repr, names))}. "
+            "Name one of them as `sheet` in the table [file] of the schema."
+        )
+    try:
+        cells = book.load_sheet(sheet or 0, header_row=None, dtypes="string").to_polars()
+    except unreadable:
+        raise broken from None
+    return _with_header(pl.DataFrame(cells), place)
 
 
 def _with_header(cells: pl.DataFrame, place: str) -> pl.DataFrame:

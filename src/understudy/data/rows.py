@@ -79,6 +79,8 @@ class Rows:
         """
         try:
             schema = self.lazy.collect_schema()
+        except DataError:  # of a reader of this package that Polars asks for rows
+            raise
         except READ_FAULTS:
             raise self._broken_rows_error() from None
         return {name: self.parts.get(name, (dtype,)) for name, dtype in schema.items()}
@@ -117,6 +119,8 @@ class Rows:
                 yield from chosen.collect_batches(
                     chunk_size=BATCH_ROWS, maintain_order=self.in_memory
                 )
+        except DataError:  # of a reader of this package that Polars asks for rows
+            raise
         except READ_FAULTS:
             raise self._broken_rows_error() from None
 
@@ -136,6 +140,8 @@ class Rows:
         """
         try:
             return query.collect(engine="streaming")
+        except DataError:  # of a reader of this package that Polars asks for rows
+            raise
         except READ_FAULTS:
             raise self._broken_rows_error() from None
 
@@ -158,6 +164,8 @@ def names_of(lazy: pl.LazyFrame, place: str) -> tuple[str, ...]:
         raise DataError(
             f"{place} is empty: it has no header line that names the columns."
         ) from None
+    except DataError:
+        raise
     except READ_FAULTS:
         raise unknown(place) from None
 

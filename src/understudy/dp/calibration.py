@@ -123,6 +123,10 @@ def calibrate(
         MethodError: Gaussian noise under pure accounting.
         BudgetError: so small a cost that the noise would be wider than can be drawn exactly.
     """
+    if distribution == "gaussian" and accounting == "pure":
+        raise MethodError(
+            "Gaussian noise gives no pure guarantee; set delta above 0, or take geometric noise."
+        )
     try:
         return _calibrate_noise(distribution, spend, accounting, neighbours)
     except (ValueError, ZeroDivisionError):
@@ -136,18 +140,9 @@ def _calibrate_noise(
     distribution: NoiseName, spend: Fraction, accounting: Accounting, neighbours: Neighbours
 ) -> DiscreteNoise:
     if distribution == "gaussian":
-        if accounting == "pure":
-            raise MethodError(
-                "Gaussian noise gives no pure guarantee; set delta above 0, or take "
-                "geometric noise."
-            )
-        return DiscreteGaussian(
-            representable(
-                gaussian_variance(
-                    spend, accounting=accounting, squared=l2_sensitivity_squared(neighbours)
-                )
-            )
-        )
+        squared = l2_sensitivity_squared(neighbours)
+        variance = gaussian_variance(spend, accounting=accounting, squared=squared)
+        return DiscreteGaussian(representable(variance))
     epsilon = pure_within(spend, accounting)
     scale = l1_sensitivity(neighbours) / epsilon
     if distribution == "geometric":

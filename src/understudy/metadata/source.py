@@ -294,6 +294,8 @@ class _Reader:
                 "save it as UTF-8",
                 error.lineno,
             )
+        except SchemaError:  # of what the parser calls, which is a ValueError too
+            raise
         except (LookupError, ValueError):  # of an encoding that Python does not know
             self._file.refuse(
                 "it says that it is written in an encoding that is not known; save it as UTF-8", 1

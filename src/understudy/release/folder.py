@@ -349,6 +349,14 @@ def write_signature(folder: Path, key: Path) -> str:
         UnsavedError: the signature cannot be written.
     """
     signature = sign(_signed_text(folder), key)
+    try:
+        _put_signature(folder, signature)
+    except OSError as error:
+        raise UnsavedError(folder, _storage.reason(error)) from None
+    return signature.public_key
+
+
+def _put_signature(folder: Path, signature: Signature) -> None:
     text = json.dumps(signature.to_json(), indent=2) + "\n"
     whole, made = folder / SIGNATURE, folder / f".{SIGNATURE}"
     try:
@@ -357,10 +365,9 @@ def write_signature(folder: Path, key: Path) -> str:
             os.fsync(file.fileno())
         made.replace(whole)
         _storage.sync_folder(folder)
-    except OSError as error:
+    except OSError:
         made.unlink(missing_ok=True)
-        raise UnsavedError(folder, _storage.reason(error)) from None
-    return signature.public_key
+        raise
 
 
 def signer_of(folder: Path, public_key: str | None = None) -> str:
@@ -436,7 +443,7 @@ def publish(
     def fill_folder(folder: Path) -> None:
         write(folder, fill, content)
         if key is not None:
-            write_signature(folder, key)
+            _put_signature(folder, sign(_signed_text(folder), key))
 
     def enter_digest(folder: Path) -> None:
         if before_rename is not None:
