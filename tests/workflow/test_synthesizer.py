@@ -1,6 +1,7 @@
 """A fit pays once; samples never do; what would pay for each record is refused before."""
 
 import copy
+import pickle
 
 import pandas as pd
 import pytest
@@ -105,6 +106,34 @@ def test_clones_of_scikit_learn_are_not_fitted(fitted):
     assert len(clone.fit(ROWS, None).sample(3)) == 3
 
 
-def test_a_copy_samples_the_same_records(fitted):
-    other = copy.deepcopy(fitted)
+@pytest.mark.parametrize(
+    "check",
+    [
+        *("check_estimator_cloneable", "check_estimator_repr", "check_get_params_invariance"),
+        *("check_mixin_order", "check_no_attributes_set_in_init", "check_set_params"),
+        *("check_estimator_tags_renamed", "check_valid_tag_types"),
+    ],
+)
+def test_checks_of_scikit_learn_that_fit_nothing(check):
+    checks = pytest.importorskip("sklearn.utils.estimator_checks")
+    one = us.Synthesizer(SCHEMA, epsilon=1, method="independent")
+    getattr(checks, check)("Synthesizer", one)
+
+
+def test_scikit_learn_tells_what_is_fitted_and_puts_it_into_a_pipeline(fitted):
+    validation = pytest.importorskip("sklearn.utils.validation")
+    exceptions = pytest.importorskip("sklearn.exceptions")
+    plain = us.Synthesizer(SCHEMA, epsilon=1, method="independent")
+    validation.check_is_fitted(fitted)
+    with pytest.raises(exceptions.NotFittedError):
+        validation.check_is_fitted(plain)
+    pipeline = pytest.importorskip("sklearn.pipeline").make_pipeline(plain)
+    pipeline.set_params(synthesizer__epsilon=2).fit(ROWS)
+    assert pipeline[-1].release_.guarantee.epsilon == 2
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_copy_samples_the_same_records(fitted, copied):
+    other = copied(fitted)
+    assert repr(other) == repr(fitted)
     pd.testing.assert_frame_equal(other.sample(3, seed=1), fitted.sample(3, seed=1))

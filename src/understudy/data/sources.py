@@ -228,7 +228,8 @@ def _open_table(data: object, schema: Schema | None = None) -> Rows:
 
 def _not_a_table(data: object) -> DataError:
     return DataError(
-        f"The table must be a pandas, Polars or Arrow table or a path, not {type(data).__name__}."
+        "The table must be a path, or a pandas, Polars or Arrow table (or an object that gives an "
+        f"Arrow stream, such as a relation of DuckDB), not {type(data).__name__}."
     )
 
 

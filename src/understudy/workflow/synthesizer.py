@@ -85,6 +85,13 @@ class Synthesizer:
         method = vars(given.get("how", self))["method"]
         return f"Synthesizer({method}, ε = {given['epsilon']}, δ = {given['delta']}: {state})"
 
+    def __sklearn_tags__(self) -> Any:
+        """Say what it takes: whole tables with gaps and texts, and no target. Only sklearn asks."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        table = InputTags(two_d_array=False, categorical=True, string=True, allow_nan=True)
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=table)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return what it was made with, by name.
 

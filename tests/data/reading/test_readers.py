@@ -184,7 +184,7 @@ def test_an_empty_folder(tmp_path):
     [[SECRET], {"a": [SECRET]}, None, 3, pd.Series([SECRET]), pl.Series([SECRET]), pa.array([1])],
 )
 def test_what_is_no_table(data):
-    with pytest.raises(DataError, match="must be a pandas, Polars or Arrow table or a path") as e:
+    with pytest.raises(DataError, match="must be a path, or a pandas, Polars or Arrow table") as e:
         open_rows(data)
     one_sentence(e.value)
 

@@ -4,6 +4,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import understudy as us
 from made_workbook import fault, number, text, write_workbook
 from understudy.data.sources import open_rows
 from understudy.errors import DataError
@@ -28,6 +29,44 @@ def test_files_and_streams_of_arrow_are_read_by_their_types(tmp_path):
         assert rows.lazy.collect().equals(FRAME)
         assert rows.count() == 3
         assert (rows.kind, rows.columns) == ("arrow", ("a", "b", "c"))
+
+
+class Streaming:
+    """A table of some other library: all that is known of it is that it gives an Arrow stream."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+def test_whatever_gives_an_arrow_stream_is_a_table():
+    for table in (Streaming(FRAME.to_arrow()), FRAME.to_arrow().to_reader(max_chunksize=2)):
+        rows = open_rows(table)
+        assert rows.columns == ("a", "b", "c")
+        assert rows.lazy.collect().equals(FRAME)
+    with pytest.raises(DataError, match=r"gives an Arrow stream.*, not Streaming"):
+        open_rows(Streaming(FRAME["a"]))  # a column
+
+
+def test_a_relation_of_duckdb_is_a_table_like_any_other():
+    duckdb = pytest.importorskip("duckdb", reason="the extra database is not installed")
+    with duckdb.connect() as connection:
+        asked = "SELECT range % 3 AS city, range % 2 = 0 AS works FROM range(300)"
+        relation = connection.sql(asked)
+        schema = Schema.loads(
+            "n_rows = 300\nrows = 'public'\n"
+            "[columns.city]\nkind = 'integer'\nlower = 0\nupper = 2\n"
+            "source = 'x'\nreviewed = true\n"
+            "[columns.works]\nkind = 'boolean'\nsource = 'x'\nreviewed = true\n"
+        )
+        assert us.check(relation, schema).findings == ()
+        made = [
+            us.synthesize(data, schema, epsilon=1, insecure_noise_seed=1, frame="polars")
+            for data in (relation, connection.sql(asked).pl())
+        ]
+    assert made[0].tables[0].equals(made[1].tables[0])
 
 
 def test_a_damaged_file_of_arrow_is_one_sentence(tmp_path):
