@@ -6,6 +6,7 @@ import pytest
 
 import understudy as us
 from understudy.errors import SchemaError
+from understudy.inference.expected_widths import ExpectedWidths, assumed_words
 
 SCHEMA = """
 rows = "public"
@@ -92,6 +93,19 @@ def test_a_plan_counts_it_too():
     for one, other in zip(before, after, strict=True):
         assert other.sampling == pytest.approx(1.5 * one.sampling)
         assert other.noise == pytest.approx(one.noise)
+
+
+def test_expected_widths_of_a_release_count_it_too(plain, alike):
+    one, other = ExpectedWidths(plain), ExpectedWidths(alike)
+    for kind in ("shares", "correlations", "group_means", "linear"):
+        before, after = getattr(one, kind)(), getattr(other, kind)()
+        assert before.widths.keys() == after.widths.keys()
+        for columns, of_rows in before.of_rows.items():
+            of_alike, both = after.of_rows[columns], (before.widths[columns], after.widths[columns])
+            assert of_alike == pytest.approx(1.5 * of_rows)
+            assert both[1] ** 2 - of_alike**2 == pytest.approx(both[0] ** 2 - of_rows**2, rel=1e-6)
+    assert "design effect 2.25 (report)" in assumed_words(alike.schema)
+    assert "design effect" not in assumed_words(plain.schema)
 
 
 def test_other_entries_of_a_design_need_a_weight():

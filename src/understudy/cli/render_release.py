@@ -314,9 +314,10 @@ def release(loaded: Release) -> None:
 def answers_table(loaded: Release) -> Table:
     """Tabulate which questions are answered with error bars, and how exactly."""
     from understudy.inference.answered_questions import answered_kinds
-    from understudy.inference.expected_widths import ASSUMED
+    from understudy.inference.expected_widths import assumed_words
 
-    table = Table(title="What it answers with error bars", caption=ASSUMED, caption_justify="left")
+    caption = assumed_words(loaded.schema)
+    table = Table(title="What it answers with error bars", caption=caption, caption_justify="left")
     for heading in ("question", "answered for", "expected half-width"):
         table.add_column(heading, overflow="fold")
     for asked in answered_kinds(loaded):

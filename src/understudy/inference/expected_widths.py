@@ -19,6 +19,7 @@ With n records, noise variance v in a count and σ² in a sum of products of sco
     log-odds for one sd more          4/n + 24σ²/n²
 
 as in `inference.counts`, `moment_ratios`, `correlations` and `least_squares` at that population.
+Of records that are alike the first part, by sampling, is multiplied by the public design effect.
 For log-odds, X'y − ½X'1 has noise of variance σ²/2, the information is n/12, the sd 1/√3.
 """
 
@@ -31,6 +32,7 @@ from functools import cached_property
 from itertools import combinations
 
 from understudy.features.scores import BINS, MOST_BINS, FeatureMap, contrast_length
+from understudy.inference.design_effects import effect_note
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.question import Answerable, QuestionKind, answerable
 from understudy.inference.second_moments import FIRM, FIRM_MODEL
@@ -38,9 +40,9 @@ from understudy.inference.usefulness import COUNTED
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
 from understudy.release.shape import Kind
-from understudy.schema import NUMERIC
+from understudy.schema import NUMERIC, Schema
 
-ASSUMED = (
+_ASSUMED = (
     f"{COUNTED} Half-widths are what to expect of 95 % intervals, not a promise: noise is known "
     "exactly, and sampling is counted for the release's number of records, levels alike in size, "
     "numbers spread evenly between their bounds, and columns independent of each other. Rare "
@@ -56,9 +58,10 @@ Widths = tuple[float, float]
 """Half-width of an answer, and of the interval that the records themselves would give."""
 
 
-def _widths(sampling: float, noise: float, bound: float = 0.0) -> Widths:
-    """Half-widths by variances, and a bound on what bins hide."""
-    return _Z_95 * math.sqrt(sampling + noise) + bound, _Z_95 * math.sqrt(sampling)
+def assumed_words(schema: Schema) -> str:
+    """Say of what population half-widths are expected, and what they count."""
+    effect = schema.design.deff
+    return _ASSUMED if effect is None else f"{_ASSUMED} {effect_note(effect)}"
 
 
 class ExpectedWidths:
@@ -74,6 +77,8 @@ class ExpectedWidths:
     def __init__(self, release: Release) -> None:
         self._schema, self._measured = release.schema, release.measurements
         self._n = max(release.manifest.n_rows, 1)
+        effect = release.schema.design.deff
+        self._effect = 1.0 if effect is None else effect.default
         names = release.schema.names
         self.numeric = tuple(k for k in names if isinstance(release.schema.columns[k], NUMERIC))
         self._levels = tuple(name for name in names if name not in self.numeric)
@@ -129,7 +134,7 @@ class ExpectedWidths:
                 noise, k = line.stddev**2, len(line.counts)
                 bins = 0.5 / k
             if noise is not None:
-                found[name,] = _widths(0.25 / self._n, noise * k / 4 / self._n**2, bins)
+                found[name,] = self._widths(0.25 / self._n, noise * k / 4 / self._n**2, bins)
         return answerable(found)
 
     def correlations(self) -> Answerable:
@@ -153,7 +158,9 @@ class ExpectedWidths:
                 moments = 1 / (1 / tables + 1 / moments)
             of_rows = (1 - 1 / cells) / cells / self._n
             by_tables, by_moments = (
-                None if noise is None else _widths(of_rows, noise * (1 - 1 / cells) / self._n**2)
+                None
+                if noise is None
+                else self._widths(of_rows, noise * (1 - 1 / cells) / self._n**2)
                 for noise in (tables, moments)
             )
             found[columns] = by_tables
@@ -174,7 +181,7 @@ class ExpectedWidths:
             if self._n / 3 < firm * math.sqrt(moments):
                 lost.append(two)
             else:
-                found[two] = _widths(sampling / self._n, noise * moments / self._n**2)
+                found[two] = self._widths(sampling / self._n, noise * moments / self._n**2)
         return answerable(found, lost)
 
     def _mean(self, name: str, groups: int, columns: tuple[str, ...]) -> Widths | None:
@@ -182,12 +189,12 @@ class ExpectedWidths:
         n, moments = self._n / groups, self._moment_noise(columns)
         if moments is not None:
             own = moments * (1 - 1 / groups + 1 / (groups * self._weight(columns)) ** 2)
-            return _widths(1 / 12 / n, own / 4 / n**2)
+            return self._widths(1 / 12 / n, own / 4 / n**2)
         noise = self._table_noise(columns)
         if noise is None:
             return None
         bound, squares = self._bins(name)
-        return _widths(1 / 12 / n, noise * squares / n**2, bound)
+        return self._widths(1 / 12 / n, noise * squares / n**2, bound)
 
     def _bins(self, name: str) -> tuple[float, float]:
         """Mean half-width of the bins of a number, and the sum of squares of their middles.
@@ -204,6 +211,11 @@ class ExpectedWidths:
         return sum(w * w for w in widths) / total / 2, sum(
             ((a + b) / 2 - 0.5) ** 2 for a, b in ends
         )
+
+    def _widths(self, sampling: float, noise: float, bound: float = 0.0) -> Widths:
+        """Half-widths by variances, and a bound on what bins hide."""
+        sampling *= self._effect
+        return _Z_95 * math.sqrt(sampling + noise) + bound, _Z_95 * math.sqrt(sampling)
 
     def _groups(self, name: str) -> int:
         return max(self._schema.columns[name].n_ordinary, 1)

@@ -131,18 +131,21 @@ def constants(formula: str) -> tuple[float, ...]:
     return tuple(sorted(found | {-number for number in found}))
 
 
-def factors_of_terms(formula: str) -> Iterator[list[tuple[str, bool]]]:
+@lru_cache(maxsize=256)
+def factors_of_terms(formula: str) -> tuple[tuple[tuple[str, bool], ...], ...]:
     """Factors of each term of a formula, on both sides: as texts, and whether one is a plain name.
 
     Example:
-        >>> [*factors_of_terms("y ~ 1 + x:I(z ** 2)")]
-        [[('y', True)], [('x', True), ('I(z ** 2)', False)]]
+        >>> factors_of_terms("y ~ 1 + x:I(z ** 2)")
+        ((('y', True),), (('x', True), ('I(z ** 2)', False)))
     """
-    for part in _parts(parse(formula)):
-        for term in _terms(part):
-            each = [one for one in term.factors if one.eval_method.value != "literal"]
-            if each:
-                yield [(one.expr, one.eval_method.value == "lookup") for one in each]
+    terms = (term for part in _parts(parse(formula)) for term in _terms(part))
+    each = ([one for one in term.factors if one.eval_method.value != "literal"] for term in terms)
+    return tuple(
+        tuple((one.expr, one.eval_method.value == "lookup") for one in factors)
+        for factors in each
+        if factors
+    )
 
 
 def split_groups(formula: str) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from understudy.inference.amended import POOLED_RIGHT
-from understudy.inference.expected_widths import ASSUMED
+from understudy.inference.expected_widths import assumed_words
 from understudy.release.measurement import kept_columns
 from understudy.release.promise_block import promise_block
 from understudy.release.release import Release
@@ -117,7 +117,7 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
         "groups": _rows("item", relations.groups),
         "sets_words": sections.sets_words(release),
         "answers": list(answers.lines()),
-        "assumed": ASSUMED,
+        "assumed": assumed_words(release.schema),
         "weighted": any(table.weighting is not None for table in release.measurements),
         "by_moments": bool(answers.moments),
         "declared": declared_results(release),
