@@ -377,7 +377,7 @@ def expected_of(
         return None
     from understudy.workflow.expected_answers import expected_answers  # loads statistics
 
-    stated = _state_assumptions(request, how.assume_rows)
+    stated = state_assumptions(request, how.assume_rows)
     drawn = None if like is None else like.tables[0]
     answers = expected_answers(asked or request.analyses, schema, like=drawn, **stated)
     if schema.design.deff is not None and not schema.design.weight:
@@ -392,11 +392,11 @@ def _ranges(request: Request, assume_rows: int | None) -> tuple[ExpectedRange, .
     from understudy.workflow.expected_answers import expected_ranges  # loads statistics
 
     return expected_ranges(
-        request.analyses, request.schema, **_state_assumptions(request, assume_rows)
+        request.analyses, request.schema, **state_assumptions(request, assume_rows)
     )
 
 
-def _state_assumptions(request: Request, assume_rows: int | None) -> dict[str, Any]:
+def state_assumptions(request: Request, assume_rows: int | None) -> dict[str, Any]:
     """Noise of the moments that answer declared analyses, and how many records are assumed."""
     deviations = [step.stddev for step in request.answer_steps()]
     lines = {step.columns[0]: step.stddev for step in request.line_steps()}
