@@ -162,9 +162,9 @@ class SumOrder:
         """Places of each sort among all."""
         return self.split(np.arange(self.size, dtype=np.int64))
 
-    def weights(self, weight: float) -> Floats:
-        """Return the factor of each number: records and sums have a weight, the rest 1."""
-        many = np.array([weight, weight, 1.0, 1.0, 1.0])
+    def weights(self, weight: float, of_squares: float) -> Floats:
+        """Return the factor of each number: records and sums have one, and squares; products 1."""
+        many = np.array([weight, weight, 1.0, of_squares, of_squares])
         return np.repeat(many, astuple(self))
 
 
@@ -307,6 +307,16 @@ class ScoreMap:
         """The order of all that is summed; numbers of records and sums have the `weight`."""
         many = len(self), len(self.pairs[0]), len(self.numbers), len(self.coded)
         return SumOrder(int(bool(self.complete or self.weighting)), *many)
+
+    @property
+    def of_squares(self) -> Fraction:
+        """Weight of the squares against the products, at most 1."""
+        return Fraction(1)
+
+    @cached_property
+    def factors(self) -> Floats:
+        """What each number is multiplied by before it is released, shape (size,)."""
+        return self.order.weights(float(self.weight), float(self.of_squares))
 
     @property
     def size(self) -> int:

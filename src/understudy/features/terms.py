@@ -235,7 +235,7 @@ class TermMap(ScoreMap):
             tables=tables,
             sizes=sizes,
             complete=columns,
-            weight=Fraction(1),  # models rest on products, and on sums but little
+            weight=_weight(read),
             limits={
                 name: (limits or {}).get(name, column.bounds)
                 for name in columns
@@ -244,6 +244,11 @@ class TermMap(ScoreMap):
             among=chosen,
             weighting=weighting,
         )
+
+    @property
+    def of_squares(self) -> Fraction:
+        """That of sums."""
+        return self.weight
 
     @cached_property
     def places(self) -> tuple[Integers, ...]:
@@ -407,6 +412,11 @@ def exact_contrasts(term: Term, sizes: Mapping[str, int]) -> Floats:
 
 def _contrasts(term: Term, sizes: Mapping[str, int]) -> Integers:
     return np.trunc(UNIT * exact_contrasts(term, sizes)).astype(np.int64)
+
+
+def _weight(terms: Sequence[Term]) -> Fraction:
+    """Of sums and squares against products: models of several terms rest on products most."""
+    return Fraction(1) if len(terms) == 1 else Fraction(1, 2)
 
 
 def _labels(term: Term, n: int, sizes: Mapping[str, int]) -> list[str]:

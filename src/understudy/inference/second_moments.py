@@ -604,7 +604,7 @@ class MomentSource:
             stddev: of the noise in each.
             pure: whether the budget had no δ.
         """
-        weights = scores.order.weights(float(scores.weight))
+        weights = scores.factors
         return cls(scores, values / weights, (stddev / weights) ** 2, pure)
 
     def part(self, columns: Sequence[str]) -> MomentSource:
@@ -827,7 +827,7 @@ def _sums(scores: FeatureMap, schema: Schema, records: Records, factors: Floats)
     counted, absent = np.array([factors.sum()]), np.zeros(len(scores.coded))
     products = (z.T @ (factors[:, None] * z))[first, second]
     parts: list[Floats] = [counted, factors @ z, products, np.array(squares), absent]
-    return np.asarray(scores.order.join(parts) * scores.order.weights(float(scores.weight)))
+    return np.asarray(scores.order.join(parts) * scores.factors)
 
 
 def score_values(scores: FeatureMap, schema: Schema, records: Records) -> Floats:

@@ -22,7 +22,7 @@ What is answered is about the numbers cut off at the limits, if these are narrow
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -74,7 +74,7 @@ class TermMatrix:
             values: with weights (`NoisyTerms.values`), shape (numbers,).
             stddev: of the noise in each.
         """
-        weights = scores.order.weights(float(scores.weight))
+        weights = scores.factors
         return cls(scores, schema, values / weights, (stddev / weights) ** 2)
 
     @property
@@ -217,7 +217,34 @@ class TermMatrix:
                     add(left, right, np.zeros_like(i), of / 2)
         shape = size * size, scores.size
         data = np.concatenate(factor), (np.concatenate(entry), np.concatenate(number))
-        return csr_array(data, shape=shape)
+        return csr_array(csr_array(data, shape=shape) @ self._averaged)
+
+    @cached_property
+    def _averaged(self) -> csr_array:
+        """What is known twice, averaged, shape (numbers, numbers).
+
+        The square of T_k is released as the sum of 2T_k² − 1, which is T_2k. Where T_2k is a term,
+        its sum is released too, with the same noise, as sums and squares of terms weigh alike.
+        """
+        scores = self.scores
+        _, sums, _, squares, _ = scores.order.places
+        place = dict(zip(scores.terms, scores.places, strict=True))
+        square = dict(zip(scores.numbers.tolist(), squares.tolist(), strict=True))
+        first, second = list[int](), list[int]()
+        for term, own in place.items():
+            if len(term.factors) == 1 and int(own[0]) in square:
+                factor = term.factors[0]
+                doubled = place.get(Term((replace(factor, power=2 * factor.power),)))
+                if doubled is not None:
+                    first.append(square[int(own[0])])
+                    second.append(int(sums[doubled[0]]))
+        diagonal = np.ones(scores.size)
+        diagonal[first + second] = 0.5
+        every = np.arange(scores.size)
+        rows = np.concatenate([every, first, second]).astype(np.int64)
+        columns = np.concatenate([every, second, first]).astype(np.int64)
+        values = np.concatenate([diagonal, np.full(2 * len(first), 0.5)])
+        return csr_array((values, (rows, columns)), shape=(scores.size, scores.size))
 
 
 def _parts(term: Term, scores: TermMap) -> tuple[Term | None, list[Term | None]]:
@@ -330,7 +357,7 @@ def assumed_terms(schema: Schema, rows: pl.DataFrame, scores: TermMap, stddev: f
     products = (z.T @ (z * t[:, None]))[first, second]
     parts: list[Floats] = [np.array([t.sum()]), t @ z, products, squares, np.zeros(0)]
     values = scores.order.join(parts)
-    deviations = stddev / scores.order.weights(float(scores.weight))
+    deviations = stddev / scores.factors
     return TermMatrix(scores, schema, values, deviations**2)
 
 

@@ -65,7 +65,9 @@ the other does not, that is an addition.
 |w_c|² ≤ α_c; b are the terms of numbers alone, each in [−1, 1], and J = 0. Nothing above asks how
 vectors of different columns hang together, only how long each may be. So all of it holds of terms:
 they are vectors like any others, of which a record can have fewer combinations. Where w_c is a
-number times contrasts, two of them may point apart by α_c.
+number times contrasts, two of them may point apart by α_c. Squares of numbers have a weight s ≤ 1
+there: what they add to a squared length is s² times the above, and s times what they add to a sum
+of sizes. So 3½ + J in (2) becomes s²(4 + J) − ½.
 
 **Records with weights.** Where each record counts with a factor t in [0, 1] of its own, it adds tv,
 v being all that it would add, its own count included. Added or removed that is no longer than v.
@@ -162,6 +164,7 @@ class Sensitivity:
         numeric: columns of numbers, b.
         coded: columns of which absences are told apart by squares, J.
         absent: those of them that have numbers, g.
+        of_squares: weight of the squares, at most 1.
         codes: whether one of them has two codes or more.
         counted: whether the number of records that count is summed as well.
         numbers: how many numbers there are in all, K.
@@ -175,6 +178,7 @@ class Sensitivity:
     numeric: int
     coded: int
     absent: int
+    of_squares: Fraction
     codes: bool
     counted: bool
     numbers: int
@@ -196,6 +200,7 @@ class Sensitivity:
             numeric=len(scores.numbers),
             coded=len(coded),
             absent=sum(isinstance(schema.columns[name], NUMERIC) for name in coded),
+            of_squares=scores.of_squares,
             codes=any(len(schema.columns[name].codes) > 1 for name in coded),
             counted=bool(scores.order.counts),
             numbers=scores.size,
@@ -208,7 +213,7 @@ class Sensitivity:
         total = sum(self.lengths, Fraction(0))
         pairs = (total * total - sum(x * x for x in self.lengths)) / 2
         sums = self.weight * (total + self.counted)
-        added = sums + pairs + self._squares(Fraction(1, 2))
+        added = sums + pairs + self.of_squares * self._squares(Fraction(1, 2))
         return added if self.neighbours == "add_remove" else 2 * added
 
     @property
@@ -216,14 +221,16 @@ class Sensitivity:
         """In squared records."""
         total, q2 = sum(self.squared, Fraction(0)), self.weight * self.weight
         pairs = (total * total - sum(x * x for x in self.squared)) / 2
-        added = q2 * (total + self.counted) + pairs + self._squares(Fraction(1, 4))
+        squares = self.of_squares**2
+        added = q2 * (total + self.counted) + pairs + squares * self._squares(Fraction(1, 4))
         if self.neighbours == "add_remove":
             return added
         least = max(Fraction(0), q2 - sum(self.opposed))
         apart = (total + q2) * (total + q2) - least * least
-        steep = max(Fraction(0), self.coded + Fraction(7, 2) - total / 2 - q2) * self.numeric
+        most = squares * (self.coded + 4) - Fraction(1, 2) - total / 2 - q2
+        steep = max(Fraction(0), most) * self.numeric
         moved = Fraction(self.numeric * self.coded, 2 if self.codes else 4)
-        return max(apart + steep + self.numeric + moved, added * self.counted)
+        return max(apart + steep + squares * (self.numeric + moved), added * self.counted)
 
     def _squares(self, beside: Fraction) -> Fraction:
         """Bound what squares of one record can add, those by absence elsewhere `beside` each."""
@@ -540,9 +547,10 @@ def stack_sums(exact: ExactProducts, scores: ScoreMap) -> Integers:
         exact: sums over the records.
         scores: of what.
     """
-    twice = int(2 * scores.weight)
+    twice, halves = int(2 * scores.weight), int(2 * scores.of_squares)
     counted, sums = (own // 2 * twice for own in (np.array([exact.count]), exact.sums))
-    return scores.order.join((counted, sums, exact.products, exact.squares, exact.coded))
+    squares, coded = (own * halves // 2 for own in (exact.squares, exact.coded))
+    return scores.order.join((counted, sums, exact.products, squares, coded))
 
 
 def product_noise(own: Sensitivity, spend: Fraction, accounting: Accounting) -> ProductNoise:

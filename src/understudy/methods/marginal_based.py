@@ -120,7 +120,7 @@ def _tables(
     pairs: Collection[frozenset[str]],
 ) -> Iterator[NoisyTable]:
     scores, noise = FeatureMap.of(schema, products.columns), products.noise
-    weights = scores.order.weights(float(scores.weight))
+    weights = scores.factors
     _, sums, inner, _, _ = scores.order.split(products.values / weights)
     matrix = np.zeros((len(scores), len(scores)))
     matrix[scores.pairs] = inner

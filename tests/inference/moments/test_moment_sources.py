@@ -114,7 +114,7 @@ def test_they_are_generalised_least_squares_of_the_full_table():
     gram = np.linalg.pinv((design.T * weights) @ design, rcond=1e-12)
     fitted = gram @ (design.T * weights) @ np.concatenate(released)
     for (asked, _), one, own in zip(parts, sources, maps, strict=True):
-        unweighted = own / one.scores.order.weights(float(one.scores.weight))[:, None]
+        unweighted = own / one.scores.factors[:, None]
         matrix = joined_matrix(sources, PLAIN, asked, ABOUT)
         assert np.allclose(matrix.numbers[:-1], unweighted @ fitted, atol=1e-6)
         expected = np.diag(unweighted @ gram @ unweighted.T)

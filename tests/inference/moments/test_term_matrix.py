@@ -102,6 +102,20 @@ def test_every_entry_is_the_sum_of_products_of_scores():
     assert assumed_terms(SCHEMA, rows, scores, 0.0).sums == pytest.approx(z.T @ z, abs=1e-8)
 
 
+def test_a_square_that_is_a_term_too_is_known_twice_as_well():
+    """That of x by the sum of x**2: the noise in either is half that of one."""
+    _, needed = question("ols v ~ x + I(x**2)")
+    found = matrix_of(rows_of(200), needed, 2.0)
+    places = dict(zip(map(str, found.scores.terms), found.scores.places, strict=True))
+    x, squared = int(places["x"][0]) + 1, int(places["x**2"][0]) + 1
+    alone = (2.0 / float(found.scores.weight)) ** 2
+    for entry, part in (((0, squared), 1.0), ((x, x), 1 / 4)):
+        derivative = np.zeros((1, *found.sums.shape))
+        derivative[(0, *entry)] = 1
+        expected = part * (alone / 2 + alone * (part < 1))
+        assert found.noise_covariance(derivative)[0, 0] == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     ("text", "measured"),
     [
@@ -190,7 +204,8 @@ def test_two_measurements_of_the_same_terms_are_averaged():
     found = joined_terms(both, needed)
     assert found.scores.terms == both[1].scores.terms
     assert found.sums == pytest.approx(both[1].sums)
-    assert (found.variances < np.minimum(both[1].variances, 9.0)).all()
+    first, second = (joined_terms([own], needed).variances for own in both)
+    assert found.variances == pytest.approx(1 / (1 / first + 1 / second))
     _, other = question("ols v ~ x + I(x**2) where s == 'f'")
     assert joined_terms(both, other) is None
 

@@ -99,7 +99,7 @@ def slow_sums(record, terms, scores):
     found += [q] + [q * number for own in blocks for number in own]
     z = np.concatenate(blocks)
     found += [z[i] * z[j] for i, j in zip(*scores.pairs, strict=True)]
-    found += [2 * z[k] ** 2 - 1 for k in scores.numbers]
+    found += [float(scores.of_squares) * (2 * z[k] ** 2 - 1) for k in scores.numbers]
     return np.array(found)
 
 
