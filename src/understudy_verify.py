@@ -34,7 +34,7 @@ SHAPE: dict[str, dict[str, str]] = {
         **{"layer_share?": "part", "places_share?": "part", "priority?": "[text]"},
         "analyses?": "[analysis]",
         **{"expected?": "expected or null", "amendments?": "[amendment]"},
-        "contradictions?": "[contradiction]",
+        **{"contradictions?": "[contradiction]", "choice?": "choice"},
     },
     "guarantee": {
         **{"kind": "promise", "epsilon": "decimal or null", "delta": "decimal"},
@@ -66,6 +66,17 @@ SHAPE: dict[str, dict[str, str]] = {
     "edge": {"column": "text", "parents": "[text]"},
     "analysis": {"kind": "text", "formula": "text", "asked_by": "text"},
     "contradiction": {"column": "text", "distance": "amount", "noise": "amount"},
+    "choice": {
+        **{
+            "candidates": "[candidate]",
+            "accept": "[criterion]",
+            "law": "tries",
+            "tries": "positive",
+        },
+        **{"excess": "whole", "stddev": "amount", "met": "truth"},
+    },
+    "candidate": {"method": "text", "options": "options", "sets": "sets"},
+    "criterion": {"columns": "[text]", "most": "part"},
     "expected": {"records": "count", "like": "text", "answers": "[answer]"},
     "answer": {
         **{"analysis": "text", "name": "text", "noise": "amount or null"},
@@ -86,6 +97,7 @@ WORDS: dict[str, set[str | None]] = {
     "unit": {"epsilon", "rho", "half_mu_squared"},
     "posterior_rule": {None, "partial", "mi"},
     "chosen": {"beforehand", "from the release", ""},
+    "tries": {"geometric", "logarithmic"},
 }
 # What a mechanism can have bought: its price, kinds of measurements, laws of their noise. It is the
 # table of the specification; what does not stand in it is refused.
@@ -119,6 +131,8 @@ PURCHASES: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [
     ("perturbed sweeps", "paid", ("sweeps",), ("perturbed sweeps",)),
     ("blocks with reset", "paid", ("sweeps",), ("blocks with reset",)),
     ("perturbed imputation", "paid", ("sweeps",), ("perturbed imputation",)),
+    ("private selection", "paid", (), ()),
+    ("noisy distance", "paid", (), ()),
     ("functional mechanism", "paid", (), ()),
     ("functional mechanism, published bound", "paid", (), ()),
     ("K-norm mechanism", "paid", (), ()),
@@ -150,6 +164,7 @@ PURCHASES: list[tuple[str, str, tuple[str, ...], tuple[str, ...]]] = [
         (*ADDED, TRUNCATED, *PUBLISHED),
     ),
 ]
+TRIES = r"tries: truncated negative binomial, η = (-?[0-9]+(?:/[1-9][0-9]*)?), γ = ([0-9]+/[0-9]+)"
 LOST = "none known: the run ended before it had a result"
 FLOATING = "Noise was drawn as floating-point numbers"
 PART, TINY, EPOCH = 2**20, 2**-35, date(1970, 1, 1).toordinal()
@@ -157,6 +172,7 @@ UNITS = {"epsilon": "ε", "rho": "ρ", "half_mu_squared": "μ²/2"}
 COUNTED = {
     *("noisy table", "noisy count", "noisy number line", "noisy heaps", "noisy layer"),
     *("noisy ranges", "noisy rows", "filtered noisy table", "lazy noisy table", "lazy leaf layer"),
+    "noisy distance",
 }
 DAY, CLOCK = r"(\d{4}-\d\d-\d\d)", r"(\d\d):(\d\d)(?::(\d\d)(?:\.\d+)?)?"
 TIMES = {"date": f"{DAY}()()()", "datetime": f"{DAY}(?:[T ]{CLOCK})?", "time": f"(){CLOCK}"}
@@ -913,6 +929,7 @@ class Release:
                 fits = self._buys(entry, price, told)
                 require(fits, f"that of step {number} does not follow from its price")
         self._rows()
+        self._selections()
         return "each step has the noise that its price buys"
 
     def _cost(self, entry: dict[str, Any], price: Fraction | None, told: Any) -> str:
@@ -928,6 +945,23 @@ class Release:
                     return ""
                 return "" if named == ELSEWHERE and self.promise["kind"] != "none" else cost
         return ""
+
+    def _selections(self) -> None:
+        """A private selection costs 1 + η of the try before it, in pure ε."""
+        before, found = Fraction(0), False
+        for entry, price in self.steps:
+            if entry["mechanism"] != "private selection":
+                before += price or 0
+                continue
+            law = re.fullmatch(TRIES, entry["sensitivity"])
+            fits = law and price and entry["noise"] == "" and self.unit == "epsilon"
+            require(fits, "a selection of tries is not in pure ε, or of another law")
+            assert law is not None
+            assert price is not None
+            eta, gamma, found = Fraction(law[1]), Fraction(law[2]), True
+            require(-1 < eta <= 1 and 0 < gamma < 1, "its number of tries has another law")
+            require(price >= (1 + eta) * before, "its selection cost less than its tries")
+        require(found == ("choice" in self.content), "it does not say among what it was selected")
 
     def _rows(self) -> None:
         """The number of rows is public, or one step bought it."""
@@ -957,6 +991,8 @@ class Release:
     def _buys(self, entry: dict[str, Any], price: Fraction, told: Any) -> bool:
         """Return whether the noise of a step is what its price buys."""
         mechanism = entry["mechanism"]
+        if mechanism == "private selection":  # compared with the steps before it
+            return True
         if mechanism in DRAWS:
             return self._draws(entry, price, told)
         if mechanism == "exponential mechanism" and told["kind"] != "distribution":

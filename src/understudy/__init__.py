@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from understudy.workflow.amend import answer, plan_answer
     from understudy.workflow.analyze import analyze
     from understudy.workflow.calibrate import calibrate
+    from understudy.workflow.choose import Choice, choose, plan_choice
     from understudy.workflow.options import RunOptions, SynthesisOptions
     from understudy.workflow.plan import Plan, plan
     from understudy.workflow.read import read_measurements
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Choice",
     "Guarantee",
     "Plan",
     "Query",
@@ -59,6 +61,7 @@ __all__ = [
     "answer",
     "calibrate",
     "check",
+    "choose",
     "draft",
     "evaluate",
     "list_methods",
@@ -66,6 +69,7 @@ __all__ = [
     "places",
     "plan",
     "plan_answer",
+    "plan_choice",
     "plan_verdict",
     "plot",
     "pool",
@@ -85,6 +89,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Choice": "workflow.choose",
     "Guarantee": "dp.guarantee",
     "Plan": "workflow.plan",
     "Query": "data.sql",
@@ -97,6 +102,7 @@ _HOMES = {
     "answer": "workflow.amend",
     "calibrate": "workflow.calibrate",
     "check": "steward.draft",
+    "choose": "workflow.choose",
     "draft": "steward.draft",
     "evaluate": "evaluate.evaluate",
     "list_methods": "workflow.synthesize",
@@ -104,6 +110,7 @@ _HOMES = {
     "places": "inference.places",
     "plan": "workflow.plan",
     "plan_answer": "workflow.amend",
+    "plan_choice": "workflow.choose",
     "plan_verdict": "workflow.verdict",
     "plot": "report.results_page",
     "pool": "inference.combining",

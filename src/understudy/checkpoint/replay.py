@@ -139,8 +139,17 @@ def read(folder: Path) -> tuple[Record, tuple[Record, ...], str]:
     return head["request"], tuple(records), hashlib.sha256(b"".join(lines)).hexdigest()
 
 
+TRIES = "tries"
+"""Folder in a checkpoint with one for each try of a private selection."""
+
+
 def remove(folder: Path) -> None:
     """Remove a checkpoint whose release was made; no harm if there is none."""
+    if (tries := folder / TRIES).is_dir():
+        for own in tries.iterdir():
+            remove(own)
+        with contextlib.suppress(OSError):
+            tries.rmdir()
     for name in (JOURNAL_FILE, ANCHOR_FILE):
         (folder / name).unlink(missing_ok=True)
     with contextlib.suppress(OSError):  # there is none, or somebody keeps other files in it

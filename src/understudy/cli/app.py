@@ -48,6 +48,7 @@ _ORDER = (
     "answer",
     "regress",
     "verdict",
+    "choose",
     "export",
     "evaluate",
     "risk",

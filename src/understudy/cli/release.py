@@ -309,6 +309,74 @@ def synthesize(
 
 
 @app.command()
+@take_options("run", run_options)
+def choose(
+    context: typer.Context,
+    data: Data,
+    schema: SchemaFile,
+    choice: Annotated[
+        Path, typer.Option("--choice", help="Candidates and criteria (TOML), named beforehand.")
+    ],
+    epsilon: Epsilon,
+    out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
+    *,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what tries cost and measure; no data are read.")
+    ] = False,
+    seed: Seed = None,
+    run: dict[str, Any],
+    also: Also = None,
+    csv: Csv = False,
+    sign: _Sign = None,
+    members: Members = None,
+    query: SQL = None,
+    table: TableName = None,
+    resume: Resume = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Make the best of several releases, with trying and judging inside the budget.
+
+    A secret number of tries is made, of which nothing is told but the best. How long that takes
+    must stay with the steward. Without delta alone.
+    """
+    from understudy.release.folder import require_key
+    from understudy.release.tables import formats_of, require_formats
+    from understudy.schema import Schema
+
+    loaded, asked = Schema.load(schema), us.Choice.load(choice)
+    planned = us.plan_choice(loaded, asked, epsilon=epsilon)
+    if plan:
+        if as_json:
+            print_json(render.choice_json(planned))
+        else:
+            render.describe_choice(planned)
+        return
+    if sign is not None:
+        require_key(sign)
+    kept_runs.hold(context, out)
+    formats = formats_of(also or (), csv=csv)
+    require_formats(formats, loaded)
+    place = kept_runs.place_beside(out, resume=resume)
+    rows = given_rows(data, query, table, Rows.HERE, loaded, members)
+    with kept_runs.keeping(place, out), console.progress(quiet=quiet or as_json) as tell:
+        options = us.RunOptions(
+            **run, seed=seed, checkpoint=place, keep_checkpoint=True, progress=tell, also=formats
+        )
+        release = us.choose(rows, loaded, asked, epsilon=epsilon, run=options)
+        tell("Writing the release", 0, 1)
+        release.save(out, also=formats, sign=sign)
+        tell("Writing the release", 1, 1)
+    kept_runs.remove(place)
+    with kept_runs.confirm_release(out):
+        if as_json:
+            told = {"choice": release.manifest.choice, "guarantee": release.guarantee.to_json()}
+            print_json({"release": str(out), **told})
+        elif not quiet:
+            render_release.show_release(release, out)
+
+
+@app.command()
 def methods(
     name: Annotated[str | None, typer.Argument(help="A method, to see its options too.")] = None,
     as_json: Json = False,

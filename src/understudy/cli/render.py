@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from understudy.ledger.reservation import Reservation
     from understudy.methods.plan import PlannedTable
     from understudy.workflow.amend import AnswerPlan, ExpectedGain
+    from understudy.workflow.choose import ChoicePlan
     from understudy.workflow.plan import Plan
 
 
@@ -51,6 +52,35 @@ def plan_json(plan: Plan) -> dict[str, Any]:
     parts = {"budget": budget, "setup": setup, "tables": tables}
     parts |= {"expected": expected, "ranges": ranges}
     return {**vars(plan), **parts}
+
+
+def choice_json(plan: ChoicePlan) -> dict[str, Any]:
+    """The plan of a private selection as plain data."""
+    shares = plan.shares
+    return {
+        "epsilon": str(shares.whole.epsilon),
+        "epsilon_of_a_try": str(shares.one.epsilon),
+        "eta": str(plan.law.eta),
+        "gamma": str(plan.law.gamma),
+        "expected_tries": plan.law.expected,
+        "chance_of_a_candidate": plan.chance,
+        "stddev_of_the_criterion": plan.stddev,
+        "remarks": list(plan.remarks),
+        "candidates": [plan_json(one) for one in plan.plans],
+    }
+
+
+def describe_choice(plan: ChoicePlan) -> None:
+    """The plan of a private selection: what tries cost, and what each candidate would measure."""
+    for remark in plan.remarks:
+        out.print(escape(remark))
+    out.print(
+        f"A given candidate is tried at all with probability {plan.chance:.2g}. Criteria have "
+        f"noise of about ±{plan.stddev:,.3g} records."
+    )
+    for one in plan.plans:
+        out.print()
+        describe_plan(one)
 
 
 def describe_plan(plan: Plan) -> None:

@@ -182,6 +182,12 @@ claim: parameters of a generator cost one choice; found by a walk, under a state
 claim: an empirical distribution is one choice, by a score that changes by at most 1
     proof: papers/empirical_distribution.py
     test: mechanisms/choices/test_empirical_distribution.py
+claim: the best of a random number of private tries costs 2 + η of what a try may cost
+    proof: mechanisms/private_selection.py
+    test: mechanisms/selection/test_private_selection.py end_to_end/test_choose.py
+claim: the largest distance of synthetic tables from the rows changes as one count does
+    proof: mechanisms/private_selection.py
+    test: mechanisms/selection/test_private_selection.py
 claim: a random order looks at no row and costs nothing
     proof: mechanisms/selection.py
     test: checkpoint/test_journal.py

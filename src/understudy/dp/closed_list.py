@@ -19,6 +19,8 @@ Place = tuple[str, str]
 """A module of this package, and the name of a class in it."""
 
 WITH_EPSILON: Final[tuple[Place, ...]] = (
+    ("understudy.mechanisms.private_selection", "PrivateSelection"),
+    ("understudy.mechanisms.private_selection", "TableDistance"),
     ("understudy.mechanisms.regression", "Regression"),
     ("understudy.mechanisms.second_moments", "RankProducts"),
     ("understudy.mechanisms.second_moments", "SecondMoments"),

@@ -200,6 +200,7 @@ class Manifest:
         amendments: what was measured later, for questions that came after the release; budget,
             ledger and guarantee are those of all together.
         contradictions: columns whose records contradict what was measured of them.
+        choice: among which candidates it was selected, and how; None where it was not.
     """
 
     method: str
@@ -227,6 +228,7 @@ class Manifest:
     expected: Mapping[str, Any] | None = None
     amendments: tuple[Amendment, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    choice: Mapping[str, Any] | None = None
 
     @property
     def promised_size(self) -> str | None:
@@ -254,7 +256,8 @@ class Manifest:
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""
         found = [one.to_json() for one in self.contradictions]
-        seldom = ("contradictions", *(("places_share",) if self.places_share is None else ()))
+        unused = (name for name in ("places_share", "choice") if getattr(self, name) is None)
+        seldom = ("contradictions", *unused)
         always = {name: value for name, value in vars(self).items() if name not in seldom}
         return {
             **always,

@@ -42,6 +42,7 @@ from understudy.dp.budget import Accounting, Budget
 from understudy.dp.perturbation import FLOATING
 from understudy.dp.released import LOST, NO_NOISE, SMALLEST_STDDEV, Noise
 from understudy.errors import UnderstudyError
+from understudy.mechanisms.private_selection import SELECTION, LawOfTries, selection_words
 from understudy.mechanisms.sums import holding_cells
 from understudy.mechanisms.tables import RowCount, query_of
 from understudy.release.consistency import stated_budget
@@ -132,13 +133,14 @@ def found_in(pattern: re.Pattern[str], text: str) -> re.Match[str]:
 
 _COUNTS: Final = (
     *("noisy table", "noisy number line", "noisy heaps", "noisy layer", "noisy ranges"),
-    *("filtered noisy table", "lazy noisy table", "lazy leaf layer"),
+    *("filtered noisy table", "lazy noisy table", "lazy leaf layer", "noisy distance"),
 )
 _OVERSPENT = re.compile(r"the noise of ([0-9]+(?:/[1-9][0-9]*)?) times the ε")
 _SHARE = re.compile(r" = \S+/\((\d+)(?: n| ceil\(n/(\d+)\))?\)")
 _INSIDE = re.compile(r"inside \[(\S+), (\S+)\]")
 _ONE = re.compile(r"L1 = ([0-9]+(?:/[1-9][0-9]*)?)(/n_k, as published)?")
 _SCORE = re.compile(r"score: \S.*")
+_LAW = re.compile(r"η = (-?[0-9]+(?:/[1-9][0-9]*)?), γ = ([0-9]+(?:/[1-9][0-9]*)?)")
 
 
 def _counts(step: StatedStep) -> Iterator[Priced]:
@@ -267,6 +269,15 @@ def _choice(step: StatedStep) -> Iterator[Priced]:
         noise = f"exp(−distance / {2 / epsilon}), the largest error of a cumulative count"
         yield said, noise, noise_of_distance(epsilon, step.entry["cells"])
     elif _SCORE.fullmatch(said) and not (step.is_replaced and said.endswith(", monotone")):
+        yield said, "", NO_NOISE
+
+
+def _selection(step: StatedStep) -> Iterator[Priced]:
+    """Tries look at rows by steps of their own; `_require_selections` compares what these cost."""
+    said = str(step.entry["sensitivity"])
+    eta, gamma = map(Fraction, found_in(_LAW, said).groups())
+    LawOfTries(eta, gamma)  # refuses what the theorem does not cover
+    if said == selection_words(eta, gamma):
         yield said, "", NO_NOISE
 
 
@@ -417,6 +428,7 @@ RULES: Final[Mapping[str, Callable[[StatedStep], Iterator[Priced]]]] = {
     "noisy rank products": _ranks,
     "noisy moment": _moment,
     "exponential mechanism": _choice,
+    SELECTION: _selection,
     **dict.fromkeys(("functional mechanism", "functional mechanism, published bound"), _regression),
     "K-norm mechanism": _regression,
     "urn draws": _urn,
@@ -662,6 +674,8 @@ PURCHASES: Final = (
     Purchase("exponential mechanism", "paid", ("distribution",), ("exponential_mechanism",)),
     Purchase("urn draws", "paid", ("draws",), ("Dirichlet–multinomial", "fixed prior")),
     *(Purchase(name, "paid", ("sweeps",), (name,)) for name in _SWEPT_RECORDS),
+    Purchase("private selection", "paid"),
+    Purchase("noisy distance", "paid"),
     Purchase("functional mechanism", "paid"),
     Purchase("functional mechanism, published bound", "paid"),
     Purchase("K-norm mechanism", "paid"),
@@ -723,6 +737,7 @@ def require_noise(
         raise Fault("two measurements were paid by one step of its ledger")
     budget, leaks = stated_budget(manifest.budget), " ".join(manifest.guarantee.leaks)
     _require_rows(manifest, budget, schema)
+    _require_selections(manifest, budget)
     for entry in manifest.ledger:
         exact, told = entry[f"{budget.unit_name}_exact"], paid.get(entry["number"])
         if entry["noise"] == LOST:  # charged by a run that ended before it had a result
@@ -775,6 +790,27 @@ def _require_lost(
     )
     if told is not None or not known or (exact is not None and not Fraction(exact)):
         raise Fault(f"step {entry['number']} of its ledger ended without a result, and has one")
+
+
+def _require_selections(manifest: Manifest, budget: Budget) -> None:
+    """Refuse a private selection that cost less than 1 + η of the try that stands before it.
+
+    Raises:
+        Fault: says so, or that the budget is none that a selection can be paid from.
+    """
+    before, unit = Fraction(0), f"{budget.unit_name}_exact"
+    for entry in manifest.ledger:
+        price = Fraction(entry[unit] or 0)
+        if entry["mechanism"] != SELECTION:
+            before += price
+            continue
+        found = _LAW.search(str(entry["sensitivity"]))
+        if budget.accounting != "pure" or found is None or manifest.choice is None:
+            raise Fault("it was selected in another way than its ledger can pay for")
+        if price < (1 + Fraction(found[1])) * before:
+            raise Fault("its private selection cost less than the tries that it stands for")
+    if (manifest.choice is None) != all(one["mechanism"] != SELECTION for one in manifest.ledger):
+        raise Fault("it was selected in another way than its ledger says")
 
 
 def _require_rows(manifest: Manifest, budget: Budget, schema: Schema) -> None:

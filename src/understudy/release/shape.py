@@ -311,6 +311,27 @@ class _Contradiction(_Plain):
     noise: Annotated[_Number, Field(ge=0)]
 
 
+class _Candidate(_Plain):
+    method: str
+    options: dict[str, _Option | list[_Option] | dict[str, _Option]]
+    sets: Annotated[int, Field(ge=1, le=10**6)]
+
+
+class _Criterion(_Plain):
+    columns: list[str]
+    most: _Fraction
+
+
+class _Choice(_Plain):
+    candidates: list[_Candidate]
+    accept: list[_Criterion]
+    law: Literal["geometric", "logarithmic"]
+    tries: Annotated[int, Field(ge=2)]
+    excess: int
+    stddev: Annotated[_Number, Field(ge=0)]
+    met: bool
+
+
 class _Manifest(_Plain):
     method: str
     options: dict[str, _Option | list[_Option] | dict[str, _Option]]
@@ -337,6 +358,7 @@ class _Manifest(_Plain):
     priority: list[str] = []
     amendments: list[_Amendment] = []
     contradictions: list[_Contradiction] = []
+    choice: _Choice | None = None
     inference: _Inference
 
 

@@ -397,7 +397,7 @@ def measure_and_draw(
     prepared = prepared_by(request, gate)
     models = _fit_models(request, prepared, gate, n_rows, tell)
     measurements = measurements_of(gate, prepared.schema)
-    followed = _followed(request, prepared.schema, measurements)
+    followed = followed_by(request, prepared.schema, measurements)
     rows = float(n_rows.value), n_rows.noise.stddev
     places = places_of(followed, prepared.schema, rows, request.method)
     decoder = Decoder(places, prepared.schema)
@@ -413,10 +413,16 @@ def measure_and_draw(
     return n_rows, prepared.schema, measurements, tables, found
 
 
-def _followed(
+def followed_by(
     request: Request, schema: Schema, measurements: Sequence[Measurement]
 ) -> tuple[Measurement, ...]:
-    """What the records follow, of all that was measured."""
+    """What the records follow, of all that was measured.
+
+    Args:
+        request: what was asked for.
+        schema: of the release.
+        measurements: of it.
+    """
     return without_places(measurements, schema, bought=request.places is not None)
 
 
@@ -548,7 +554,7 @@ def _made_up(request: Request, expected: ExpectedAnswers | None, frame: FrameKin
     n_rows, schema, measurements, tables, _ = measure_and_draw(
         request, gate, drawing, lambda *_: None
     )
-    followed = _followed(request, schema, measurements)
+    followed = followed_by(request, schema, measurements)
     facts = inference_facts(request.method, schema, followed, n_rows.noise.stddev)
     manifest = manifest_of(request, gate, n_rows, facts, expected, seed=_SEED, secure=False)
     return Release(tables, schema, manifest, measurements, frame, pages=pages)
@@ -695,7 +701,7 @@ def synthesize(
         if run.confide:
             for diagnosis in diagnoses:
                 run.confide(diagnosis)
-        followed = _followed(request, schema, measurements)
+        followed = followed_by(request, schema, measurements)
         facts = inference_facts(request.method, schema, followed, n_rows.noise.stddev)
         manifest = manifest_of(
             request,

@@ -1,0 +1,210 @@
+"""A release that was chosen among secret tries: price, secrecy, continuation, and refusals."""
+
+import json
+import shutil
+from dataclasses import replace
+from fractions import Fraction as F
+from functools import partial
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import understudy as us
+import understudy_verify
+from schemas import column
+from understudy.cli.app import app
+from understudy.dp.gate import Gate
+from understudy.errors import CheckpointError, MethodError, NotPrivateError, ReleaseError
+from understudy.mechanisms.private_selection import TableDistance
+from understudy.release.folder import MANIFEST
+from understudy.workflow import choose as chooses
+
+SCHEMA = us.Schema.loads(
+    "row_limit = 10000\n"
+    + column("job", "categorical", levels=["a", "b", "c"], source="law")
+    + column("city", "categorical", levels=["x", "y"], source="law")
+    + column("age", "integer", lower=0, upper=99, bins=5, source="law")
+)
+CANDIDATES = [us.SynthesisOptions(method="independent"), us.SynthesisOptions(method="mst")]
+CHOICE = us.Choice(candidates=CANDIDATES, accept={"city & job": "0.05", "age": "0.2"}, tries=20)
+FILE = """
+tries = 20
+[accept]
+"city & job" = 0.05
+age = 0.2
+[[candidates]]
+method = "independent"
+[[candidates]]
+method = "mst"
+"""
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(1)
+    job = rng.choice(["a", "b", "c"], 2_000, p=[0.6, 0.3, 0.1])
+    city = np.where((job == "a") ^ (rng.random(2_000) < 0.1), "x", "y")
+    return pl.DataFrame({"job": job, "city": city, "age": rng.integers(0, 100, 2_000)})
+
+
+@pytest.fixture(scope="module")
+def published(people, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("chosen") / "release"
+    us.choose(people, SCHEMA, CHOICE, epsilon=4).save(folder)
+    return folder
+
+
+def test_the_ledger_has_the_best_try_and_the_price_of_all(published):
+    release = us.Release.load(published)
+    manifest = release.manifest
+    *own, check, selection = manifest.ledger
+    assert (check["mechanism"], selection["mechanism"]) == ("noisy distance", "private selection")
+    one = sum(F(step["epsilon_exact"]) for step in (*own, check))
+    assert one <= 2
+    assert F(check["epsilon_exact"]) == F(1, 5)
+    assert F(selection["epsilon_exact"]) == 2
+    assert release.guarantee.kind == "pure"
+    assert (release.guarantee.epsilon, release.guarantee.delta) == (4, 0)
+    assert "nobody outside learns how long" in release.guarantee.statement
+    assert manifest.choice["candidates"][1]["method"] == "mst"
+    assert manifest.choice["accept"][0] == {"columns": ["job", "city"], "most": "1/20"}
+    assert manifest.choice["met"] == (manifest.choice["excess"] <= 0)
+
+
+def test_the_independent_checker_follows_it(published):
+    found = understudy_verify.verify(published)
+    assert {rule for rule, state, _ in found if state != "ok"} <= {"signature"}
+
+
+def test_a_dependence_has_the_better_candidate_win(people):
+    """Twenty tries at ε = 4: independent columns miss the limit by about 1,000 records."""
+    best = [us.choose(people, SCHEMA, CHOICE, epsilon=4).manifest for _ in range(3)]
+    chosen = {one.method for one in best if one.choice["met"]}
+    assert chosen <= {"mst"}
+
+
+@pytest.mark.parametrize("change", ["cheaper", "no choice", "another law", "no step"])
+def test_a_selection_that_was_altered_is_refused(published, tmp_path, change):
+    folder = shutil.copytree(published, tmp_path / "altered")
+    content = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    step = content["ledger"][-1]
+    if change == "cheaper":
+        step |= {"epsilon": "0.5", "epsilon_exact": "1/2"}
+    elif change == "no choice":
+        del content["choice"]
+    elif change == "another law":
+        step["sensitivity"] = step["sensitivity"].replace("η = 0", "η = 1")
+    else:
+        del content["ledger"][-1]
+    (folder / MANIFEST).write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(ReleaseError, match="select"):
+        us.Release.load(folder, compare_pages=False)
+    broken = {rule for rule, found, _ in understudy_verify.verify(folder) if found == "broken"}
+    assert broken == {"noise"}
+
+
+def _number(many, _source):
+    return many
+
+
+def test_nothing_of_the_tries_is_told(people, monkeypatch):
+    """With one try or with many: the same stages, charges and progress."""
+    told = []
+    for many in (1, 5):
+        monkeypatch.setattr(chooses.LawOfTries, "sample", partial(_number, many))
+        stages = []
+        run = us.RunOptions(progress=lambda *what, to=stages: to.append(what))
+        us.choose(people, SCHEMA, CHOICE, epsilon=4, run=run)
+        told.append(stages)
+    assert told[0] == told[1]
+
+
+def test_a_try_that_fails_is_the_worst_and_ends_nothing(people, monkeypatch):
+    made = chooses.measure_and_draw
+
+    def failing(request, *rest):
+        if request.name == "independent":
+            raise MethodError("something that was measured")
+        return made(request, *rest)
+
+    monkeypatch.setattr(chooses, "measure_and_draw", failing)
+    monkeypatch.setattr(chooses.LawOfTries, "sample", lambda *_: 30)
+    assert us.choose(people, SCHEMA, CHOICE, epsilon=4).manifest.method == "mst"
+    alone = replace(CHOICE, candidates=CANDIDATES[:1])
+    with pytest.raises(MethodError, match="No candidate could make a release"):
+        us.choose(people, SCHEMA, alone, epsilon=4)
+
+
+def test_a_continued_run_draws_nothing_again(people, tmp_path, monkeypatch):
+    """It ends after its second try; the tries, their noise and their number stay as they were."""
+    seen, asked = [], Gate.ask
+
+    def ask(gate, mechanism, **spend):
+        answer = asked(gate, mechanism, **spend)
+        if isinstance(mechanism, TableDistance):
+            seen.append(answer.value)
+            if len(seen) == 2:
+                raise KeyboardInterrupt
+        return answer
+
+    monkeypatch.setattr(chooses.LawOfTries, "sample", lambda *_: 4)
+    monkeypatch.setattr(Gate, "ask", ask)
+    run = us.RunOptions(checkpoint=tmp_path / "checkpoint", seed=3)
+    with pytest.raises(KeyboardInterrupt):
+        us.choose(people, SCHEMA, CHOICE, epsilon=4, run=run)
+    monkeypatch.setattr(chooses.LawOfTries, "sample", lambda *_: pytest.fail("drawn again"))
+    with pytest.raises(CheckpointError, match="another request"):
+        us.choose(people, SCHEMA, CHOICE, epsilon=5, run=run)
+    release = us.choose(people, SCHEMA, CHOICE, epsilon=4, run=run)
+    assert len(seen) == 6
+    assert seen[2:4] == seen[:2]
+    assert release.manifest.choice["excess"] == min(seen)
+    assert not (tmp_path / "checkpoint").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"delta": "1e-6"}, MethodError, "leave delta out"),
+        (
+            {"candidates": [us.SynthesisOptions(method="contingency-table")]},
+            NotPrivateError,
+            "pure",
+        ),
+        ({"candidates": CANDIDATES[:1] * 2}, MethodError, "listed twice"),
+        ({"accept": {"height": 0.1}}, MethodError, "no column"),
+    ],
+)
+def test_what_can_fail_fails_before_rows_are_read(change, error, words):
+    asked = {"epsilon": 4} | {k: v for k, v in change.items() if k == "delta"}
+    choice = replace(CHOICE, **{k: v for k, v in change.items() if k != "delta"})
+    with pytest.raises(error, match=words):
+        us.plan_choice(SCHEMA, choice, **asked)
+    with pytest.raises(error, match=words):
+        us.choose("no such file", SCHEMA, choice, **asked)
+
+
+def test_a_plan_says_what_tries_cost():
+    plan = us.plan_choice(SCHEMA, CHOICE, epsilon=4)
+    assert plan.shares.one.epsilon == 2
+    assert [one.budget.epsilon for one in plan.plans] == [F(9, 5)] * 2
+    assert 0.5 < plan.chance < 1
+    assert plan.law.expected == pytest.approx(20, rel=0.01)
+
+
+def test_the_command_makes_and_plans_it(people, tmp_path):
+    people.write_csv(tmp_path / "people.csv")
+    SCHEMA.save(tmp_path / "people.toml")
+    (tmp_path / "choice.toml").write_text(FILE)
+    told = ["choose", str(tmp_path / "people.csv"), "--schema", str(tmp_path / "people.toml")]
+    told += ["--choice", str(tmp_path / "choice.toml"), "-e", "4", "--out", str(tmp_path / "out")]
+    planned = CliRunner().invoke(app, [*told, "--plan"])
+    assert planned.exit_code == 0
+    assert "costs 2 times that" in planned.output
+    made = CliRunner().invoke(app, [*told, "--json"])
+    assert made.exit_code == 0, made.output
+    assert json.loads(made.stdout)["choice"]["tries"] == 20
+    assert us.Release.load(tmp_path / "out").guarantee.epsilon == 4
+    assert not (tmp_path / "out.checkpoint").exists()
