@@ -24,7 +24,7 @@ import os
 from dataclasses import dataclass
 from errno import ENOLCK, ENOSYS, ENOTSUP, EOPNOTSUPP
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from understudy.errors import SignatureError
 
@@ -38,6 +38,10 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 LOCKS = fcntl is not None
+NOT_REAL: Final = "Synthetic records, not real people."
+"""What every file of sets says that can say something of itself."""
+PARQUET_NOTE: Final = {"understudy": NOT_REAL}
+"""The same, as metadata of a Parquet file."""
 """Whether this system has locks that end with their process."""
 _WITHOUT_LOCKS = {ENOLCK, ENOSYS, ENOTSUP, EOPNOTSUPP}
 

@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import Final
 
+from understudy._storage import NOT_REAL
 from understudy.errors import shown
 from understudy.release.citation import citation
 from understudy.release.export_values import Category, Variable, has_numbers
@@ -83,7 +84,7 @@ def _study(study: ET.Element, manifest: Manifest, schema: Schema) -> None:
     _add(production, "software", "Understudy", version=version)
     _add(cited, "biblCit", citation(manifest, schema))
     info = ET.SubElement(study, "stdyInfo")
-    _add(info, "abstract", f"Synthetic microdata. {manifest.guarantee.statement}")
+    _add(info, "abstract", f"{NOT_REAL} {manifest.guarantee.statement}")
     _add(ET.SubElement(info, "sumDscr"), "dataKind", "synthetic microdata")
     method = ET.SubElement(study, "method")
     notes = f"Synthetic records, made with the method {manifest.method!r}."

@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from understudy._storage import PARQUET_NOTE
 from understudy.release.decoding import dtype_of
 from understudy.release.sets import parts_of
 from understudy.release.shape import Fault, quote_entry
@@ -146,7 +147,7 @@ def write_linked(
     (folder / FOLDER).mkdir()
     several = [_split_set(tables, schema, k) for k in range(len(tables))]
     for path, (k, name) in linked_files(schema, len(tables)).items():
-        several[k][name].write_parquet(folder / path)
+        several[k][name].write_parquet(folder / path, metadata=PARQUET_NOTE)
     _write_several(several, schema, folder / FOLDER, formats)
     text = package_text(schema, len(tables))
     (folder / FOLDER / PACKAGE).write_text(text, encoding="utf-8")

@@ -29,6 +29,7 @@ from typing import Any, Final
 import polars as pl
 
 from understudy import _storage
+from understudy._storage import NOT_REAL
 from understudy.release.citation import citation
 from understudy.release.ddi import codebook_xml, require_codebook
 from understudy.release.decoding import dtype_of
@@ -91,7 +92,7 @@ def data_package(
     content = {
         "$schema": _PROFILE,
         "title": schema.title or "Synthetic data release",
-        "description": f"Synthetic microdata. {manifest.guarantee.statement}",
+        "description": f"{NOT_REAL} {manifest.guarantee.statement}",
         "citation": citation(manifest, schema),
         "resources": [*rows, *noisy],
     }
@@ -270,7 +271,7 @@ def croissant(
         "@type": "sc:Dataset",
         "conformsTo": "http://mlcommons.org/croissant/1.0",
         "name": title,
-        "description": f"Synthetic microdata. {manifest.guarantee.statement}",
+        "description": f"{NOT_REAL} {manifest.guarantee.statement}",
         "citeAs": citation(manifest, schema),
         "distribution": [_file(path, checksum) for path, checksum in sorted(checksums.items())],
         "recordSet": [_records(path, columns) for path in sorted(checksums)],

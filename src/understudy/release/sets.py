@@ -19,6 +19,7 @@ from weakref import WeakValueDictionary
 
 import polars as pl
 
+from understudy._storage import PARQUET_NOTE
 from understudy.errors import ReleaseError
 from understudy.release.decoding import without_formulas
 from understudy.schema import Schema
@@ -97,7 +98,7 @@ class PartedSets(Sequence[pl.DataFrame]):
         """
 
         def write_part(i: int) -> None:
-            self.part(k, i).write_parquet(files[i])
+            self.part(k, i).write_parquet(files[i], metadata=PARQUET_NOTE)
 
         if self._elsewhere is not None:
             self._elsewhere(partial(self.part, k), files)
@@ -131,7 +132,7 @@ def write_set(tables: Sequence[pl.DataFrame], k: int, place: Path) -> None:
         place: of the file without its ending, or of the folder.
     """
     if not isinstance(tables, PartedSets):
-        tables[k].write_parquet(f"{place}.parquet")
+        tables[k].write_parquet(f"{place}.parquet", metadata=PARQUET_NOTE)
         return
     place.mkdir()
     names = part_names(len(tables.sizes))

@@ -35,6 +35,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from understudy._storage import PARQUET_NOTE
 from understudy.data.base import Confidential, ExactTable, SummedRows
 from understudy.data.coding import ColumnCoder, Reading, StateCodes
 from understudy.data.csv import is_delimited, numbers_of_schema
@@ -215,7 +216,7 @@ def _write_part(make: Make, files: Sequence[str], unfinished: str, i: int) -> by
 def _make_part(make: Make, i: int) -> bytes:
     """A part as a file."""
     stream = io.BytesIO()
-    make(i).write_parquet(stream)
+    make(i).write_parquet(stream, metadata=PARQUET_NOTE)
     return stream.getvalue()
 
 

@@ -76,7 +76,7 @@ def test_every_value_of_a_file_stands_for_what_was_released(made, folder, ending
 
 def test_labels_order_levels_and_missing_codes_of_spss(folder):
     _, told = pyreadstat.read_sav(folder / "synthetic/set-1.sav", user_missing=True)
-    assert told.file_label == "Synthetic: Little survey, set 1"
+    assert told.file_label == "Synthetic, not real people: Little survey, set 1"
     assert told.column_names_to_labels["sex"] == "Sex as registered"
     assert told.column_names_to_labels["net_income"] == "net income: Income after tax (euro)"
     assert told.variable_value_labels["sex"] == {2: "female", 1: "male", 9: "refused"}
@@ -299,3 +299,14 @@ def test_files_can_be_written_elsewhere(made, tmp_path):
     with pytest.raises(ReleaseError, match="Name a format"):
         made.export(tmp_path / "more", also="")
     assert not (tmp_path / "more").exists()
+
+
+def test_every_file_that_can_says_that_nobody_in_it_is_real(folder):
+    said = "not real people"
+    for ending, read in (("sav", pyreadstat.read_sav), ("dta", pyreadstat.read_dta)):
+        _, told = read(folder / f"synthetic/set-1.{ending}", metadataonly=True)
+        assert said in told.file_label
+    assert said in pl.read_parquet_metadata(folder / "synthetic/set-1.parquet")["understudy"]
+    for name in ("datapackage.json", "croissant.json", "codebook.xml"):
+        (file,) = folder.rglob(name)
+        assert said in file.read_text(encoding="utf-8")
