@@ -38,11 +38,11 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 LOCKS = fcntl is not None
+"""Whether this system has locks that end with their process."""
 NOT_REAL: Final = "Synthetic records, not real people."
 """What every file of sets says that can say something of itself."""
 PARQUET_NOTE: Final = {"understudy": NOT_REAL}
 """The same, as metadata of a Parquet file."""
-"""Whether this system has locks that end with their process."""
 _WITHOUT_LOCKS = {ENOLCK, ENOSYS, ENOTSUP, EOPNOTSUPP}
 
 
