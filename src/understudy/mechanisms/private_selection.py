@@ -135,14 +135,14 @@ class LawOfTries:
         g, eta = float(self.gamma), float(self.eta)
         if not self.eta:
             return (1 - g) / (-g * math.log(g))
-        return eta * (1 - g) / (g * (1 - g**eta))
+        return float(eta * (1 - g) / (g * (1 - g**eta)))
 
     def generating(self, x: float) -> float:
         """f(x) = E[x^K] for x in [0, 1]: the chance that every try is of a kind with chance x."""
         g, eta = float(self.gamma), float(self.eta)
         if not self.eta:
             return math.log1p(-(1 - g) * x) / math.log(g)
-        return ((1 - (1 - g) * x) ** -eta - 1) / (g**-eta - 1)
+        return float(((1 - (1 - g) * x) ** -eta - 1) / (g**-eta - 1))
 
     def sample(self, source: Randomness) -> int:
         """Draw a number of tries, exactly."""

@@ -343,10 +343,10 @@ def choose(
     expected = [
         expected_of(request, how) for request, how in zip(requests, choice.candidates, strict=True)
     ]
-    for request, how, told in zip(requests, choice.candidates, expected, strict=True):
+    for request, how, answers in zip(requests, choice.candidates, expected, strict=True):
         require_possible(request, how, run)
         require_late_needs(randomness, [analysis.kind for analysis in request.analyses])
-        rehearse(request, expected=told, formats=formats, frame=run.frame)
+        rehearse(request, expected=answers, formats=formats, frame=run.frame)
     outlay = outlay_of(schema, shares.whole, run)
     records = next((one.records_for for one in requests if one.records_for), "")
     rows = summed_rows(data, schema, run, records_for=records)
