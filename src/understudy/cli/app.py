@@ -50,6 +50,7 @@ _ORDER = (
     "verdict",
     "choose",
     "export",
+    "document",
     "evaluate",
     "risk",
     "tradeoff",

@@ -43,6 +43,7 @@ from understudy.cli.app import (
     shown_table,
     synthesis_options,
     take_options,
+    write_text,
 )
 from understudy.cli.console import Screen, escape, out
 from understudy.errors import MethodError
@@ -146,6 +147,58 @@ def export_release(
         Screen(highlight=False, soft_wrap=True).print(
             "\n".join(str(file) for file in written), markup=False
         )
+
+
+@app.command("document")
+def document_release(
+    release: Annotated[Path, typer.Argument(help="Folder of a release.")],
+    kind: Annotated[
+        str,
+        typer.Argument(
+            help="registry: the entry of the OpenDP registry (YAML); nist: a sheet by NIST SP "
+            "800-226; thresholds: the noise in the words of disclosure control."
+        ),
+    ],
+    curator: Annotated[
+        list[str] | None, typer.Option(help="Who publishes; for registry, may be repeated.")
+    ] = None,
+    use: Annotated[str, typer.Option(help="What it is for; for registry.")] = "",
+    region: Annotated[str, typer.Option(help="Which the data describe; for registry.")] = "",
+    published: Annotated[str, typer.Option(help="Day, as 2026-11-28; for registry.")] = "",
+    sector: Annotated[str, typer.Option(help="Such as Government; for registry.")] = "",
+    why: Annotated[str, typer.Option(help="Why the budget is what it is; for registry.")] = "",
+    author: Annotated[
+        list[str] | None, typer.Option(help="Who fills in the entry; for registry.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="New file; printed if left out.")] = None,
+) -> None:
+    """Write a document about a release for a registry, an auditor or a lawyer."""
+    from understudy.release.release import Release
+    from understudy.report import documents
+
+    if kind not in ("registry", "nist", "thresholds"):
+        raise MethodError(f"A document is registry, nist or thresholds, not {kind!r}.")
+    loaded = Release.load(release)
+    if kind == "registry":
+        publication = documents.Publication(
+            curators=curator or (),
+            use=use,
+            region=region,
+            published=published,
+            authors=author or (),
+            sector=sector,
+            justification=why,
+        )
+        text = documents.registry_entry(loaded, publication)
+    elif kind == "nist":
+        text = documents.nist_sheet(loaded)
+    else:
+        text = "\n".join(documents.threshold_words(loaded)) + "\n"
+    if out is None:
+        Screen(highlight=False, soft_wrap=True).print(text, markup=False, end="")
+    else:
+        require_new_file(out)
+        write_text(out, text)
 
 
 DEMO_MARK = ".made-by-understudy-demo"
