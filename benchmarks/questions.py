@@ -202,7 +202,7 @@ def answer(
 
 def frame(records: list[dict[str, Any]]) -> pl.DataFrame:
     """All quantities, with what is judged of each."""
-    table = pl.DataFrame(records, infer_schema_length=None)
+    table = pl.DataFrame(records, infer_schema_length=None, schema_overrides={"refused": pl.String})
     inside = (pl.col("lower") <= pl.col("truth")) & (pl.col("truth") <= pl.col("upper"))
     width = (pl.col("upper") - pl.col("lower")) / pl.col("row_width")
     return table.with_columns(covers=inside, width=width)

@@ -242,7 +242,7 @@ def least_squares(
     variances = np.diag(inverse)
     mixed, squared = _denominator_noise(matrix, influence / variances[:, None], residual)
     scale = 1.0 if weights is None else weight_scale(matrix, [len(y) for y, _ in sets])
-    shown = [scale / np.diag(np.linalg.pinv(x.T @ x)) for _, x in sets]
+    shown = [scale * _own_squares(x) for _, x in sets]
     require_firm(np.mean(shown, axis=0), squared, _NOT_APART)
     spread = matrix if weights is None else weights
     squares = residual @ spread.sums @ residual
@@ -256,6 +256,12 @@ def least_squares(
     )
     sampling = inverse @ middle @ inverse
     return LinearFit(estimate, noise, sampling, 1 / variances, mixed, squared, bias)
+
+
+def _own_squares(design: Floats) -> Floats:
+    """Sum of squares of each term that others leave, shape (p,); 0 of a term that is 0 for all."""
+    inverse = np.diag(np.linalg.pinv(design.T @ design))
+    return np.divide(1.0, inverse, out=np.zeros(len(inverse)), where=inverse > 0)
 
 
 def _inverse(gram: Floats) -> Floats:

@@ -76,8 +76,8 @@ CELL_NOTE = (
     "a number lies (bias_bound)."
 )
 BESIDE_NOTE = (
-    "Its moments were measured together with those of another analysis, of the records that have a "
-    "value within the bounds or levels of {} too; other records do not count."
+    "Its moments were measured together with those of another analysis: records without a declared "
+    "value of {} do not count."
 )
 TOTAL_NOTE = "A total is one of the confidential records themselves, so its error is noise alone."
 MEASURED = "second moments were measured of the values themselves, with known noise"
