@@ -25,6 +25,7 @@ from understudy.errors import InferenceError, MethodError, suggestion
 from understudy.inference.declared import DeclaredAnalysis, Expected
 from understudy.schema import Schema
 from understudy.schema.schema import given_schema
+from understudy.workflow.declared_answers import Measured
 from understudy.workflow.options import SynthesisOptions
 from understudy.workflow.plan import expected_of
 from understudy.workflow.request import Request, adjust_for_row_count, request_of
@@ -55,6 +56,7 @@ class Planner:
     ) -> None:
         self._schema = given_schema(schema)
         self._delta, self._how = delta, how
+        self._bought: tuple[tuple[Measured, Fraction], ...] = ()
         self._at = lru_cache(_KEPT)(self._work_out)
         self.analyses = self._ask(1).analyses
 
@@ -143,7 +145,11 @@ class Planner:
         )
 
     def _ask(self, epsilon: Number) -> Request:
-        request = request_of(self._schema, epsilon=epsilon, delta=self._delta, how=self._how)
+        how = self._how
+        request = request_of(
+            self._schema, epsilon=epsilon, delta=self._delta, how=how, bought=self._bought
+        )
+        self._bought = request.bought
         if self._schema.rows == "public":
             return adjust_for_row_count(request, self._schema.n_rows or 0)
         return request

@@ -392,8 +392,17 @@ def request_of(
     epsilon: Number,
     delta: Number = 0,
     how: SynthesisOptions = _USUAL,
+    bought: tuple[tuple[Measured, Fraction], ...] = (),
 ) -> Request:
-    """Check a request; arguments and errors are those of `plan.plan`."""
+    """Check a request; arguments and errors are those of `plan.plan`.
+
+    Args:
+        schema: as there, and so are the others.
+        epsilon: of the whole release.
+        delta: of the whole release.
+        how: what is to be made of the budget.
+        bought: that of a request which differs in ε alone, where there was one, as it takes long.
+    """
     schema = given_schema(schema)
     schema.require_reviewed()
     shares, stated = how.parts, Budget.of(epsilon, delta)
@@ -440,7 +449,8 @@ def request_of(
             declared or named or schema.design.weight or shares.keys() & {"answers", "lines"}
         ),
         limits=None if how.like is None else _limits_like(how.like, schema),
-        bought=declared_answers(others, schema, budget.accounting) if parts.moments else (),
+        bought=bought
+        or (declared_answers(others, schema, budget.accounting) if parts.moments else ()),
     )
 
 
