@@ -6,7 +6,7 @@ Releases of the 6,366 rows of `understudy.demo` at pure ε, as in `pmse.py`, who
 references it shares: the method by its options, `pmse` with the same generator, `modips`,
 `independent` and the default method. Each case runs in a process of its own. With `--out`, records
 go to a file of JSON lines, and cases that stand there are not run again. The page is
-docs/censored-demo.md. All of it takes about ten minutes of one core.
+docs/evidence/censored-demo.md. All of it takes about ten minutes of one core.
 
 If the folder DIR (or UNDERSTUDY_DATA) holds `ce_hornby_hu`, 5,571 consumer units of the Consumer
 Expenditure Survey in a public file, a second table compares methods there.
@@ -30,7 +30,7 @@ from understudy.schema import Schema
 from utility import Book
 from utility_cases import Case
 
-PAGE = Path(__file__).parent.parent / "docs" / "censored-demo.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "censored-demo.md"
 NAME = "censored-posterior"
 PUBLISHED: dict[str, Any] = {"width": 0.105}
 """W = ε: what one of nine columns may spend at ε = 1."""
@@ -136,8 +136,8 @@ def page(book: Book) -> str:
         "a twentieth of ε buys their number. With `search=walk` the guarantee is conditional: it "
         "would hold if the walks had arrived. Means over as many releases as “runs” says, each "
         "with fresh, secure noise; records without ε use no rows at all. Lower is better. What the "
-        "scores are stands in `docs/utility.md`; memory is that of the process with all its "
-        "libraries. Made by `python benchmarks/censored.py --render`.",
+        "scores are stands in `docs/evidence/utility.md`; memory is that of the process with all "
+        "its libraries. Made by `python benchmarks/censored.py --render`.",
         "",
         *verdict(book),
         "",

@@ -1,12 +1,12 @@
-"""Writes `docs/certificate.md`: the claims of a guarantee, and what was done to refute them.
+"""Writes `docs/evidence/certificate.md`: the claims of a guarantee, and what was done to refute them.
 
     python benchmarks/certificate.py
     python benchmarks/certificate.py --ran "make verify" "10,000 altered releases, none accepted"
 
 Claims, proofs and tests are those of the map of proofs (the docstring of `understudy.dp`),
 which mechanisms a method asks for is seen by making one release of each line of an audit, and what
-audits found stands in `docs/audits.jsonl` (`understudy audit --results docs/audits.jsonl`). What
-whoever ran a longer check saw is noted by the second form, in `docs/checks.jsonl`. A test compares
+audits found stands in `docs/evidence/audits.jsonl` (`understudy audit --results docs/evidence/audits.jsonl`). What
+whoever ran a longer check saw is noted by the second form, in `docs/evidence/checks.jsonl`. A test compares
 the page with what is written here.
 """
 
@@ -29,7 +29,8 @@ from understudy.dp.gate import Gate
 from understudy.evaluate.audit import results
 from understudy.evaluate.audit_lines import LINES, AuditCase, observations_of
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs" / "evidence"
 PAGE, AUDITS, CHECKS = DOCS / "certificate.md", DOCS / "audits.jsonl", DOCS / "checks.jsonl"
 ROOM = Path(dp.__file__).parents[1]
 _CLAIM = re.compile(r"(.*?)\n    proof: (.*?)\n    test: (.*?)(?:\n\n.*)?\n*", re.DOTALL)
@@ -42,7 +43,7 @@ through it. Written by `python benchmarks/certificate.py`; a test compares it wi
 (`src/understudy/dp/__init__.py`), the table of mechanisms and the results of audits.
 
 A proof in prose is believed by whoever reads it; a test shows faults, not their absence; an audit
-bounds a cost from below. What none of them covers is in [`docs/threat-model.md`](threat-model.md).
+bounds a cost from below. What none of them covers is in [`docs/understand/threat-model.md`](../understand/threat-model.md).
 """
 LEMMAS = """## Central lemmas
 
@@ -167,7 +168,7 @@ def _claim(
     found: dict[str, dict[str, Any]],
 ) -> str:
     files = ", ".join(f"[`{_short(proof)}`]({_link(proof)})" for proof in proofs)
-    checked = ", ".join(f"[`{test}`](../tests/{test})" for test in tests)
+    checked = ", ".join(f"[`{test}`](../../tests/{test})" for test in tests)
     lines = [f"### {words[0].upper()}{words[1:]}\n"]
     asked = [kind for kind in load_mechanisms(WITH_EPSILON) if _place(kind.__module__) in proofs]
     lines += [f"- `{kind.__name__}`: {(kind.__doc__ or '').splitlines()[0]}" for kind in asked]
@@ -206,7 +207,7 @@ def _short(proof: str) -> str:
 
 
 def _link(proof: str) -> str:
-    return "../" + (ROOM / proof).resolve().relative_to(DOCS.parent).as_posix()
+    return "../../" + (ROOM / proof).resolve().relative_to(ROOT).as_posix()
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """Two programs on releases: ``python benchmarks/check_altered.py [ALTERED] [HONEST] [SEED]``.
 
-Altered ones are genuine releases in which a rule of `docs/release-format.md` is broken at random,
+Altered ones are genuine releases in which a rule of `docs/reference/release-format.md` is broken at
+random,
 with all checksums redone: loading and the independent checker must both refuse them. Honest ones
 are of schemas, methods and options at random: both must accept them. Whatever one of them finds
 otherwise is printed, and the exit code is 1.

@@ -12,7 +12,7 @@ With `--mixing`, distances from the rows of a real table by seeds and number of 
 
 With `--utility`, releases of real tables (`known_tables.py`) at equal total ε and with a public
 number of rows, scored by `yardstick.py`; records go to a file of JSON lines as in `utility.py`, and
-the page is docs/pegs-tables.md.
+the page is docs/evidence/pegs-tables.md.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from utility import Bench, Book
 from utility_cases import ACS, ADULT, Case
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "pegs-tables.md"
+PAGE = HERE.parent / "docs" / "evidence" / "pegs-tables.md"
 HOSPITAL = "hospital_diabetes130"
 SIZES = (6, 3, 10, 8, 30, 26, 14, 18, 71, 10, 4, 4, 3)
 FORMS: dict[str, dict[str, Any]] = {
@@ -164,7 +164,7 @@ def page(book: Book) -> str:
         "and the same total ε for all. Means of as many releases with fresh, secure noise as "
         '"runs" says. Lower is better, but for AUC. `auto` is the default method. Made by '
         "`python benchmarks/pegs.py --utility --data DIR --render`; the scores are explained in "
-        "`docs/utility.md`, as are CPU seconds and memory.",
+        "`docs/evidence/utility.md`, as are CPU seconds and memory.",
         "",
     ]
     notes: list[str] = []

@@ -7,8 +7,8 @@ number of rows, scored by `yardstick.py` in the states of the schema. Beside the
 `independent`, the default method, and records that use no rows at all: of the generator at its
 prior's mean, and at plain draws from the prior. Each case runs in a process of its own, after a
 small release that loads what is compiled. With `--out`, records go to a file of JSON lines as in
-`utility.py`, and cases that stand there are not run again. The page is docs/pmse-demo.md. All of it
-takes about six minutes of one core.
+`utility.py`, and cases that stand there are not run again. The page is
+docs/evidence/pmse-demo.md. All of it takes about six minutes of one core.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from utility import Book
 from utility_cases import Case
 from utility_run import cpu_seconds, peak_megabytes
 
-PAGE = Path(__file__).parent.parent / "docs" / "pmse-demo.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "pmse-demo.md"
 TABLE = "demo"
 MEAN, DRAWS = "prior's mean", "plain draws from the prior"
 REFERENCES = {MEAN: 3, DRAWS: 30}
@@ -160,7 +160,7 @@ def page(book: Book) -> str:
         "a twentieth of ε buys their number. With `search=walk` the guarantee is conditional: it "
         "would hold if the walk had arrived. Means over as many releases as “runs” says, each with "
         "fresh, secure noise; records without ε use no rows at all. Lower is better. Scores are "
-        "explained in `docs/utility.md`; memory is that of the process with all its "
+        "explained in `docs/evidence/utility.md`; memory is that of the process with all its "
         "libraries. Made by `python benchmarks/pmse.py --render`.",
         "",
         *verdict(book),

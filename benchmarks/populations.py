@@ -1,7 +1,7 @@
 """Made-up populations with known truth.
 
 Each is drawn once, so that its values are the truth, and rows are drawn from it with replacement.
-One has the table, schema and numbers of `docs/guide/steward.md`; the others have one difficulty
+One has the table, schema and numbers of `docs/how-to/steward.md`; the others have one difficulty
 each, said in their first line. Two are in `wider_populations.py`: the survey of `make demo`, whose
 rows are the population, and 35 columns. What is asked stands in `natural_questions.py`.
 """
@@ -20,7 +20,7 @@ import polars as pl
 from made_population import CODEBOOK, Population, absent, levels, number, truth_value
 from wider_populations import demo, wide
 
-GUIDE = Path(__file__).parents[1] / "docs" / "guide" / "steward.md"
+GUIDE = Path(__file__).parents[1] / "docs" / "how-to" / "steward.md"
 SIZE = 200_000
 
 

@@ -1,7 +1,7 @@
 """The pictures of the public page that the README shows: ``python benchmarks/public_page.py``.
 
 Makes the release of `make demo`, opens its `report.html` in a browser without a window, and writes
-`docs/guide/report-light.png` and `report-dark.png`. The noise is real, so each run draws another
+`docs/start/report-light.png` and `report-dark.png`. The noise is real, so each run draws another
 release. Needs Chromium or Chrome; no test runs it.
 """
 
@@ -32,7 +32,7 @@ def main() -> None:
         command = [sys.executable, "-m", "understudy", "demo", "--out", str(release)]
         subprocess.run(command, check=True)
         for name, preference in PICTURES.items():
-            picture = ROOT / "docs" / "guide" / f"report-{name}.png"
+            picture = ROOT / "docs" / "start" / f"report-{name}.png"
             take(browser, release / "report.html", picture, preference)
             print(f"{picture.relative_to(ROOT)} is written.")
 

@@ -1,4 +1,4 @@
-"""How good the tables are that each method makes, and what they cost: docs/utility.md.
+"""How good the tables are that each method makes, and what they cost: docs/evidence/utility.md.
 
     python benchmarks/utility.py --data DIR --render
 
@@ -48,7 +48,7 @@ from utility_cases import (
 )
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "utility.md"
+PAGE = HERE.parent / "docs" / "evidence" / "utility.md"
 COLD = 0  # the number of the run with an empty cache; the others count from 1
 
 

@@ -42,8 +42,9 @@ DEFINED = (
 )
 EVALUATED = "The other scores of `understudy evaluate`."
 REPLACED = (
-    "Tables on this page, and in `docs/pegs-tables.md`, `docs/pmse-demo.md` and "
-    "`docs/censored-demo.md`, that were measured before have scores of rules of their own. Their "
+    "Tables on this page, and in `docs/evidence/pegs-tables.md`, `docs/evidence/pmse-demo.md` and "
+    "`docs/evidence/censored-demo.md`, that were measured before have scores of rules of their "
+    "own. Their "
     "names are used for nothing else:"
 )
 WAS = {

@@ -1,10 +1,10 @@
 """Verdicts of all studies, from their pages: ``python benchmarks/verdicts.py``.
 
 Prints how many points of each paper agree, in part, or not, study by study. `--write` puts the same
-into `docs/papers.md`, where it also fills in what each row of its tables found: a cell that holds
-``<!-- STUDY: words; other words -->`` gets the verdicts of those points of the study's page whose
-claims have one of these words (all points without words). `--at COMMIT` counts the pages as they
-were at a commit.
+into `docs/evidence/papers.md`, where it also fills in what each row of its tables found. A cell
+with ``<!-- STUDY: words; other words -->`` gets the verdicts of those points of the study's page
+whose claims have one of these words (all points without words). `--at COMMIT` counts the pages as
+they were at a commit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from understudy_studies.framework.page_verdicts import (
 )
 
 ROOT = Path(__file__).parents[1]
-DOCS = ROOT / "docs"
+DOCS = ROOT / "docs" / "evidence"
 PAGE = DOCS / "papers.md"
 BEGIN, END = "<!-- counts -->", "<!-- end of counts -->"
 FILTER = re.compile(r"<!-- ([a-z0-9-]+)(?:: ([^>|]*?))? -->(?P<old>[^<|]*)(?=(?P<next><)?)")
@@ -82,7 +82,10 @@ def at(commit: str) -> Callable[[str], str]:
     """Pages as they were."""
 
     def read(name: str) -> str:
-        command = ["git", "-C", str(ROOT), "show", f"{commit}:docs/{name}.md"]
+        command = ["git", "-C", str(ROOT), "ls-tree", "-r", "--name-only", commit, "docs"]
+        listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        (path,) = (one for one in listed.splitlines() if one.endswith(f"/{name}.md"))
+        command = ["git", "-C", str(ROOT), "show", f"{commit}:{path}"]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     return read
@@ -142,7 +145,7 @@ def with_verdicts(text: str, found: Pages) -> str:
 def main() -> None:
     """Print, or write."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="into docs/papers.md")
+    parser.add_argument("--write", action="store_true", help="into docs/evidence/papers.md")
     parser.add_argument("--at", metavar="COMMIT", help="count the pages of a commit")
     asked = parser.parse_args()
     found = pages(at(asked.at) if asked.at else now)

@@ -1,4 +1,7 @@
-"""Checks a release folder by `docs/release-format.md` alone, sharing no code with what made it."""
+"""Checks a release folder by `docs/reference/release-format.md` alone.
+
+It shares no code with what made the folder.
+"""
 
 import argparse
 import hashlib

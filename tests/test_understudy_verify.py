@@ -44,7 +44,7 @@ from understudy_verify import (
 
 ROOT = Path(__file__).parents[1]
 SOURCE = Path(inspect.getfile(understudy_verify)).read_text(encoding="utf-8")
-SPECIFICATION = (ROOT / "docs" / "release-format.md").read_text(encoding="utf-8")
+SPECIFICATION = (ROOT / "docs" / "reference" / "release-format.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")

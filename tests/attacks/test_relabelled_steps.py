@@ -40,7 +40,9 @@ from understudy.release.shape import Fault, Kind
 from understudy_verify import PURCHASES as CHECKED
 from understudy_verify import Release, verify
 
-SPECIFICATION = (Path(__file__).parents[2] / "docs" / "release-format.md").read_text("utf-8")
+SPECIFICATION = (Path(__file__).parents[2] / "docs" / "reference" / "release-format.md").read_text(
+    "utf-8"
+)
 KINDS = [kind.value for kind in Kind]
 COMBINATIONS = list(itertools.product(MECHANISM_NAMES, KINDS, LAW_NAMES))
 BASES = ("dense", "layers", "moments", "distributions", "urn", "products", "filtered", "sweeps")

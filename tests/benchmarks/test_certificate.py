@@ -1,4 +1,4 @@
-"""`docs/certificate.md` says what the map of proofs, the mechanisms and the audits say."""
+"""`docs/evidence/certificate.md` says what the map of proofs, the mechanisms and the audits say."""
 
 import pytest
 
@@ -35,5 +35,5 @@ def test_audits_that_it_rests_on_gave_no_alarm_and_saw_most_of_the_worst_cases()
 
 
 def test_security_refers_to_it():
-    text = (certificate.DOCS.parent / "SECURITY.md").read_text(encoding="utf-8")
-    assert "docs/certificate.md" in text
+    text = (certificate.ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert "docs/evidence/certificate.md" in text

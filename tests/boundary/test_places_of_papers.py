@@ -1,4 +1,4 @@
-"""Each place that `docs/papers.md` names is reached from a public name of its package.
+"""Each place that `docs/evidence/papers.md` names is reached from a public name of its package.
 
 A definition is reached if a public name is it, or if a definition that is reached refers to it in
 its code, or by its place: its module and its name, as tables of what is loaded have them.
@@ -20,7 +20,11 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SOURCES = (ROOT / "src", ROOT / "studies/src")
 PLACES = sorted(
-    set(re.findall(r"`((?:studies/)?src/[\w/]+\.py)`", (ROOT / "docs/papers.md").read_text()))
+    set(
+        re.findall(
+            r"`((?:studies/)?src/[\w/]+\.py)`", (ROOT / "docs/evidence/papers.md").read_text()
+        )
+    )
 )
 ROOTS = ("understudy", "understudy_studies.all_studies")
 Node = tuple[str, str]

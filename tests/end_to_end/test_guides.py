@@ -24,8 +24,17 @@ from understudy_verify import verify
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-GUIDES = ROOT / "docs" / "guide"
-PAGES = (README, ROOT / "CONTRIBUTING.md", *sorted(GUIDES.glob("*.md")))
+DOCS = ROOT / "docs"
+WRITTEN = ("start", "how-to", "understand", "reference")  # evidence is generated, but for two
+PAGES = (
+    *(
+        README,
+        ROOT / "CONTRIBUTING.md",
+        DOCS / "evidence/measured.md",
+        DOCS / "evidence/studies.md",
+    ),
+    *sorted(page for part in WRITTEN for page in (DOCS / part).glob("*.md")),
+)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#\s]+)(?:#([\w-]+))?\)|(?:src|srcset)=\"([^\"]+)\"")
 
@@ -85,12 +94,12 @@ def test_the_readme_runs(workplace, capsys):
 @pytest.mark.nightly
 def test_the_guides_run_from_top_to_bottom(workplace, capsys):
     scope: dict = {}
-    run(GUIDES / "steward.md", scope)
+    run(DOCS / "how-to/steward.md", scope)
     assert scope["again"].manifest == scope["release"].manifest
-    run(GUIDES / "ledger.md", {})
-    run(GUIDES / "analyst.md", {})
-    run(GUIDES / "methods.md", {})
-    run(GUIDES / "schema.md", {})
+    run(DOCS / "how-to/ledger.md", {})
+    run(DOCS / "how-to/analyst.md", {})
+    run(DOCS / "understand/methods.md", {})
+    run(DOCS / "how-to/schema.md", {})
     shown = capsys.readouterr().out
     assert "CONFIDENTIAL" in shown
     assert "Approximate differential privacy with ε = 1, δ = 0.000001" in shown
@@ -101,7 +110,7 @@ def test_the_guides_run_from_top_to_bottom(workplace, capsys):
 def test_the_guide_to_files_runs(workplace):
     for library in ("pyreadstat", "sqlglot"):
         pytest.importorskip(library, reason="an extra is not installed")
-    run(GUIDES / "files.md", scope := {})
+    run(DOCS / "how-to/files.md", scope := {})
     assert 'value_labels = { 1 = "men", 2 = "women", 9 = "refused" }' in Path(
         "people.draft.toml"
     ).read_text(encoding="utf-8")
@@ -109,7 +118,7 @@ def test_the_guide_to_files_runs(workplace):
 
 
 def test_the_page_on_the_promise_says_what_it_prints(workplace, capsys):
-    page = GUIDES / "promise.md"
+    page = DOCS / "understand/promise.md"
     run(page, {})
     first, *_ = shown = capsys.readouterr().out.splitlines()
     rows = re.findall(
@@ -123,13 +132,13 @@ def test_the_page_on_the_promise_says_what_it_prints(workplace, capsys):
 
 def test_the_guide_to_the_desk_writes_what_it_walks_over(workplace):
     pytest.importorskip("statsmodels", reason="an extra is not installed")
-    run(GUIDES / "desk.md", {})
+    run(DOCS / "start/desk.md", {})
     assert us.Schema.load("desk/fair.toml").names
     assert Path("desk/fair.csv").exists()
 
 
 def test_the_guide_to_households_runs(workplace, capsys):
-    run(GUIDES / "households.md", scope := {})
+    run(DOCS / "how-to/households.md", scope := {})
     shown = " ".join(capsys.readouterr().out.split())
     assert "Every column fits the schema" in shown
     assert "row of the table 'household' with all its rows of the table 'person'" in shown
@@ -143,9 +152,9 @@ def test_the_guide_to_households_runs(workplace, capsys):
 
 
 def test_the_guides_to_tables_and_places_of_others_run(workplace, capsys):
-    run(GUIDES / "read.md", scope := {})
+    run(DOCS / "how-to/read.md", scope := {})
     assert scope["release"].guarantee.kind == "none"
-    run(GUIDES / "places.md", scope := {})
+    run(DOCS / "how-to/places.md", scope := {})
     assert scope["places"].total("all").estimate == pytest.approx(474)
     assert abs(scope["found"].total("n2").estimate - 150) < 60
     assert scope["better"].total("n2").error < scope["found"].total("n2").error
@@ -156,9 +165,9 @@ def test_the_guides_to_tables_and_places_of_others_run(workplace, capsys):
 
 @pytest.mark.nightly
 def test_the_life_of_one_project(workplace, capsys):
-    (schema,) = (text for _, text in blocks(GUIDES / "project.md", "toml"))
+    (schema,) = (text for _, text in blocks(DOCS / "start/project.md", "toml"))
     Path("residents.toml").write_text(schema, encoding="utf-8")
-    run(GUIDES / "project.md", {})
+    run(DOCS / "start/project.md", {})
     shown = capsys.readouterr().out
     assert "is left, open reservations counted whole" in shown, "the third question is refused"
     assert "Yes: mean income > 25000" in shown
@@ -180,7 +189,7 @@ def half_widths(release):
 
 def test_the_guide_of_codebooks(workplace, capsys):
     scope: dict = {}
-    run(GUIDES / "codebooks.md", scope)
+    run(DOCS / "how-to/codebooks.md", scope)
     assert scope["book"].columns["age"].left_as_drafted == ("lower", "upper")
     assert "2 of 4 variables are complete" in " ".join(capsys.readouterr().out.split())
     text = Path("draft.toml").read_text(encoding="utf-8")
@@ -192,10 +201,10 @@ def test_the_guide_of_codebooks(workplace, capsys):
 
 def test_the_guide_to_weights(workplace, capsys):
     """What it says of each number holds in the run, which draws noise anew."""
-    (schema,) = (text for _, text in blocks(GUIDES / "weights.md", "toml"))
+    (schema,) = (text for _, text in blocks(DOCS / "how-to/weights.md", "toml"))
     Path("survey.toml").write_text(schema, encoding="utf-8")
     scope: dict = {}
-    run(GUIDES / "weights.md", scope)
+    run(DOCS / "how-to/weights.md", scope)
     shown = " ".join(capsys.readouterr().out.split())
     assert "Weighted by w" in shown
     assert "public design effect 1.3 (quality report 2024, table 5)" in shown
@@ -205,7 +214,9 @@ def test_the_guide_to_weights(workplace, capsys):
 
 
 def test_the_schemas_that_are_shown_can_be_read():
-    schema, form, rules, relations = (text for _, text in blocks(GUIDES / "steward.md", "toml"))
+    schema, form, rules, relations = (
+        text for _, text in blocks(DOCS / "how-to/steward.md", "toml")
+    )
     assert us.Schema.loads(f"{schema}\n{form}").file.separator == ";"
     body = [column(name, "continuous", lower=1, upper=200) for name in ("weight", "height")]
     stay = [column(name, "integer", lower=0, upper=99) for name in ("admitted", "discharged")]
@@ -216,7 +227,9 @@ def test_the_schemas_that_are_shown_can_be_read():
 
 
 def test_the_kinds_that_are_shown_can_be_read():
-    times, heaps, identifier, codes = (text for _, text in blocks(GUIDES / "kinds.md", "toml"))
+    times, heaps, identifier, codes = (
+        text for _, text in blocks(DOCS / "reference/kinds.md", "toml")
+    )
     schema = us.Schema.loads(times + identifier + codes)
     schema.require_reviewed()
     assert [len(column.heaps) for column in us.Schema.loads(heaps).columns.values()] == [3, 2, 2]
@@ -227,7 +240,7 @@ def test_the_kinds_that_are_shown_can_be_read():
 
 
 def test_the_schema_that_says_nothing_twice_can_be_read():
-    (text,) = (text for _, text in blocks(GUIDES / "schema.md", "toml"))
+    (text,) = (text for _, text in blocks(DOCS / "how-to/schema.md", "toml"))
     columns = us.Schema.loads(text).columns
     assert columns["view_roads"] == columns["view_taxes"]
     assert columns["view_roads"].value_labels["-9"] == "do not know"
@@ -245,15 +258,14 @@ def test_no_block_that_could_be_run_is_left_out():
             if not language:
                 assert not re.search(r"^understudy (?!study )", text, re.MULTILINE), (page, text)
     names = (
-        *("steward", "kinds", "ledger", "analyst", "methods", "project", "files", "schema"),
-        "codebooks",
-        "households",
-        *("places", "read"),
-        "weights",
+        *("start/project", "understand/methods", "reference/kinds"),
+        *(f"how-to/{name}" for name in ("steward", "ledger", "analyst", "files", "schema")),
+        *(f"how-to/{name}" for name in ("codebooks", "households", "places", "read", "weights")),
     )
-    run_here = {GUIDES / f"{name}.md" for name in names} | {README}
+    run_here = {DOCS / f"{name}.md" for name in names} | {README}
+    run_here |= {DOCS / "reference/release-format.md"}  # tests/test_understudy_verify.py
     assert {page for page in PAGES if blocks(page, "console", "toml")} <= run_here
-    assert {page for page in PAGES if blocks(page, "r")} == {GUIDES / "r.md"}
+    assert {page for page in PAGES if blocks(page, "r")} == {DOCS / "how-to/r.md"}
 
 
 def anchors(page):
@@ -282,7 +294,7 @@ def test_every_point_of_the_readme_that_sets_it_apart_names_its_test():
 
 
 def test_the_guide_to_methods_names_no_other_and_each_once():
-    text = (GUIDES / "methods.md").read_text(encoding="utf-8")
+    text = (DOCS / "understand/methods.md").read_text(encoding="utf-8")
     named = [
         name
         for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE)
@@ -296,7 +308,7 @@ def test_the_guide_to_methods_names_no_other_and_each_once():
 def test_the_guide_to_studies_names_all_that_make_runs():
     names = re.findall(r"understudy study ([\w-]+)", (ROOT / "Makefile").read_text("utf-8"))
     assert len(names) > 8
-    text = (GUIDES / "studies.md").read_text(encoding="utf-8")
+    text = (DOCS / "evidence/studies.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in names)
 
 

@@ -85,7 +85,7 @@ def written_guide(place):
         **{"epsilon": 50, "method": "laplace", "sets": 3, "options": {"sets": "split"}},
     )
     made.save(place / "release")
-    text = (ROOT / "docs/guide/r.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/how-to/r.md").read_text(encoding="utf-8")
     script = "".join(re.findall(r"^```r\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
     (place / "guide.R").write_text(script, encoding="utf-8")
     return place / "guide.R"

@@ -47,9 +47,9 @@ def show_evaluation(evaluation: Evaluation, page: Path | None) -> None:
     out.print(table)
     out.print(
         "↓ lower is better, ↑ higher, → 1 near 1. What each score is: on the internal page, with "
-        "--json, and in docs/utility.md. fresh: what a second sample of the same population would "
-        "score (for prediction: a model trained on the original); sd off: distance from that in "
-        "standard deviations of chance, ± 2 is within it."
+        "--json, and in docs/evidence/utility.md. fresh: what a second sample of the same "
+        "population would score (for prediction: a model trained on the original); sd off: "
+        "distance from that in standard deviations of chance, ± 2 is within it."
     )
     for line in _not_kept(evaluation):
         out.print(escape(line), soft_wrap=True)

@@ -16,7 +16,7 @@
   interval rewards whoever fits a few rows best, and more rows do not help; a wider one costs power,
   which is ε/W. On simulated tables and the bundled survey 2 to 3 in place of 2 are alike; 1
   is worse, and so is 7 at a small ε. W = ε, as published, is the posterior to the power one, and as
-  bad as no rows at all (docs/censored-demo.md).
+  bad as no rows at all (docs/evidence/censored-demo.md).
 * **Censoring.** `own-peak` (default) cuts each row's log probabilities below its own largest one,
   among the candidates; `interval` below 0, nearly the same; `own-weight` and `own-range` shrink
   instead of cutting, and learn far more slowly. Nothing else is on the list: weights that are made

@@ -100,7 +100,7 @@ Sweeps. On coded Adult and on 13 columns of hospital stays, one to five sweeps f
 far from the rows as a hundred (mean distance of pairs and triples of columns, ε = 1). From uniform
 seeds it takes 10 on the hospital stays and nearly 100 on Adult, where the columns of a household
 hold each other in place; the default is then 20 (`benchmarks/pegs.py --mixing`). The projection
-takes a sixth to two fifths off the distance of pairs at ε = 1 (`docs/pegs-tables.md`).
+takes a sixth to two fifths off the distance of pairs at ε = 1 (`docs/evidence/pegs-tables.md`).
 
 Sources: Park & Ghosh (2014), "PeGS: Perturbed Gibbs samplers that generate privacy-compliant
 synthetic data", §3; for θ and the choice Zhang et al. (2017), PrivBayes, ACM TODS 42(4).

@@ -3,7 +3,8 @@
 A ledger says of each step what it cost, by how much one record can change the answer, and which
 noise it got; a measurement says once more which noise its numbers have. All of this can be written
 anew, and intervals and the promise rest on it. So each step is priced again here, from public
-facts, and its words and numbers are compared. `docs/release-format.md` has the rules for others.
+facts, and its words and numbers are compared. `docs/reference/release-format.md` has the rules for
+others.
 
 **What the price of each step of a ledger buys: sensitivity and noise, in words and numbers.**
 
@@ -22,7 +23,7 @@ That is the word of the publisher.
 A step says which mechanism it was, and a measurement says what kind of numbers it has and which law
 their noise follows. Either can be written anew, so that exact counts could pass for the choice of a
 column, which has no noise. Hence one table: whatever does not stand in it is refused. It belongs to
-the format, and stands in `docs/release-format.md` and in `understudy_verify` as well.
+the format, and stands in `docs/reference/release-format.md` and in `understudy_verify` as well.
 
 **How a release says where its number of rows comes from: declared as public, or bought.**
 """

@@ -4,8 +4,8 @@ The sentence itself is `Guarantee.statement` (`dp/guarantee.py`).
 
 In `README.md` it is the one fenced block that begins with ```` ```promise ````, in a page the one
 element `<blockquote id="promise">`, with a paragraph for each line. It says what the manifest says,
-and which version of this software rendered the text that it stands in (`docs/release-format.md`,
-Pages).
+and which version of this software rendered the text that it stands in
+(`docs/reference/release-format.md`, Pages).
 """
 
 from __future__ import annotations

@@ -611,7 +611,7 @@ def synthesize(
     """Turn a confidential table into a release.
 
     Args:
-        data: pandas, Polars or Arrow table, the path of a file that holds one (docs/guide/files.md
+        data: pandas, Polars or Arrow table, the path of a file that holds one (docs/how-to/files.md
             has the list), a `Query` of a database, or a Spark data frame, whose rows are summed
             where they are. Of units with members two by the names of the schema, as in
             {"household": …, "person": …}, or one of members with the columns of their units.

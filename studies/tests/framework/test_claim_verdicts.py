@@ -17,7 +17,7 @@ from understudy_studies.framework.claim_verdicts import (
 )
 from understudy_studies.framework.verdict_causes import difference, reading
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[3] / "docs" / "evidence"
 LOST = reading("the number of cups is lost; with two it holds.")
 
 

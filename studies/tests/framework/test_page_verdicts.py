@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import verdicts as command  # noqa: E402
 
-PAGE = (ROOT / "docs" / "papers.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "evidence" / "papers.md").read_text(encoding="utf-8")
 SPANS = re.findall(r"`([^`\n]+)`", PAGE)
 METHODS = {facts.name for facts in us.list_methods()}
 LOST = reading("x | y is lost; see a table.")
@@ -69,7 +69,7 @@ def test_a_page_has_as_many_points_as_it_says(name):
 
 
 def test_every_study_beside_a_paper_is_counted():
-    pages = {name for name in STUDIES if (ROOT / "docs" / f"{name}.md").exists()}
+    pages = {name for name in STUDIES if (ROOT / "docs" / "evidence" / f"{name}.md").exists()}
     beside = {name for name in pages if points_of(command.now(name))}
     papers = {name for studies in command.PAPERS.values() for name in studies}
     assert papers == set(command.BEFORE)
@@ -95,7 +95,7 @@ def test_every_file_and_page_that_it_names_exists():
     links = re.findall(r"\]\(([\w./-]+)\)", PAGE)
     assert len(files) > 80
     assert [one for one in files if not (ROOT / one).exists()] == []
-    assert [one for one in links if not (ROOT / "docs" / one).exists()] == []
+    assert [one for one in links if not (ROOT / "docs" / "evidence" / one).exists()] == []
 
 
 def test_every_method_and_option_that_it_names_exists():
