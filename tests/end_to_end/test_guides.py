@@ -277,7 +277,7 @@ def anchors(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page):
     links = LINK.findall(page.read_text(encoding="utf-8"))
-    assert links
+    assert links or page.parent.name == "reference"
     for path, anchor, picture in links:
         target = page.parent / (path or picture)
         assert "://" in path or target.exists(), path or picture
