@@ -142,10 +142,34 @@ def tailed(rng: np.random.Generator, n: int) -> Columns:
     }
 
 
+def few(rng: np.random.Generator, n: int) -> Columns:
+    """Numbers that few records have, heavy tails, and rounded sums."""
+    ill, gains, long = (rng.random(n) < share for share in (0.12, 0.05, 0.04))
+    days = np.where(ill, np.exp(2 + 1.2 * rng.normal(size=n)), 0)
+    weeks = np.clip(np.rint(rng.exponential(16, size=n) * np.exp(0.5 * rng.normal(size=n))), 1, 119)
+    billed = np.where(rng.random(n) < 0.25, 0, np.exp(6.5 + 1.4 * rng.normal(size=n)))
+    amount = np.exp(7 + rng.normal(size=n))
+    step = rng.choice([1, 10, 100, 1000], p=[0.1, 0.2, 0.4, 0.3], size=n)
+    return {
+        "weeks": (
+            np.where(long, weeks, -1).astype(int),
+            {"kind": "integer", "lower": 0, "upper": 119, "missing": [-1]},
+        ),
+        "days": whole(days, 0, 366),
+        "days_beside": whole(days, 0, 366, spikes=[0]),
+        "claims": whole(200 * ((1 - rng.random(n)) ** (-1 / 2.2) - 0.8), 0, 1_000_000),
+        "charges": real(np.exp(7 + 1.5 * rng.normal(size=n)), 0, 2_000_000),
+        "billed": real(billed, 0, 500_000, spikes=[0.0]),
+        "rounded": whole(np.rint(amount / step) * step, 0, 200_000),
+        "gains": whole(np.where(gains, np.exp(8 + 1.1 * rng.normal(size=n)), 0), 0, 99_999),
+    }
+
+
 MADE: dict[str, Callable[[np.random.Generator, int], Columns]] = {
     "wide": wide,
     "heaped": heaped,
     "tailed": tailed,
+    "few": few,
 }
 
 

@@ -71,6 +71,13 @@ def test_records_that_open_states_lack_lower_the_thresholds():
     assert np.flatnonzero(opened(noisy, 20.0, 1_000)).tolist() == [5]
 
 
+def test_what_open_states_lack_is_no_heap_at_a_bound():
+    """One of hundreds of columns has as much at a bound by noise alone, and its mean with it."""
+    noisy = np.zeros(64)
+    noisy[3:7], noisy[[20, 40, 50]], noisy[63] = 250, 80, 60
+    assert np.flatnonzero(opened(noisy, 20.0, 1_240)).tolist() == [3, 4, 5, 6, 20, 40, 50]
+
+
 def test_laplace_noise_needs_more():
     noisy = np.zeros(64)
     noisy[3:7], noisy[20] = 250, 110

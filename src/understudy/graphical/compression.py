@@ -274,6 +274,7 @@ def merged_runs(
     rare: float = RARE,
     signatures: ArrayLike | None = None,
     alone: ArrayLike | None = None,
+    once: bool = False,
 ) -> Integers:
     """Groups of an ordered column: runs of states next to each other, of about equal mass.
 
@@ -299,6 +300,8 @@ def merged_runs(
         signatures: equal numbers for states that may be merged, shape (K,); all may be if None.
         alone: states that are never merged, such as codes of absence and spikes; runs pass over
             them; shape (K,).
+        once: whether counts are smooth, and runs are to be counted themselves: noise does not add
+            up in them then.
 
     Returns:
         Group of each state, numbered in the order of their first states; shape (K,).
@@ -317,7 +320,7 @@ def merged_runs(
         light = mass[~apart & (mass < np.maximum(part, noise))].sum()
         part, noise = part * math.sqrt(light / total), noise / 2
     for stretch in _stretches(np.flatnonzero(~apart), rules):
-        _cut(stretch, mass, part, noise, names)
+        _cut(stretch, mass, part, noise, names, power=0.0 if once else 0.5)
     return number_groups(names)
 
 
@@ -336,14 +339,19 @@ def _stretches(states: Integers, rules: Integers) -> list[Integers]:
     return np.split(states, np.flatnonzero(np.diff(rules[states])) + 1)
 
 
-def _cut(stretch: Integers, mass: Floats, part: float, noise: Floats, names: Integers) -> None:
-    """Name the states of a stretch by the first of their run, in place."""
+def _cut(
+    stretch: Integers, mass: Floats, part: float, noise: Floats, names: Integers, *, power: float
+) -> None:
+    """Name the states of a stretch by the first of their run, in place.
+
+    Noise in k states grows as k to the power.
+    """
     start, so_far = 0, 0.0
     joined = -1  # where the run before began, if a light one may still join it
 
     def least(k: int, state: int) -> float:
         """Bound from below what the run up to before the k-th state of the stretch holds."""
-        return float(max(part, noise[state] * np.sqrt(max(k - start, 1))))
+        return float(max(part, noise[state] * max(k - start, 1) ** power))
 
     for k, state in enumerate(stretch):
         heavy = mass[state] >= max(part, noise[state])

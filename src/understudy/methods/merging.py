@@ -259,6 +259,7 @@ def coarse_groups(
     *,
     room: float = math.inf,
     rare: float = RARE,
+    once: bool = False,
 ) -> Groups:
     """Rare levels in one group, and ordered values in runs of about equal mass.
 
@@ -274,8 +275,9 @@ def coarse_groups(
             More of them than `TAILS` let few records beside a heavy value have runs of their own
             (`merged_runs`); the fewer they are, the more a level must hold to be no rare one.
         rare: deviations of the noise in its counts that a run holds at least.
+        once: whether runs are to be counted themselves (`merged_runs`).
     """
-    return _groups(schema, marginals, bins, masses, finer or {}, room=room, rare=rare)
+    return _groups(schema, marginals, bins, masses, finer or {}, room=room, rare=rare, once=once)
 
 
 def _groups(
@@ -287,6 +289,7 @@ def _groups(
     *,
     room: float = math.inf,
     rare: float = RARE,
+    once: bool = False,
 ) -> Groups:
     rules = dict(zip(schema.names, signatures(schema.domain), strict=True))
     merged = {}
@@ -303,8 +306,9 @@ def _groups(
                 np.bincount(parts, masses.get(name, counts)),
                 stddev,
                 bins=_SINGLE if bins is None or column.size <= bins else bins,
-                tails=TAILS < room < math.inf,
+                tails=once or TAILS < room < math.inf,
                 rare=rare,
+                once=once,
                 alone=single[first],
                 signatures=signature[first],
             )[parts]
@@ -415,10 +419,8 @@ def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int
 
 LEAST_RUNS = 24
 """Runs of a column, even where tables of two have fewer."""
-LIGHT = 0.75
-"""Deviations of the noise summed over its fine bins that a run holds at least, with room."""
-LIGHT_ROOM = 16.0
-"""Cells that noise must leave room for in a table of two columns, or it holds as many as others."""
+LIGHT = 2.0
+"""Deviations of the noise of one cell that a run holds at least."""
 
 
 def wide_numbers(schema: Schema, budget: Budget, most: int) -> tuple[str, ...]:
@@ -453,8 +455,7 @@ def finer_runs(
     """Runs in which columns of numbers are measured by themselves once more.
 
     Such a run needs no more records than make it worth the noise of one cell: the noise of its fine
-    bins, which adds up in it, is gone once it is measured. Of few records those runs are better
-    that fine bins tell apart for certain.
+    bins, which adds up in it, is gone once it is measured.
 
     Args:
         schema: in fine bins.
@@ -467,9 +468,8 @@ def finer_runs(
     """
     masses = number_masses(schema, marginals, n_rows, lines)
     ones = [one for name, one in fine_tables(marginals).items() if name in wide]
-    rare = LIGHT if room > LIGHT_ROOM else RARE
     most = max(bins, LEAST_RUNS)
-    return coarse_groups(schema, ones, most, masses, room=room, rare=rare)
+    return coarse_groups(schema, ones, most, masses, room=room, rare=LIGHT, once=True)
 
 
 def runs_spend(schema: Schema, bought: Fraction, wide: tuple[str, ...]) -> Fraction:

@@ -46,7 +46,7 @@ from understudy._arrays import Flags, Floats, Integers
 from understudy.dp.released import Noise, NoisyLine, NoisyTable
 from understudy.features.grids import LineCells, Numeric
 from understudy.methods.base import Beside, Tables
-from understudy.models.number_line import LEAST_HELD, estimate_support, estimated_records, with_runs
+from understudy.models.number_line import LEAST_HELD, estimate_support, estimated_records
 from understudy.schema import NUMERIC, Column, Schema
 
 SAME = 1e-12
@@ -280,13 +280,13 @@ def number_masses(
             held = estimate_support(column, noisy.counts, noisy.deviations, inside, normal=normal)
         else:
             held = known[name] > LEAST_HELD
-        found = estimated_records(column, noisy.counts, noisy.deviations, n_rows, held)
         over = [m for m in marginals if m.columns == (name,) and m.groups]
+        runs = None
         if over:  # the first was measured before any round
-            runs = np.array(over[0].groups[name])
-            counts, spread = np.asarray(over[0].counts), over[0].stddev
-            found = with_runs(found, noisy.deviations, runs, counts, spread)
-        masses[name] = found
+            runs = np.array(over[0].groups[name]), np.asarray(over[0].counts), over[0].stddev
+        masses[name] = estimated_records(
+            column, noisy.counts, noisy.deviations, n_rows, held, over=runs
+        )
     return masses
 
 

@@ -165,9 +165,10 @@ def open_states(
     """
     if not stddev.all():
         return noisy > 0 if (noisy > 0).any() else np.ones(len(noisy), dtype=np.bool_)
-    at_bounds = FIRM if certain else AT_BOUNDS
+    heavier = 1.0 if normal else HEAVIER
+    at_bounds = heavier * (_CERTAIN[0][0] * FIRM if certain else AT_BOUNDS)
     for parts in _CERTAIN if certain else _LOWER:
-        firm, near = (part * (1.0 if normal else HEAVIER) for part in parts)
+        firm, near = (part * heavier for part in parts)
         found = _scan_line(noisy / stddev, firm, near, at_bounds)
         lack = total - noisy[found].sum()
         if found.any() and lack <= _LACK * np.linalg.norm(stddev[found]):
@@ -187,7 +188,7 @@ def _fill_gaps(found: Flags) -> Flags:
 def _scan_line(scaled: Floats, part: float, beside: float, at_bounds: float) -> Flags:
     """Open states at these parts of the thresholds; counts in units of the noise."""
     found = np.zeros(len(scaled), dtype=np.bool_)
-    found[[0, -1]] = scaled[[0, -1]] > at_bounds * part
+    found[[0, -1]] = scaled[[0, -1]] > at_bounds
     length = 1
     while length <= len(scaled):
         for start in _stretches(scaled, found, length, FIRM * part):
@@ -439,18 +440,80 @@ LEAST_HELD = 0.5
 """Estimated records from which on a state holds any."""
 TAIL = 16.0
 """Records of a tail, in standard deviations of the noise of a state."""
+FEW = 32.0
+"""Records of a line that is all tail, in standard deviations of the noise of a state."""
 _CLEAR = 5.0  # standard deviations of its noise above which a count is no noise
 _APART = 3  # bins from one part of a column to another
 _MOST = 0.25  # of all records, in a tail
 _MISSED = 4.0  # standard deviations by which a count is clearly missed
-_SHAPES = np.linspace(-0.5, 0.5, 11)
-_LIGHT, _SKEWED, _LIMITS = -0.15, 0.23, (-0.3, 0.35)  # prior mean of the shape, by the body's skew
+_SHAPES = np.linspace(-0.5, 0.6, 12)
+_LIGHT, _SKEWED, _LIMITS = -0.2, 0.31, (-0.3, 0.5)  # prior mean of the shape, by the skew
 _SPREAD = 0.15  # and its deviation
 _HEAP = 0.25  # of the records in one state
 _SCALES = 40
 _ROUGHNESS = np.array([0.0, 0.3, 0.8])  # deviation of a state from the tail, in parts of its own
 _ODDS = np.array([1.0, 0.1, 0.1])
+_SIGMAS = np.array([0.25, 0.5, 0.8, 1.2, 1.7])  # of lognormal numbers
+_USUAL = 0.1  # prior mean of the shape of few records
+_NARROWEST = 1e-6  # least scale of few records, in parts of the line
+_MOST_HEAPS = 6  # among few records
+_UNKNOWN = 1e9  # deviation of the noise in a count that says nothing
 _DOUBT = 0.3  # deviation of how many records a tail has, in parts of those in open states
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Noisy counts of the bins of a line, and of runs of them, with independent noise.
+
+    Attributes:
+        noisy: counts of the bins, shape (bins,).
+        stddev: of the noise in each, same shape.
+        sums: which bins a run has, shape (runs, bins).
+        runs: noisy counts of the runs, shape (runs,).
+        spread: deviations of the noise in these, same shape.
+    """
+
+    noisy: Floats
+    stddev: Floats
+    sums: Floats
+    runs: Floats
+    spread: Floats
+
+    @classmethod
+    def of(cls, noisy: Floats, stddev: Floats) -> Counted:
+        """Of bins alone."""
+        none = np.zeros(0)
+        return cls(noisy, stddev, np.zeros((0, len(noisy))), none, none)
+
+    def take(self, bins: Integers, masses: Floats) -> Counted:
+        """What is said of some bins, in their order, if the others hold so many records.
+
+        Args:
+            bins: places of those that are left.
+            masses: estimated records of all bins, shape (bins,).
+        """
+        others = np.ones(len(masses), dtype=np.bool_)
+        others[bins] = False
+        told = self.sums[:, bins].any(axis=1)
+        outside = self.sums[told] * others
+        return Counted(
+            self.noisy[bins],
+            self.stddev[bins],
+            self.sums[told][:, bins],
+            self.runs[told] - outside @ masses,
+            np.sqrt(self.spread[told] ** 2 + outside @ self.stddev**2),
+        )
+
+    def hide(self, bins: Flags) -> Counted:
+        """The same, if of some bins and of the runs with them nothing is known."""
+        unknown = self.sums @ bins > 0
+        return Counted(
+            self.noisy,
+            np.where(bins, _UNKNOWN, self.stddev),
+            self.sums,
+            self.runs,
+            np.where(unknown, _UNKNOWN, self.spread),
+        )
 
 
 def estimated_records(
@@ -459,6 +522,8 @@ def estimated_records(
     stddev: Floats,
     total: float,
     held: Flags,
+    *,
+    over: tuple[Integers, Floats, float] | None = None,
 ) -> Floats:
     """Records in each state: smooth between the states that hold any, and at the tails.
 
@@ -468,6 +533,8 @@ def estimated_records(
         stddev: of the noise in each, same shape.
         total: of the estimates.
         held: which states hold records; others have their part of a tail alone.
+        over: run of each state, noisy counts of the runs, and the deviation of their noise, if runs
+            were counted as well.
     """
     bins, edges, single = bins_on_line(column)
     heaps = heaps_on_line(edges, np.where(held[bins], counts[bins], 0.0), single)
@@ -478,10 +545,43 @@ def estimated_records(
     own *= min(1.0, max(total, 0.0) / max(float(own.sum()), LEAST_HELD))
     widths = np.where(held & ~clipped, state_widths(column), 0.0)
     masses = own + denoise(counts, stddev, total=total - own.sum(), widths=widths)
-    line = bins[~heaps]
-    cut = without(edges, heaps)
-    masses[line] = with_tails(masses[line], counts[line], stddev[line], cut, held[line])
+    line, cut = bins[~heaps], without(edges, heaps)
+    counted = Counted.of(counts, stddev)
+    if over is not None:
+        runs, noisy, spread = over
+        sums = (np.arange(len(noisy))[:, None] == runs).astype(np.float64)
+        counted = Counted(counts, stddev, sums, noisy, np.full(len(noisy), spread))
+    if column.bounds[0] >= 0 and _is_faint(masses[line], stddev[line]):
+        masses = _share_with_others(masses, line, counted)
+        masses[line] = _fit_whole(masses[line], counted.take(line, masses), cut)
+        return masses
+    if over is not None:
+        masses = with_runs(masses, stddev, *over)
+    masses[line] = with_tails(masses[line], counted.take(line, masses), cut, held[line])
     return masses
+
+
+def _is_faint(masses: Floats, stddev: Floats) -> bool:
+    """Return whether a line has so few records that all of it is a tail."""
+    few = FEW * float(np.median(stddev)) if len(masses) > 2 else 0.0
+    return bool(stddev.all() and LEAST_HELD < masses.sum() < few)
+
+
+def _share_with_others(masses: Floats, line: Integers, counted: Counted) -> Floats:
+    """Masses of which those off the line are averaged with runs of them; the line has the rest."""
+    apart = np.ones(len(masses), dtype=np.bool_)
+    apart[line] = False
+    shared, total = masses.copy(), float(masses.sum())
+    for sums, noisy, spread in zip(counted.sums, counted.runs, counted.spread, strict=True):
+        own = sums > 0
+        if not own.any() or not apart[own].all():
+            continue
+        held, variance = float(masses[own].sum()), float((counted.stddev[own] ** 2).sum())
+        mean = max((held * spread**2 + noisy * variance) / (spread**2 + variance), 0.0)
+        shared[own] *= mean / max(held, LEAST_HELD)
+    rest = total - float(shared[apart].sum())
+    shared[line] *= max(rest, LEAST_HELD) / float(masses[line].sum())
+    return shared
 
 
 def with_runs(
@@ -499,12 +599,23 @@ def with_runs(
     sums, variances = np.bincount(runs, masses), stddev**2
     own = np.bincount(runs, np.where(masses > LEAST_HELD, variances, 0.0))
     own, other = np.maximum(own, variances.min()), spread**2
-    wanted = np.maximum((sums * other + noisy * own) / (own + other), LEAST_HELD)
-    scaled = masses * (wanted / np.where(sums > 0, sums, 1.0))[runs]
-    return np.asarray(scaled * (masses.sum() / max(scaled.sum(), LEAST_HELD)))
+    means, doubts = (sums * other + noisy * own) / (own + other), own * other / (own + other)
+    wanted = _with_sum(means, doubts, float(sums.sum()))
+    return np.asarray(masses * (wanted / np.where(sums > 0, sums, 1.0))[runs])
 
 
-def with_tails(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats, held: Flags) -> Floats:
+def _with_sum(means: Floats, variances: Floats, total: float) -> Floats:
+    """The numbers of a given sum, none negative, that are nearest in deviations; shape (K,).
+
+    They are max(m − τ·v, 0), with the τ at which they have this sum: found by sorting.
+    """
+    order = np.argsort(-means / variances)
+    m, v = np.cumsum(means[order]), np.cumsum(variances[order])
+    tau = ((m - total) / v).max()
+    return np.asarray(np.maximum(means - tau * variances, 0.0))
+
+
+def with_tails(masses: Floats, counted: Counted, edges: Floats, held: Flags) -> Floats:
     """Masses whose tails at both ends are smooth; the sum of all is kept.
 
     The ends are those of the part with the most records; what lies far beyond it, with empty bins
@@ -512,18 +623,51 @@ def with_tails(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats, hel
 
     Args:
         masses: estimated records of the bins, none negative, shape (bins,).
-        noisy: their noisy counts, same shape.
-        stddev: of the noise in each, same shape.
+        counted: what is known of them.
         edges: of the bins, ascending, shape (bins + 1,).
         held: which bins are open, shape (bins,).
     """
     smooth, (first, last) = masses.copy(), _largest(masses, held)
-    if not stddev.all() or last - first < 2:
+    if not counted.stddev.all() or last - first < 2:
         return smooth
-    own, noise, line = noisy[first:last], stddev[first:last], edges[first : last + 1]
-    upper = _fit_upper_tail(masses[first:last], own, noise, line)
-    smooth[first:last] = _fit_upper_tail(upper[::-1], own[::-1], noise[::-1], -line[::-1])[::-1]
+    for bins, sign in ((np.arange(first, last), 1.0), (np.arange(first, last)[::-1], -1.0)):
+        line = sign * edges[first : last + 1][:: int(sign)]
+        smooth[bins] = _fit_upper_tail(smooth[bins], counted.take(bins, smooth), line)
     return smooth
+
+
+def _fit_whole(masses: Floats, counted: Counted, edges: Floats) -> Floats:
+    """Few records, of which no bin tells for certain: the mean over simple distributions.
+
+    Bins that all of these miss clearly are heaps: they keep what noise does not explain.
+    """
+    places, total, heaps = edges - edges[0], float(masses.sum()), np.zeros(len(masses))
+    scales = np.geomspace(max(places[1] / 8, places[-1] * _NARROWEST), places[-1] / 2, _SCALES)
+    falling = _below(places, scales[:, None, None], _SHAPES[:, None])
+    humped = _below_lognormal(places, scales[:, None, None], _SIGMAS[:, None])
+    shares = np.diff(np.concatenate([falling, humped], axis=1), axis=-1)
+    prior = np.append(((_SHAPES - _USUAL) / _SPREAD) ** 2 / 2, np.zeros(len(_SIGMAS)))
+    doubt = min(2 * float(np.median(counted.stddev)) / total, _DOUBT)
+    for _ in range(_MOST_HEAPS):
+        rest = max(total - float(heaps.sum()), LEAST_HELD)
+        shown = counted.hide(heaps > 0) if heaps.any() else counted
+        fitted, off = _mean_of_fits(shares, prior, rest, shown, doubt)
+        off = np.where(heaps > 0, 0.0, off)
+        worst = int(np.argmax(off))
+        if off[worst] <= _MISSED:
+            break
+        heaps[worst] = counted.noisy[worst]
+    smooth = np.where(heaps > 0, heaps, fitted)
+    return np.asarray(smooth * (total / max(float(smooth.sum()), LEAST_HELD)))
+
+
+def _below_lognormal(places: Floats, medians: Floats, sigmas: Floats) -> Floats:
+    """Lognormal distribution functions, cut at the last place."""
+    from scipy.special import ndtr
+
+    with np.errstate(divide="ignore"):
+        below = ndtr(np.log(places / medians) / sigmas)
+    return np.asarray(below / below[..., -1:])
 
 
 def _largest(masses: Floats, held: Flags) -> tuple[int, int]:
@@ -538,18 +682,18 @@ def _largest(masses: Floats, held: Flags) -> tuple[int, int]:
     return first, last
 
 
-def _fit_upper_tail(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats) -> Floats:
+def _fit_upper_tail(masses: Floats, counted: Counted, edges: Floats) -> Floats:
     """The same for the upper end."""
     beyond = np.cumsum(masses[::-1])[::-1]
-    usual = TAIL * float(np.median(stddev))
+    usual = TAIL * float(np.median(counted.stddev))
     enough = min(usual, _MOST * beyond[0])
     if enough < usual / 2:
         return masses
     start, expected = int(np.flatnonzero(beyond >= enough)[-1]), _expected_shape(masses, edges)
     while beyond[start] >= usual / 2 and start < len(masses) - 1:
-        own, noise = noisy[start:], stddev[start:]
+        own = counted.take(np.arange(start, len(masses)), masses)
         places = edges[start:] - edges[start]
-        tail, off = _fitted_tail(own, float(beyond[start]), noise, places, expected)
+        tail, off = _fitted_tail(own, float(beyond[start]), places, expected)
         missed = np.flatnonzero(np.abs(off) > _MISSED)
         if not len(missed):
             rest = (beyond[0] - tail.sum()) / (beyond[0] - beyond[start] or 1.0)
@@ -562,7 +706,7 @@ def _fit_upper_tail(masses: Floats, noisy: Floats, stddev: Floats, edges: Floats
 
 
 def _expected_shape(masses: Floats, edges: Floats) -> float:
-    """Shape that the body lets one expect: of lognormal numbers it grows by .3 of their deviation.
+    """Shape that the body lets one expect: of lognormal numbers it grows by .4 of their deviation.
 
     It follows how much farther the upper decile is from the median than the lower one, heaps left
     out.
@@ -578,33 +722,57 @@ def _expected_shape(masses: Floats, edges: Floats) -> float:
 
 
 def _fitted_tail(
-    noisy: Floats, mass: float, stddev: Floats, places: Floats, expected: float
+    counted: Counted, mass: float, places: Floats, expected: float
 ) -> tuple[Floats, Floats]:
     """Mean records of the bins of a tail, from 0 on, over the grid of distributions.
 
-    States that seem empty hold part of it, so how many records it has is fitted as well: by normal
-    counts, from a normal prior about those that the states held, cut at 0. Where numbers lie on
-    heaps no distribution fits the states: those of a rough tail deviate from it, and what noise
-    does not explain of that stays with them.
+    Returns:
+        As `_mean_of_fits`.
+    """
+    scales = np.geomspace(places[1] / 8, places[-1], _SCALES)
+    shares = np.diff(_below(places, scales[:, None, None], _SHAPES[:, None]), axis=-1)
+    prior = ((_SHAPES - expected) / _SPREAD) ** 2 / 2
+    return _mean_of_fits(shares, prior, mass, counted, _DOUBT)
+
+
+def _mean_of_fits(
+    shares: Floats, prior: Floats, mass: float, counted: Counted, doubt: float
+) -> tuple[Floats, Floats]:
+    """Mean records of bins over distributions, weighted by how likely each makes noisy counts.
+
+    States that seem empty hold part of it, so how many records there are is fitted as well: by
+    normal counts, from a normal prior about those that the states held, cut at 0. Where numbers
+    lie on heaps no distribution fits the states: those of a rough one deviate from it, and what
+    noise does not explain of that stays with them.
+
+    Args:
+        shares: of the bins, by each distribution, shape (scales, shapes, bins).
+        prior: what the logarithm of the odds of each shape lacks, shape (shapes,).
+        mass: records of all bins, as otherwise known.
+        counted: what was counted.
+        doubt: deviation of that, in parts of it.
 
     Returns:
         Records, and by how many standard deviations, of noise and roughness, the noisy counts are
         off the distribution; both of shape (bins,).
     """
-    scales = np.geomspace(places[1] / 8, places[-1], _SCALES)
-    below = _below(places, scales[:, None, None], _SHAPES[:, None])
-    shares = np.diff(below, axis=-1)
+    n_bins = len(counted.noisy)
     uneven = (_ROUGHNESS[:, None, None, None] * shares * mass) ** 2
-    variances = uneven + stddev**2
-    precise = (shares**2 / variances).sum(axis=-1) + 1 / (_DOUBT * mass) ** 2
-    told = (shares * noisy / variances).sum(axis=-1) + 1 / (_DOUBT**2 * mass)
+    both, rough = shares, uneven
+    if len(counted.runs):
+        both = np.concatenate([shares, shares @ counted.sums.T], axis=-1)
+        rough = np.concatenate([uneven, uneven @ counted.sums.T], axis=-1)
+    noisy = np.concatenate([counted.noisy, counted.runs])
+    variances = rough + np.concatenate([counted.stddev, counted.spread]) ** 2
+    precise = (both**2 / variances).sum(axis=-1) + 1 / (doubt * mass) ** 2
+    told = (both * noisy / variances).sum(axis=-1) + 1 / (doubt**2 * mass)
     masses = np.maximum(told / precise, 0.0)
-    prior = ((_SHAPES - expected) / _SPREAD) ** 2 + np.log(precise)
-    missed = (noisy**2 / variances + np.log(variances)).sum(axis=-1)
-    logs = (masses**2 * precise - prior - missed) / 2 + np.log(_ODDS)[:, None, None]
+    missed = (noisy**2 / variances + np.log(variances)).sum(axis=-1) + np.log(precise)
+    logs = (masses**2 * precise - missed) / 2 - prior + np.log(_ODDS)[:, None, None]
     weights = np.exp(logs - logs.max())
     weights /= weights.sum()
     smooth = masses[..., None] * shares
+    noisy, variances = noisy[:n_bins], variances[..., :n_bins]
     tails = smooth + uneven / variances * (noisy - smooth)
     means, tail, spread = (np.tensordot(weights, one, axes=3) for one in (smooth, tails, variances))
     return np.maximum(tail, 0.0), (noisy - means) / np.sqrt(spread)
