@@ -636,13 +636,20 @@ class _Products:
         added: l and r of each quantity, both of shape (k, s + 1).
         sizes: L and R of each group, both of shape (groups, s + 1).
         group_of: group of each quantity, shape (k,).
-        number: whether l is a number, and no indicator.
+        number: whether l is one of a column of numbers, whose squares are not products.
+        squared: weights of l², shape (k, s + 1); None where l is a number or 0 or 1 for all.
     """
 
     added: tuple[Floats, Floats]
     sizes: tuple[Floats, Floats]
     group_of: Integers
     number: bool
+    squared: Floats | None = None
+
+    def squares(self, sums: Floats) -> Floats:
+        """Sum what the square of each quantity adds, by a matrix of sums; not of numbers."""
+        left = self.added[0] if self.squared is None else self.squared
+        return np.asarray(np.einsum("ki,ij,kj->k", left, sums, self.added[1]))
 
 
 def moment_ratios(
@@ -704,7 +711,9 @@ def moment_ratios(
     reach = np.zeros(len(estimate))
     if weights is None:
         squares = (
-            totals if not products.number else _squares(estimand, matrix, products, known, sets)
+            _squares(estimand, matrix, products, known, sets)
+            if products.number
+            else products.squares(matrix.sums)
         )
         sampling = sampling_covariance(estimate, squares, own, group_of)
     else:
@@ -857,7 +866,11 @@ def _weighted_sampling(
     by_group = weights.gradient_of_products(first, second)
     # A group that stands out has records, however few by their squared weights.
     counts = np.maximum(counts, np.sqrt(weights.noise_of_pairs(by_group, by_group)))
-    squares = sums if not products.number else _squares(estimand, weights, products, counts, sets)
+    squares = (
+        _squares(estimand, weights, products, counts, sets)
+        if products.number
+        else products.squares(weights.sums)
+    )
     of_group = counts[group_of]
     crossed = -np.multiply.outer(estimate, sums)
     covariance = crossed + crossed.T + np.multiply.outer(estimate, estimate) * of_group
@@ -969,7 +982,7 @@ def weighted_totals(
     if len(left) * len(matrix.numbers) > _MOST:
         return None
     gradient = matrix.gradient_of_products(left, right)
-    squares = np.einsum("ki,ij,kj->k", left, weights.sums, right)
+    squares = products.squares(weights.sums)
     if products.number:
         counts = np.einsum("gi,ij,gj->g", first, weights.sums, second)
         squares = _squares(estimand, weights, products, counts, sets)
@@ -1021,7 +1034,9 @@ def _products(estimand: Estimand, matrix: Moments, schema: Schema) -> _Products 
     added, sizes = ([one.added for one in known], [one.sizes for one in known])
     left, right = (np.concatenate([two[k] for two in added], axis=1) for k in (0, 1))
     first, second = (np.concatenate([two[k] for two in sizes], axis=1) for k in (0, 1))
-    return replace(known[0], added=(left, right), sizes=(first, second))
+    each = [one.squared for one in known if one.squared is not None]
+    squared = np.concatenate(each, axis=1) if each else None
+    return replace(known[0], added=(left, right), sizes=(first, second), squared=squared)
 
 
 def _of_records(estimand: Estimand, matrix: MomentMatrix, schema: Schema) -> _Products | None:
@@ -1083,10 +1098,22 @@ def _of_expression(
     if numeric and not n_groups and not weights[0, matrix.place[names[0], None]]:
         return None  # a condition on one column, which its own table has
     present = matrix.presence(schema, names[0])
-    value = weights[0].copy()
-    value[0] = 0
-    value += weights[0, 0] * present  # the constant, for those who have a value
-    return _of_groups(value[None], present, groups, number=numeric)
+
+    def of_present(own: Floats) -> Floats:
+        value = own.copy()
+        value[0] = 0
+        return np.asarray(value + own[0] * present)  # the constant, for those who have a value
+
+    found = _of_groups(of_present(weights[0])[None], present, groups, number=numeric)
+    if numeric:
+        return found
+    squares = affine_weights(
+        lambda frame: _values(estimand, frame) ** 2, names, schema, matrix, named
+    )
+    if squares is None:
+        return None
+    squared = np.tile(of_present(squares[0]), (len(groups), 1))
+    return replace(found, squared=squared)
 
 
 def _of_groups(

@@ -77,6 +77,23 @@ def test_without_noise_means_are_those_of_the_rows_with_a_value(rows, exact):
     )
 
 
+def test_means_of_values_of_levels_have_the_standard_errors_of_the_rows(rows, exact):
+    """Such values are not 0 or 1, so their squares are not the values themselves."""
+    text = "3 * (region == 'a') - 2 * (region == 'b') + 7"
+    frame = rows.to_pandas()
+    frame["value"] = 3.0 * (frame["region"] == "a") - 2.0 * (frame["region"] == "b") + 7
+    for found, values in (
+        (ask("mean", text, exact, rows).pooled, [frame["value"]]),
+        (
+            ask("mean", f"{text} ~ sex", exact, rows).pooled,
+            [own["value"] for _, own in frame.groupby("sex")],
+        ),
+    ):
+        assert found.estimate == pytest.approx([own.mean() for own in values])
+        expected = [own.std() / np.sqrt(len(own)) for own in values]
+        assert found.stderr == pytest.approx(expected, rel=0.01)
+
+
 def test_without_noise_tables_and_correlations_are_those_of_the_rows(rows, exact):
     frame = rows.to_pandas()
     shares = ask("table", "sex + region", exact, rows).pooled.estimate
