@@ -16,7 +16,15 @@ import understudy_verify
 from schemas import column
 from understudy.cli.app import app
 from understudy.dp.gate import Gate
-from understudy.errors import CheckpointError, MethodError, NotPrivateError, ReleaseError
+from understudy.errors import (
+    CheckpointError,
+    LedgerError,
+    MethodError,
+    NotPrivateError,
+    ReleaseError,
+)
+from understudy.ledger.account import Caps, Population
+from understudy.ledger.ledger import PopulationLedger
 from understudy.mechanisms.private_selection import TableDistance
 from understudy.release.folder import MANIFEST
 from understudy.workflow import choose as chooses
@@ -208,3 +216,23 @@ def test_the_command_makes_and_plans_it(people, tmp_path):
     assert json.loads(made.stdout)["choice"]["tries"] == 20
     assert us.Release.load(tmp_path / "out").guarantee.epsilon == 4
     assert not (tmp_path / "out.checkpoint").exists()
+
+
+def test_a_ledger_is_told_of_one_charge_however_many_tries_there_are(people, tmp_path, monkeypatch):
+    ledger = PopulationLedger.create(tmp_path / "people.ledger")
+    ledger.add(Population("adults", "adult", "board", "add_remove", Caps.of(pure=5)))
+    bound = us.Schema.loads(SCHEMA.dumps() + '\n[ledger]\npopulation = "adults"\n')
+    monkeypatch.setattr(chooses.LawOfTries, "sample", lambda *_: 3)
+    run = us.RunOptions(ledger=tmp_path / "people.ledger", by="Ann")
+    us.choose(people, bound, CHOICE, epsilon=4, run=run).save(tmp_path / "release")
+    assert [row.kind for row in ledger.history()[2:]] == ["reserve", "charge", "commit", "commit"]
+    assert ledger.totals("adults").spent.pure == 4
+    with pytest.raises(LedgerError):
+        us.choose(people, bound, CHOICE, epsilon=4, run=run)
+
+
+def test_an_answer_can_be_added_to_it(people, published):
+    question = {"title": "Age", "asked_by": "Ann", "analyses": [{"kind": "mean", "formula": "age"}]}
+    amended = us.answer(question, people, published, epsilon=1)
+    assert amended.guarantee.epsilon == 5
+    assert amended.manifest.choice == us.Release.load(published).manifest.choice
