@@ -93,17 +93,27 @@ def ratios(answers: Sequence[Expected], text: str) -> float:
 
 
 def expected(
-    schema: Schema, rows: pl.DataFrame, analyses: Sequence[str], given: argparse.Namespace, **parts
+    schema: Schema,
+    rows: pl.DataFrame,
+    analyses: Sequence[str],
+    given: argparse.Namespace,
+    **parts: str,
 ) -> tuple[Expected, ...]:
     """What a plan expects of analyses, of these rows."""
-    how = SynthesisOptions(analyses=list(analyses), assume_rows=rows.height, budget=parts or None)
+    how = SynthesisOptions(
+        analyses=list(analyses), assume_rows=rows.height, budget=dict(parts) or None
+    )
     request = request_of(schema, epsilon=given.epsilon, delta=given.delta, how=how)
     stated = state_assumptions(request, rows.height)
     return expected_answers(request.analyses, schema, like=rows, **stated)
 
 
 def realised(
-    schema: Schema, rows: pl.DataFrame, analyses: Sequence[str], given: argparse.Namespace, **parts
+    schema: Schema,
+    rows: pl.DataFrame,
+    analyses: Sequence[str],
+    given: argparse.Namespace,
+    **parts: str,
 ) -> Mapping[str, float]:
     """The same of the answers of a release."""
     release = us.synthesize(
@@ -143,7 +153,8 @@ def main() -> None:
     given = parser.parse_args()
     stated = {"answers": given.share, "layer": given.layer}
     parts = {name: own for name, own in stated.items() if own is not None}
-    table, every = Table("population", "question", "five", "alone", "floor", "realised"), []
+    table = Table("population", "question", "five", "alone", "floor", "realised")
+    every: list[list[float]] = []
     for name, analyses in FIVE.items():
         whole, rng = population(name), np.random.default_rng(SEED)
         schema = whole.schema("private", given.n)
@@ -152,7 +163,7 @@ def main() -> None:
         made = [realised(schema, rows, analyses, given, **parts) for _ in range(given.releases)]
         for text in analyses:
             alone = expected(schema, rows, [text], given, **parts)
-            floor = expected(schema, rows, [text], given, answers="0.9", layer=0)
+            floor = expected(schema, rows, [text], given, answers="0.9", layer="0")
             own = [ratios(one, text) for one in (together, alone, floor)]
             own.append(float(np.median([one[text] for one in made])) if made else np.nan)
             every.append(own)

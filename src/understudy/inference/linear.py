@@ -261,7 +261,7 @@ def least_squares(
 def _own_squares(design: Floats) -> Floats:
     """Sum of squares of each term that others leave, shape (p,); 0 of a term that is 0 for all."""
     inverse = np.diag(np.linalg.pinv(design.T @ design))
-    return np.divide(1.0, inverse, out=np.zeros(len(inverse)), where=inverse > 0)
+    return np.asarray(np.divide(1.0, inverse, out=np.zeros(len(inverse)), where=inverse > 0))
 
 
 def _inverse(gram: Floats) -> Floats:
