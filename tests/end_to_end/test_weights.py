@@ -179,3 +179,28 @@ def test_released_records_meet_public_totals(release):
     assert found["calibrated_weight"][women].sum() == pytest.approx(5_200)
     ratio = (found["calibrated_weight"] / found["w"])[women]
     assert np.allclose(ratio, ratio.iloc[0])
+
+
+def test_clusters_are_put_into_groups_and_their_names_never_leave(tmp_path):
+    rng = np.random.default_rng(5)
+    of = np.repeat(np.arange(300), 10)
+    near = 10 * rng.normal(size=300)[of]
+    frame = rows(3_000).with_columns(
+        pl.Series("village", [f"Village-{k}" for k in of]),
+        (pl.col("income") + near).clip(0, 100),
+    )
+    groups = column("village", "categorical", levels=[*range(1, 21)], random_groups=True)
+    design = '[design]\nweight = "w"\npsu = "village"\nvariance = "groups"\n'
+    schema = Schema.loads(design + COLUMNS + groups)
+    how = {"epsilon": 8, "delta": "1e-6", "analyses": ["mean income"]}
+    plan = us.plan(schema, **how, assume_rows=3_000)
+    (expected,) = plan.expected
+    assert expected.sampling > 0
+    made = us.synthesize(frame, schema, method="independent", insecure_noise_seed=3, **how)
+    made.save(tmp_path / "release")
+    texts = [p.read_bytes() for p in (tmp_path / "release").rglob("*") if p.is_file()]
+    assert not any(b"Village-" in text for text in texts)
+    assert "broken" not in {said[1] for said in verify(tmp_path / "release")}
+    answer = us.analyze(made, "mean", "income")
+    assert any("random groups of village" in note for note in answer.notes)
+    assert answer.pooled.df[0] < 20

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from understudy.data.frames import different_texts, is_text, plain
+from understudy.data.random_groups import random_groups
 from understudy.data.values import (
     NOWHERE,
     Named,
@@ -27,7 +28,7 @@ from understudy.data.values import (
     places_of_texts,
     truths_of,
 )
-from understudy.schema import NUMERIC, Calendar, Column, Schema
+from understudy.schema import NUMERIC, Calendar, Categorical, Column, Schema
 from understudy.schema.domain import box_contains
 
 StateCodes = NDArray[np.unsignedinteger]
@@ -83,6 +84,11 @@ class Reading:
 _NOTHING = Reading(np.empty(0, np.int64), np.empty(0), np.empty(0, np.bool_))
 
 
+def is_of_clusters(column: Column) -> bool:
+    """Return whether a column names clusters, which are put into random groups."""
+    return isinstance(column, Categorical) and column.random_groups
+
+
 @dataclass(frozen=True)
 class ColumnCoder:
     """Turns the values of one column into state numbers.
@@ -127,6 +133,8 @@ class ColumnCoder:
             Shape (n,), the smallest unsigned type that holds `size`. The out-of-domain state is
             that of the declared code `out_of_domain`, or `size` if there is none.
         """
+        if is_of_clusters(self.column):
+            return self._narrow(random_groups(values, self.column.n_ordinary))
         values = plain(values.alias("values"))  # Polars takes some names ("^a$") for patterns
         if values.dtype == pl.Boolean or is_text(values.dtype):
             reading, places = self._read_words(values)
@@ -137,6 +145,9 @@ class ColumnCoder:
 
     def read(self, values: pl.Series) -> Reading:
         """Do what `code` does, with what `check` needs to say why a value fits no state."""
+        if is_of_clusters(self.column):
+            states = random_groups(values, self.column.n_ordinary)
+            return Reading(states, np.full(len(values), np.nan), values.is_null().to_numpy())
         values = plain(values.alias("values"))
         if values.dtype == pl.Boolean or is_text(values.dtype):
             reading, places = self._read_words(values)

@@ -28,7 +28,7 @@ import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
 
-from understudy.data.coding import ColumnCoder
+from understudy.data.coding import ColumnCoder, is_of_clusters
 from understudy.data.parquet import parquet_batches
 from understudy.data.premises import NO_PREMISES, Premises
 from understudy.data.values import Family
@@ -207,6 +207,10 @@ def type_fault(coder: ColumnCoder, types: Sequence[pl.DataType], kind: FrameKind
                     f'one; bring them to the declared zone with .dt.convert_time_zone("{own}")'
                 )
         family = _family(dtype)
+        if is_of_clusters(coder.column):  # any other type reads each name alike
+            if family in ("truth values", "days"):
+                return f"has the type {dtype} in the data, and names clusters; convert it to text"
+            continue
         if family in named.unclear:
             return f"has the type {dtype} in the data, {_LOST[family]}; convert the column to text"
         days = isinstance(coder.column, Calendar) or bool(len(named.days.numbers))

@@ -320,7 +320,10 @@ class Pooled:
     def pvalue(self) -> Floats:
         """Two-sided p-values of the hypotheses that each quantity is 0, whatever the bias."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            t = np.maximum(np.abs(self.estimate) - self.bias, 0) / self.stderr
+            return self._two_sided(np.maximum(np.abs(self.estimate) - self.bias, 0) / self.stderr)
+
+    def _two_sided(self, t: Floats) -> Floats:
+        """Chance of a t reference beyond ±t, shape (k,)."""
         normal = np.isinf(self.df)
         finite = np.where(normal, 1.0, self.df)
         return np.asarray(np.where(normal, 2 * ndtr(-t), 2 * stdtr(finite, -t)))

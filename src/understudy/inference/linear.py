@@ -80,7 +80,6 @@ from typing import Any, Final, TypeVar
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
 
 from understudy._arrays import Floats, Integers
 from understudy.features.scores import Limits
@@ -160,7 +159,7 @@ class Inverted(Pooled):
             InferenceError: the level is not in (0, 1).
         """
         require_level(level)
-        z2 = ndtri((1 + level) / 2) ** 2
+        z2 = self._quantile((1 + level) / 2) ** 2
         leading = self.denominator**2 - z2 * self.squared
         middle, constant = z2 * self.mixed, z2 * self._constant
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -178,7 +177,7 @@ class Inverted(Pooled):
         b = np.sign(off) * np.maximum(np.abs(off) - self.bias, 0)
         variance = self._constant + 2 * b * self.mixed + b * b * self.squared
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(2 * ndtr(-np.abs(b * self.denominator) / np.sqrt(variance)))
+            return self._two_sided(np.abs(b * self.denominator) / np.sqrt(variance))
 
     @property
     def _constant(self) -> Floats:
@@ -742,6 +741,83 @@ def moment_ratios(
         limits=limits,
         reach=reach,
     )
+
+
+@dataclass(frozen=True)
+class BetweenGroups:
+    """Sampling variances of ratios by how random groups of clusters differ.
+
+    Attributes:
+        variance: of each ratio, shape (k,); 0 or below where noise hides it.
+        noise: variance by privacy noise of what each group adds, shape (k, groups).
+        shares: part of the weight that each group has, noisy, shape (groups,).
+    """
+
+    variance: Floats
+    noise: Floats
+    shares: Floats
+
+    def degrees(self, variance: Floats, noise: Floats) -> Floats:
+        """Degrees of freedom by Satterthwaite of a variance beside known noise, shape (k,).
+
+        Of v in all, a group has the part of its weight, and the noise in it: so groups of few or
+        unequal clusters count as fewer.
+
+        Args:
+            variance: by sampling, shape (k,).
+            noise: variance by noise of each ratio, shape (k,).
+        """
+        groups = len(self.shares)
+        each = variance[:, None] * np.maximum(self.shares, 0.0) + self.noise
+        return np.asarray((groups - 1) / groups * (variance + noise) ** 2 / (each**2).sum(axis=1))
+
+
+def ratios_between_groups(
+    estimand: Estimand, estimate: Floats, matrix: MomentMatrix, schema: Schema, column: str
+) -> BetweenGroups | None:
+    """Sampling variances of ratios of all records; None for those of some.
+
+    A ratio is N/D, both sums over records that add t·y and t·d. Of clusters that were drawn one by
+    one, each adds to Σt(y − Rd) a term of mean 0. Sums of these over random groups, z_g, have
+    mean 0 as well, so G/(G − 1)·Σ(z_g − z̄)² has the variance of the whole as its mean, however many
+    clusters each group has. The noise in the z_g is known, and its part is taken off.
+
+    Args:
+        estimand: of columns that the matrix has.
+        estimate: the ratios, shape (k,).
+        matrix: second moments in which records count with their weights.
+        schema: of the release.
+        column: of the random groups, which the matrix has as well.
+    """
+    products = None if estimand.where else _products(estimand, matrix, schema)
+    if products is None or len(products.sizes[0]) != 1:
+        return None
+    added, size = _alone(*products.added, matrix), _alone(*products.sizes, matrix)
+    if added is None or size is None:
+        return None
+    groups = matrix.indicators(schema, column)
+    assert groups is not None
+    residuals = added - np.multiply.outer(estimate, size[0])
+    z = residuals @ matrix.sums @ groups.T
+    k, g = z.shape
+    spread, noise = np.empty(k), np.empty((k, g))
+    centre = np.eye(g) - 1 / g
+    for j in range(k):
+        gradient = matrix.gradient_of_products(np.tile(residuals[j], (g, 1)), groups)
+        covariance = centre @ matrix.noise_between(gradient, gradient) @ centre
+        noise[j] = np.diag(covariance) * g / (g - 1)
+        spread[j] = ((centre @ z[j]) ** 2).sum() * g / (g - 1) - noise[j].sum()
+    weights = size[0] @ matrix.sums @ groups.T
+    whole = float(weights.sum())
+    return BetweenGroups(spread / whole**2, noise / whole**2, weights / whole)
+
+
+def _alone(left: Floats, right: Floats, matrix: MomentMatrix) -> Floats | None:
+    """The affine functions that are multiplied by 1; None if one is multiplied by another."""
+    for one, other in ((left, right), (right, left)):
+        if (other == matrix.constant).all():
+            return one
+    return None
 
 
 def likeness(

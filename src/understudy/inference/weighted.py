@@ -13,6 +13,12 @@ t = min(w, B)/B, B the public bound of a weight, and the same with t² (`Weighte
 This is the variance of records drawn one by one with replacement. Strata and clusters are no sum
 over records; so it is multiplied by the public design effect that the schema declares, if any.
 
+**Random groups.** With `variance = "groups"` the moments have a column of random groups of clusters
+beside the others. Means and shares of all records then have the variance between these groups, less
+that of noise (`linear.ratios_between_groups`), and a t reference with Satterthwaite's degrees of
+freedom. It is no smaller than that of single records. Strata would make it smaller, as would a
+finite population: neither is counted, so intervals are longer and not too short.
+
 **What is cut off.** Where weights exceed B, so that E = Σ(w/B − 1)₊ is missing from Σt, a ratio is
 off by at most E/(Σt + E) times what a record can differ from it, and a total by at most B·E times
 what it can add. Noisy counts of the weights above B bound E (`measured_moments.bound_excess`). This
@@ -30,9 +36,15 @@ from typing import Final, Generic, TypeVar
 
 import numpy as np
 
+from understudy._arrays import Floats
 from understudy.inference.combining import Pooled
 from understudy.inference.design_effects import effect_note
-from understudy.inference.linear import moment_ratios, weighted_totals
+from understudy.inference.linear import (
+    MomentRatios,
+    moment_ratios,
+    ratios_between_groups,
+    weighted_totals,
+)
 from understudy.inference.measured_moments import bound_excess
 from understudy.inference.moment_answers import (
     RULE,
@@ -46,7 +58,12 @@ from understudy.inference.moment_answers import (
 from understudy.inference.question import RATIOS, Estimand
 from understudy.inference.records import Records
 from understudy.inference.refusals import RefusedError, beyond_line
-from understudy.inference.second_moments import MomentMatrix, MomentSource, joined_matrix
+from understudy.inference.second_moments import (
+    LostInNoiseError,
+    MomentMatrix,
+    MomentSource,
+    joined_matrix,
+)
 from understudy.inference.slot_moments import SlotMoments
 from understudy.inference.term_moments import TermMatrix
 from understudy.release.measurement import Measurement
@@ -64,6 +81,19 @@ CUT_NOTE: Final = (
 )
 
 
+GROUPS_NOTE: Final = (
+    "The sampling variance is that between random groups of {} (about {:.0f} degrees of freedom). "
+    "Strata and a finite population are not counted, which would make it smaller."
+)
+NOT_GROUPS_NOTE: Final = (
+    "Random groups tell the variance of means and shares of all records, and not that of this one."
+)
+LEAST_DEGREES: Final = 3.0
+"""Least degrees of freedom of a variance between random groups."""
+LOST_GROUPS: Final = (
+    "Noise hides how the random groups of {} differ (about {:.1f} degrees of freedom; {:g} are "
+    "needed): a public deff in [design], a larger ε or fewer declared columns would do."
+)
 CUT_MODEL: Final = (
     "weights above the contribution count as it, and what that leaves out of a linear model has no "
     "bound; a release whose contribution is the upper bound of the weights has the answer, and "
@@ -88,12 +118,15 @@ class WeightedMatrices(Generic[Matrix]):
         squared: records count with t².
         n: number of records.
         excess: bound on E, what weights above B are missing, in records that count in full.
+        groups: of records that count with t, with random groups of clusters beside the columns;
+            None where there are none.
     """
 
     plain: Matrix
     squared: Matrix
     n: float
     excess: float
+    groups: MomentMatrix | None = None
 
     @staticmethod
     def of_terms(
@@ -155,19 +188,21 @@ class WeightedMatrices(Generic[Matrix]):
             n: number of records.
             excess: as `excess` of the matrices.
         """
-        found = []
-        for power in (1, 2):
+
+        def joined(power: int, names: Sequence[str]) -> MomentMatrix | None:
             own = [
                 one
                 for one in sources
                 if one.scores.weighting is not None and one.scores.weighting.power == power
             ]
-            matrix = joined_matrix(own, schema, columns, (0.0, 0.0))
-            if matrix is None:
-                return None
-            found.append(matrix)
-        plain, squared = found
-        return WeightedMatrices(plain, squared, n, excess)
+            return joined_matrix(own, schema, names, (0.0, 0.0))
+
+        plain, squared = joined(1, columns), joined(2, columns)
+        if plain is None or squared is None:
+            return None
+        beside = schema.design.groups
+        groups = joined(1, (*columns, beside)) if beside and beside not in columns else None
+        return WeightedMatrices(plain, squared, n, excess, groups)
 
     @staticmethod
     def of_members(
@@ -247,8 +282,8 @@ def answer_for_population(
         RefusedError: it would need weights that were cut off.
     """
     if estimand.kind in RATIOS:
-        answer = _ratios(estimand, matrices, schema, sets)
-    elif estimand.kind == "total":
+        return _ratios(estimand, matrices, schema, sets)
+    if estimand.kind == "total":
         answer = _totals(estimand, matrices, schema, sets)
     elif matrices.excess:  # of what is cut off, a model may lose any part
         raise RefusedError("not-measured", CUT_MODEL, None, anyway=False)
@@ -271,7 +306,7 @@ def answer_of_members(
     """The same of members; None but for means, shares and tables. Arguments as above."""
     if estimand.kind not in RATIOS:
         return None
-    return _told(_ratios(estimand, matrices, schema, sets), schema, cut=matrices.excess > 0)
+    return _ratios(estimand, matrices, schema, sets)
 
 
 def answer_by_terms(
@@ -293,20 +328,23 @@ def answer_by_terms(
     return _told(answer, schema, cut=False)
 
 
-def _told(answer: MeasuredAnswer | None, schema: Schema, *, cut: bool) -> MeasuredAnswer | None:
+def _told(
+    answer: MeasuredAnswer | None, schema: Schema, *, cut: bool, between: Floats | None = None
+) -> MeasuredAnswer | None:
     """An answer with what it rests on, in sentences."""
     if answer is None:
         return None
-    notes = (*answer.pooled.notes, *design_notes(schema, cut=cut))
+    notes = (*answer.pooled.notes, *design_notes(schema, cut=cut, between=between))
     return replace(answer, pooled=replace(answer.pooled, notes=notes), reason=REASON)
 
 
-def design_notes(schema: Schema, *, cut: bool) -> tuple[str, ...]:
+def design_notes(schema: Schema, *, cut: bool, between: Floats | None = None) -> tuple[str, ...]:
     """Write what a weighted answer rests on, in sentences.
 
     Args:
         schema: with a weight.
         cut: whether some weights may have been cut off.
+        between: degrees of freedom of a variance between random groups; None for another.
     """
     design = schema.design
     said = [
@@ -316,9 +354,13 @@ def design_notes(schema: Schema, *, cut: bool) -> tuple[str, ...]:
     if cut:
         bound = f"{design.bound(schema.columns):g}"
         said.append(CUT_NOTE.format(bound, bound))
-    if design.deff is not None:
+    if between is not None:
+        said.append(GROUPS_NOTE.format(design.groups, float(between.min())))
+    elif design.groups:
+        said.append(NOT_GROUPS_NOTE)
+    if between is None and design.deff is not None:
         said.append(effect_note(design.deff))
-    else:
+    elif between is None:
         by = f" by {design.psu}" if design.psu else ""
         said.append(
             f"No design effect is declared: the sampling variance is that of single records, and "
@@ -349,17 +391,56 @@ def _ratios(
     if found is None:
         return None
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
+    clustered = _between_groups(estimand, found, matrices, schema)
+    plain = matrices.factor(schema) * found.sampling, None
+    sampling, df = plain if clustered is None else clustered
     pooled = pool_parts(
         estimand.names(schema),
         found.estimate,
-        (found.noise, matrices.factor(schema) * found.sampling),
+        (found.noise, sampling),
         len(sets),
         (found.sizes, found.mixed, found.squared),
         *notes,
     )
+    if df is not None:
+        pooled = replace(pooled, df=df)
     missing = matrices.excess / (found.sizes + matrices.excess)
     bias = found.bias + missing * found.reach
-    return MeasuredAnswer(replace(pooled, bias=bias), 0.0, limits=found.limits)
+    answer = MeasuredAnswer(replace(pooled, bias=bias), 0.0, limits=found.limits)
+    return _told(answer, schema, cut=matrices.excess > 0, between=df)
+
+
+def _between_groups(
+    estimand: Estimand,
+    found: MomentRatios,
+    matrices: WeightedMatrices[MomentMatrix] | WeightedMatrices[SlotMoments],
+    schema: Schema,
+) -> tuple[Floats, Floats] | None:
+    """Sampling covariance of ratios by random groups, and degrees of freedom; None without any.
+
+    It is no smaller than that of records drawn one by one.
+
+    Raises:
+        InferenceError: noise hides how groups differ, and no design effect is declared.
+    """
+    if matrices.groups is None:
+        return None
+    column = schema.design.groups
+    between = ratios_between_groups(estimand, found.estimate, matrices.groups, schema, column)
+    if between is None:
+        return None
+    alone = matrices.n / max(matrices.n - 1, 1.0) * found.sampling
+    variance = np.maximum(between.variance, np.diag(alone))
+    df = between.degrees(variance, np.diag(found.noise))
+    if df.min() < LEAST_DEGREES:
+        if schema.design.deff is not None:
+            return None
+        raise LostInNoiseError(LOST_GROUPS.format(column, float(df.min()), LEAST_DEGREES))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        growth = np.sqrt(np.where(np.diag(alone) > 0, variance / np.diag(alone), 1.0))
+    sampling = alone * np.multiply.outer(growth, growth)
+    np.fill_diagonal(sampling, variance)
+    return sampling, df
 
 
 def _totals(

@@ -184,15 +184,28 @@ class Categorical(_Levels):
         hierarchy: public branches of the levels: { prefix = [1, 3] } by the beginnings of codes, or
             { parents = { north = ["a", "b"] } }. Where levels are too rare to be measured together
             with other columns, those of one branch are.
+        random_groups: the rows have names of clusters here, such as primary sampling units, which
+            are never released. Each cluster gets one of the levels by a keyed hash, whose key is
+            drawn anew.
     """
 
     kind: Literal["categorical"]
     hierarchy: LevelTree | None = None
+    random_groups: bool = False
 
     @model_validator(mode="after")
     def _known_children(self) -> Categorical:
         if self.hierarchy is not None:
             self.hierarchy.require_known(self.levels)
+        return self
+
+    @model_validator(mode="after")
+    def _groups_alone(self) -> Categorical:
+        if self.random_groups and (self.codes or self.hierarchy or self.derived):
+            raise ValueError(
+                "every value of a column with random_groups is put into a group; leave out its "
+                "codes, its hierarchy and its rule"
+            )
         return self
 
 

@@ -7,16 +7,17 @@ such a promise is conditional.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from understudy.errors import suggestion
-from understudy.schema.columns import NUMERIC, Column
+from understudy.schema.columns import NUMERIC, Categorical, Column
 from understudy.schema.temporal import Calendar
 
 _MOST_EFFECT: Final = 1000.0
+_LEAST_GROUPS: Final = 10
 
 
 class DesignEffect(BaseModel):
@@ -48,10 +49,13 @@ class Design(BaseModel):
         contribution: weight that a record counts with at most in answers; the column's upper bound
             if there is none. A smaller one has less noise, and intervals allow for what is cut off.
         strata: what the strata are, in words.
-        psu: what the primary sampling units are, in words; they are not read.
+        psu: what the primary sampling units are, in words; they are not read. With
+            variance = "groups" the column that names them, which has `random_groups`.
         fixed: "design": each weight was known before the interviews, whoever else is in the table.
             "adjusted": weights depend on other records too, so that the guarantee is conditional.
         deff: public design effect, by which sampling variances are multiplied; it needs no weight.
+        variance: "records": of records drawn one by one, times the design effect. "groups": answers
+            about all records have that between random groups of primary sampling units.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -61,6 +65,24 @@ class Design(BaseModel):
     psu: str = ""
     fixed: Literal["design", "adjusted"] = "design"
     deff: DesignEffect | None = None
+    variance: Literal["records", "groups"] = "records"
+
+    @property
+    def groups(self) -> str:
+        """The column of the random groups that variances are between; "" if they are not."""
+        return self.psu if self.variance == "groups" else ""
+
+    def part(self, names: Collection[str]) -> Design:
+        """What holds of a table without its other columns, or with them coarser.
+
+        Args:
+            names: of columns that are measured as they are declared.
+        """
+        if self.weight not in names:
+            return Design()
+        if self.groups and self.groups not in names:
+            return self.model_copy(update={"variance": "records"})
+        return self
 
     def faults(self, columns: Mapping[str, Column]) -> Iterator[str]:
         """List what does not fit the columns that are measured, a sentence each.
@@ -72,6 +94,8 @@ class Design(BaseModel):
             if self.model_copy(update={"deff": None}) != Design():
                 yield "[design] needs weight, the column that its entries but deff are about"
             return
+        if self.variance == "groups":
+            yield from self._faults_of_groups(columns)
         column = columns.get(self.weight)
         if not isinstance(column, NUMERIC) or isinstance(column, Calendar):
             yield (
@@ -84,6 +108,19 @@ class Design(BaseModel):
             yield f"the weights of {self.weight} need bounds of 0 or above"
         elif self.contribution is not None and self.contribution > high:
             yield f"[design] contribution is above the upper bound of {self.weight}"
+
+    def _faults_of_groups(self, columns: Mapping[str, Column]) -> Iterator[str]:
+        column = columns.get(self.psu)
+        if not (isinstance(column, Categorical) and column.random_groups):
+            yield (
+                f"[design] psu names {self.psu!r}, which is no column with random_groups"
+                f'{suggestion(self.psu, [*columns])}; variance = "groups" needs one'
+            )
+        elif column.n_ordinary < _LEAST_GROUPS:
+            yield (
+                f"[design] variance between the {column.n_ordinary} random groups of {self.psu} is "
+                f"too uncertain; declare {_LEAST_GROUPS} levels or more, such as 20"
+            )
 
     def bound(self, columns: Mapping[str, Column]) -> float:
         """The weight that a record counts with at most, B.

@@ -391,7 +391,7 @@ class Schema(BaseModel):
                 "columns": {name: self.columns[name] for name in self.columns if name in names},
                 "forbidden": tuple(r for r in self.forbidden if set(r.where) <= set(names)),
                 "relations": tuple(r for r in self.relations if set(r.columns) <= set(names)),
-                "design": self.design if self.design.weight in names else Design(),
+                "design": self.design.part(names),
                 "geography": self.geography.part(names),
             }
         )
@@ -411,7 +411,7 @@ class Schema(BaseModel):
         columns = {**self.columns, **coarse}
         all_rules = (*self.forbidden, *(Rule.of_states(box) for _, box in self._related))
         rules = grouped_rules(all_rules, self.columns, columns, groups)
-        design = Design() if self.design.weight in groups else self.design
+        design = self.design.part([name for name in self.names if name not in groups])
         left_out = {"relations": (), "members": None, "design": design, "geography": Geography()}
         return self.model_copy(update={"columns": columns, "forbidden": rules, **left_out})
 

@@ -207,7 +207,7 @@ def _sources(
     pure: bool,
 ) -> Sources:
     """List what would be measured of the columns of some analyses."""
-    used = columns_of(analyses, schema)
+    used = (*columns_of(analyses, schema), *filter(None, [schema.design.groups]))
     own = [
         (asked, stddev)
         for asked, stddev in steps

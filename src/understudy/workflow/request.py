@@ -179,11 +179,13 @@ class Request:
         weight, bound = self.schema.design.weight, self.schema.design.bound(self.schema.columns)
         plain, needs = by_terms(analyses, self.schema)
         used = columns_of(plain, self.schema) if analyses else every
-        columns = tuple(name for name in used if name != weight) or (weight,)
+        groups = self.schema.design.groups  # of these, sums by weights alone are needed
+        columns = tuple(name for name in used if name not in (weight, groups)) or (weight,)
+        beside = (*columns, groups) if groups else columns
         of_terms = spend * Fraction(len(needs), max(len(analyses), 1))
         for power, own in ((1, 1 - SQUARES_SHARE), (2, SQUARES_SHARE)):
             if plain or not needs:
-                asked = WeightedMoments(columns, weight, bound, power)
+                asked = WeightedMoments(beside if power == 1 else columns, weight, bound, power)
                 yield asked, own * (spend - of_terms)
             weighting = Weighting(weight, bound, power)
             yield from self._term_answers(needs, own * of_terms, weighting)
