@@ -201,8 +201,10 @@ def test_the_guide_of_codebooks(workplace, capsys):
 
 def test_the_guide_to_weights(workplace, capsys):
     """What it says of each number holds in the run, which draws noise anew."""
-    (schema,) = (text for _, text in blocks(DOCS / "how-to/weights.md", "toml"))
+    schema, grouped = (text for _, text in blocks(DOCS / "how-to/weights.md", "toml"))
     Path("survey.toml").write_text(schema, encoding="utf-8")
+    others = "[columns.w]" + schema.partition("[columns.w]")[2]
+    assert us.Schema.loads(grouped + "\n" + others).design.groups == "village"
     scope: dict = {}
     run(DOCS / "how-to/weights.md", scope)
     shown = " ".join(capsys.readouterr().out.split())

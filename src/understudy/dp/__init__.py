@@ -153,6 +153,9 @@ claim: sums of scores and of products of two change in L2 and L1 by no more than
     the schema alone
     proof: mechanisms/second_moments.py data/sums.py
     test: mechanisms/sums/test_second_moments.py data/test_score_products.py
+claim: the random group of a record's cluster goes by its own name and a secret key alone
+    proof: data/random_groups.py
+    test: data/test_random_groups.py inference/weighted/test_random_groups.py
 claim: where each record counts with a factor in [0, 1] of its own, they change by no more than
     those of records that count or do not
     proof: mechanisms/second_moments.py features/scores.py data/sums.py
