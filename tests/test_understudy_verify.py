@@ -420,6 +420,7 @@ VALUES_IN_RULES = (
 
 
 @pytest.mark.parametrize("kind", NAMED_BY_RULES)
+@pytest.mark.nightly(every=3)
 def test_a_value_in_a_rule_names_the_same_state_here_as_when_loading(kind):
     """In whatever way it is written; as a hand wrote it, and as a release has it."""
     beside = 'reviewed = true\n[columns.g]\nkind = "categorical"\nlevels = ["u", "v"]\n'

@@ -108,6 +108,7 @@ HEAVY = {
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["study", "--help"]])
+@pytest.mark.nightly(every=2)
 def test_nothing_heavy_is_loaded_for_help(installed, arguments):
     code = f"""
 import json, sys

@@ -46,6 +46,7 @@ def scores(rows, release):
     return us.evaluate(rows, release, target="religious").value.scores
 
 
+@pytest.mark.nightly
 def test_every_score_is_that_of_evaluate(scores, found):
     told = {yardstick.KEYS[s.definition.name]: s for s in scores if s.definition.short}
     assert {key for key in found if not key.endswith(yardstick.FRESH)} == {*told, "pmse"}

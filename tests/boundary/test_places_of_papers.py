@@ -203,7 +203,7 @@ def reached() -> set[Node]:
 
 
 @pytest.mark.parametrize("place", PLACES)
-@pytest.mark.nightly(every=5)
+@pytest.mark.nightly(every=12)
 def test_a_place_is_reached_from_a_public_name(place):
     path = ROOT / place
     source = next(source for source in SOURCES if path.is_relative_to(source))

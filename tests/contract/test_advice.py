@@ -157,7 +157,7 @@ def releases_by(advice):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.nightly(every=8)
+@pytest.mark.nightly(every=16)
 def test_advice_is_followed_and_then_the_question_is_answered(name):
     made = release(name)
     for kind, formula in QUESTIONS:

@@ -253,6 +253,7 @@ def test_an_answer_spends_what_it_adds_and_no_more(published, people):
         gate.ask(RowCount(), spend=budget.amount - parent.budget.amount + F(1, 10**6))
 
 
+@pytest.mark.nightly
 def test_the_command_shows_the_cost_first(understudy, people, published, tmp_path):
     people.to_csv(tmp_path / "people.csv", index=False)
     asked = tmp_path / "question.toml"

@@ -427,6 +427,7 @@ def test_a_malformed_line_stops_no_release_and_is_told_by_schema_check(run, plac
 
 
 @pytest.mark.parametrize(("arrange", "arguments", "words"), FAULTS.values(), ids=FAULTS)
+@pytest.mark.nightly(every=3)
 def test_a_mistake_ends_with_one_sentence_and_leaves_nothing(run, place, arrange, arguments, words):
     arrange()
     before = tree(place)
@@ -501,6 +502,7 @@ def test_the_package_runs_as_a_program(place):
     assert json.loads(made.stdout)["release"] == "release"
 
 
+@pytest.mark.nightly
 def test_a_mistake_of_a_program_shows_no_traceback(place):
     end = program(*ask(data="none.csv"), cwd=place)
     said = SimpleNamespace(code=end.returncode, out=end.stdout, err=end.stderr)

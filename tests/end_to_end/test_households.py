@@ -151,6 +151,7 @@ class Killed(BaseException):
 
 
 @pytest.mark.parametrize("records", [1, 3, 6])
+@pytest.mark.nightly(every=3)
 def test_a_killed_run_goes_on_with_units_cut_anew_and_pays_once(place, monkeypatch, records):
     sync, left = os.fsync, [records]
 
@@ -213,6 +214,7 @@ def test_whatever_stands_in_the_tables_makes_a_release_that_holds(text, both, tm
 
 
 @pytest.mark.parametrize("formats", ["csv", "sav", "dta"])
+@pytest.mark.nightly(every=3)
 def test_both_tables_are_written_for_other_programs(place, formats):
     if formats != "csv":
         pytest.importorskip("pyreadstat", reason="an extra is not installed")

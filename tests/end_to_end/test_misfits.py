@@ -142,6 +142,7 @@ def content(folder):
     }
 
 
+@pytest.mark.nightly
 def test_a_terminal_is_told_and_release_and_exit_code_do_not_depend_on_it(place):
     at_terminal = synthesize(place, "bad.csv", out="one")
     assert at_terminal.code == 0

@@ -85,7 +85,7 @@ reviewed = true
 @pytest.mark.parametrize("kind", ONE)
 @pytest.mark.parametrize("method", ["auto", "pmse"])
 @pytest.mark.parametrize("beside", [BESIDE, ""], ids=["beside others", "alone"])
-@pytest.mark.nightly(every=12)
+@pytest.mark.nightly(every=36)
 def test_a_column_of_one_value_is_released_and_answered_like_others(kind, method, beside, tmp_path):
     """Of many rows, so that second moments are bought, in which it has no width."""
     n, rng = 2_000 if method == "auto" else 40, np.random.default_rng(1)
@@ -155,7 +155,7 @@ def test_columns_of_any_names_stand_in_one_release(names, tmp_path):
     "name", ["count", "len", "literal", "index", "*", "^a$", "^.*$", "a\nb", "=1+1", "é" * 32]
 )
 @pytest.mark.parametrize("values", [["u", "v"], [0, 7], [True, False]], ids=str)
-@pytest.mark.nightly(every=10)
+@pytest.mark.nightly(every=30)
 def test_a_name_that_libraries_use_themselves_is_as_good_as_any(name, values, tmp_path):
     rows = pl.DataFrame({name: values * 200, "a": ["x", "y", "y", "x"] * 100})
     request = {"epsilon": 50, "delta": "1e-6", "formats": FORMATS}
@@ -221,7 +221,7 @@ ALIKE = {"sqlite": str.lower, "duckdb": str.lower}
 
 
 @pytest.mark.parametrize("reader", READERS)
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly(every=10)
 def test_every_reader_takes_any_names(reader, tmp_path):
     names = tuple({ALIKE.get(reader, str)(name): name for name in NAMES}.values())
     if reader == "csv":  # a file of several lines a record has to say so

@@ -74,6 +74,7 @@ def test_a_terminal_on_standard_output_shows_bars(small, tmp_path):
     assert STAGE not in piped
 
 
+@pytest.mark.nightly
 def test_a_terminal_on_standard_error_shows_bars_but_if_quiet_nothing(small, tmp_path):
     commands = [ask(small, tmp_path), [*ask(small, tmp_path, "two"), "--quiet"]]
     code = RUN.format(commands=commands, end=END)

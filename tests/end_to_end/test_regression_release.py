@@ -301,6 +301,7 @@ def test_the_release_is_kept_and_answers_more(understudy, place):
     assert understudy(*ASK, "--out", "r").code == 2
 
 
+@pytest.mark.nightly
 def test_an_interrupted_run_goes_on_with_what_it_has_paid_for(understudy, place, monkeypatch):
     def stopped(*_, **__):
         raise KeyboardInterrupt

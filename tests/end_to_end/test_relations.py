@@ -177,6 +177,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.nightly
 def test_the_whole_way_on_the_command_line(place, understudy):
     assert understudy("schema", "check", "people.csv", "people.toml").code == 0
     told = people().assign(adult=True)

@@ -160,7 +160,7 @@ def continued(request, folder, undisturbed):
 
 
 @pytest.mark.parametrize("request_name", REQUESTS)
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=12)
 def test_a_run_that_dies_anywhere_is_continued_to_a_release(tmp_path, dying, request_name):
     """With its noise from a seed, a run that lost nothing ends as if it had never died.
 
@@ -199,7 +199,7 @@ def full():
 
 
 @pytest.mark.parametrize("request_name", REQUESTS)
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=12)
 def test_a_full_disk_loses_nothing_that_is_on_it(tmp_path, full, request_name):
     """The disk is full at ten places of the checkpoint, mostly in the middle of a record."""
     folder = tmp_path / "whole"
@@ -523,7 +523,7 @@ def commanded(request, understudy, place):
     return ask, writes, undisturbed
 
 
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_a_process_killed_after_second_moments_goes_on_to_the_same_release(
     commanded, understudy, place
 ):
@@ -541,7 +541,7 @@ def test_a_process_killed_after_second_moments_goes_on_to_the_same_release(
     assert not (place / "release.checkpoint").exists()
 
 
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_a_disk_too_full_for_the_release_keeps_what_was_paid_for(
     commanded, understudy, place, full, monkeypatch
 ):

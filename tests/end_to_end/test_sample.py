@@ -69,7 +69,7 @@ TIMES = {
 
 
 @pytest.mark.parametrize("kind", TIMES)
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly
 def test_records_of_any_numbers_in_fine_bins_are_drawn_again(kind, tmp_path):
     """The bins of a table are those of its column, in whatever form a release has them."""
     values, bounds = TIMES[kind]

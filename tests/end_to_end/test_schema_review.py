@@ -88,6 +88,7 @@ def test_what_is_kept_as_drafted_makes_the_guarantee_conditional(drafted):
     assert kept.left_as_drafted == ("levels",)
 
 
+@pytest.mark.nightly
 def test_conventions_are_accepted_at_once_only_where_the_rows_can_object(drafted, understudy):
     """Claim: without --data, no name alone decides; with it, none that the rows do not fit."""
     alone = drafted("q", options=["--accept-sourced"])
@@ -119,6 +120,7 @@ def numbers(drafted, understudy):
     return drafted, rows
 
 
+@pytest.mark.nightly
 def test_one_source_for_many_bounds_as_in_the_rows_is_asked_about_again(numbers):
     """Claim: from the fifth column on it is asked once, and no answer but yes confirms."""
     review, _ = numbers
@@ -188,6 +190,7 @@ def test_no_count_is_shown_and_no_value_that_the_schema_does_not_declare(drafted
     assert SECRET not in told.out
 
 
+@pytest.mark.nightly
 def test_a_review_that_is_killed_has_lost_no_decision(drafted):
     command = [sys.executable, "-m", "understudy", "schema", "review", "draft.toml"]
     with subprocess.Popen(

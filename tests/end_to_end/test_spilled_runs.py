@@ -69,6 +69,7 @@ def test_a_release_and_an_answer(small, folder, written, tmp_path):
         (us.regress, {"formula": "age ~ city"}),
     ],
 )
+@pytest.mark.nightly(every=2)
 def test_a_verdict_and_a_regression(small, folder, written, ask, arguments):
     asked = {"epsilon": 5, **SEEDED, **arguments}
     kept = ask(small.rows, SCHEMA, **asked)

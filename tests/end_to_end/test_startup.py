@@ -77,6 +77,7 @@ def test_a_plan_of_a_pure_budget_needs_neither_rows_nor_kernels():
     assert not loaded_by(plan) & (HEAVY - {"numpy", "pydantic", "cryptography"})
 
 
+@pytest.mark.nightly
 def test_a_command_loads_what_it_needs(small):
     csv_file, toml_file = small.folder / "people.csv", small.folder / "people.toml"
     folder = str(small.folder / "release")

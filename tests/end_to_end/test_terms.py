@@ -148,6 +148,7 @@ def test_plan_says_how_wide_and_refuses_what_cannot_be_bought():
         )
 
 
+@pytest.mark.nightly
 def test_records_with_weights_have_weighted_terms():
     asked = "ols log(income) ~ age * sex"
     made = release_of(HEAD + DESIGN, (asked,))
@@ -167,6 +168,7 @@ def test_records_with_weights_have_weighted_terms():
 TABLE = "table age + sex + income"
 
 
+@pytest.mark.nightly
 def test_a_declared_table_of_three_columns_is_counted_beside_the_sets(tmp_path):
     made = release_of(HEAD, (TABLE,))
     counted = [one for one in made.measurements if one.columns == ("income", "age", "sex")]

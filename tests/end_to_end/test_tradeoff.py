@@ -66,6 +66,7 @@ def test_json_has_every_point(understudy, place):
     assert all(one["risk"]["low"] < one["risk"]["high"] for one in content["points"])
 
 
+@pytest.mark.nightly
 def test_without_data_it_maps_the_public_demo(understudy, tmp_path):
     out = tmp_path / "map.html"
     code, shown, said = understudy(
@@ -90,6 +91,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
+@pytest.mark.nightly(every=4)
 def test_a_mistake_is_one_sentence_before_anything_is_computed(
     mistake, understudy, monkeypatch, tmp_path
 ):

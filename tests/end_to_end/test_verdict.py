@@ -56,6 +56,7 @@ FAR = {
 
 @pytest.mark.parametrize("claim", FAR)
 @pytest.mark.parametrize("rows", ["private", "public"])
+@pytest.mark.nightly(every=4)
 def test_far_from_the_border_a_verdict_is_right(claim, rows):
     """Each claim is so far away that nearly all subsets agree; at ε = 1 noise and chance hide that
     in less than 1e-9 of runs."""
@@ -75,6 +76,7 @@ def test_far_from_the_border_a_verdict_is_right(claim, rows):
     assert found.plan == us.plan_verdict(schema, claim, epsilon=1, assume_rows=4000)
 
 
+@pytest.mark.nightly
 def test_eight_standard_errors_away_most_verdicts_are_right():
     """ε = .1 and 10,000 rows, a skewed mean: stated are 96 %; 14 or more of 16 fail with
     probability 2e-2, and with these seeds not."""
@@ -135,6 +137,7 @@ def test_a_subset_that_cannot_tell_votes_no_to_both():
         assert found.verdict == "no"
 
 
+@pytest.mark.nightly
 def test_one_record_of_many_moves_one_vote():
     """Noise of no weight, and the same draws: an odd record in place of the first, and a count."""
     for claim in CLAIMS:

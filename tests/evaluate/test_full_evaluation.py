@@ -78,6 +78,7 @@ def test_a_fresh_sample_is_at_its_null(release_of):
         assert scores[f"total variation, {order}"].ratio == pytest.approx(1, abs=0.3)
 
 
+@pytest.mark.nightly
 def test_independently_permuted_columns_are_told_apart(demo):
     scores, _ = demo(independent)
     for model in MODELS[1:]:
@@ -127,7 +128,7 @@ def frame(draw, schema, n=300, seed=9):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 12])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_tiny_tables(draw, schema, release_of, n):
     data = frame(draw, schema, n)
     found = us.evaluate(data, release_of(data, schema, bootstrap, sets=2), by="city").value
@@ -162,6 +163,7 @@ def test_original_numbers_beyond_the_bounds_stay_as_they_are(draw, schema, relea
     assert steeper.synthetic == slope.synthetic
 
 
+@pytest.mark.nightly
 def test_large_tables_are_thinned_and_say_so(draw, schema, release_of, monkeypatch):
     monkeypatch.setattr(propensity, "MOST_ROWS", 100)
     monkeypatch.setattr(evaluate_module, "MOST_REGRESSION_ROWS", 100)
@@ -172,6 +174,7 @@ def test_large_tables_are_thinned_and_say_so(draw, schema, release_of, monkeypat
     assert found.n_original == 300
 
 
+@pytest.mark.nightly
 def test_the_progress_is_told(draw, schema, release_of):
     stages = {}
     data = frame(draw, schema)

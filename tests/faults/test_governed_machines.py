@@ -219,6 +219,7 @@ def require_room_kept(machine, case, place, command, crowd):
 
 
 @pytest.mark.whole
+@pytest.mark.nightly
 def test_a_sample_of_all_below(machine, case):
     assert killed(machine, case, "verdict", 2)["killed"] == 2
 

@@ -84,6 +84,7 @@ def test_numbers_beyond_the_bounds_count_at_the_bounds():
     assert ends is None
 
 
+@pytest.mark.nightly
 def test_a_few_numbers_beside_many_zeros_are_kept():
     """Of those that are not 0, an eighth of all, nearly all lie within the limit."""
     cells, rng = cells_of(FEW), np.random.default_rng(5)

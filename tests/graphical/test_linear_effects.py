@@ -122,6 +122,7 @@ def slope(counts):
 
 
 @pytest.mark.parametrize(("share", "least", "most"), [(1.0, 0.02, 0.06), (SHARE, -0.01, 0.01)])
+@pytest.mark.nightly(every=2)
 def test_a_strong_slope_is_no_longer_too_small(share, least, most):
     """Mean shortfall in 60 noisy tables; bounds are two errors of that mean away, and more."""
     truth, rng, short = pair(3), np.random.default_rng(4), []

@@ -206,6 +206,7 @@ def wide_problem(n, sigma, seed):
     return sizes, observations
 
 
+@pytest.mark.nightly
 def test_a_million_records_with_little_noise_really_converge():
     sizes, observations = wide_problem(1_000_000, 50, 0)
     found = fit_max_entropy(sizes, observations, 1e6, regularisation=0.3 / 50, steps=400)

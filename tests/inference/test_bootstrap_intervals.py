@@ -214,12 +214,14 @@ def mean_of_kids(frame):
     return {"kids": frame["kids"].mean()}, [frame["kids"].var() / len(frame)]
 
 
+@pytest.mark.nightly
 def test_a_function_can_be_asked(release):
     one = release()
     by_function, by_name = ask(one, mean_of_kids, "kids"), ask(one, "mean", "kids")
     np.testing.assert_allclose(by_function.pooled.stderr, by_name.pooled.stderr)
 
 
+@pytest.mark.nightly
 def test_the_error_holds_noise_and_sampling(release):
     """The mean of kids over fresh samples and noise has the deviation that is stated, within 40 %.
 
@@ -239,7 +241,7 @@ def ask_mean(release):
 @pytest.mark.parametrize(
     "how", [{"sets": 1}, {"sets": 3}, {"sets": 3, "options": {"sets": "split"}}]
 )
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly(every=4)
 def test_replicates_are_made_as_the_release(release, how):
     found = ask(release("independent", **how))
     assert found.pooled.sets == how["sets"]

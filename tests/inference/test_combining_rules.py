@@ -156,6 +156,7 @@ def test_order_of_sets_does_not_matter(both, rule, random):
 
 @MANY
 @given(sets(), st.sampled_from(RULES), st.integers(-8, 8), NUMBER)
+@pytest.mark.nightly
 def test_units_and_origin_do_not_matter(both, rule, power, shift):
     q, u = both
     c = 2.0**power  # exact in floating point, so that no verdict on the sign of T can flip

@@ -75,6 +75,7 @@ def test_a_released_folder_alone_answers(tmp_path):
 
 
 @pytest.mark.statistical
+@pytest.mark.nightly
 def test_intervals_of_places_cover_the_rows_as_often_as_they_say():
     """40 releases of 5 areas and a sum: 240 intervals of 95 %, those of one release together.
 
@@ -148,6 +149,7 @@ def counties(rows):
 @pytest.mark.parametrize(
     "how", [{}, {"method": "privbayes"}, {"method": "independent", "sets": 2}, {"delta": 0}]
 )
+@pytest.mark.nightly(every=4)
 def test_declared_places_are_measured_beside_what_records_follow(tmp_path, how):
     """Claim: each level's table is bought with its share, and no method takes it for its own."""
     release = declared(people(), **how)

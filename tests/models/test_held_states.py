@@ -126,6 +126,7 @@ def test_grown_stretches_are_those_of_an_obvious_search(seed):
     assert ours.tolist() == slowly(found.copy()).tolist()
 
 
+@pytest.mark.nightly
 def test_what_is_lacking_is_looked_for_beside_open_states_first():
     """A skewed column, 2,000 noisy tables: what lies beyond three times the largest number has more
     than five records in .15 % of them (binomial, four deviations); in 1.2 % where both thresholds

@@ -219,6 +219,7 @@ def test_tables_that_do_not_fit_are_refused(table, words):
 
 
 @pytest.mark.statistical
+@pytest.mark.nightly
 def test_intervals_cover_the_truth_as_often_as_they_say():
     """Of 400 draws of 30 places × 6 cells, 95 % of cells and of sums off the spine.
 

@@ -257,6 +257,7 @@ ALTERED = {
 
 
 @pytest.mark.parametrize("alter", ALTERED.values(), ids=[*ALTERED])
+@pytest.mark.nightly(every=2)
 def test_altered_tables_are_refused_by_whoever_reads_them(alter, copied):
     alter(copied)
     seal(copied)

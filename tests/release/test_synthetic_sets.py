@@ -55,6 +55,7 @@ def made(method="mst", sets=2, delta="1e-6"):
 
 
 @pytest.mark.parametrize("method", ["mst", "independent", "laplace", "privbayes", "dirichlet"])
+@pytest.mark.nightly(every=5)
 def test_parts_are_the_same_whenever_they_are_asked_for_and_have_the_shares_of_the_rows(method):
     release = made(method, sets=1, delta=0)
     assert isinstance(release.tables, PartedSets)

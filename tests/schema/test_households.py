@@ -216,6 +216,7 @@ FINE = "bins = [0, 3, 6, 10, 16, 20, 25, 35, 45, 55, 65, 75, 85, 99]"
 
 
 @pytest.mark.parametrize("ruled", [True, False])
+@pytest.mark.nightly(every=2)
 def test_six_slots_and_fine_bins_need_to_know_where_the_older_one_stands(ruled):
     """With the numbers of those in front, the partner's slot is known; else the fix is told."""
     text = BOTH.replace("rows_per_unit = 3", "rows_per_unit = 6").replace("reference.age", "a.age")

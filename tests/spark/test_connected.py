@@ -83,6 +83,7 @@ spark.stop()
 '''
 
 
+@pytest.mark.nightly
 def test_a_client_counts_alike_and_refuses_what_it_cannot_look_into(spark_is_here, tmp_path):
     pytest.importorskip("grpc", reason="the client of Spark Connect is not installed")
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable}

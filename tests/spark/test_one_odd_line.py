@@ -6,6 +6,7 @@ import pyarrow.parquet
 import pytest
 
 import understudy as us
+from night import NIGHT
 from one_cell_a_record import assert_one_cell_a_record
 from understudy.spark.rows import SparkRows, open_spark
 
@@ -50,7 +51,7 @@ def test_lines(spark, tmp_path):
         path.write_bytes(b"\n".join([b"x,y", *records, b""]))
         return counted(SparkRows(open_spark(str(path), SCHEMA), SCHEMA))
 
-    assert_one_cell_a_record(exact, LINES)
+    assert_one_cell_a_record(exact, LINES if NIGHT else LINES[1::2])
 
 
 def test_parquet(spark, tmp_path):
@@ -62,4 +63,4 @@ def test_parquet(spark, tmp_path):
         pa.parquet.write_table(table, path)
         return counted(SparkRows(spark.read.parquet(path), SCHEMA))
 
-    assert_one_cell_a_record(exact, PAIRS)
+    assert_one_cell_a_record(exact, PAIRS if NIGHT else PAIRS[::2])

@@ -71,12 +71,14 @@ def written(spark, tmp_path, kind="whole", room=2**20):
 
 
 @pytest.mark.parametrize("kind", ["whole", "killed"])
+@pytest.mark.nightly(every=2)
 def test_tasks_write_what_one_process_writes(spark, tmp_path, kind):
     """Also where a task is killed, and begins again."""
     there, here = written(spark, tmp_path, kind)
     assert there == here
 
 
+@pytest.mark.nightly
 def test_files_are_sent_where_the_folder_is_not_shared(spark, tmp_path, monkeypatch):
     sent = []
     write = rows._write
@@ -109,6 +111,7 @@ def short_parts(monkeypatch):
 
 
 @pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.nightly
 def test_a_release_of_a_data_frame_is_written_by_tasks(spark, tmp_path, short_parts, closed):
     """From the same seeds as without Spark; without tasks if the session is lost."""
     ages = [{"sex": "fm"[k % 2], "age": k % 90, "wage": k / 7} for k in range(250)]

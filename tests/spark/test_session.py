@@ -5,6 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 import understudy as us
+from night import NIGHT
 from understudy.cli.app import app
 from understudy.data.table import Table
 from understudy.errors import DataError, MethodError
@@ -45,6 +46,7 @@ def places(spark, tmp_path):
 
 
 @pytest.mark.parametrize("form", ["rows.csv", "rows.tsv", "rows.parquet", "words"])
+@pytest.mark.nightly(every=4)
 def test_paths_and_names_give_the_rows_that_are_read_in_process(places, form):
     known = places / (form if "." in form else "rows.parquet")
     place = str(known) if "." in form else form
@@ -97,7 +99,8 @@ def test_lines_of_a_text_are_split_as_in_process(spark, tmp_path):
     )
     spark.conf.set(name, "65536")
     try:
-        for k, line in enumerate([b"a,1", *LINES, b"\n".join(LINES * 3)]):
+        each = [b"a,1", *LINES] if NIGHT else []
+        for k, line in enumerate([*each, b"\n".join(LINES * 3)]):
             path = tmp_path / f"{k}.csv"
             path.write_bytes(
                 b"word,size\r\n" + b"3,4\n" * 20_000 + line + b"\n" + b"a,7\n" * 20_000
@@ -110,6 +113,7 @@ def test_lines_of_a_text_are_split_as_in_process(spark, tmp_path):
         spark.conf.set(name, size)
 
 
+@pytest.mark.nightly
 def test_decimal_commas_and_folders_of_texts_are_read_as_well(spark, tmp_path):
     form = '[file]\nseparator = ";"\ndecimal = ","\nthousands = "."\nreviewed = true\n'
     schema = us.Schema.loads(form + TEXT)
@@ -130,6 +134,7 @@ def test_without_spark_there_is_no_table(places, monkeypatch):
         open_spark("words", SCHEMA)
 
 
+@pytest.mark.nightly
 def test_the_command_releases_a_table_by_its_name(places):
     schema, out = places / "schema.toml", places / "release"
     schema.write_text(TEXT, encoding="utf-8")
@@ -163,6 +168,7 @@ def test_regressions_and_answers_are_summed_in_spark(spark, tmp_path):
     assert len(amended.manifest.amendments) == 1
 
 
+@pytest.mark.nightly
 def test_commands_ask_spark_for_regressions_and_answers(places):
     """Also a question after a release: the rows of both are counted where they are."""
     schema, out = places / "schema.toml", places / "asked"

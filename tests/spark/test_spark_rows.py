@@ -134,7 +134,7 @@ def same(ours, theirs):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly(every=3)
 def test_every_pass_sums_what_the_in_process_engine_does(spark, folder, shape, monkeypatch):
     frame = SHAPES[shape](spark.read.parquet(str(folder)))
     here = Table(folder, SCHEMA) if shape != "no row" else Table(rows(700)[:0], SCHEMA)
@@ -180,6 +180,7 @@ def test_other_bins_and_groups_are_counted_alike(spark, folder):
         there.__reduce__()
 
 
+@pytest.mark.nightly
 def test_a_table_that_was_counted_is_known_and_long_messages_come_from_few_tasks(
     spark, folder, monkeypatch
 ):
@@ -240,6 +241,7 @@ def test_a_task_that_is_killed_is_counted_once(spark, folder, tmp_path):
 
 
 @pytest.mark.parametrize(("method", "delta"), [("auto", 1e-6), ("mst", 1e-6), ("laplace", 0)])
+@pytest.mark.nightly(every=3)
 def test_a_release_is_the_one_that_is_made_in_process(spark, folder, method, delta):
     schema = SCHEMA.part(("a", "b`. c", "yes"))
     asked = {"epsilon": 1, "delta": delta, "method": method, "insecure_noise_seed": 3}

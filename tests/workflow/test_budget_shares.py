@@ -27,6 +27,7 @@ def table(*sizes):
         ((1,), ()),
     ],
 )
+@pytest.mark.nightly(every=5)
 def test_columns_of_a_single_state_are_not_measured_alone(sizes, bought):
     """What is left once the largest are dropped may have nothing to measure: a release goes on."""
     rows, schema = table(*sizes)

@@ -124,6 +124,7 @@ FORMER = ("rows", "answers", "lines", "layer")
 
 
 @pytest.mark.parametrize("part", FORMER)
+@pytest.mark.nightly(every=4)
 def test_former_names_of_parts_warn_and_do_the_same(part):
     asked = ON | {"analyses": ["mean age"]}
     with pytest.warns(DeprecationWarning, match=rf"{part}_share.*'{part}'") as caught:

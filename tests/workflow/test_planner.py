@@ -16,6 +16,7 @@ HOW = SynthesisOptions(analyses=ANALYSES, assume_rows=6_000)
 
 
 @pytest.mark.parametrize("delta", [0, "1e-6"])
+@pytest.mark.nightly(every=2)
 def test_widths_at_any_epsilon_are_those_of_plans(delta):
     planner = Planner(demo_schema(), delta=delta, how=HOW)
     for epsilon in ("0.3", "1.7", "3"):
@@ -32,6 +33,7 @@ def test_widths_at_any_epsilon_are_those_of_plans(delta):
         )
 
 
+@pytest.mark.nightly
 def test_the_least_epsilon_is_within_two_percent_of_a_grid_search():
     planner = Planner(demo_schema(), delta="1e-6", how=HOW)
     width, text = 0.45, "mean affairs"

@@ -184,6 +184,7 @@ def test_a_column_without_a_table_is_named(tmp_path):
 
 
 @pytest.mark.statistical
+@pytest.mark.nightly
 def test_intervals_of_read_tables_cover_the_share_as_often_as_they_say():
     """300 populations of 500 with noise of deviation 12 in two cells: the share is covered 95 % of
     the time, ± 3.8 points by chance once in 400 times; noise taken for half of it gives 80 %."""

@@ -166,6 +166,7 @@ def test_records_beyond_a_part_come_in_parts(model, monkeypatch):
     assert max(sizes) <= 2**14
 
 
+@pytest.mark.nightly
 def test_a_seed_fixes_the_records_and_nothing_else_does(release, model):
     one, two = (us.sample(release, 50, where="age > 30", seed=4) for _ in range(2))
     pd.testing.assert_frame_equal(one, two)
@@ -281,6 +282,7 @@ def test_a_method_whose_drawing_is_paid_for_is_refused():
     assert "one of the methods marginals, aim, mst" in str(refused.value)
 
 
+@pytest.mark.nightly
 def test_places_within_runs_go_with_the_evidence():
     """Two numbers that rise together, merged into runs: given one, the other is where it is in an
     unconditional sample, and not spread over its whole run. A false alarm: below 1e-5."""

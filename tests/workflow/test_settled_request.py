@@ -100,6 +100,7 @@ def test_few_rows_have_tables_for_all_of_the_budget():
     us.analyze(few, "mean", "x", uncertainty="bootstrap", repeats=39, seed=1, anyway=True)
 
 
+@pytest.mark.nightly
 def test_moments_of_fewer_answer_next_to_nothing():
     """Of the strongest relations, one row below the least number: all are of numbers that are cut
     off, as lines cannot rule out that a tenth lie beyond, and half as wide as what is possible."""
@@ -115,6 +116,7 @@ def test_moments_of_fewer_answer_next_to_nothing():
 
 
 @pytest.mark.parametrize("part", [0.5, 2])
+@pytest.mark.nightly(every=2)
 def test_a_public_number_of_rows_is_known_to_the_plan(part):
     n = int(part * least_rows(request(schema(n_rows=10**6))))
     plan = us.plan(schema(n_rows=n), **BUDGET)
@@ -147,6 +149,7 @@ def test_heaps_cost_as_much_as_makes_their_noise_small_beside_the_rows(delta):
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["private", "public"])
+@pytest.mark.nightly(every=2)
 def test_what_heaps_of_many_rows_save_buys_records(known):
     n = 30_000
     made = schema(HEAPED, n if known else None)

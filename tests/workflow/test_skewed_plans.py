@@ -95,7 +95,7 @@ def ranges(plan):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.nightly(every=5)
+@pytest.mark.nightly(every=10)
 def test_with_what_is_typical_widths_are_within_a_factor_of_two(shape):
     """Those of intercepts depend on where the mean lies, which is not declared."""
     expected = ranges(planned(shape, True))
@@ -107,7 +107,7 @@ def test_with_what_is_typical_widths_are_within_a_factor_of_two(shape):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=12)
 def test_without_it_they_lie_in_the_range_that_is_printed(shape):
     expected = ranges(planned(shape, False))
     for key, half in realised(shape).items():

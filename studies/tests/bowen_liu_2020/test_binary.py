@@ -197,6 +197,7 @@ def test_planted_shares_that_are_not_the_papers_do_not_agree():
     assert found.word == "not"
 
 
+@pytest.mark.nightly
 def test_study_1_runs_to_its_page(tmp_path, serial, monkeypatch):
     monkeypatch.setattr(binary, "LOG_EPSILONS", (*range(-10, -3), 0, 1, 10))
     page = run_study(BOWEN_LIU_1, tmp_path / "out", reps=30, jobs=1).read_text(encoding="utf-8")

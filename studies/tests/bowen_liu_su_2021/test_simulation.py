@@ -402,6 +402,7 @@ def test_groups_are_shares_with_the_commonest_first():
     assert list(found.items()) == [("x1 + x2 + x4", 0.75), ("x2", 0.25)]
 
 
+@pytest.mark.nightly
 def test_the_page_tells_what_was_found(monkeypatch):
     page = page_text(planted(), CONDUCT)
     assert page.comparison is not None

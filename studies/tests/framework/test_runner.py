@@ -73,6 +73,7 @@ def test_more_repetitions_keep_full_chunks(tiny, tmp_path, serial):
     [{"seed": 2}, {"version": 2}, {"sides": (7, 20)}],
     ids=["seed", "version", "parameter"],
 )
+@pytest.mark.nightly(every=3)
 def test_changed_runs_do_not_mix(tiny, tmp_path, serial, change):
     """With a shared folder each run gives what it gives in a folder of its own."""
     seed = change.get("seed", 1)
@@ -116,6 +117,7 @@ def test_another_seed_gives_other_results(tiny, tmp_path, serial):
     assert first != second
 
 
+@pytest.mark.nightly
 def test_results_depend_neither_on_jobs_nor_on_interruption(tiny, tmp_path):
     study = tiny.study(cost="mcmc")  # a chunk for each repetition
     run_study(study, tmp_path / "one", reps=6, jobs=1)
@@ -145,6 +147,7 @@ def test_results_depend_neither_on_jobs_nor_on_interruption(tiny, tmp_path):
     ],
     ids=["empty", "text", "cut", "zeros", "another", "gone"],
 )
+@pytest.mark.nightly(every=3)
 def test_a_broken_chunk_is_run_again(tiny, tmp_path, serial, damage):
     run_study(tiny.study(), tmp_path / "out", reps=5, jobs=1)
     before = (tmp_path / "out" / "results.csv").read_bytes()

@@ -15,6 +15,7 @@ MEMBERS = tuple(
 
 
 @pytest.mark.parametrize("seed", range(30))
+@pytest.mark.nightly(every=6)
 def test_members_are_those_grown_one_by_one_to_the_last_digit(seed):
     """With many ties, and with none; tables of unequal size."""
     rng = np.random.default_rng(seed)

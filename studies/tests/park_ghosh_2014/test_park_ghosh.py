@@ -422,6 +422,7 @@ def judged(discharges, results, reading=PUBLISHED):
     return claims.about_study(discharges, results, Ways.of(reading), 30, own)
 
 
+@pytest.mark.nightly
 def test_verdicts_can_say_yes_and_no(discharges):
     """Under every reading; the opposites of what lies within 10 % do so as well."""
     for reading in (PUBLISHED, PUBLIC, OTHERS[0]):
@@ -473,7 +474,7 @@ def inpatients_at_random(monkeypatch):
 @pytest.mark.parametrize(
     "study", [park_ghosh_2014.PEGS, park_ghosh_2014.PEGS_HOSPITAL], ids=lambda one: one.name
 )
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_the_page_is_written(study, serial, inpatients_at_random, tmp_path, monkeypatch):
     """With scores that are made up, and figures of one page only; the runner does all else."""
     monkeypatch.setattr(hospital, "require", lambda: None)

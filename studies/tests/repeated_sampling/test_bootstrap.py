@@ -23,6 +23,7 @@ def crowd():
 
 
 @pytest.mark.parametrize("name", ESTIMANDS)
+@pytest.mark.nightly(every=5)
 def test_truth_is_what_a_crowd_shows(crowd, name):
     """Five seeded comparisons beyond 4 standard errors: false alarm once in 3,000."""
     one = ESTIMANDS[name]
@@ -90,6 +91,7 @@ def test_sums():
     assert row["width_ratio"] == pytest.approx(1.5 / 1.96, rel=1e-3)
 
 
+@pytest.mark.nightly
 def test_the_page_says_what_is_poor(rows):
     head = {"method": "marginals", "epsilon": 5.0}
     one = ESTIMANDS["slope"]

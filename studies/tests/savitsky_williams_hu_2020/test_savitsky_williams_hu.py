@@ -457,6 +457,7 @@ def test_the_reported_model_is_kept_apart_from_other_readings():
     assert results.others[0].every("bound", VECTOR).shape == (1, 3)
 
 
+@pytest.mark.nightly
 def test_quantiles_over_repetitions_and_their_errors():
     """Of 400 samples of 30 normal numbers: errors within a fifth (5 of what their mean varies)."""
     samples = np.random.default_rng(6).normal(size=(400, 30))
@@ -478,7 +479,7 @@ def test_quantiles_over_repetitions_and_their_errors():
     ],
     ids=lambda one: one.name,
 )
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly
 def test_the_page_is_written(study, serial, tmp_path, monkeypatch):
     """With numbers that are made up, and figures of one page only; the runner does all else."""
     real = not study.simulated

@@ -60,6 +60,7 @@ def test_errors_are_distances_from_the_records_own_regression():
     assert rows == {"intercept": [0.5, 0.5], "slope": [0.25, 0.25]}
 
 
+@pytest.mark.nightly
 def test_rows_follow_from_the_seed_alone(two_budgets):
     scenario = Scenario("bounded")
     first = simulation.run(scenario, 2, 9)

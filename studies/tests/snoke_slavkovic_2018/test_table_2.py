@@ -219,6 +219,7 @@ def test_what_rests_on_too_little_is_not_judged(few):
     assert not any(UNEXPLAINED in one.why for one in found)
 
 
+@pytest.mark.nightly
 def test_the_study_runs_to_its_page(tmp_path, serial, monkeypatch):
     for module in ("page", "simulation", "table_findings"):
         name = f"understudy_studies.snoke_slavkovic_2018.table_2.{module}"

@@ -146,6 +146,7 @@ def test_cells_without_a_value_stay_so_where_a_sheet_is_written_anew(n_faults, t
     assert alone.row(-1) == (("1", "u") if n_faults <= 64 else (MALFORMED, MALFORMED))
 
 
+@pytest.mark.nightly
 def test_a_cell_far_away_takes_no_memory(tmp_path):
     """30,000 rows of 16,384 columns took 15 GB, and more than a minute."""
     path = tmp_path / "a.xlsx"

@@ -37,6 +37,7 @@ def test_every_method_with_a_guarantee_has_a_line():
     ],
     ids=str,
 )
+@pytest.mark.nightly
 def test_the_worst_case_shows_most_of_what_is_stated(line, n, least):
     found = audit(line, releases=n, seed=1)
     assert not found.alarm

@@ -252,7 +252,7 @@ def some() -> list[object]:
 
 
 @pytest.mark.parametrize("fault", some())
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=12)
 def test_a_fault_is_caught(fault, monkeypatch):
     fault.inject(monkeypatch)
     found = audit(fault.line, releases=fault.releases, seed=1)
@@ -265,6 +265,7 @@ def test_the_same_audits_are_silent_without_a_fault():
     assert not [name for name, its in asked.items() if audit(its, releases=400, seed=2).alarm]
 
 
+@pytest.mark.nightly
 def test_a_column_that_one_row_gives_another_type_is_caught(monkeypatch):
     """A pandas column of texts, read as numbers as long as every row of it can be."""
     exact = sources.pandas_column

@@ -92,7 +92,7 @@ def test_a_weak_intruder_still_gains_from_the_table_itself(halves, unchanged):
 
 @pytest.mark.parametrize("method", ["marginals", "laplace"])
 @pytest.mark.parametrize("keys", [[], KNOWN], ids=["all", "some"])
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly
 def test_private_releases_are_near_the_control(halves, releases, method, keys):
     """At ε = 1. One figure is raised in about one release of sixteen, as all releases share halves.
 
@@ -221,6 +221,7 @@ def test_tiny_tables(halves, private, n):
     assert any(f"control has {n} rows" in one for one in found.warnings)
 
 
+@pytest.mark.nightly
 def test_an_evaluation_holds_the_risks(halves, private):
     few = [one.head(300) for one in halves]
     found = us.evaluate(few[0], private["laplace"], control=few[1], target="educ").value

@@ -124,7 +124,7 @@ def test_errors_like_those_of_the_control_are_called_raised_once_in_forty():
 
 
 @pytest.mark.parametrize("rounded", [False, True])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_distances_like_those_of_the_control_are_called_raised_once_in_forty(rounded):
     """Area under the curve and true positive rate, without ties and with most distances tied."""
     rng = np.random.default_rng(5)

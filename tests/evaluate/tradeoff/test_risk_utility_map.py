@@ -70,6 +70,7 @@ def test_other_processes_and_other_points_change_nothing(found, make_rows, make_
     assert again.value.points == found.value.of("independent")
 
 
+@pytest.mark.nightly
 def test_the_seed_matters(found, make_rows, make_schema):
     again = tradeoff(make_rows(), make_schema(), **SMALL, utility=["two-way", "specks"], seed=1)
     assert again.value.points != found.value.points

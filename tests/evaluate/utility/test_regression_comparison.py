@@ -232,6 +232,7 @@ def test_a_clean_logistic_regression_determines_everything():
     assert diagnose_fit(fit(y, x, binary=True), y, x, binary=True).reasons == ("", "", "")
 
 
+@pytest.mark.nightly
 def test_a_fresh_sample_has_the_expected_scores(records):
     """20 pairs of tables, 4 standard errors of the mean: false alarm below 1e-4 each."""
     overlap, shift, width = [], [], []

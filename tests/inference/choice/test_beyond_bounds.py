@@ -91,6 +91,7 @@ def test_what_rests_on_numbers_beyond_is_about_numbers_that_are_cut_off(release,
     assert re.search(said, " ".join(answer.notes))
 
 
+@pytest.mark.nightly
 def test_the_answer_is_right_for_numbers_that_are_cut_off():
     """The mean of assets by sex, cut off at the bound, is covered in nearly all of 40 releases.
 
@@ -226,6 +227,7 @@ def test_all_lines_of_a_release_count(release, line):
 
 
 @pytest.mark.parametrize("law", LAWS[::2], ids=str)
+@pytest.mark.nightly
 def test_what_lies_beyond_is_refused_or_at_most_what_is_said(release, line, law):
     """Whatever the true number, noise leaves a lower bound unrefused in one of 40 cases at most."""
     n, own = release.manifest.n_rows, with_law(line, law)

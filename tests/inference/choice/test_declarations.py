@@ -47,7 +47,7 @@ def refusal(release, kind, formula):
         ("table", "sex + region", ("proportion sex", "proportion region")),
     ],
 )
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly(every=6)
 def test_a_refusal_names_the_declaration_and_what_is_answered(alone, rows, kind, formula, instead):
     error = refusal(alone, kind, formula)
     assert error.advice.kind == "declare"
@@ -61,6 +61,7 @@ def test_a_refusal_names_the_declaration_and_what_is_answered(alone, rows, kind,
     assert us.analyze(made, kind, formula).valid
 
 
+@pytest.mark.nightly
 def test_the_command_that_is_named_buys_the_answer(alone, rows, tmp_path):
     """As it is typed, with secure noise, of which the answer is far off."""
     error = refusal(alone, "ols", "y ~ x + sex")
@@ -77,6 +78,7 @@ def test_the_command_that_is_named_buys_the_answer(alone, rows, tmp_path):
     assert 0.2 < np.median(high - low) / 2 / error.advice.half_width < 1.3
 
 
+@pytest.mark.nightly
 def test_fewer_predictors_are_offered_where_they_are_answered(rows):
     asked = ["ols y ~ x + sex"]
     alone = {"analyses": asked, "budget": {"layer": 0}}

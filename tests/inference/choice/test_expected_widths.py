@@ -94,7 +94,7 @@ def half(made, kind, formula):
 
 
 @pytest.mark.parametrize("name", REQUESTS)
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly(every=6)
 def test_shares_tables_and_means_are_as_wide_as_expected(name):
     made = release(name)
     found = ExpectedWidths(made)
@@ -115,6 +115,7 @@ def test_shares_tables_and_means_are_as_wide_as_expected(name):
 
 
 @pytest.mark.parametrize("name", REQUESTS)
+@pytest.mark.nightly(every=5)
 def test_quantiles_are_at_most_half_a_bin_wider_than_expected(name):
     made = release(name)
     for (number,), width in ExpectedWidths(made).quantiles().widths.items():

@@ -81,6 +81,7 @@ def test_other_questions_are_answered(kind, formula, undeclared):
 
 
 @pytest.mark.parametrize(("kind", "formula", "column"), RESTING)
+@pytest.mark.nightly(every=5)
 def test_the_declaration_that_is_advised_answers_it(kind, formula, column):
     declared = release_of('missing = [""]')
     assert us.analyze(declared, kind, formula).valid

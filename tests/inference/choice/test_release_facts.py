@@ -77,6 +77,7 @@ def test_a_mean_is_no_model():
     assert not Question.of(lambda frame: ([0.0], [1.0]), "item + few", SCHEMA).additive
 
 
+@pytest.mark.nightly
 def test_chance_does_not_decide_whether_a_firm_model_is_answered(release):
     """Neither how many counts fell below 0 nor how far sets happen to differ: the same rule."""
     for seed in range(3):

@@ -103,7 +103,7 @@ def population(text, make, threshold):
 @pytest.mark.statistical
 @pytest.mark.parametrize("spread", [0.0, 3.0])
 @pytest.mark.parametrize("table", list(tables()), ids=lambda table: table[0])
-@pytest.mark.nightly(every=6)
+@pytest.mark.nightly
 def test_intervals_cover_where_they_did_not(table, spread, measured):
     name, text, make, threshold = table
     schema, rng = us.Schema.loads(text), np.random.default_rng(5)

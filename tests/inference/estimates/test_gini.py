@@ -70,7 +70,7 @@ def test_exact_counts_of_each_number_have_it():
 
 @pytest.mark.parametrize("stddev", [0.0, 6.0, 15.0])
 @pytest.mark.parametrize("draw", [heaped, skewed])
-@pytest.mark.nightly(diagonal=True)
+@pytest.mark.nightly
 def test_intervals_cover(draw, stddev):
     """Of the population, with the bound for cells where there are any."""
     rng, hits = np.random.default_rng(7), 0
@@ -83,6 +83,7 @@ def test_intervals_cover(draw, stddev):
 
 
 @pytest.mark.parametrize("stddev", [6.0, 15.0])
+@pytest.mark.nightly(every=2)
 def test_the_error_is_as_large_as_it_says(stddev):
     """No bias by the noise, which is squared, and no standard error that is far too large."""
     rng = np.random.default_rng(9)

@@ -119,6 +119,7 @@ def test_bins_are_covered_as_a_whole():
 
 
 @pytest.mark.statistical
+@pytest.mark.nightly
 def test_intervals_from_split_sets_cover():
     """Sets of 1,000 records from noisy tables, three each; Reiter's rule at every value."""
     rng, reps, m, n = np.random.default_rng(11), 400, 3, 1_000

@@ -97,6 +97,7 @@ QUESTIONS = {
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.nightly
 def test_intervals_cover_the_quantity_that_is_named(releases, everybody, name):
     """Of 30 releases (12 by day) nearly all at 95 %: so many misses have a probability below 1e-5.
 
@@ -241,6 +242,7 @@ def test_a_rare_base_level_is_named(releases):
     "limits",
     [{"pay": [0, 200_000]}, {"pay": [5_000, 5_000]}, {"sex": [0, 1]}, {"pay": [0]}, {"no": [0, 1]}],
 )
+@pytest.mark.nightly(every=5)
 def test_altered_limits_are_refused_by_both(releases, tmp_path, limits):
     """Also with the checksums written anew; `tests/altered_releases.py` alters all else."""
     folder = tmp_path / "made"

@@ -178,6 +178,7 @@ def times_covered(moments_of, as_records):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("formula", MODELS)
+@pytest.mark.nightly
 def test_intervals_cover_with_noise_and_unrelated_records(formula, times_covered):
     """If all cover with 95 %, one of seven does so fewer than 132 times of 150 in 0.14 % of runs;
     one that covers with 85 % does so in 82 %, and with 80 % in 99 %. By day 33 of 40: in 0.2 % of

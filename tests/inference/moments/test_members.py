@@ -116,6 +116,7 @@ def clustered(formula, frame, kind=smf.ols):
 
 
 @pytest.mark.parametrize("formula", ["wage ~ sex + age", "wage ~ region + age", "age ~ region"])
+@pytest.mark.nightly(every=3)
 def test_a_linear_model_of_members_is_the_one_of_the_rows_with_clustered_errors(
     rows, exact, formula
 ):
@@ -192,6 +193,7 @@ def test_what_slots_do_not_answer_is_refused(exact):
         us.analyze(exact, "mean", "wagge + wage")
 
 
+@pytest.mark.nightly
 def test_slots_with_tables_of_other_sizes_are_told_apart(rows):
     """Measured tables of several columns beside each other: no table serves two slots."""
     both = {"household": rows[0].head(300), "person": rows[1]}

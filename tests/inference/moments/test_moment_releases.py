@@ -43,6 +43,7 @@ def share_of(release, measurement):
     return float(entry["half_mu_squared"]) / float(unit)
 
 
+@pytest.mark.nightly
 def test_an_automatic_release_with_delta_buys_them(rows):
     release = us.synthesize(rows, SCHEMA, epsilon=2, delta=DELTA, insecure_noise_seed=1)
     (bought,) = products(release)
@@ -185,7 +186,7 @@ def test_priority_columns_have_moments_of_their_own(rows, tmp_path):
 
 
 @pytest.mark.parametrize("fault", ["none", "swapped", "columns", "entry", "name", "priority"])
-@pytest.mark.nightly(every=3)
+@pytest.mark.nightly(every=6)
 def test_two_measurements_that_overlap_are_held_to_what_they_are(declared, tmp_path, fault):
     """Whoever alters one of them, and redoes the checksums, is found out by the other parts."""
     folder = declared.save(tmp_path / "r")
@@ -234,6 +235,7 @@ def test_the_page_has_all_of_them_and_who_asked(declared, tmp_path):
     assert estimate in page
 
 
+@pytest.mark.nightly
 def test_moments_make_no_relation_of_the_records(declared, tmp_path):
     """Records are drawn from tables; what was measured for answers keeps no association in them."""
     release = us.synthesize(

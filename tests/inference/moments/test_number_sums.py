@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 from made_matrices import exact_products, matrix_of
+from night import NIGHT
 from understudy.data.table import Table
 from understudy.features.grids import LineCells, coarse_states, line_bins
 from understudy.features.scores import FeatureMap
@@ -158,7 +159,8 @@ def test_sums_are_those_of_generalised_least_squares():
 
 
 def test_the_noise_is_as_stated_and_less_than_before():
-    """Standardised errors of 400 releases; twice the scale, or half of it, would be noticed."""
+    """Standardised errors of releases; twice the scale, or half of it, would be noticed."""
+    releases = 400 if NIGHT else 100
     rng = np.random.default_rng(3)
     rows = people(rng)
     exact = values(moments(rows, rng, noise=1e-9))
@@ -167,7 +169,7 @@ def test_the_noise_is_as_stated_and_less_than_before():
         counts_of(rows),
     )
     errors = []
-    for _ in range(400):
+    for _ in range(releases):
         before = moments(rows, rng, exact=products)
         both = joined(before, counted(rows, rng, exact=counts))
         derivatives = quantities(both)
@@ -175,7 +177,7 @@ def test_the_noise_is_as_stated_and_less_than_before():
         errors.append((values(both) - exact) / np.sqrt(noise))
         assert (noise < np.diag(before.noise_covariance(derivatives))).all()
     size = np.sum(np.square(errors), axis=0)
-    low, high = stats.chi2.ppf([1e-4, 1 - 1e-4], 400)
+    low, high = stats.chi2.ppf([1e-4, 1 - 1e-4], releases)
     ages = size[[0, 1, 3]]  # cells of pay hide a bit more
     assert ((low < ages) & (ages < high)).all()
     assert not ((low < ages / 4) | (ages * 4 < high)).any()

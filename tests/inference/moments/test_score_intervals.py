@@ -128,7 +128,7 @@ def test_a_lower_level_has_the_shorter_interval(answered):
 
 
 @pytest.mark.parametrize("kind", ["logit", "poisson"])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_moments_that_are_mostly_noise_have_an_interval_or_are_refused(kind, answered):
     """Whatever they say: no step of the solution runs out of numbers, and no end is not one."""
     rng, outcome = np.random.default_rng(7), {"logit": "poor", "poisson": "visits"}[kind]

@@ -59,7 +59,7 @@ def test_exact_second_moments_have_it(moments_of, formula, values):
 
 @pytest.mark.parametrize(("formula", "truth"), [("works", 0.5), ("kids", np.sqrt(9 * 0.21))])
 @pytest.mark.parametrize("stddev", [0.0, 15.0])
-@pytest.mark.nightly(diagonal=True)
+@pytest.mark.nightly
 def test_intervals_from_moments_cover(moments_of, formula, truth, stddev):
     """Of even shares too, where the variance is flat and its error all of the second order."""
     rng, hits = np.random.default_rng(5), 0
@@ -139,6 +139,7 @@ def test_of_those_that_meet_a_condition_on_the_number_cells_have_it():
 
 
 @pytest.mark.parametrize("stddev", [0.0, 5.0])
+@pytest.mark.nightly
 def test_intervals_of_some_cover(stddev):
     rng, hits, schema = np.random.default_rng(8), 0, SCHEMA.part(["kids"])
     estimand = parse("std", "kids where kids > 2", schema)
@@ -171,6 +172,7 @@ def test_a_release_answers_it_of_some_by_the_number_line():
         ("pay where pay > 90", "No declared values"),
     ],
 )
+@pytest.mark.nightly(every=3)
 def test_of_others_it_is_refused(formula, said):
     rows = pl.DataFrame(drawn(np.random.default_rng(4)))
     release = us.synthesize(rows, SCHEMA, epsilon=3, delta="1e-6", insecure_noise_seed=1)

@@ -4,6 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from night import NIGHT
 from schemas import column
 from understudy.errors import InferenceError
 from understudy.features.terms import Term, TermMap, closed
@@ -178,12 +179,12 @@ def fit(outcome, *design):
 
 
 def test_errors_by_noise_are_those_of_repeated_noise():
-    """100 draws: the standard deviation of one estimate is off by 7 % in itself."""
+    """The standard deviation of 100 draws is off by 7 % in itself, that of 60 by day by 9 %."""
     rows, rng = rows_of(3_000), np.random.default_rng(1)
     estimand, needed = question("ols v ~ x + I(x**2) + s:x")
     exact = matrix_of(rows, needed, stddev=4.0)
     found = []
-    for _ in range(100):
+    for _ in range(100 if NIGHT else 60):
         numbers = exact.numbers + rng.normal(size=len(exact.numbers)) * np.sqrt(exact.variances)
         noisy = TermMatrix(exact.scores, SCHEMA, numbers, exact.variances)
         found.append(answer(estimand.text, rows, noisy))

@@ -250,7 +250,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize(("kind", "formula", "p", "exact"), QUESTIONS)
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=32)
 def test_a_release_answers_from_its_lines(released, kind, formula, p, exact):
     read, rows, made = released
     answer = us.analyze(read, kind, formula, probability=p, level=0.9999)
@@ -366,6 +366,7 @@ def test_where_noise_tells_less_than_bins_the_table_answers():
     assert us.analyze(release, "proportion", "age >= 65").reason != REASON
 
 
+@pytest.mark.nightly
 def test_a_page_says_what_lies_beyond():
     rows = workers(3_000).with_columns(age=pl.col("age") * 2)
     release = us.synthesize(

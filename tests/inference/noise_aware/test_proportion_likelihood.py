@@ -195,6 +195,7 @@ def proportions(rng, repetitions, fixed):
 
 
 @pytest.mark.parametrize("fixed", [None, 0.3])
+@pytest.mark.nightly(every=2)
 def test_coverage_beta_binomial(fixed):
     rng, n = np.random.default_rng(1), 400
     alpha = n / np.expm1(EPSILON)
@@ -210,6 +211,7 @@ def test_coverage_beta_binomial(fixed):
 
 
 @pytest.mark.parametrize("fixed", [None, 0.3])
+@pytest.mark.nightly(every=2)
 def test_coverage_dp_prior(fixed):
     rng, n = np.random.default_rng(2), 400
     prior = 1 / np.expm1(EPSILON / n)

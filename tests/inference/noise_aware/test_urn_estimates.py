@@ -89,7 +89,7 @@ def repeated(prior, reps, sets, reinforced):
 
 @pytest.mark.parametrize("reinforced", [True, False])
 @pytest.mark.parametrize(("kind", "formula"), ESTIMANDS)
-@pytest.mark.nightly(every=5)
+@pytest.mark.nightly(every=10)
 def test_estimates_are_unbiased_and_vary_as_stated(kind, formula, reinforced):
     """5,000 repetitions of two sets from one and the same table. False alarm: a mean leaves 5
     deviations (below 1e-6 each), a variance 10 % (5 deviations). ε is such that the prior leaves
@@ -120,6 +120,7 @@ def test_estimates_are_unbiased_and_vary_as_stated(kind, formula, reinforced):
 
 @pytest.mark.parametrize("rows", ["public", "private"])
 @pytest.mark.parametrize("reinforced", [True, False])
+@pytest.mark.nightly(every=4)
 def test_coverage_from_records_of_urns(rows, reinforced):
     """1,500 samples, each with two sets at ε = 12 in all; false alarm below 10⁻³.
 
@@ -193,6 +194,7 @@ def release(schema=PUBLIC, method="dirichlet", epsilon=12, sets=2, seed=1):
 
 @pytest.mark.parametrize("method", ["dirichlet", "dp-prior"])
 @pytest.mark.parametrize("sets", [1, 3])
+@pytest.mark.nightly(every=4)
 def test_a_release_is_analysed_by_the_law_of_its_urns(method, sets, tmp_path):
     made = release(method=method, sets=sets)
     found = us.analyze(made, "proportion", "sex")

@@ -63,7 +63,7 @@ def rejected(case, counted_as=1.0, *, as_normal=False):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("case", list(CASES))
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly(every=8)
 def test_it_rejects_what_is_true_as_often_as_it_says(case):
     """At 5 %, from 3 % to 7 %, where chance has a part of 1e-4 at most if it is 5 % exactly."""
     assert 0.03 < rejected(case) < 0.07
@@ -118,6 +118,7 @@ def test_intervals_of_excess_shares_cover():
 
 
 @pytest.mark.parametrize(("w", "expected"), [(1.0, 0.8), (0.0, 0.05), (2.0, 1.0)])
+@pytest.mark.nightly(every=3)
 def test_the_effect_that_is_named_is_found_in_four_of_five(w, expected):
     """Two by two, where all deviations lie in one direction: 4,000 tables with noise.
 

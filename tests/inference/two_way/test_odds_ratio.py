@@ -96,7 +96,7 @@ def test_an_empty_cell_without_noise_leaves_one_end():
 
 
 @pytest.mark.parametrize("heavy", [False, True])
-@pytest.mark.nightly(every=2)
+@pytest.mark.nightly
 def test_the_test_is_the_interval(heavy):
     rng = np.random.default_rng(4)
     for _ in range(60):
@@ -143,7 +143,7 @@ def covered(case, counted_as, seed=1):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("case", list(CASES))
-@pytest.mark.nightly(every=4)
+@pytest.mark.nightly
 def test_intervals_cover(case):
     """With cells of 5 and 10 records, and noise as large; a false alarm in 1e-5 of runs a case."""
     assert covered(case, 1.0) >= stats.binom.ppf(1e-5, REPETITIONS, 0.95) / REPETITIONS

@@ -210,6 +210,7 @@ def test_without_a_count_of_weights_the_bound_is_that_of_all_records():
 
 
 @pytest.mark.statistical
+@pytest.mark.nightly
 def test_coverage_is_nominal_and_without_weights_it_is_not():
     """300 samples (60 by day) with real noise: means, shares by group, totals of the population."""
     rng = np.random.default_rng(5)

@@ -140,7 +140,7 @@ def hundreds(width=2.5, m=6, p=33, n=200, seed=5):
 
 
 @pytest.mark.parametrize("width", [2.5, 6.0])
-@pytest.mark.nightly(every=9)
+@pytest.mark.nightly
 def test_hundreds_of_coefficients_forget_where_they_began(width):
     """300 chains after the usual burn-in against 300 after three times as many transitions."""
     target = hundreds(width)

@@ -96,6 +96,7 @@ def answered(name, kind, columns):
     return {frozenset(two) for two in one.answered} & {frozenset(columns)}
 
 
+@pytest.mark.nightly
 def test_correlations_of_numbers_beyond_their_bounds_are_of_numbers_that_are_cut_off():
     """And promised as those of the same columns where nothing lies beyond."""
     made = release("beyond")
