@@ -1,4 +1,4 @@
-"""Names for types of arrays, and how kernels are compiled: once for the whole house."""
+"""Types of arrays, the quantile of 95 % intervals, and how kernels are compiled: once for all."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ Integers = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
 """Numbers of states, in whatever width they are held."""
 Flags = NDArray[np.bool_]
+
+Z_95 = 1.959963984540054
+"""Half of a two-sided 95 % interval of a normal estimate, in standard errors."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -37,6 +37,8 @@ try:
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
+PROGRESS_VARIABLE = "UNDERSTUDY_PROGRESS"
+"""Names a file that gets each stage of a command as a line of JSON, for whoever watches."""
 LOCKS = fcntl is not None
 """Whether this system has locks that end with their process."""
 NOT_REAL: Final = "Synthetic records, not real people."

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from rich import markup
 from rich.console import Console
 
+from understudy._storage import PROGRESS_VARIABLE
 from understudy.errors import UnderstudyWarning, line
 
 if TYPE_CHECKING:
@@ -119,10 +120,6 @@ def sets_words(number: int, kind: str) -> str:
 
 LINE_SECONDS = 10.0
 """Where there is no terminal: seconds between lines, and before the first one."""
-
-
-PROGRESS_VARIABLE = "UNDERSTUDY_PROGRESS"
-"""Names a file that gets each stage as a line of JSON, for whoever watches from elsewhere."""
 
 
 @contextmanager

@@ -203,6 +203,8 @@ def _alike(rows: tuple[PlannedTable, ...]) -> list[tuple[PlannedTable, int]]:
 
 
 def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ...]:
+    from understudy._arrays import Z_95
+
     names = ", ".join(row.columns[:6]) + (
         f" … ({len(row.columns)} columns)" if len(row.columns) > 6 else ""
     )
@@ -217,7 +219,7 @@ def _planned_row(row: PlannedTable, times: int, when: str = "") -> tuple[str, ..
         ("up to " if row.chosen else "") + cells if row.form.has_cells else "–",
         f"{times} × {float(row.share):.2%}" if times > 1 else f"{float(row.share):.2%}",
         f"{row.stddev:,.4g}" if row.form.has_noise else "–",
-        f"± {1.96 * row.stddev:,.4g}" if row.form.has_noise else "–",
+        f"± {Z_95 * row.stddev:,.4g}" if row.form.has_noise else "–",
         mass,
     )
 

@@ -17,14 +17,12 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from understudy import _storage
 from understudy.desk.project import Project
 from understudy.errors import DeskError, shown
 
-PROGRESS: Final = "UNDERSTUDY_PROGRESS"
-"""Names the file that commands write their stages to (`cli.console`)."""
 _LOCK, _SAID, _ABOUT = "run.lock", "run.txt", "run.json"
 
 
@@ -89,7 +87,7 @@ def start(project: Project, what: str, words: Sequence[str], into: str = "") -> 
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
                 stderr=said,
-                env={**os.environ, PROGRESS: str(project.folder / "log.jsonl")},
+                env={**os.environ, _storage.PROGRESS_VARIABLE: str(project.folder / "log.jsonl")},
                 start_new_session=True,
                 pass_fds=(lock,),
             )

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from understudy._arrays import Floats, Integers
+from understudy._arrays import Z_95, Floats, Integers
 from understudy.evaluate.comparison import Comparison, Rows, has_order
 from understudy.schema import NUMERIC, Column
 
@@ -350,7 +350,6 @@ class Risks:
 Values = NDArray[np.floating[Any]] | NDArray[np.bool_]
 
 LEVEL = 0.95
-_Z = 1.959963984540054  # of a two-sided interval at that level
 
 
 @dataclass(frozen=True)
@@ -397,7 +396,7 @@ def wilson(mean: float, n: float) -> Interval:
         >>> [round(end, 4) for end in wilson(0.0, 10)]
         [0.0, 0.2775]
     """
-    spread = _Z**2 / n
+    spread = Z_95**2 / n
     middle = (mean + spread / 2) / (1 + spread)
     half = math.sqrt(mean * (1 - mean) * spread + spread**2 / 4) / (1 + spread)
     # The share lies inside; rounding must not put one of 0 or 1 beside its interval.
@@ -457,7 +456,7 @@ def area_under_curve(members: Values, controls: Values) -> Figure | None:
         return factor * at * (1 - at) * pairs / (n * m)
 
     def distance(at: float) -> float:
-        return (at - area) ** 2 - _Z**2 * variance(at)
+        return (at - area) ** 2 - Z_95**2 * variance(at)
 
     # At 0 and 1 the variance vanishes, so that an estimate there solves the equation itself.
     hair = 1e-9

@@ -39,7 +39,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from understudy._arrays import Floats
+from understudy._arrays import Z_95, Floats
 from understudy.data.coding import Reading
 from understudy.errors import InferenceError, MethodError
 from understudy.evaluate.propensity import MOST_LEVELS, Model
@@ -223,8 +223,6 @@ def _some(terms: Sequence[str]) -> str:
 
 Interval = tuple[float, float]
 
-_Z_95 = 1.959963984540054
-
 
 def interval_overlap(first: Interval, second: Interval) -> float:
     """Mean of the shares of each interval that lies in the other, 0 to 1.
@@ -257,7 +255,7 @@ def expected_overlap(n_original: int, n_synthetic: int) -> float:
     original, synthetic = 1 / math.sqrt(n_original), 1 / math.sqrt(n_synthetic)
     grid = np.linspace(0, 8, 4001)
     weight = stats.norm.pdf(grid)
-    reach = stats.norm.ppf(0.975)
+    reach = Z_95
     values = [
         interval_overlap(
             (-reach * original, reach * original),
@@ -359,7 +357,7 @@ def coefficient_scores(
         Metric.over_sets(
             DEFINITIONS["coefficients beyond chance"],
             beyond.tolist(),
-            null=2 * float(stats.norm.sf(_Z_95)),
+            null=2 * float(stats.norm.sf(Z_95)),
             note=f"{about}; one that a set lost counts as beyond",
         )
     )
@@ -373,7 +371,7 @@ def _beyond(compared: Compared, j: int) -> list[bool]:
         not f.determined[j]
         or bool(
             abs(f.estimate[j] - original.estimate[j])
-            > _Z_95 * math.hypot(f.stderr[j], original.stderr[j])
+            > Z_95 * math.hypot(f.stderr[j], original.stderr[j])
         )
         for f in compared.sets
     ]
@@ -469,7 +467,7 @@ def _textbook(estimand: Estimand, original: Records) -> dict[str, tuple[float, f
         own = made.covariances[0]
         variances = np.diag(own) if own.ndim == 2 else own
         names, estimate, stderr = made.names, made.estimates[0], np.sqrt(variances)
-    reach = _Z_95 * stderr
+    reach = Z_95 * stderr
     pairs = zip((estimate - reach).tolist(), (estimate + reach).tolist(), strict=True)
     return dict(zip(names, pairs, strict=True))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from understudy._arrays import Z_95
 from understudy.evaluate.associations import KEPT_WITHIN
 from understudy.evaluate.scores import Better, Coefficient, Headline, Marginal, Metric
 from understudy.report.svg import LETTER, SMALL, WIDTH, Chart, Colour, Panel, percent_scale
@@ -228,7 +229,6 @@ _PLOT = 132.0  # height of upright charts
 _CURVES = 160.0  # height of the curves
 _SQUARE = 280.0  # side of the plot of correlations
 _TERM = 46.0  # height of a coefficient
-_Z_95 = 1.959963984540054
 _LEAST_REACH, _MOST_REACH = 5.0, 20.0  # half width of the scale, in standard errors
 
 
@@ -426,7 +426,7 @@ def whiskers(coefficients: Sequence[Coefficient], label: str) -> Markup:
 def standard_error(coefficient: Coefficient) -> float | None:
     """Standard error of the original, from its interval; None if it has none."""
     _, low, high = coefficient.original
-    error = (high - low) / (2 * _Z_95)
+    error = (high - low) / (2 * Z_95)
     return error if math.isfinite(error) and error > 0 else None
 
 
@@ -434,7 +434,7 @@ def width_ratio(coefficient: Coefficient) -> float | None:
     """Width of the synthetic interval over that of the original."""
     _, low, high = coefficient.synthetic
     error = standard_error(coefficient)
-    return None if error is None else (high - low) / (2 * _Z_95 * error)
+    return None if error is None else (high - low) / (2 * Z_95 * error)
 
 
 def _place_estimates(coefficient: Coefficient) -> list[list[float]]:

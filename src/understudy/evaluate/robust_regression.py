@@ -40,7 +40,7 @@ from scipy.linalg import lapack
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from understudy._arrays import Flags, Floats
+from understudy._arrays import Z_95, Flags, Floats
 from understudy.inference.regression_models import separating
 
 _DEPENDENT = 1e-9
@@ -146,7 +146,7 @@ def fit_counts(y: Floats, x: Floats, counts: Floats, start: Floats | None = None
     estimate[used] = coefficients
     covariance[np.ix_(used, used)] = square
     stderr = np.sqrt(np.diag(covariance))
-    return Fit(estimate, stderr, float(stats.norm.ppf(0.975)), shrunk, covariance)
+    return Fit(estimate, stderr, Z_95, shrunk, covariance)
 
 
 def _least_squares(y: Floats, x: Floats) -> tuple[Floats, Floats]:

@@ -19,14 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from understudy._arrays import Floats, Integers
+from understudy._arrays import Z_95, Floats, Integers
 from understudy.errors import InferenceError
 from understudy.inference.noisy_tables import Counts
 from understudy.inference.question import Estimand, Scores
 from understudy.inference.records import ABSENT, Records, cell_points
 from understudy.schema import Schema
 
-_EDGE = 1.959963984540054**2
+_EDGE = Z_95**2
 
 
 @dataclass(frozen=True)

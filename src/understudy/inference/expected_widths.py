@@ -31,6 +31,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import combinations
 
+from understudy._arrays import Z_95
 from understudy.features.scores import BINS, MOST_BINS, FeatureMap, contrast_length
 from understudy.inference.design_effects import effect_note
 from understudy.inference.noisy_tables import MOST_CELLS, covers
@@ -48,7 +49,6 @@ _ASSUMED = (
     "numbers spread evenly between their bounds, and columns independent of each other. Rare "
     "levels, and numbers bunched in a part of their range, have other widths; analyze gives them."
 )
-_Z_95 = 1.959963984540054
 _RANGE = "% of the range"
 PLAINLY = 0.8
 """Second moments answer for levels where their width is below this part of that of counts."""

@@ -99,7 +99,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, ndtr, ndtri
 
-from understudy._arrays import Floats
+from understudy._arrays import Z_95, Floats
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.second_moments import (
     FIRM_MODEL,
@@ -354,7 +354,6 @@ def _products(matrix: Sums, design: Floats, x: Floats) -> tuple[Floats, Floats]:
 
 _TAILS: Final = 0.055
 _WIDEST: Final = 1.5
-_Z: Final = 1.96
 _SINGULAR: Final = 1e-12
 
 
@@ -520,7 +519,7 @@ def _require_both_ends(kind: str, records: CalibratedRecords, fit: ScoreFit) -> 
     stderr = np.sqrt(np.diag(covariance))
     both = np.array([[-1.0], [1.0]])
     for j in range(len(stderr)):
-        ends = fit.estimate + both * _WIDEST * _Z * covariance[:, j] / stderr[j]
+        ends = fit.estimate + both * _WIDEST * Z_95 * covariance[:, j] / stderr[j]
         with np.errstate(over="ignore", invalid="ignore"):
             means = family.mean(x @ ends.T) * records.weights[:, None]
             moved = -both[:, 0] * ((records.crossed - (means.T @ x)) @ inverse[j])

@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from understudy._arrays import Z_95
 from understudy.features.grids import Numeric, is_finer
 from understudy.inference.conditions import are_told
 from understudy.inference.counts import Counted, table_estimates
@@ -93,4 +94,4 @@ def _tells_more(line: Measurement, fine: Numeric, coarse: Numeric, n_rows: int) 
     cells, bins = (
         sum(not interval.spike for interval in column.intervals) for column in (fine, coarse)
     )
-    return 1.96 * line.stddev * math.sqrt(cells / bins) / 2 < n_rows / bins
+    return Z_95 * line.stddev * math.sqrt(cells / bins) / 2 < n_rows / bins

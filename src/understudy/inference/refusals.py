@@ -92,7 +92,7 @@ from typing import Final, Literal
 import numpy as np
 from scipy.special import ndtri
 
-from understudy._arrays import Floats
+from understudy._arrays import Z_95, Floats
 from understudy.dp.calibration import calibrate
 from understudy.errors import InferenceError
 from understudy.features.grids import LineCells
@@ -355,7 +355,7 @@ FALSE_ALARM: Final = 0.005
 """Probability that noise alone passes for numbers beyond a bound, anywhere in a release."""
 _CLOSER = 2.2  # times as close, as the noisy number of nobody is above 0 half of the time
 _SUMMED = 10.0  # deviations of normal noise up to which its tail is summed
-_NORMAL, _LAPLACE = 1.959963984540054, math.log(20) / math.sqrt(2)  # 97.5 % in deviations
+_LAPLACE = math.log(20) / math.sqrt(2)  # 97.5 % in deviations
 _FURTHER = (0.01, 0.1, 1.0, 10.0, 1000.0)  # times the range
 
 
@@ -394,7 +394,7 @@ def beyond(line: Measurement, release: Release) -> tuple[OutOfBounds, OutOfBound
     n_rows = max(release.manifest.n_rows, 1)
     n_lines = sum(measured.kind is Kind.LINE for measured in release.measurements)
     least = least_certain(line, n_lines)
-    z = _LAPLACE if line.family.is_laplace else _NORMAL
+    z = _LAPLACE if line.family.is_laplace else Z_95
     bounds = _bounds_of(release.schema, name)
 
     def one(side: Literal["below", "above"], count: float, label: str) -> OutOfBounds:
@@ -557,7 +557,7 @@ def _cut_note(release: Release, name: str, ends: tuple[float, float]) -> str:
             one.low >= ends[1] and one.high > ends[1]
         )
     n_rows = max(release.manifest.n_rows, 1)
-    z = _LAPLACE if line.family.is_laplace else _NORMAL
+    z = _LAPLACE if line.family.is_laplace else Z_95
     found = max(float(line.counts[beyond].sum()), 0.0)
     most = found + z * line.stddev * math.sqrt(beyond.sum())
     return (
@@ -905,7 +905,7 @@ def _shares(
         count, stddev = sum(w * one.outside for w, one in each) / sum(weights), sum(weights) ** -0.5
         heavy = any(one.family.is_laplace for one in own[columns])  # a mean has lighter tails
         reach = -math.log(2 * level) / math.sqrt(2) if heavy else -float(ndtri(level))
-        most = min(max(count, 0.0) + (_LAPLACE if heavy else _NORMAL) * stddev, n_rows) / n_rows
+        most = min(max(count, 0.0) + (_LAPLACE if heavy else Z_95) * stddev, n_rows) / n_rows
         found.append(OutOfDomain(columns, count / n_rows, most, count > reach * stddev))
     return found
 

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from understudy._arrays import Floats
+from understudy._arrays import Z_95, Floats
 from understudy.inference.combining import Pooled
 
 WIDEST: Final = 10.0
@@ -49,7 +49,7 @@ def answer_counts(pooled: Pooled, *, expected: bool) -> bool:
     """
     lower, upper = pooled.interval()
     reach = pooled.stderr * np.sqrt(np.clip(1 - pooled.synthesis_share, 0, 1))
-    found = _each_counts((upper - lower) / 2, 1.96 * reach, expected=expected)
+    found = _each_counts((upper - lower) / 2, Z_95 * reach, expected=expected)
     slopes = [k for k, name in enumerate(pooled.names) if name != _INTERCEPT]
     return 2 * sum(found[k] for k in slopes) >= max(len(slopes), 1)
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy._arrays import Z_95
 from understudy.dp.released import NoiseFamily
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release
@@ -24,7 +25,6 @@ from understudy.release.shape import Kind
 from understudy.report.text import noise_words, number, relative, times
 from understudy.schema import Schema
 
-NORMAL_95 = 1.959963984540054
 MANY = 200  # a sum of this many Laplace variables has its 95 % point within 0.1 % of the normal one
 
 
@@ -43,7 +43,7 @@ def laplace_sum_95(n: int) -> float:
         True
     """
     if n > MANY:
-        return NORMAL_95
+        return Z_95
     weights = [math.comb(2 * n - j - 1, n - 1) / 2.0 ** (2 * n - j - 1) for j in range(1, n + 1)]
     low, high = 0.0, 4.0 * math.sqrt(2 * n)
     for _ in range(80):
@@ -68,7 +68,7 @@ def factor_95(family: NoiseFamily, n_cells: int) -> float:
     Laplace noise has the exact quantile of its sum (2.12 for one cell, towards 1.96 for many);
     all others the normal one.
     """
-    return laplace_sum_95(max(n_cells, 1)) if family.is_laplace else NORMAL_95
+    return laplace_sum_95(max(n_cells, 1)) if family.is_laplace else Z_95
 
 
 def half_width_95(measurement: Measurement) -> float:

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr
 
+from understudy._arrays import Z_95
 from understudy.errors import InferenceError
 from understudy.features.grids import LineCells, find_limits, line_bins
 from understudy.inference.declared import DeclaredAnalysis, Expected, columns_of
@@ -56,7 +57,6 @@ Step = tuple[Moments | NoisyTables, float]
 _MOST_ROWS = 200_000
 _FEW_ROWS = 1_000
 _ROWS_PER_STATE = 50  # so that each state is drawn
-_REACH = 1.96
 _SLIGHT = 1e-3  # noise to first order
 _UNKNOWN = 10  # part of the range in which skewed numbers lie where none is typical
 _TAIL = 0.05
@@ -119,8 +119,8 @@ def _expect_cells(
     counts = np.bincount(scores.quantity[scores.quantity >= 0], minlength=len(scores.names))
     n = max(int(counts.sum()), 1)
     shares = counts / n
-    noise = _REACH * stddev / n * np.sqrt(1 - 2 * shares + len(shares) * shares**2)
-    sampling = _REACH * np.sqrt(shares * (1 - shares) / n)
+    noise = Z_95 * stddev / n * np.sqrt(1 - 2 * shares + len(shares) * shares**2)
+    sampling = Z_95 * np.sqrt(shares * (1 - shares) / n)
     each = zip(scores.names, noise.tolist(), sampling.tolist(), strict=True)
     return [Expected(str(analysis), name, own, other) for name, own, other in each]
 
@@ -471,7 +471,7 @@ def _expect_answer(analysis: DeclaredAnalysis, assumed: Assumed) -> list[Expecte
     sampling = np.sqrt(variance * (1 - pooled.synthesis_share))
     names = zip(pooled.names, noise, sampling, strict=True)
     return [
-        Expected(str(analysis), name, float(_REACH * own), float(_REACH * other))
+        Expected(str(analysis), name, float(Z_95 * own), float(Z_95 * other))
         for name, own, other in names
         if np.isfinite(own) or np.isfinite(other)  # a test has no width
     ]

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from understudy import _notebook
+from understudy._arrays import Z_95
 from understudy.dp.budget import Budget, Number, size_in_signs
 from understudy.errors import BudgetError, MethodError
 from understudy.inference.declared import DeclaredAnalysis, Expected, ExpectedAnswers
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from understudy.workflow.expected_answers import ExpectedRange
 
 
-_REACH = NormalDist().inv_cdf(0.975)  # of a 95 % interval, in standard errors
 FAR_WIDER = 10
 """Times the typical range from which on a plan warns of the bounds."""
 
@@ -292,10 +291,10 @@ def place_remarks(request: Request) -> tuple[str, ...]:
     each = zip(TreeNoise(tree, measured).variances, TreeNoise(tree, exact).variances, strict=True)
     said = []
     for level, (cell, total) in zip(geography.spine, [*each][1:], strict=True):
-        widths = [_REACH * math.sqrt(cells * float(np.median(total)))]
+        widths = [Z_95 * math.sqrt(cells * float(np.median(total)))]
         if cells > 1:  # of a cell's indicator a part is the total, the rest is the other contrasts
             own = total / cells + cell * (1 - 1 / cells)
-            widths.append(_REACH * math.sqrt(float(np.median(own))))
+            widths.append(Z_95 * math.sqrt(float(np.median(own))))
         of_cell = f", of a cell ± {widths[1]:,.3g}" if cells > 1 else ""
         said.append(f"{level}, total ± {widths[0]:,.3g}{of_cell}")
     return (
