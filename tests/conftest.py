@@ -132,7 +132,10 @@ def values_of(name: str, cases: list[pytest.Item]) -> list[int]:
     return list(dict.fromkeys(id(case.callspec.params[name]) for case in cases))
 
 
-UNREHEARSED = ("evaluate", "graphical", "inference", "mechanisms", "methods", "models", "papers")
+UNREHEARSED = (
+    *("attacks", "benchmarks", "evaluate", "features", "graphical", "inference", "mechanisms"),
+    *("methods", "models", "papers", "report", "spark", "steward"),
+)
 """Rooms, beside the studies, whose releases go without a rehearsal by day: a third of their time.
 It is made by one and the same method whatever is asked for, and other rooms test what it says."""
 rehearsing = {"now": True}

@@ -19,6 +19,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from night import NIGHT
 from postgres_server import programs, server
 from schemas import AGE, CITY, column
 from understudy.checkpoint import journal as journals
@@ -228,7 +229,7 @@ def test_a_full_disk_under_the_ledger_ends_a_run_before_it_computes(machine, cas
     """Whichever entry is the first that finds no room; when there is, the run goes on."""
     folder, refused = case("full", 1), 0
     place, checkpoint = f"{folder}.ledger", folder / "out.checkpoint"
-    for most in range(os.path.getsize(place), 10**6, 4096):
+    for most in range(os.path.getsize(place), 10**6, 4096 if NIGHT else 16_384):
         resume = ["--resume"] * replay.is_checkpoint(checkpoint)
         ended = machine(folder, [*COMMANDS["release"], *resume], ledger=place, most=most)
         require_counted(folder)
