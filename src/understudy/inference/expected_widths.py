@@ -215,7 +215,7 @@ class ExpectedWidths:
     def _widths(self, sampling: float, noise: float, bound: float = 0.0) -> Widths:
         """Half-widths by variances, and a bound on what bins hide."""
         sampling *= self._effect
-        return _Z_95 * math.sqrt(sampling + noise) + bound, _Z_95 * math.sqrt(sampling)
+        return Z_95 * math.sqrt(sampling + noise) + bound, Z_95 * math.sqrt(sampling)
 
     def _groups(self, name: str) -> int:
         return max(self._schema.columns[name].n_ordinary, 1)
