@@ -125,7 +125,7 @@ def divide(weights: Sequence[float]) -> tuple[Fraction, ...]:
         >>> [str(part) for part in divide([1.0, 3.0])]
         ['1/4', '3/4']
         >>> [str(part) for part in divide([0.0, 0.0, 9.0])]
-        ['1/8', '1/8', '3/4']
+        ['21/170', '21/170', '64/85']
     """
     mean = sum(weights) / max(len(weights), 1) or 1.0
     near = [min(max(own / mean, _LEAST), _MOST) for own in weights]
