@@ -1,9 +1,12 @@
 """A desk for tests, a browser without a browser that is at its door, and surveys as files."""
 
+import json
 import re
 from html import unescape
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 from starlette.testclient import TestClient
 
 import understudy as us
@@ -91,3 +94,20 @@ def finished_project(root):
     release.save(project.folder / "release")
     Known(root / "configuration" / "understudy" / "desk.json").add(project.folder)
     return project
+
+
+def wide_survey(root, n_columns, n_rows=1_000):
+    """A survey of amounts and answers, and the codebook that says all of it, as files."""
+    rng = np.random.default_rng(35)
+    columns, fields = {}, []
+    for k in range(n_columns):
+        if k % 3:
+            levels = ["no", "yes", "perhaps"][: 2 + k % 2]
+            columns[f"answer_{k}"] = rng.choice(levels, n_rows)
+            field = {"type": "string", "constraints": {"enum": levels}}
+        else:
+            columns[f"amount_{k}"] = rng.integers(0, 2_000, n_rows)
+            field = {"type": "integer", "constraints": {"minimum": 0, "maximum": 2_000}}
+        fields.append({"name": [*columns][-1], **field})
+    pl.DataFrame(columns).write_csv(root / "wide.csv")
+    (root / "wide.json").write_text(json.dumps({"fields": fields}))

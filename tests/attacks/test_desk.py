@@ -16,6 +16,9 @@ title = "People"
 rows = "public"
 n_rows = 500
 
+[unit]
+description = "one person"
+
 [columns.sex]
 kind = "categorical"
 levels = ["f", "m"]

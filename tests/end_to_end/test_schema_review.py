@@ -178,6 +178,48 @@ def test_several_entries_are_changed_together(drafted):
     assert age.reviewed
 
 
+def test_an_entry_with_a_source_is_decided_and_undone(drafted):
+    before = Path("draft.toml").read_text(encoding="utf-8")
+    told = drafted("e lower = 18, bins = [18, 40, 120]; a questionnaire", "q")
+    age = schema().columns["age"]
+    assert (age.lower, age.upper, age.source, age.reviewed) == (18, 120, "a questionnaire", True)
+    assert "1 decision," in told.out
+    Path("draft.toml").write_text(before, encoding="utf-8")
+    told = drafted("u", "e lower = 18, bins = [18, 40, 120]; a questionnaire", "u", "q")
+    assert "no decision of this session" in told.out
+    assert "taken back" in told.out
+    assert Path("draft.toml").read_text(encoding="utf-8") == before
+
+
+def test_many_columns_are_confirmed_by_one_source(drafted):
+    told = drafted("m nothing*; codebook", "m sex mo* joy; codebook, page 3", "q")
+    assert "No open column has such a name" in told.out
+    assert "1 decision," in told.out
+    columns = schema().columns
+    assert [name for name, one in columns.items() if one.reviewed] == ["sex", "mood", "joy"]
+    assert columns["mood"].sources == "codebook, page 3"
+    assert not columns["age"].reviewed
+
+
+class Terminal(io.StringIO):
+    """Where a person types."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_title_and_a_unit_are_asked_for_on_a_terminal(drafted, understudy, monkeypatch):
+    drafted("q")
+    assert schema().title == ""
+    monkeypatch.setattr(sys, "stdin", Terminal("A survey\none respondent\nq\n"))
+    assert understudy("schema", "review", "draft.toml").code == 0
+    assert schema().title == "A survey"
+    assert schema().unit.description == "one respondent"
+    monkeypatch.setattr(sys, "stdin", Terminal("q\n"))  # and once alone
+    assert understudy("schema", "review", "draft.toml").code == 0
+    assert not any(one.reviewed for one in schema().columns.values())
+
+
 def test_no_count_is_shown_and_no_value_that_the_schema_does_not_declare(drafted):
     """Claim: by the rows it is said that something misfits, not what nor how often."""
     text = Path("draft.toml").read_text(encoding="utf-8").replace(f', "{SECRET}"', "")

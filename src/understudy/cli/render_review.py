@@ -18,23 +18,29 @@ _LINES = 8
 """Lines of one entry that are shown."""
 _TOLD_APART = ("source", "reviewed", "confirmed", "drafted")
 _KEYS = (
-    "a accept · c SOURCE confirm · = same source · e ENTRY edit · l like the last · v forms · "
-    "x take out · s skip · ? help · q quit"
+    "a accept · c SOURCE confirm · = same source · m NAMES; SOURCE many · e ENTRY; SOURCE edit · "
+    "l like the last · v forms · x take out · u undo · s skip · ? help · q quit"
 )
 _HELP = """\
 a            accept it as it stands: it is public (a SOURCE names where it comes from)
 c SOURCE     confirm what was read from the rows: the source that has these very values
 =            confirm with the source of the confirmation before
-e ENTRY      change an entry, such as: e lower = 0, upper = 120 (e alone: lines, or your EDITOR)
+m NAMES      confirm many at once, such as: m income_* age; codebook, page 3
+e ENTRY      change an entry, such as: e lower = 0, upper = 120 (e alone: lines, or your EDITOR);
+             with a source it is decided: e lower = 0, upper = 120; codebook, page 3
 l            the same entries and source as the column decided before (l NAME: as that one)
 A            accept at once all that comes from public sources alone
 v            forms that conventions have for this name (v WORD: all forms with this word)
 x            take the column out of the schema, so that it is not released
 k            keep what was read from the rows unconfirmed: the guarantee is then conditional
+u            undo the last decision
 s            skip it for now
 q            quit; all decisions are in the file
 An entry changed because of what the rows hold is read from the rows: it needs a source, too."""
 KEPT = "Releases will have a conditional guarantee that names this column. Type yes to keep it so: "
+
+TITLE = "Title of the table, as releases bear it (Enter leaves it empty): "
+UNIT = "Whom one row stands for, such as one respondent (Enter leaves it empty): "
 
 
 def prompt(text: str) -> None:
@@ -142,6 +148,26 @@ def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> No
         derived = review.schema.stated.get(path[1]) if path[0] == "columns" else None
         rule = f" = {rule_text(derived)}" if derived is not None and derived.derived else ""
         out.print(f"  {escape(name)}{escape(rule)}: {escape(part.source)}", soft_wrap=True)
+
+
+def confirmed(paths: Sequence[Path_]) -> None:
+    """Show which columns one source confirmed."""
+    names = ", ".join(path[1] for path in paths)
+    out.print(f"Confirmed, {len(paths)}: {escape(names)}.", soft_wrap=True)
+
+
+def undone(left: int) -> None:
+    """Show that the last decision was taken back.
+
+    Args:
+        left: how many are open now.
+    """
+    out.print(f"The last decision is taken back; {left} open.")
+
+
+def nothing_to_undo() -> None:
+    """Show that there is no decision to take back."""
+    out.print("There is no decision of this session to take back.")
 
 
 def show_refusal(error: SchemaError) -> None:

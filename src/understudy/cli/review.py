@@ -7,15 +7,17 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import understudy as us
-from understudy.cli import render_review
+from understudy.cli import console, render_review
 from understudy.errors import DataError, MethodError, SchemaError
 from understudy.schema.base import Reviewed
 from understudy.schema.toml import file_text
+from understudy.steward.check import Finding
 from understudy.steward.conventions import Form, all_forms, forms_for, is_proposed
-from understudy.steward.review import RULES, Path_, Review, left_as_drafted
+from understudy.steward.review import RULES, Path_, Review, left_as_drafted, split_source
 
 _MANY = 5
 """Columns with bounds as in the rows, from which on one source for all of them is asked about."""
@@ -38,6 +40,12 @@ def _answer(prompt: str) -> str:
     return line.strip()
 
 
+def _told(found: Finding) -> str:
+    """What does not fit, and on a terminal in how many rows, as `schema check` says it."""
+    rows = "1 row" if found.count == 1 else f"{found.count:,} rows"
+    return f"{found.problem} ({rows})" if found.count and console.is_terminal() else found.problem
+
+
 class Session:
     """A review in the terminal.
 
@@ -54,13 +62,14 @@ class Session:
         self._extremes = None
         if data is not None:
             for found in us.check(data, self.review.schema).findings:
-                self._findings.setdefault(found.column or "", []).append(found.problem)
+                self._findings.setdefault(found.column or "", []).append(_told(found))
             from understudy.steward.draft import extremes
 
             self._extremes = extremes(data, self.review.schema)
         self._last_source = ""
         self._last_column = ""
         self._skipped: set[Path_] = set()
+        self._undone: list[Review] = []
         self._stood_by: set[str] = set()
 
     def _list_sourced(self) -> list[Path_]:
@@ -89,6 +98,7 @@ class Session:
             MethodError: nobody answers at all.
         """
         answered = self.review.decisions > 0
+        self._ask_about_table()
         render_review.began(self.review, self._findings.get("", []), len(self._list_sourced()))
         while left := [path for path in self.review.open if path not in self._skipped]:
             try:
@@ -103,6 +113,16 @@ class Session:
                     ) from None
                 return
 
+    def _ask_about_table(self) -> None:
+        """What no file says: a title and a unit. A pipe holds decisions alone, and is not asked."""
+        if sys.stdin is None or not sys.stdin.isatty():
+            return
+        schema = self.review.schema
+        title = "" if schema.title else _answer(render_review.TITLE)
+        unit = "" if schema.unit.description else _answer(render_review.UNIT)
+        if title or unit:
+            self._decide(self.review.tell(title=title, unit=unit))
+
     def _ask(self, path: Path_, left: int) -> bool:
         """Show one column, and do as is said; whether to go on."""
         findings = self._findings.get(path[-1], []) if path[0] == "columns" else []
@@ -116,6 +136,9 @@ class Session:
                 return True
             if key == "s":
                 self._skipped.add(path)
+                return True
+            if key == "u":
+                self._undo()
                 return True
             if key not in _DECISIONS:
                 render_review.help_of_keys()
@@ -135,7 +158,19 @@ class Session:
 
     def _decide(self, decided: Review) -> None:
         decided.save(self._before)
+        self._undone.append(self.review)
         self.review, self._before = decided, str(decided.text)
+
+    def _undo(self) -> None:
+        """Take the last decision of this session back; what was skipped is asked about again."""
+        if not self._undone:
+            render_review.nothing_to_undo()
+            return
+        before = self._undone.pop()
+        before.save(self._before)
+        self.review, self._before = before, str(before.text)
+        self._skipped.clear()
+        render_review.undone(len(self.review.open))
 
     def _look_again(self, path: Path_) -> None:
         """See whether the rows fit a column that was changed."""
@@ -147,7 +182,7 @@ class Session:
             found = us.check(self._data, alone).findings
         except DataError:
             return
-        self._findings[path[-1]] = [one.problem for one in found if one.column == path[-1]]
+        self._findings[path[-1]] = [_told(one) for one in found if one.column == path[-1]]
 
     def accept(self, path: Path_, source: str) -> Review | None:
         """As it stands; asks for a source where none is named."""
@@ -163,6 +198,30 @@ class Session:
         decided = self.review.confirm(path, source)
         self._last_source = source
         return decided if self._is_meant(path, decided) else None
+
+    def confirm_many(self, _path: Path_, rest: str) -> Review | None:
+        """All open columns whose names fit, by one source.
+
+        Raises:
+            SchemaError: none fits.
+        """
+        named, _, source = rest.partition(";")
+        columns = [path for path in self.review.open if path[0] == "columns"]
+        paths = [
+            path for path in columns if any(fnmatchcase(path[1], one) for one in named.split())
+        ]
+        if not paths:
+            raise SchemaError(
+                "No open column has such a name; write names or patterns, such as: "
+                "m income_* age; codebook, page 3."
+            )
+        source = source.strip() or self._source()
+        decided = self.review.confirm_many(paths, source)
+        if not all(self._is_meant(path, decided) for path in paths):
+            return None
+        self._last_source = source
+        render_review.confirmed(paths)
+        return decided
 
     def _is_meant(self, path: Path_, decided: Review) -> bool:
         """Ask whether a source states bounds of many columns that are as the rows have them."""
@@ -207,7 +266,7 @@ class Session:
     def edit(self, path: Path_, entry: str) -> Review:
         """An entry in one line, several until an empty line, or the block in an editor."""
         if entry:
-            return self.review.edit(path, entry)
+            return self.review.edit(path, *split_source(entry))
         if sys.stdin.isatty() and os.environ.get("EDITOR"):
             return self.review.rewritten(path, _in_editor(self.review.text.block(*path)))
         lines = []
@@ -267,6 +326,7 @@ _DECISIONS = {
     "a": Session.accept,
     "c": Session.confirm,
     "=": Session.confirm_as_before,
+    "m": Session.confirm_many,
     "e": Session.edit,
     "v": Session.choose,
     "l": Session.same_as,

@@ -57,6 +57,7 @@ def _act_asked(visit: Visit) -> Go | None:
                 "understudy answer."
             )
         words = ["answer", str(place), "--release", _latest(visit), "--plan", "--json"]
+        words += ["--epsilon", visit.text("most")] if visit.text("most") else []
         good, said = runs.output(words, visit.own.folder)
         if not good:
             raise DeskError(said.removeprefix("Error: "))

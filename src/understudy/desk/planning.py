@@ -37,7 +37,8 @@ _FIELDS: Final = ("epsilon", "delta", "sets", "answers", "assume_rows")
 _SHOWN: Final = 8
 """Estimates of one analysis that are shown; the others are folded."""
 _MOST_KEPT: Final = 8
-_SLIDER: Final = 1_000
+_SLIDER: Final = 500
+"""Steps of a slider: each changes the third digit, so that every press of an arrow key counts."""
 
 
 def _quoted(name: str) -> str:
@@ -216,6 +217,7 @@ def _show_plan(visit: Visit) -> dict[str, Any] | Go:
     return {
         "values": values,
         "slider": _to_slider(values["epsilon"]),
+        "steps_of_slider": _SLIDER,
         "wanted": list(wanted.items()),
         "outlook": outlook,
         "refused": refused,
@@ -238,7 +240,7 @@ def _to_slider(epsilon: str) -> int:
 
 def _from_slider(text: str) -> str:
     place = min(int(text), _SLIDER) if text.isdecimal() and len(text) < 6 else _SLIDER // 2
-    return f"{0.01 * 2_000 ** (place / _SLIDER):.2g}"
+    return f"{0.01 * 2_000 ** (place / _SLIDER):.3g}"
 
 
 def _act_plan(visit: Visit) -> Go | None:

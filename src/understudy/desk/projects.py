@@ -8,9 +8,10 @@ from typing import Any
 from understudy.desk import runs
 from understudy.desk.project import Project
 from understudy.desk.visit import Go, Page, Visit
-from understudy.errors import DeskError
+from understudy.errors import DeskError, SchemaError
 from understudy.schema import Schema, toml
 from understudy.schema.toml import SchemaText
+from understudy.steward.review import Review
 
 _FIELDS = ("data", "codebook", "ready", "title", "unit", "rows", "count", "population", "ledger")
 """Of the file page, in the order of the form."""
@@ -57,6 +58,7 @@ def _show_file(visit: Visit) -> dict[str, Any]:
         "folder": folder,
         "above": above,
         "has_schema": visit.own.has("schema.toml"),
+        "lacking": _lacking(visit),
         "command": runs.as_typed(_draft_words(kept)) if kept.get("data") else "",
     }
 
@@ -77,6 +79,10 @@ def _act_file(visit: Visit) -> Go | None:
     _save(visit)
     if not visit.own.has("schema.toml"):
         _begin_schema(visit)
+    elif visit.text("title") or visit.text("unit"):  # that the schema does not say
+        schema = visit.own.place("schema.toml")
+        told = Review.of(schema).tell(title=visit.text("title"), unit=visit.text("unit"))
+        told.save(toml.file_text(schema))
     return visit.to("schema")
 
 
@@ -165,6 +171,21 @@ def settle_draft(project: Project) -> None:
     project.write_text("schema.toml", whole)
     project.update(step="schema")
     draft.unlink()
+
+
+def lacking(schema: Schema) -> list[str]:
+    """Return what a schema does not say of its table: "title", "unit"."""
+    said = {"title": schema.title, "unit": schema.unit.description}
+    return [name for name, text in said.items() if not text]
+
+
+def _lacking(visit: Visit) -> list[str]:
+    if not visit.own.has("schema.toml"):
+        return ["title", "unit"]
+    try:
+        return lacking(Schema.load(visit.own.place("schema.toml")))
+    except SchemaError:  # the next page says what is wrong with it
+        return []
 
 
 def _required(visit: Visit, name: str, words: str) -> str:

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from understudy.desk import runs
-from understudy.desk.planning import account, options_of, plan_of, words_of
-from understudy.desk.projects import data_of
+from understudy.desk.planning import account, plan_of, words_of
+from understudy.desk.projects import data_of, lacking
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError
 from understudy.release.folder import checksums
@@ -87,7 +87,8 @@ def _act_approve(visit: Visit) -> Go:
     planned = _plan(visit)
     assert not isinstance(planned, Go)
     schema, values, analyses = planned
-    options_of(values, analyses)
+    if lacks := lacking(schema):
+        raise DeskError(f"The schema says no {lacks[0]}; say it on the page of the file.")
     plan_of(visit, schema, values, analyses)
     visit.own.update(approved={"by": by, "digest": visit.own.digest()}, step="release")
     visit.own.note("approved", by=by, digest=visit.own.digest())

@@ -13,7 +13,15 @@ from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError, SchemaError, line
 from understudy.schema.toml import COLUMN_ORDER, entry_text, file_text
 from understudy.steward.conventions import forms_for, is_proposed
-from understudy.steward.review import RULES, Part, Path_, Review, leak_of, left_as_drafted
+from understudy.steward.review import (
+    RULES,
+    Part,
+    Path_,
+    Review,
+    leak_of,
+    left_as_drafted,
+    split_source,
+)
 
 _TOLD_APART = ("source", "reviewed", "confirmed", "drafted")
 _LINES, _LETTERS = 6, 400
@@ -54,11 +62,14 @@ def _show(visit: Visit) -> dict[str, Any] | Go:
 
 def _act(visit: Visit) -> Go | None:
     do = visit.text("do")
+    if do == "enter":  # in a field: what is filled in says what is meant, and never that all is
+        filled = {"entry": "edit", "many_source": "confirm many"}
+        do = next((what for name, what in filled.items() if visit.text(name)), "confirm")
     if do == "confidential":
         visit.toggle_secret_view("schema")
         return _at(visit, visit.text("at"))
     if do == "check":
-        words = ["schema", "check", str(data_of(visit)), "schema.toml", "--no-counts", "--json"]
+        words = ["schema", "check", str(data_of(visit)), "schema.toml", "--counts", "--json"]
         runs.start(visit.own, "check", words, into="check.json")
         return _at(visit, visit.text("at"))
     if do == "undo":
@@ -106,8 +117,8 @@ def _accept(visit: Visit, review: Review, path: Path_) -> Review:
 
 
 def _edit(visit: Visit, review: Review, path: Path_) -> Review:
-    changed, source = review.edit(path, visit.text("entry")), visit.text("source")
-    return changed.accept(path, source=source) if source else changed
+    entry, source = split_source(visit.text("entry"))
+    return review.edit(path, entry, source or visit.text("source"))
 
 
 def _keep(visit: Visit, review: Review, path: Path_) -> Review:
@@ -145,15 +156,11 @@ def _confirm_many(visit: Visit, review: Review, paths: list[Path_]) -> Review | 
     """One source for all that is ticked; bounds of many as in the rows are asked about."""
     ticked = [paths[_index(text, paths)] for text in visit.texts("tick")]
     source = visit.text("many_source")
-    if not ticked:
-        raise SchemaError("Tick the columns that this source confirms.")
     bounds = [p for p in ticked if {"lower", "upper"} & {*left_as_drafted(review.part(p))}]
     if len(bounds) >= _MANY and visit.text("bounds") != "yes":
         visit.form["ask_bounds"] = ["yes"]
         return None
-    for path in ticked:
-        review = review.confirm(path, source)
-    return review
+    return review.confirm_many(ticked, source)
 
 
 def _parts(review: Review) -> list[Path_]:

@@ -8,7 +8,7 @@ or confirmed with a source, for this column alone.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -169,18 +169,46 @@ class Review:
         own = {} if part.source.strip() and left else {"source": source}
         return self._with([path], {**own, "reviewed": True, **said})
 
+    def confirm_many(self, paths: Sequence[Path_], source: str) -> Review:
+        """Reviewed by one source in one decision; see `confirm`.
+
+        Raises:
+            SchemaError: no source, or none is named.
+        """
+        if not paths:
+            raise SchemaError("Name the columns that this source confirms.")
+        review = self
+        for path in paths:
+            review = review.confirm(path, source)
+        return replace(review, decisions=self.decisions + 1)
+
+    def tell(self, *, title: str = "", unit: str = "") -> Review:
+        """What the table is called, and whom one row stands for.
+
+        Args:
+            title: as releases bear it; "" leaves it.
+            unit: such as one respondent; "" leaves it.
+
+        Raises:
+            SchemaError: it does not fit a schema.
+        """
+        text = self.text.with_entries((), {"title": title}) if title else self.text
+        text = text.with_entries(("unit",), {"description": unit}) if unit else text
+        return self._check(text)
+
     def keep(self, path: Path_) -> Review:
         """Reviewed though entries are left as drafted, so that guarantees are conditional."""
         return self._with([path], {"reviewed": True})
 
-    def edit(self, path: Path_, entry: str) -> Review:
-        """One entry, or several, changed; not reviewed by that.
+    def edit(self, path: Path_, entry: str, source: str = "") -> Review:
+        """One entry, or several, changed; reviewed by that where a source is named.
 
         What was said to be its source is none of the new value.
 
         Args:
             path: whose.
             entry: TOML as `upper = 120`; several with commas between them, or a line each.
+            source: where the column as it then stands comes from.
 
         Raises:
             SchemaError: no TOML, or no schema comes of it.
@@ -196,7 +224,10 @@ class Review:
         values = set(entries).intersection(getattr(self.part(path), "readable", entries))
         values -= {"source", "reviewed"}
         gone = {"source": ""} if values and "source" not in entries else {}
-        return self._with([path], {**entries, **gone})
+        changed = self._with([path], {**entries, **gone})
+        if not source.strip():
+            return changed
+        return replace(changed.accept(path, source=source), decisions=changed.decisions)
 
     def rewritten(self, path: Path_, block: str) -> Review:
         """A table of the file written anew, with its heading; its marks stay whatever is written.
@@ -311,6 +342,21 @@ class Review:
                 "true by hand."
             )
         return review
+
+
+def split_source(text: str) -> tuple[str, str]:
+    """Entries as somebody types them, and behind a semicolon the source that they come from.
+
+    Example:
+        >>> split_source('lower = 0, levels = ["a; b"]; codebook, page 3')
+        ('lower = 0, levels = ["a; b"]', 'codebook, page 3')
+        >>> split_source("upper = 120")
+        ('upper = 120', '')
+    """
+    for k, letter in enumerate(text):
+        if letter == ";" and _entries_in(text[:k]):  # one within a text leaves no entries
+            return text[:k].strip(), text[k + 1 :].strip()
+    return text.strip(), ""
 
 
 def _entries_in(text: str) -> dict[str, Any]:
