@@ -3,6 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3.12 || command -v p
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(VENV)/.run
+SITE := $(VENV)/.site
 STUDIES := $(VENV)/.studies
 DEV := $(VENV)/.dev
 CONSTRAINTS := constraints.txt
@@ -12,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c $
 FAST := -n 2 --dist worksteal -m "not (contract or statistical or fuzz or whole or faults or audit)"
 
 .PHONY: demo check test test-all oldest newest faults audit fuzz verify golden lint format bench studies
-.PHONY: package desk-test r-check
+.PHONY: package desk-test docs r-check
 .PHONY: studies-install clean
 
 demo: $(RUN)
@@ -96,6 +97,12 @@ bench: $(DEV)
 	$(BIN)/python benchmarks/mixture_chains.py
 	$(BIN)/python benchmarks/spark.py
 
+# The pages of `docs/` as a site, in `site/`; each warning is an error. Opens without a network.
+docs: $(SITE)
+	rm -rf site
+	$(BIN)/sphinx-build -q -W --keep-going -b html -d $(VENV)/.doctrees docs site
+	rm -rf jupyter_execute  # the notebooks, which the site has as pages
+
 # Wheel and source distribution, each installed into an empty environment and used there.
 package: $(DEV)
 	rm -rf dist .package
@@ -128,7 +135,7 @@ studies: $(STUDIES)
 	$(BIN)/understudy study pseudo-posterior --out study-results/pseudo-posterior
 
 clean:
-	rm -rf $(VENV) .oldest .newest .package build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .oldest .newest .package build dist site jupyter_execute docs/generated .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or later is needed."; exit 1; }
@@ -138,6 +145,10 @@ $(BIN)/python:
 $(RUN): $(BIN)/python pyproject.toml $(CONSTRAINTS)
 	$(INSTALL) -e '.[evaluate,files,ledger,models]'
 	@touch $@
+
+$(SITE): $(BIN)/python pyproject.toml $(CONSTRAINTS)
+	$(INSTALL) -e '.[docs,evaluate,files,models]'
+	@touch $@ $(RUN)
 
 # The studies need the very version beside them: both in one command.
 $(STUDIES): $(BIN)/python $(PROJECTS)
