@@ -380,7 +380,7 @@ ALTERED = {
             set_at("measurements", 1, "law", value="truncated_laplace")(folder),
             in_cells(lambda t: t.with_columns(count=pl.lit(-1, pl.Int64)))(folder),
         ),
-        "cannot have bought",
+        "cannot have paid for",
     ),
     "step more than the budget": (
         lambda folder: (
@@ -440,7 +440,7 @@ ALTERED = {
     "bins modelled": (set_at("inference", "modelled", value=["income"]), "were measured"),
     "network of others": (
         set_at("inference", "network", value=[{"column": "city", "parents": []}]),
-        "none of its columns",
+        "its network does not fit its columns",
     ),
     "network in a circle": (
         set_at(
@@ -450,7 +450,7 @@ ALTERED = {
                 for name, parent in zip(SCHEMA.names, SCHEMA.names[1:] + SCHEMA.names, strict=False)
             ],
         ),
-        "none of its columns",
+        "its network does not fit its columns",
     ),
     "network of columns measured apart": (
         set_at(
@@ -535,7 +535,7 @@ LINES = {
     "a column of levels": ({"columns": ["city"], "bins": {}}, "asks for other numbers"),
     "two columns": ({"columns": ["income", "age"]}, "one column"),
     "no column": ({"columns": []}, "one column"),
-    "another kind": ({"kind": "table"}, "cannot have bought"),
+    "another kind": ({"kind": "table"}, "cannot have paid for"),
 }
 
 

@@ -160,7 +160,7 @@ def test_true_counts_do_not_pass_for_a_choice(bases, tmp_path, row):
     place = folder.lay(tmp_path / "r")
     assert mechanism_price(folder, entry) == "paid"
     assert refused_by(place) == (True, True)
-    with pytest.raises(ReleaseError, match="cannot have bought"):
+    with pytest.raises(ReleaseError, match="cannot have paid for"):
         us.Release.load(place)
 
 

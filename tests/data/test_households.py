@@ -366,7 +366,7 @@ FAULTS = {
     ),
     "no members": (
         lambda t: {"household": t["household"]},
-        r"The table 'person' is absent; hand it in as well",
+        r"The table 'person' is absent; give it too",
     ),
     "no key of members": (
         lambda t: {**t, "person": t["person"].drop("hid")},

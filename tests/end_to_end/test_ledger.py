@@ -99,7 +99,7 @@ def test_what_is_internal_is_published_by_its_number(understudy, place):
     number = PopulationLedger.open(place).internal("adults", "map", pure(13))
     code, _, error = understudy("ledger", "publish", number)
     assert code == 2
-    assert "cap ε = 12, of which ε = 12 is left" in error
+    assert "cap ε = 12. Only ε = 12 is left" in error
     number = PopulationLedger.open(place).internal("adults", "map", pure(3))
     assert understudy("ledger", "publish", number).code == 0
     assert understudy("ledger", "show", "adults", "--json").json["totals"][0]["spent"] == {

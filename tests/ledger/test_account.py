@@ -75,7 +75,7 @@ def test_a_cap_is_kept_in_one_accounting():
 def test_a_refusal_says_cap_rest_and_what_was_asked():
     account = Account(adults(pure=1, rho=2))
     account.reserve(1, pure("3/4"))
-    said = "cap ε = 1, of which ε = 0.25 is left.* ε = 0.5 was asked; nothing was entered"
+    said = r"cap ε = 1\. Only ε = 0.25 is left.* ε = 0.5 was asked; nothing was entered"
     with pytest.raises(LedgerError, match=said):
         account.require(pure("1/2"))
     with pytest.raises(LedgerError, match="no finite cost in pure ε; ask for δ = 0"):

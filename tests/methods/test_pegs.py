@@ -121,7 +121,7 @@ def test_keys_can_be_bought():
 @pytest.mark.parametrize("method", PAID)
 def test_bought_keys_exclude_given_ones(method):
     for given in ({"order": "age"}, {"keys": "job<-age"}):
-        with pytest.raises(MethodError, match="leave keys and order out"):
+        with pytest.raises(MethodError, match="leave out keys and order"):
             us.plan(schema(), epsilon=1, method=method, options={"choice_share": 0.2, **given})
 
 

@@ -60,7 +60,10 @@ def test_totals_come_from_a_file_with_its_source(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"levels": {"sex": {"f": 600, "x": 400}}}, "No record has the level 'x'"),
+        (
+            {"levels": {"sex": {"f": 600, "x": 400}}},
+            "total of the level 'x' of sex, and no record has it",
+        ),
         ({"levels": {"sexx": {"f": 600}}}, "no such column .did you mean .sex"),
         (
             {"levels": {"sex": {"f": 600, "m": 500}, "region": {"n": 300, "s": 700}}},

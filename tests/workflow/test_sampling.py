@@ -194,7 +194,7 @@ def test_a_folder_gives_the_same_records(release, tmp_path):
     ("where", "said"),
     [
         ({"agee": 3}, "names 'agee', which is no column .did you mean 'age'."),
-        ({"sex": "x"}, "asks for 'x' of 'sex', which is none of its values"),
+        ({"sex": "x"}, "asks for 'x' of 'sex', which is not one of its values"),
         ({"sex": ("f", "m")}, "gives 'sex' a tuple, which stands for a range"),
         ({"sex": []}, "lists no value of 'sex'"),
         ({"age": (40, 30)}, "ends before it begins"),

@@ -49,10 +49,9 @@ def analyze(
     formula: Annotated[
         str | None,
         typer.Argument(
-            help="Such as 'log(income + 1)', 'income ~ sex', 'sex + region' (a table), "
-            "'income + age' (a correlation), 'works + sex' (an odds ratio, or a test of "
-            "independence) or "
-            "'income ~ age + C(region)' (a model)."
+            help="A column: 'log(income + 1)', or 'income ~ sex' for groups. Or several columns: "
+            "'sex + region' (a table), 'income + age' (a correlation), 'works + sex' (an odds "
+            "ratio or a test of independence). Or a model: 'income ~ age + C(region)'."
         ),
     ] = None,
     plot: Annotated[

@@ -61,8 +61,8 @@ def answer(
         typer.Option(
             "--epsilon",
             "-e",
-            help="What the answer may add to the ε of the release; by default the least that is "
-            "expected to reach the half-widths that the question wants.",
+            help="What the answer may add to the ε of the release. The default is the least that "
+            "is expected to reach the half-widths of the question.",
         ),
     ] = None,
     out: Annotated[
@@ -282,7 +282,7 @@ def regress(
     """Spend a budget on one regression of a confidential table, with standard errors.
 
     The columns of the formula are released, mostly as noisy second moments, and the regression is
-    answered from that; --out keeps the release, and OUT.checkpoint, until it is written, what was
+    answered from them. --out keeps the release. Until it is written, OUT.checkpoint keeps what was
     paid for.
     """
     from understudy.schema import Schema

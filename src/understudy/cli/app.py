@@ -236,22 +236,24 @@ Budget = Annotated[
     list[str] | None,
     typer.Option(
         "--budget",
-        help="Parts of the budget, as answers=.3,lines=.1, or repeated. rows: the number of rows, "
-        "by default 0.05. Of the rest, answers: second moments, for linear models, correlations "
-        "and group means; by default 1/3 with the method auto and delta above 0, 0.5 with "
-        "declared analyses, of whose columns these then are. lines: number lines, for quantiles, "
-        "shares and means of functions, and for what lies beyond the bounds; by default 0.1 with "
-        "the method auto, or where a declared analysis asks for such. layer: second moments of all "
-        "columns beside those of declared analyses; by default 0.1 with the method auto and delta "
-        "above 0. places: the tables of places that the schema declares; by default 0.25.",
+        help="Parts of the budget, such as answers=.3,lines=.1; may be repeated. The part rows is "
+        "of the whole budget and measures the number of rows (by default 0.05). The other parts "
+        "are of the rest. The part answers measures second moments, for linear models, "
+        "correlations and group means. Its default is 1/3 with the method auto and delta above 0. "
+        "With declared analyses it is 0.5, and measures their columns alone. The part lines "
+        "measures fine histograms, for quantiles, shares, means of functions and values beyond the "
+        "bounds. Its default is 0.1 with the method auto, or if a declared analysis needs them. "
+        "The part layer measures second moments of all columns beside those of declared analyses. "
+        "Its default is 0.1 with the method auto and delta above 0. The part places measures the "
+        "tables of the places in the schema (by default 0.25).",
     ),
 ]
 Priority = Annotated[
     list[str] | None,
     typer.Option(
         "--priority",
-        help="Columns that matter most: a quarter of the share of answers buys second moments of "
-        "these alone; as age,income, or repeated.",
+        help="Columns that matter most, such as age,income; may be repeated. A quarter of the part "
+        "answers measures second moments of these columns alone.",
     ),
 ]
 Analyses = Annotated[
@@ -487,8 +489,8 @@ def _require_outside_releases(out: Path) -> None:
 
 
 TABLE = (
-    "The table: a file of CSV, JSON lines, Parquet (or a folder), Arrow, a workbook, or of SPSS, "
-    "Stata or SAS; or the address of a database, such as sqlite:///people.db, with --query or "
+    "The table: a file of CSV, JSON lines, Parquet (or a folder), Arrow, a workbook, SPSS, Stata "
+    "or SAS. Or the address of a database, such as sqlite:///people.db, with --query or "
     "--table."
 )
 
@@ -497,7 +499,7 @@ SQL = Annotated[
     str | None, typer.Option("--query", help="For a database: a SELECT of one table's columns.")
 ]
 TableName = Annotated[
-    str | None, typer.Option("--table", help="For a database: a table, in place of --query.")
+    str | None, typer.Option("--table", help="For a database: a table, instead of --query.")
 ]
 
 
@@ -505,8 +507,8 @@ Members = Annotated[
     Path | None,
     typer.Option(
         "--members",
-        help="The file of the members, where the schema declares units with members and the table "
-        "has the units alone; without it each row of the table is a member.",
+        help="The file of the members, if the schema declares units with members and the table has "
+        "the units alone. Without it each row of the table is a member.",
     ),
 ]
 

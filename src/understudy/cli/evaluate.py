@@ -224,8 +224,8 @@ def tradeoff(
 ) -> None:
     """Draw risk against utility for methods and budgets. INTERNAL, unless the rows are public.
 
-    Choosing ε or a method by a map of confidential rows is a leak outside ε: draw it on public or
-    simulated rows of the same schema, such as a release of last year.
+    Draw the map from public or simulated rows of the same schema, such as last year's release. To
+    choose ε or a method by a map of confidential rows is a leak that ε does not count.
     """
     from understudy.demo import demo_schema
     from understudy.schema import Schema

@@ -22,7 +22,7 @@ def read(
 ) -> None:
     """Read noisy tables of another system as a release, measured elsewhere.
 
-    Its guarantee is none: it names what its publisher states, which nothing here can check.
+    It has no guarantee of its own: it names what its publisher states, which we cannot check.
     """
     from understudy.workflow.read import read_measurements
 

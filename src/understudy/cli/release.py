@@ -107,7 +107,7 @@ Also = Annotated[
     list[str] | None,
     typer.Option(
         "--also",
-        help="Write the synthetic tables in these formats as well: csv, sav (SPSS), dta (Stata); "
+        help="Write the synthetic tables in these formats too: csv, sav (SPSS), dta (Stata); "
         "as sav,dta, or repeated.",
     ),
 ]
@@ -390,8 +390,8 @@ def choose(
 ) -> None:
     """Make the best of several releases, with trying and judging inside the budget.
 
-    A secret number of tries is made, of which nothing is told but the best. How long that takes
-    must stay with the steward. Without delta alone.
+    A secret number of tries is made, and only the best is told. How long that takes must stay with
+    the steward. Works without delta alone.
     """
     from understudy.release.folder import require_key
     from understudy.release.tables import formats_of, require_formats

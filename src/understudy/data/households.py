@@ -56,10 +56,10 @@ def require_tables(tables: Mapping[object, object], members: Members | Unit) -> 
         if name not in wanted:
             raise DataError(
                 f"There is a table {str(name)!r}, which the schema does not declare"
-                f"{suggestion(str(name), wanted)}; hand in {members.of!r} and {members.table!r}."
+                f"{suggestion(str(name), wanted)}; give {members.of!r} and {members.table!r}."
             )
     if members.table not in tables:
-        raise DataError(f"The table {members.table!r} is absent; hand it in as well.")
+        raise DataError(f"The table {members.table!r} is absent; give it too.")
 
 
 def schema_of_table(schema: Schema, *, of_units: bool, of_members: bool) -> Schema:

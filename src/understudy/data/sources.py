@@ -173,7 +173,7 @@ def linked_tables(data: object, schema: Schema) -> list[tuple[str, object, Schem
         if not isinstance(data, Mapping):
             return []
         if members.of not in data:
-            raise DataError(f"The table {members.of!r} is absent; hand it in as well.")
+            raise DataError(f"The table {members.of!r} is absent; give it too.")
     elif not isinstance(data, Mapping):
         # No line of JSON lines says which columns there are: these are of members.
         if not is_json_lines(data) and members.size in _open_table(data, schema).columns:
@@ -214,7 +214,7 @@ def _open_table(data: object, schema: Schema | None = None) -> Rows:
     if is_spark(data):  # it could be brought here as an Arrow table, over whatever network
         raise DataError(
             "Whole records are needed here, and those of a Spark data frame stay where they are; "
-            "hand in a table that is read in this process, such as a path."
+            "give a table that is read in this process, such as a path."
         )
     place = "The table"
     if isinstance(data, pl.LazyFrame | pl.DataFrame):

@@ -180,7 +180,7 @@ def _own(value: object, declared: type, own: SafeCopies) -> Iterator[object]:
     """The gate's schema, or a column of it."""
     yield from (twin for given, twin in own if given is value)
     if type(value) is declared and all(given is not value for given, _ in own):
-        raise MethodError("What was handed in relies on what another schema makes public.")
+        raise MethodError("An argument relies on what another schema makes public.")
 
 
 def _number(value: object, declared: type) -> Iterator[object]:

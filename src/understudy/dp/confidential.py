@@ -431,7 +431,7 @@ class SecretRows:
         if needed and not self._secret_engine.has_records:
             raise MethodError(
                 f"The mechanism {name!r} needs whole records, and these rows give sums alone; "
-                "hand in a table that is read in this process."
+                "give a table that is read in this process."
             )
 
     def total(self) -> int:

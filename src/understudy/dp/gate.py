@@ -266,11 +266,11 @@ class Gate:
         """Number of rows, as declared or as bought.
 
         Raises:
-            MethodError: it is private and was not bought yet.
+            MethodError: it is private and was not measured yet.
         """
         known = self._known_rows
         if known is None:
-            raise MethodError("The number of rows is private and was not bought yet.")
+            raise MethodError("The number of rows is private and was not measured yet.")
         return known
 
     @property

@@ -264,7 +264,7 @@ class LineCells:
         """
         column = schema.columns[name]
         if not isinstance(column, NUMERIC):
-            raise TypeError(f"A number line is of a numeric column, and {name!r} is none.")
+            raise TypeError(f"A fine histogram needs a numeric column, and {name!r} is not one.")
         return cls(column)
 
     @property

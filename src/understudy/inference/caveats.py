@@ -201,7 +201,7 @@ def line_notes(cells: Schema, estimand: Estimand, counted: Counted, level: float
         yield _QUANTILE_NOTE
         if is_binned(cells.columns[name]):
             yield (
-                f"Of {name} only the cells of its number line are known: the interval covers whole "
+                f"Of {name} only its fine histogram is known: the interval covers whole "
                 "cells, and the estimate takes numbers in them as even."
             )
     elif counted.pooled.bias.any():

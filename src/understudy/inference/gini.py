@@ -114,7 +114,7 @@ def _require_ranks(low: Floats, high: Floats, expression: str) -> None:
         )
     if (high[:-1] > low[1:] * (1 + 1e-12)).any():
         raise InferenceError(
-            f"The cells of the number line do not tell the order of {expression}; ask for the Gini "
+            f"The fine histogram does not tell the order of {expression}; ask for the Gini "
             "coefficient of a column."
         )
 

@@ -156,7 +156,8 @@ def among_of(where: str, schema: Schema) -> dict[str, tuple[int, ...]]:
     ]
     if meets.sum() != np.prod([len(states) for states in chosen]):
         raise InferenceError(
-            f"The condition {where!r} is none of one column at a time; join such conditions by &."
+            f"The condition {where!r} relates several columns; write conditions on one column "
+            "each, joined by &."
         )
     return {name: tuple(states.tolist()) for name, states in zip(columns, chosen, strict=True)}
 

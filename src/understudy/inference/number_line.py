@@ -30,8 +30,8 @@ from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
 
 REASON = (
-    "computed from the released noisy counts of a number line, whose noise is known exactly, not "
-    "from the synthetic records"
+    "computed from the released noisy counts of a fine histogram, whose noise is known exactly, "
+    "not from the synthetic records"
 )
 
 

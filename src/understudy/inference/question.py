@@ -305,8 +305,8 @@ MEASURED_ONLY: Final = {
     kind: f"{name} is answered from {what}, and this release has none of them"
     for kind, (name, what, _) in {
         **_TWO_TERMS,
-        "std": ("a standard deviation", "second moments of the number, or its number line", ""),
-        "gini": ("a Gini coefficient", "the number line of a column", ""),
+        "std": ("a standard deviation", "second moments of the number, or its fine histogram", ""),
+        "gini": ("a Gini coefficient", "the fine histogram of a column", ""),
     }.items()
 }
 """Kinds that no rule of sets answers, and what is said where a release has no measurement."""

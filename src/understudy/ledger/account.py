@@ -327,7 +327,7 @@ class Caps:
             else:
                 raise LedgerError("There are two caps in pure ε; give one, or a δ to the other.")
         elif delta is not None:
-            raise LedgerError("A cap with a δ has an ε as well; give both.")
+            raise LedgerError("A cap with a δ needs an ε too; give both.")
         sizes = {"pure": pure, "rho": rho, "mu": mu}
         if approximate is None and all(size is None for size in sizes.values()):
             raise LedgerError(
@@ -759,11 +759,11 @@ class Account:
             )
         if used is None:
             raise LedgerError(
-                f"The population {name!r} has the cap {words}, of which nothing is left: earlier "
+                f"The population {name!r} has the cap {words}, and nothing of it is left: earlier "
                 f"releases have no finite cost in {_KEPT_IN[unit]}. Nothing was entered."
             )
         raise LedgerError(
-            f"The population {name!r} has the cap {words}, of which {sign} = "
+            f"The population {name!r} has the cap {words}. Only {sign} = "
             f"{decimal_down(max(most - used, Fraction(0)))} is left, open reservations counted "
             f"whole, and {sign} = {decimal_up(more)} was asked; nothing was entered. Ask for less, "
             "or void what will not be made."

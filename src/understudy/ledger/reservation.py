@@ -130,7 +130,7 @@ class Reservation:
                 )
             if spent > self.cost.amount:
                 raise LedgerError(
-                    f"Reservation {self.number} is of {self.cost.words}, of which "
+                    f"Reservation {self.number} is of {self.cost.words}. Only "
                     f"{decimal_down(self.cost.amount - standing.spent)} is left; a charge beyond "
                     "it is refused, and nothing may be computed."
                 )

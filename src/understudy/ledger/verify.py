@@ -340,7 +340,7 @@ def _row(place: int, data: Any) -> Row:
     """An exported entry as a row; what it is found by is what it says."""
     fits = isinstance(data, dict) and set(data) == _FIELDS and isinstance(data["public"], dict)
     if not fits or not all(isinstance(data[name], str) for name in _FIELDS - {"public"}):
-        raise LedgerError(f"Entry {place} of the export is none.")
+        raise LedgerError(f"Entry {place} of the export is not an entry of a ledger.")
     try:
         public = canonical(data["public"])
         entry = read_entry(public)

@@ -377,7 +377,7 @@ def _lines(schema: Schema, columns: tuple[str, ...]) -> dict[str, tuple[Bins, Li
         MethodError: no column, or one that is not numeric.
     """
     if not columns or not all(isinstance(schema.columns[name], NUMERIC) for name in columns):
-        raise MethodError("A number line is of a numeric column.")
+        raise MethodError("A fine histogram needs a numeric column.")
     lines: dict[str, tuple[Bins, LineCells]] = {}
     for name in columns:
         column = schema.columns[name]

@@ -358,7 +358,7 @@ def _at_most(terms: PublicContext) -> tuple[int, int]:
     limit, rows = terms.schema.row_limit, terms.n_rows
     if rows is None:
         if limit is None:
-            raise MethodError("The number of rows is private and was not bought yet.")
+            raise MethodError("The number of rows is private and was not measured yet.")
         return limit, 0
     margin = math.ceil(4 * rows.noise.stddev)
     return rows.value, margin if limit is None else min(margin, limit - rows.value)

@@ -440,7 +440,7 @@ class Censoring:
         if not isinstance(self.form, str) or self.form not in get_args(Form):
             raise MethodError(
                 f"A record's contribution is one of {', '.join(get_args(Form))}. Weights from the "
-                "table are none of them: with those, censoring bounds nothing."
+                "table are not admitted: with those, censoring bounds nothing."
             )
         if not 1e-100 < self.width < 1e100:
             raise MethodError("The width of the interval must be a positive number.")

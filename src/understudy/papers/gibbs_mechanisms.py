@@ -482,7 +482,7 @@ class StateShares:
         """
         numbers = [share for column in self.shares for share in column]
         if (numbers and self.form != "bought") or not all(0 <= one < np.inf for one in numbers):
-            raise MethodError("Shares of states are numbers of at least 0, for bought weights.")
+            raise MethodError("Shares of states are numbers of at least 0, for paid weights.")
 
     @property
     def most(self) -> int:

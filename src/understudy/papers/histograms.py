@@ -554,7 +554,7 @@ class Binned(Method):
                 "The option deviations belongs to bins=scott or bins=fd, and mode=strict."
             )
         if self.bins == "bought" and not names:
-            raise MethodError("There is no numeric column to buy bins for; take bins=schema.")
+            raise MethodError("There is no numeric column to choose bins for; take bins=schema.")
 
 
 def _width(schema: Schema, name: str) -> float:

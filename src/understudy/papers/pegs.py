@@ -567,7 +567,10 @@ class PaidGibbsRecords(GibbsMethod, PreparingMethod):
 
     def _require(self) -> None:
         if self.choice_share and (self.keys or self.order):
-            raise MethodError("choice_share buys the keys; leave keys and order out, or it.")
+            raise MethodError(
+                "choice_share pays for the choice of keys; leave out keys and order, or "
+                "choice_share."
+            )
         if self.mode == "paper" and self.weights == "even":
             raise MethodError(
                 "mode=paper is how weights=marginals was published; set both or neither."

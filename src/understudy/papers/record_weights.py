@@ -594,7 +594,8 @@ class PseudoPosterior:
         unknown = [name for name in self.weighting.columns if name not in self.column_model.given]
         if unknown:
             raise MethodError(
-                f"The intruder's columns are predictors that stay: {', '.join(unknown)} is none."
+                f"The intruder's columns are predictors that stay, and {', '.join(unknown)} is not "
+                "one."
             )
 
 

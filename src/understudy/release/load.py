@@ -121,7 +121,7 @@ def read_parts(folder: Path, content: dict[str, Any]) -> Parts:
     followed = without_places(behind, schema, bought=bought)
     places = len(behind) - len(followed) - sum(one.beside for one in behind)
     if bought and not 0 < places == len(schema.geography.tables):
-        raise Fault("its manifest says that tables of places were bought, and they are not there")
+        raise Fault("its manifest says that tables of places were measured, and they are not there")
     require_facts(manifest.inference, manifest.sets_kind, followed, schema)
     tables = _tables(folder, schema, manifest, measurements, parted=parted)
     require_linked(folder, linked, tables, schema)

@@ -159,7 +159,7 @@ def require_chain(
     last = 0
     for amendment in amendments:
         if not last < amendment.entries < len(ledger):
-            raise Fault("its amendments are out of order, or bought nothing")
+            raise Fault("its amendments are out of order, or measured nothing")
         if amendment.budget["unit"] != unit:
             raise Fault("an amendment is of a release in another unit of budget")
         last = amendment.entries
@@ -371,7 +371,7 @@ def _require_network(
     try:
         require_network(network, schema.names)
     except ValueError:
-        raise Fault("its network is none of its columns") from None
+        raise Fault("its network does not fit its columns") from None
     families = [{column, *parents} for column, parents in network]
     if not all(any(family <= set(table) for table in tables) for family in families):
         raise Fault("its network has a column that was not measured with its parents")

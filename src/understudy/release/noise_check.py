@@ -758,7 +758,7 @@ def require_noise(
                 raise Fault(f"step {entry['number']} of its ledger asks for other numbers")
             fits = any(_is_stated(step, one) for one in _price_step(step))
         if not fits:
-            raise Fault(f"the noise of step {entry['number']} is not what its price buys")
+            raise Fault(f"the noise of step {entry['number']} is not what its price pays for")
 
 
 def _purchase(
@@ -777,7 +777,7 @@ def _purchase(
     purchase = purchase_of(entry["mechanism"], price, measured)
     named = {"as published": FLOATING in leaks, "free": leaks != ""}
     if purchase is None or not named.get(purchase.price, True):
-        raise Fault(f"step {entry['number']} of its ledger cannot have bought what it is said to")
+        raise Fault(f"step {entry['number']} of its ledger cannot have paid for what it is said to")
     return purchase
 
 
@@ -828,10 +828,10 @@ def _require_rows(manifest: Manifest, budget: Budget, schema: Schema) -> None:
     rows_stddev = manifest.inference.rows_stddev  # 0 in a release that does not say
     if schema.rows == "public":
         if bought or rows_stddev or manifest.rows_obtained != PUBLIC_ROWS:
-            raise Fault("its number of rows is public, and is said to have been bought")
+            raise Fault("its number of rows is public, and is said to have been measured")
         return
     if len(bought) != 1:
-        raise Fault("its number of rows is private, and no single step of its ledger bought it")
+        raise Fault("its number of rows is private, and no single step of its ledger paid for it")
     if schema.row_limit is not None and manifest.n_rows > schema.row_limit:
         raise Fault("it has more rows than its schema allows")
     (entry,) = bought

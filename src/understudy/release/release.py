@@ -115,8 +115,8 @@ class Release:
             saved and before it appears under its name.
         signed_by: public key, in hex, of whoever signed the folder that it was read from; "" where
             nobody did.
-        not_compared: names of README and pages of which only the promise was compared with the
-            manifest, as another version rendered them, or nobody asked; of a folder that was read.
+        not_compared: README and pages of a folder that was read whose promise alone was compared
+            with the manifest: another version rendered them, or nobody asked.
     """
 
     tables: Sequence[pl.DataFrame]
@@ -209,7 +209,7 @@ class Release:
 
     @property
     def lazy_sets(self) -> tuple[pl.LazyFrame, ...]:
-        """The synthetic tables as lazy frames of Polars, of which no more is read than is used."""
+        """The synthetic tables as lazy frames of Polars; only what is used is read."""
         return tuple(lazy(self.tables, k) for k in range(len(self.tables)))
 
     def save(
@@ -235,7 +235,7 @@ class Release:
             sign: file of the private key that signs it (`understudy ledger key` makes one).
 
         Raises:
-            SignatureError: the key cannot be read, or others can read it as well.
+            SignatureError: the key cannot be read, or others can read it too.
             UnsavedError: the folder cannot be written; the release itself is unharmed, and can be
                 saved elsewhere as long as this process lives.
             ReleaseError: the folder exists and is not empty, or another run holds its place; a

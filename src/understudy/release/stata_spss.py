@@ -193,7 +193,7 @@ def _letters(variable: Variable) -> dict[str, str]:
     rest = [text for text in codes if text not in own]
     if len(rest) > len(free):
         raise ReleaseError(
-            f"The column {line(variable.name)!r} has {len(codes)} codes of absence, and Stata "
+            f"The column {line(variable.name)!r} has {len(codes)} missing-value codes, and Stata "
             f"knows {len(ascii_lowercase)}; leave dta out of what is written."
         )
     own |= dict(zip(rest, free, strict=False))
@@ -358,9 +358,9 @@ def _missing(codes: Sequence[float], variable: Variable, numbers: Numbered) -> l
         if not _holds_value(run[0], run[-1], variable, numbers):
             return [{"lo": run[0], "hi": run[-1]}, *([] if apart is None else [apart])]
     raise ReleaseError(
-        f"The column {line(variable.name)!r} has codes of absence on both sides of its values, and "
-        "SPSS takes three of them, or a range and one more; give them other numbers in the schema, "
-        "or leave sav out of what is written."
+        f"The column {line(variable.name)!r} has missing-value codes on both sides of its values. "
+        "SPSS takes three codes, or a range and one more; give them other numbers in the schema, "
+        "or leave sav out."
     )
 
 

@@ -284,7 +284,7 @@ def _kind_words(measurement: Measurement) -> str:
 
 _KIND_WORDS = {
     Kind.TABLE: "every cell",
-    Kind.LINE: "every cell of a number line, finer than the bins",
+    Kind.LINE: "every cell of a fine histogram, finer than the bins",
     Kind.HEAPS: "every way in which its numbers are rounded",
     Kind.TOTALS: "totals only",
     Kind.SUCCESSES: "one number",

@@ -332,7 +332,7 @@ def _read(path: Path, column: str, labels: str) -> dict[str, str]:
         with path.open(encoding="utf-8-sig", newline="") as file:
             return _codes(_lines(file, path), column, labels)
     except UnicodeDecodeError:
-        raise _UnreadableError("is no UTF-8 text; save it as such") from None
+        raise _UnreadableError("is not UTF-8 text; save it as UTF-8") from None
     except OSError as error:
         raise _UnreadableError(f"cannot be read: {error.strerror}") from None
     except csv.Error:
@@ -362,8 +362,8 @@ def _codes(lines: Iterator[tuple[int, list[str]]], column: str, labels: str) -> 
             )
         if cells[place] in found:
             raise _UnreadableError(
-                f"names the code of line {number} twice; a list of codes has each once (rows of "
-                "the table itself are none)"
+                f"names the code of line {number} twice; a list of codes has each once (it is "
+                "not the table itself)"
             )
         found[cells[place]] = cells[label] if label is not None else ""
     if not found:

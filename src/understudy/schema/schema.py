@@ -139,7 +139,7 @@ class Schema(BaseModel):
         n_rows: the public number of rows, only with rows = "public".
         row_limit: public upper limit of the noisy number of rows, for private rows only.
         unit: who.
-        ledger: of which population the rows are.
+        ledger: the population of the rows.
         design: how records were drawn: weights, and what is known of strata and clusters.
         geography: levels of places whose tables are measured, and totals that are public.
         file: how the rows are written, where they come as a delimited text file.
@@ -341,7 +341,7 @@ class Schema(BaseModel):
     def strip_fingerprints(self) -> Schema:
         """The schema as it leaves with a release: without the fingerprints of the draft.
 
-        Nor does it say which entries were confirmed though they stand as drafted.
+        It also does not say which entries were confirmed though they stand as drafted.
         """
         if not any(part.drafted or part.confirmed for _, part in self.vouched):
             return self

@@ -258,7 +258,7 @@ def answer(
         data: the confidential table behind the release: pandas, Polars, Arrow or Spark, or a path.
         release: folder of the release, as it was published.
         epsilon: what the answer adds to the ε of the release; its δ stays.
-        run: how the run goes; in place of the keywords that follow.
+        run: how the run goes. Use it instead of the keywords that follow.
         **keywords: fields of `RunOptions`.
 
     Returns:

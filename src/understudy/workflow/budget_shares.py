@@ -254,24 +254,24 @@ class AnswerShares:
         if priority and not own:
             if "answers" in stated:
                 raise MethodError(
-                    "A part of what is for answers buys what has priority, and the budget's part "
-                    "'answers' is 0."
+                    "Columns with priority are measured from the budget's part 'answers', which is "
+                    "0 here; raise it, or leave priority out."
                 )
             own = first = PRIORITY_ALONE
         lines = _lines(stated.get("lines"), own, schema, declared, automatic=automatic)
         layer = min(DEFAULT_LAYER_SHARE, (1 - own - lines) / 2) * layered
         if stated.get("layer") and not declared:
             raise BudgetError(
-                "The budget's part 'layer' is beside declared analyses; without any, its part "
-                "'answers' buys the moments of all columns."
+                "The budget's part 'layer' stands beside declared analyses. Without any, leave it "
+                "out: the part 'answers' measures the moments of all columns."
             )
         layer = stated.get("layer", layer)
         places = min(DEFAULT_PLACES_SHARE, (1 - own - lines - layer) / 2)
         places = stated.get("places", places * bool(schema.geography.spine))
         if places and not schema.geography.spine:
             raise BudgetError(
-                "The budget's part 'places' buys the tables of [geography], which the schema does "
-                "not declare; declare it, or leave the part out."
+                "The budget's part 'places' measures the tables of [geography], which the schema "
+                "does not declare; declare it, or leave the part out."
             )
         if own + lines + layer + places >= 1:
             raise BudgetError(

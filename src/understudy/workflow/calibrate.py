@@ -96,7 +96,7 @@ def calibrate(
     """Weigh synthetic records so that they meet public totals; nothing is spent.
 
     Args:
-        records: a release, or its folder, of which the first set is taken; or records of one.
+        records: a release or its folder, whose first set is taken; or records of one.
         totals: TOML file with `source`, `[levels.COLUMN]` (level = number of units in the
             population) and `[sums]` (column = sum in the population); or the same as a mapping.
         weight: column to begin with; that of the release's schema if "", else 1 for each record.
@@ -158,7 +158,7 @@ def _constraints(frame: pd.DataFrame, wanted: PublicTotals) -> tuple[Floats, Flo
             aims.append(float(total))
             if total < 0 or (total > 0 and not columns[-1].any()):
                 raise InferenceError(
-                    f"No record has the level {level!r} of {name}, of which there is a total; "
+                    f"There is a total of the level {level!r} of {name}, and no record has it; "
                     "leave it out, or join it with another."
                 )
     for name, total in wanted.sums.items():

@@ -265,8 +265,8 @@ def summed_rows(
         return coded_rows(data, schema, run.tell, run.spill)
     if records_for:
         raise MethodError(
-            f"{records_for} Those of a Spark data frame stay where they are; hand in a table that "
-            "is read in this process, such as a path. Nothing was spent."
+            f"{records_for} Those of a Spark data frame stay where they are; give a table that is "
+            " read in this process, such as a path. Nothing was spent."
         )
     from understudy.spark.rows import SparkRows
 

@@ -48,22 +48,22 @@ class SynthesisOptions:
         sets: number of synthetic tables.
         options: options of the method.
         budget: parts of the budget that are not the usual ones, each from 0 to below 1, such as
-            {"answers": 0.3}. "rows" is of the whole and buys the number of rows, where that is
-            private; by default 0.05. The others are of the rest. "answers" buys second moments of
-            all columns, from which linear models, correlations and group means are answered; by
-            default a third for an automatic release with δ above 0, half where analyses are
-            declared, else nothing. "lines" buys number lines: counts of numbers in finer cells
-            than their bins, and beyond their bounds, which records follow too, and which tell
-            where second moments cut numbers off; by default a tenth for an automatic release, or
-            where analyses are declared. "layer" buys second moments of all columns beside those of
-            declared analyses; by default a tenth for an automatic release with δ above 0. "places"
-            buys the tables of the levels of places that the schema declares; by default a quarter,
-            and no more than the records have.
+            {"answers": 0.3}. "rows" is a part of the whole budget and measures the number of rows
+            if that is private (0.05 by default). The others are parts of the rest. "answers"
+            measures second moments of all columns, for linear models, correlations and group
+            means. Its default is a third for an automatic release with δ above 0, half if analyses
+            are declared, and nothing otherwise. "lines" measures fine histograms: counts of
+            numbers in cells finer than their bins, and beyond their bounds. Records follow them,
+            and they tell where second moments cut numbers off. Its default is a tenth for an
+            automatic release, or if analyses are declared. "layer" measures second moments of all
+            columns beside those of declared analyses. Its default is a tenth for an automatic
+            release with δ above 0. "places" measures the tables of the levels of places that the
+            schema declares. Its default is a quarter, and no more than the records have.
         analyses: what the release is to answer (`inference.declared`), such as "ols income
-            ~ age + sex"; then "answers" buys moments of their columns alone. Chosen by a look at
-            the rows, they would tell what ε does not cover.
-        priority: names of columns that matter most: a quarter of what "answers" buys are moments
-            of these alone, so that questions about them have narrower intervals.
+            ~ age + sex". Then "answers" measures moments of their columns alone. Choose them
+            without a look at the rows: such a choice would tell what ε does not cover.
+        priority: names of columns that matter most. A quarter of "answers" measures moments of
+            these alone, so questions about them have narrower intervals.
         assume_rows: number of records for which it is said how exact answers are expected to be;
             1,000 if it is private. It must not be read from the rows.
         like: an earlier release, published, that stands for the population there; else even
@@ -118,8 +118,8 @@ class RunOptions:
             run leaves it; the same request on the same rows continues from there, and counts a
             charge that nothing came of as spent. Not to be published, copied or deleted while its
             release is wanted.
-        keep_checkpoint: leave it when the release is made, for callers that save the release first:
-            without it, what was paid for is in this process alone until it is saved. Remove the
+        keep_checkpoint: leave it when the release is made, for callers that save the release first.
+            Without it, what was paid for is in this process alone until it is saved. Remove the
             folder when `Release.save` has returned.
         ledger: URL or path of the ledger that governs the population of the rows; None for the one
             that `UNDERSTUDY_LEDGER` names. A schema with [ledger] is refused without one.
@@ -127,24 +127,24 @@ class RunOptions:
         spill: folder for coded rows that are too many for memory: then one encrypted file lies
             there, without a name and while this runs. Without it nothing exact is written to disk,
             and each pass reads the input again once codes take more than a gibibyte.
-        trusted_cluster: for a Spark data frame: whether everybody who can see what its cluster
-            sends, writes and shows may see the rows, where its settings do not close that; the
-            manifest says so.
+        trusted_cluster: for a Spark data frame whose settings leave the cluster open: whether
+            everybody who sees what it sends, writes and shows may see the rows. The manifest says
+            so.
         progress: called with a stage, and how much of how much is done. What stands behind a comma
             changes while the stage lasts: "Measuring with noise, 43 % of ε spent".
-        confide: gets the diagnostics, when the release is made: how each walk of a method by Markov
-            chain went, how records were weighted, and in coarse words which columns hardly fit the
-            schema. They depend on the rows: for the steward, never to be published, and no reason
-            to make the release again that ε would cover.
+        confide: gets the diagnostics, when the release is made. They tell how each Markov chain
+            went, how records were weighted, and roughly which columns hardly fit the schema. They
+            depend on the rows, so they are for the steward alone. Never publish them. To make the
+            release again because of them is a leak that ε does not count.
         confide_misfits: whether those of columns and of exact totals are among them.
-        also: formats in which the release will be saved beside Parquet, as for `Release.save`: they
-            are tried on made-up records before anything is paid, as saving itself is in any case.
+        also: formats in which the release will be saved beside Parquet, as for `Release.save`.
+            They are tried on made-up records before anything is paid.
 
     Raises:
         MethodError: a seed, or what is to be called, of the wrong type.
         ReleaseError: an unknown kind of data frame.
-        CheckpointError: a checkpoint that is no path.
-        DataError: a spill that is no path.
+        CheckpointError: a checkpoint that is not a path.
+        DataError: a spill that is not a path.
     """
 
     seed: int | None = None

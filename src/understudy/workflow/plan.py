@@ -59,7 +59,7 @@ class Plan:
         expected: how exact answers to declared analyses will be, for `assumed_rows` records.
         ranges: the same for numbers that are spread in other ways, with the chance of a refusal
             (`workflow.expected_answers`); none where an earlier release stands for the records.
-        priority: columns of which second moments are bought by themselves as well.
+        priority: columns with second moments of their own, beside those of all columns.
         memory_mb: memory beyond the rows, in megabytes; an estimate (`understudy.methods.base`).
         seconds: time beyond reading the rows, in seconds; an estimate.
     """
@@ -133,7 +133,7 @@ def plan(
         schema: a reviewed schema, or the path of its file.
         epsilon: ε of the whole release.
         delta: δ of the whole release; 0 for pure differential privacy.
-        how: what is to be made of the budget; in place of the keywords that follow.
+        how: what is to be made of the budget. Use it instead of the keywords that follow.
         **keywords: fields of `SynthesisOptions`.
 
     Raises:

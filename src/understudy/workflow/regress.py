@@ -180,7 +180,7 @@ def regress(
         repair: for the latter two, what is done where noise leaves no positive definite matrix:
             "ridge" (if none is given) or "trim".
         level: confidence level of the intervals shown, in (0, 1).
-        run: how the run goes; in place of the keywords that follow.
+        run: how the run goes. Use it instead of the keywords that follow.
         **keywords: fields of `RunOptions`.
 
     Returns:

@@ -277,7 +277,7 @@ def _equal(name: str, column: Column, value: Any) -> Demand:
     if not isinstance(column, NUMERIC):
         known = [text_of(level) for level in levels]
         raise MethodError(
-            f"where asks for {text_of(value)!r} of {name!r}, which is none of its values"
+            f"where asks for {text_of(value)!r} of {name!r}, which is not one of its values"
             f"{suggestion(text_of(value), known)}."
         )
     place = _place(name, column, value)

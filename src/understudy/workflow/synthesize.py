@@ -617,9 +617,12 @@ def synthesize(
             {"household": …, "person": …}, or one of members with the columns of their units.
         schema: a reviewed schema, or the path of its file.
         epsilon: ε of the whole release.
-        delta: δ of the whole release; 0 for pure differential privacy.
-        how: what is to be made of the budget; in place of the keywords that are its fields.
-        run: how the run goes; in place of the keywords that are its fields.
+        delta: δ of the whole release: by how much a probability may exceed the factor e^ε of the
+            promise. With 0, the default, it is pure differential privacy. A δ above 0, far below
+            1 / number of rows such as 1e-9, admits Gaussian noise, which is mostly narrower, and
+            second moments, which answer linear models.
+        how: what is to be made of the budget. Use it instead of the keywords that are its fields.
+        run: how the run goes. Use it instead of the keywords that are its fields.
         **keywords: fields of `SynthesisOptions` and `RunOptions`.
 
     Warns:

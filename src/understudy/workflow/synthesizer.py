@@ -35,8 +35,8 @@ class Synthesizer:
         schema: a reviewed schema, or the path of its file.
         epsilon: ε of the fit.
         delta: δ of the fit.
-        how: what is to be made of the budget; in place of the keywords that are its fields.
-        run: how the fit goes; in place of the keywords that are its fields.
+        how: what is to be made of the budget. Use it instead of the keywords that are its fields.
+        run: how the fit goes. Use it instead of the keywords that are its fields.
         **keywords: fields of `SynthesisOptions` and `RunOptions`, as for `synthesize`.
 
     Attributes:

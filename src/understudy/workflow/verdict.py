@@ -80,7 +80,7 @@ def verdict(
         delta: δ of the verdict; 0 for pure differential privacy, which suits a single number best.
         assume_rows: about how many records there are, where their number is private; a public
             guess, never read from the rows, by which the number of subsets is chosen.
-        run: how the run goes; in place of the keywords that follow.
+        run: how the run goes. Use it instead of the keywords that follow.
         **keywords: fields of `RunOptions`.
 
     Returns:

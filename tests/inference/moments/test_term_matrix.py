@@ -88,7 +88,7 @@ def test_what_cannot_be_bought_is_refused_in_one_sentence():
         question("ols log(v) ~ y")
     with pytest.raises(InferenceError, match="Powers in terms are 4 at most"):
         question("ols v ~ I(x**5)")
-    with pytest.raises(InferenceError, match="join such conditions by &"):
+    with pytest.raises(InferenceError, match="each, joined by &"):
         question("ols v ~ x where (y == 'a') | (s == 'f')")
 
 

@@ -173,7 +173,7 @@ def test_options_that_do_not_fit_are_refused_before_rows_are_read(options, rows,
 
 def test_bins_cannot_be_bought_without_numbers():
     columns = COLUMNS.split("[columns.x]")[0]
-    with pytest.raises(MethodError, match="no numeric column to buy"):
+    with pytest.raises(MethodError, match="no numeric column to choose bins for"):
         us.plan(
             schema(columns=columns),
             epsilon=1,

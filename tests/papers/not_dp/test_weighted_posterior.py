@@ -154,7 +154,7 @@ def test_count_weights_compare_records_that_the_intruder_cannot_tell_apart():
         given = [records[name] for name in columns or ("sex", "job")]
         expected = isolation_weights(column, records["income"], given, 0.2)
         assert fitted.weights.tolist() == expected.tolist()
-    with pytest.raises(MethodError, match="age is none"):
+    with pytest.raises(MethodError, match="age is not one"):
         PseudoPosterior(column_model, Weighting(form="count", columns=("job", "age")))
 
 

@@ -265,12 +265,12 @@ def test_what_cannot_be_written_is_refused_from_the_schema(monkeypatch):
     both_sides = us.Schema.loads(
         column("age", "integer", lower=0, upper=9, missing=[-2, -1, 98, 99])
     )
-    with pytest.raises(ReleaseError, match="'age' has codes of absence on both sides"):
+    with pytest.raises(ReleaseError, match="'age' has missing-value codes on both sides"):
         require_formats(("sav",), both_sides)
     require_formats(("dta", "csv"), both_sides)
     many = us.Schema.loads(column("age", "integer", lower=0, upper=9, missing=list(range(10, 40))))
     require_formats(("sav",), many)
-    with pytest.raises(ReleaseError, match="'age' has 30 codes of absence, and Stata knows 26"):
+    with pytest.raises(ReleaseError, match="'age' has 30 missing-value codes, and Stata knows 26"):
         require_formats(("dta",), many)
     for asked, why in (
         ("xls", "cannot be written as 'xls'"),
