@@ -198,6 +198,33 @@ def test_plan_says_how_wide_cells_are_and_refuses_a_table_of_too_many():
         us.plan(Schema.loads(HEAD + COLUMNS.replace("bins = 6", "")), epsilon=1, analyses=[TABLE])
 
 
+def test_a_declared_quantile_by_group_is_counted_beside_the_sets():
+    asked = "median income ~ sex"
+    plan = us.plan(Schema.loads(HEAD + COLUMNS), epsilon=1, delta="1e-6", analyses=[asked])
+    assert len(plan.expected) == 2
+    made = release_of(HEAD, (asked,))
+    found = us.analyze(made, "median", "income ~ sex")
+    assert found.valid
+    low, high = found.pooled.interval()
+    for place, sex in enumerate(("f", "m")):
+        truth = rows().filter(pl.col("sex") == sex)["income"].median()
+        assert low[place] <= truth <= high[place]
+        assert (high - low)[place] < 25  # of a range of 99: two bins or three
+
+
+def test_a_declared_mean_among_numbers_is_bought_in_bins_that_tell_it():
+    schema = Schema.loads(HEAD + COLUMNS)
+    edge = schema.columns["age"].intervals[2].low
+    asked = f"income where age >= {edge:g}"
+    found = us.analyze(release_of(HEAD, (f"mean {asked}",)), "mean", asked)
+    truth = rows().filter(pl.col("age") >= edge)["income"].mean()
+    low, high = found.pooled.interval()
+    assert found.valid
+    assert low[0] <= truth <= high[0]
+    with pytest.raises(InferenceError, match="One begins at"):
+        us.plan(schema, epsilon=1, analyses=[f"mean income where age >= {edge + 1:g}"])
+
+
 def test_a_regression_alone_takes_products():
     found = us.regress(
         rows(),

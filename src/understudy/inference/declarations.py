@@ -23,6 +23,7 @@ from understudy.dp.budget import UNITS, Approximate, Budget
 from understudy.dp.confidential import terms_of
 from understudy.errors import BudgetError, InferenceError, MethodError
 from understudy.inference import formulas
+from understudy.inference.conditions import UntoldError, state_values
 from understudy.inference.declared import public_delta
 from understudy.inference.estimators import Question
 from understudy.inference.measured_answers import matrix_answer
@@ -39,7 +40,9 @@ from understudy.inference.second_moments import (
 from understudy.inference.term_moments import TermMatrix, assumed_terms
 from understudy.mechanisms.second_moments import SecondMoments, TermMoments
 from understudy.release.release import Release
+from understudy.schema import NUMERIC, Schema
 from understudy.schema.expressions import with_condition
+from understudy.schema.numeric import DEFAULT_BINS
 
 _BY_MOMENTS = (*RATIOS, *MODELS, *MEASURED_ONLY)
 _SHARE = Fraction(1, 2)  # of the rest buys what is declared
@@ -128,7 +131,27 @@ def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice
         analysis=estimand.text,
         delta=delta,
         half_width=width if 0 < width < np.inf else 0.0,
+        cuts=_cuts(estimand, release.schema),
     )
+
+
+def _cuts(estimand: Estimand, schema: Schema) -> tuple[str, ...]:
+    """Columns of a condition whose default bins do not tell it.
+
+    A method may have chosen the bins of a release, so its publisher's schema may not have them.
+    """
+    if not estimand.where:
+        return ()
+    named = formulas.columns_of(formulas.as_formula(estimand.where), schema.names)
+    columns = ((name, schema.columns[name]) for name in named)
+    numbers = [
+        name for name, own in columns if isinstance(own, NUMERIC) and own.size > DEFAULT_BINS
+    ]
+    try:
+        state_values(estimand.where, schema.with_bins(dict.fromkeys(numbers, DEFAULT_BINS)))
+    except UntoldError:
+        return tuple(numbers)
+    return ()
 
 
 def _half_width(

@@ -221,14 +221,18 @@ def by_tables(
 ) -> tuple[tuple[DeclaredAnalysis, ...], tuple[tuple[str, ...], ...]]:
     """Analyses that need no table of their own, and the columns of the tables of the others.
 
-    A table of three columns or more is counted cell by cell: moments tell two of them at a time.
-    With weights it has no answer, so none is bought.
+    A table of three columns or more is counted cell by cell: moments tell two of them at a time. So
+    are quantiles by group, from counts of the number in each group. With weights such tables have
+    no answer, so none is bought.
     """
     analyses = tuple(analyses)
     if schema.design.weight:
         return analyses, ()
     asked = [analysis.estimand(schema) for analysis in analyses]
-    counted = [one.kind == "table" and len(one.levels) > 2 for one in asked]
+    counted = [
+        len(one.levels) > 2 if one.kind == "table" else one.kind == "quantile" and bool(one.groups)
+        for one in asked
+    ]
     found = dict.fromkeys(one.columns for one, own in zip(asked, counted, strict=True) if own)
     rest = (one for one, own in zip(analyses, counted, strict=True) if not own)
     return tuple(rest), tuple(found)

@@ -87,8 +87,7 @@ def needed_terms(estimand: Estimand, schema: Schema) -> NeededTerms | None:
     except NoPolynomialError:
         return None
     single = all(len(term.factors) == 1 and _is_plain(*term.factors) for term in found)
-    grouped = bool(estimand.groups)
-    if single and (not estimand.where or (estimand.kind == "mean" and not grouped)):
+    if single and (not estimand.where or _is_by_levels(estimand, schema)):
         return None
     try:
         for factor in (factor for term in found for factor in term.factors):
@@ -98,10 +97,19 @@ def needed_terms(estimand: Estimand, schema: Schema) -> NeededTerms | None:
     try:
         among = among_of(estimand.where, schema) if estimand.where else {}
     except InferenceError:
-        if single and grouped:  # perhaps the sets tell what states do not
+        if single and estimand.groups:  # perhaps the sets tell what states do not
             return None
         raise
     return NeededTerms(tuple(map(str, closed(found))), estimand.columns, among)
+
+
+def _is_by_levels(estimand: Estimand, schema: Schema) -> bool:
+    """Whether a question is of one mean among levels, which is a mean by group."""
+    if estimand.kind != "mean" or estimand.groups:
+        return False
+    named = formulas.columns_of(formulas.as_formula(estimand.where), schema.names)
+    asked = [schema.columns[name] for name in named]
+    return all(column.size <= 2 or not isinstance(column, NUMERIC) for column in asked)
 
 
 def _is_plain(factor: Factor) -> bool:

@@ -152,6 +152,7 @@ class Advice:
         delta: of the release.
         rules: of the schema, which records may break.
         half_width: that is expected of its intervals, in the median; 0 where none is.
+        cuts: columns of numbers with a bin of its schema that begins where the condition does.
     """
 
     kind: AdvisedKind
@@ -165,6 +166,7 @@ class Advice:
     delta: str = "0"
     rules: tuple[str, ...] = ()
     half_width: float = 0.0
+    cuts: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
@@ -187,7 +189,8 @@ class Advice:
             return f"Ask the publisher: {self.command}, which {what}."
         if self.kind == "declare":
             width = f" (expected ± {self.half_width:.2g})" * bool(self.half_width)
-            return f"Ask the publisher: {self.command}{width}."
+            cuts = f", where a bin of {' and '.join(self.cuts)} begins as the condition does"
+            return f"Ask the publisher: {self.command}{width}{cuts * bool(self.cuts)}."
         levels = f", with each value of {' and '.join(self.levels)} as a level" * bool(self.levels)
         return f"Ask the publisher, of {names} alone{levels}: {self.command}."
 

@@ -49,7 +49,7 @@ from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Continuous, Integer, Schema
 
 if TYPE_CHECKING:
-    from understudy.inference.question import Estimand
+    from understudy.inference.question import Estimand, Scores
 
 Moments = SecondMoments | WeightedMoments | TermMoments
 Step = tuple[Moments | NoisyTables, float]
@@ -116,6 +116,9 @@ def _expect_cells(
     """Shares of cells that are counted, with the noise in the cell and in their sum."""
     estimand = analysis.estimand(schema)
     scores = estimand.scores(Records.complete_of(rows, schema, estimand.columns))
+    if estimand.kind == "quantile":
+        cells = schema.table(estimand.columns).n_cells
+        return _expect_quantiles(analysis, scores, stddev, cells, estimand.probability)
     counts = np.bincount(scores.quantity[scores.quantity >= 0], minlength=len(scores.names))
     n = max(int(counts.sum()), 1)
     shares = counts / n
@@ -123,6 +126,29 @@ def _expect_cells(
     sampling = Z_95 * np.sqrt(shares * (1 - shares) / n)
     each = zip(scores.names, noise.tolist(), sampling.tolist(), strict=True)
     return [Expected(str(analysis), name, own, other) for name, own, other in each]
+
+
+def _expect_quantiles(
+    analysis: DeclaredAnalysis, scores: Scores, stddev: float, n_cells: int, p: float
+) -> list[Expected]:
+    """Quantiles of groups: the numbers between which their share of the group is unsure.
+
+    Of K cells of a group, those below a share p have (1 − p)² of the noise's variance and those
+    above p²: K·p·(1 − p) where the cells are even.
+    """
+    found, cells = [], n_cells / max(len(scores.names), 1)
+    for group, name in enumerate(scores.names):
+        values = np.sort(scores.value[scores.quantity == group])
+        n = max(len(values), 1)
+        spread = _REACH * np.sqrt(p * (1 - p))
+        halves = [
+            float(np.subtract(*np.quantile(values, np.clip([p + own, p - own], 0, 1)))) / 2
+            if len(values)
+            else math.nan
+            for own in (spread * stddev * np.sqrt(cells) / n, spread / np.sqrt(n))
+        ]
+        found.append(Expected(str(analysis), name, *halves))
+    return found
 
 
 def require_moments(
