@@ -140,7 +140,7 @@ def _expect_quantiles(
     for group, name in enumerate(scores.names):
         values = np.sort(scores.value[scores.quantity == group])
         n = max(len(values), 1)
-        spread = _REACH * np.sqrt(p * (1 - p))
+        spread = Z_95 * np.sqrt(p * (1 - p))
         halves = [
             float(np.subtract(*np.quantile(values, np.clip([p + own, p - own], 0, 1)))) / 2
             if len(values)
