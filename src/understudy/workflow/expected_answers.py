@@ -141,13 +141,13 @@ def _expect_quantiles(
         values = np.sort(scores.value[scores.quantity == group])
         n = max(len(values), 1)
         spread = Z_95 * np.sqrt(p * (1 - p))
-        halves = [
+        noise, sampling = (
             float(np.subtract(*np.quantile(values, np.clip([p + own, p - own], 0, 1)))) / 2
             if len(values)
             else math.nan
             for own in (spread * stddev * np.sqrt(cells) / n, spread / np.sqrt(n))
-        ]
-        found.append(Expected(str(analysis), name, *halves))
+        )
+        found.append(Expected(str(analysis), name, noise, sampling))
     return found
 
 
