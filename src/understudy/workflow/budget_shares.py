@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from understudy._validation import require_list, require_mapping
 from understudy.dp.budget import Budget, Number, exact
@@ -29,9 +29,6 @@ from understudy.inference.declared import (
 )
 from understudy.methods.base import Method
 from understudy.schema import NUMERIC, Schema
-
-if TYPE_CHECKING:
-    pass
 
 PARTS: Final = ("rows", "answers", "lines", "layer", "places")
 """Of a budget, as somebody states them: the first is of the whole, the others of the rest."""
