@@ -1,4 +1,4 @@
-"""Help texts, messages and docstrings of public names keep to `docs/plain-english.md`."""
+"""Helps, messages, docstrings and pages keep to `docs/reference/plain-english.md`."""
 
 import ast
 import inspect
@@ -12,7 +12,7 @@ import understudy as us
 from understudy.cli.app import app
 
 ROOT = Path(__file__).parents[2]
-RULES = ROOT / "docs/plain-english.md"
+RULES = ROOT / "docs/reference/plain-english.md"
 ROW = re.compile(r"^\| (?!Turn\b|-)([^|]+?) \| [^|]+ \|$", re.MULTILINE)
 TOLD_BY = ("Error", "Fault", "fault", "refuse", "warn")
 
@@ -23,9 +23,10 @@ def turns():
 
 
 def found(texts):
-    """Each place with a turn that is not written."""
-    banned = re.compile(rf"\b(?:{'|'.join(map(re.escape, turns()))})\b")
-    return [(place, banned.search(text)[0]) for place, text in texts if banned.search(text)]
+    """Each place with a turn that is not written, wherever its lines break."""
+    banned = re.compile(rf"\b(?:{'|'.join(map(re.escape, turns()))})\b", re.IGNORECASE)
+    lines = ((place, " ".join(text.split())) for place, text in texts)
+    return [(place, banned.search(text)[0]) for place, text in lines if banned.search(text)]
 
 
 def helps(command, path="understudy"):
@@ -68,10 +69,21 @@ def docstrings():
                 yield f"us.{name}.{part}", inspect.getdoc(value) or ""
 
 
+def pages():
+    """Pages for people, without what programs read or print."""
+    docs = ROOT / "docs"
+    listed = [ROOT / "README.md", ROOT / "CHANGELOG.md", docs / "reference/glossary.md"]
+    for room in ("start", "how-to", "understand"):
+        listed += sorted((docs / room).glob("*.md"))
+    for page in listed:
+        code = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+        yield page.name, code.sub("", page.read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize(
     ("texts", "least"),
-    [(lambda: helps(get_command(app)), 250), (messages, 1_000), (docstrings, 60)],
-    ids=["helps", "messages", "docstrings"],
+    [(lambda: helps(get_command(app)), 250), (messages, 1_000), (docstrings, 60), (pages, 20)],
+    ids=["helps", "messages", "docstrings", "pages"],
 )
 def test_turns_of_the_list_are_not_written(texts, least):
     texts = list(texts())
@@ -82,6 +94,14 @@ def test_turns_of_the_list_are_not_written(texts, least):
 def test_a_turn_of_the_list_is_found():
     assert len(turns()) > 10
     assert "Turn" not in turns()
-    assert found([("here", "A number line buys it."), ("there", "of whichever")]) == [
+    assert found([("here", "A number\nline buys it."), ("there", "of whichever")]) == [
         ("here", "number line")
     ]
+
+
+@pytest.mark.parametrize("name", ["start/first-release", "start/answers", "start/project"])
+def test_a_tutorial_says_for_whom_and_how_long(name):
+    first = (ROOT / f"docs/{name}.md").read_text("utf-8").split("\n\n")[1]
+    assert first.startswith("For ")
+    assert "At the end you" in first
+    assert re.search(r"It\s+takes\s+\w+\s+minutes", first)
