@@ -227,8 +227,8 @@ def read_measurements(
         frame: kind of data frame of the sets.
 
     Returns:
-        A release with the tables as measurements and one set drawn from them. It has no guarantee of
-        its own: it names what its publisher states.
+        A release with the tables as measurements and one set drawn from them. It has no
+        guarantee of its own: it names what its publisher states.
 
     Raises:
         DataError: a file that cannot be read, or is no such table; names the entry.
