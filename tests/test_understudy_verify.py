@@ -84,6 +84,7 @@ NAMED = {
     **{"amendments": "amendment", "network": "edge", "answers": "answer"},
     "public_inputs": "public input",
     "contradictions": "contradiction",
+    **{"choice": "choice", "candidates": "candidate", "accept": "criterion"},
 }
 """How the checker calls an entry of a manifest by its name."""
 

@@ -10,9 +10,9 @@ BEYOND = {"jax", "numpyro", "pyspark"}
 
 
 def least():
-    """Library → the oldest version that is admitted, of the core and of extras but dev and lint."""
+    """Library → the oldest version that is admitted, but of extras for developers."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"] | {"dev": [], "lint": []}
+    extras = project["optional-dependencies"] | {"dev": [], "docs": [], "lint": []}
     every = [*project["dependencies"], *(one for needs in extras.values() for one in needs)]
     found = {}
     for one in every:

@@ -85,7 +85,7 @@ def test_a_view_is_made_once_and_no_bins_are_no_view():
 def test_the_number_of_rows_is_known_to_views_once_it_is_bought():
     door = gate()
     view = door.rebin({"pay": 2})
-    with pytest.raises(MethodError, match="not bought yet"):
+    with pytest.raises(MethodError, match="not measured yet"):
         _ = view.n_rows
     bought = door.ask(RowCount(), spend=Fraction(1))
     assert view.n_rows == bought

@@ -137,7 +137,7 @@ def test_shares_can_be_uneven():
 def test_the_number_of_rows_must_be_known_or_limited():
     line = CumulativeDistributions([("a",)])
     gate = door(private())
-    with pytest.raises(MethodError, match="not bought yet"):
+    with pytest.raises(MethodError, match="not measured yet"):
         gate.ask(line, spend=Fraction(1, 2))
     assert gate.ledger == ()
     gate.ask(RowCount(), spend=Fraction(1, 2))

@@ -150,7 +150,7 @@ FILES = [
     ("x.csv", f"code,b\n{SECRET}\n", "has line 2 without a code, or of another number of cells"),
     ("x.csv", f"code,b\n,{SECRET}\n", "has line 2 without a code"),
     ("x.csv", f"code\n{SECRET}\nA\n{SECRET}\n", "names the code of line 4 twice"),
-    ("x.csv", b"code\n\xff\n", "is no UTF-8 text"),
+    ("x.csv", b"code\n\xff\n", "is not UTF-8 text"),
     ("x.csv", 'code\n"A\n', "is no text file with one code a line"),
 ]
 

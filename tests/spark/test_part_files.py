@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy._storage import PARQUET_NOTE
 from understudy.release import load, sets
 from understudy.spark import rows
 from understudy.spark.jobs import Limits
@@ -64,7 +65,8 @@ def written(spark, tmp_path, kind="whole", room=2**20):
     names = [f"part-{i}.parquet" for i in range(4)]
     PartFiles(spark, Limits(4, room))(partial(part, str(marks), kind), [there / n for n in names])
     for i, name in enumerate(names):
-        pl.DataFrame({"a": range(i * 10, i * 10 + 10)}).write_parquet(here / name)
+        own = pl.DataFrame({"a": range(i * 10, i * 10 + 10)})
+        own.write_parquet(here / name, metadata=PARQUET_NOTE)
     made_by = {int(mark.name.partition("-")[2]) for mark in marks.iterdir()}
     assert os.getpid() not in made_by
     return digests(there), digests(here)

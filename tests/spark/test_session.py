@@ -55,6 +55,13 @@ def test_paths_and_names_give_the_rows_that_are_read_in_process(places, form):
     assert (one.inside.tolist(), one.outside) == (other.inside.tolist(), other.outside)
 
 
+def test_random_groups_are_refused_since_tasks_would_divide_a_cluster(places):
+    grouped = us.Schema.loads(TEXT.replace('missing = [""]', "random_groups = true"))
+    for place in ("rows.csv", "rows.parquet"):
+        with pytest.raises(DataError, match="'word' has random_groups"):
+            SparkRows(open_spark(str(places / place), grouped), grouped)
+
+
 def test_what_spark_cannot_read_is_refused(places, monkeypatch):
     for place in ("nowhere", "no/where", str(places / "none.parquet")):
         with pytest.raises(DataError, match="Spark cannot read"):

@@ -33,9 +33,8 @@ def drafted(values, **options):
 
 def facts(column):
     """What the column declares, without what every draft says."""
-    content = column.model_dump(
-        exclude={"source", "reviewed", "confirmed", "drafted", "description", "unit"}
-    )
+    said = {"source", "reviewed", "confirmed", "drafted", "description", "unit", "random_groups"}
+    content = column.model_dump(exclude=said)
     return {key: value for key, value in content.items() if value not in ((), None, {})}
 
 

@@ -420,7 +420,9 @@ def numbers(schema: Schema, masses: Mapping[str, Floats]) -> dict[str, tuple[int
 LEAST_RUNS = 24
 """Runs of a column, even where tables of two have fewer."""
 LIGHT = 2.0
-"""Deviations of the noise of one cell that a run holds at least."""
+"""Deviations of the noise of one cell that a run holds at least, with room."""
+LIGHT_ROOM = 16.0
+"""Cells that noise must leave room for in a table of two, or a run holds as many as others."""
 
 
 def wide_numbers(schema: Schema, budget: Budget, most: int) -> tuple[str, ...]:
@@ -455,7 +457,8 @@ def finer_runs(
     """Runs in which columns of numbers are measured by themselves once more.
 
     Such a run needs no more records than make it worth the noise of one cell: the noise of its fine
-    bins, which adds up in it, is gone once it is measured.
+    bins, which adds up in it, is gone once it is measured. Of few records those runs are better
+    that fine bins tell apart for certain.
 
     Args:
         schema: in fine bins.
@@ -469,7 +472,9 @@ def finer_runs(
     masses = number_masses(schema, marginals, n_rows, lines)
     ones = [one for name, one in fine_tables(marginals).items() if name in wide]
     most = max(bins, LEAST_RUNS)
-    return coarse_groups(schema, ones, most, masses, room=room, rare=LIGHT, once=True)
+    ample = room > LIGHT_ROOM
+    rare = LIGHT if ample else RARE
+    return coarse_groups(schema, ones, most, masses, room=room, rare=rare, once=ample)
 
 
 def runs_spend(schema: Schema, bought: Fraction, wide: tuple[str, ...]) -> Fraction:

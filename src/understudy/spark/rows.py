@@ -37,7 +37,7 @@ import pyarrow as pa
 
 from understudy._storage import PARQUET_NOTE
 from understudy.data.base import Confidential, ExactTable, SummedRows
-from understudy.data.coding import ColumnCoder, Reading, StateCodes
+from understudy.data.coding import ColumnCoder, Reading, StateCodes, is_of_clusters
 from understudy.data.csv import is_delimited, numbers_of_schema
 from understudy.data.marginals import in_groups
 from understudy.data.passes import CodePass, CodingPass, RowPass, T
@@ -411,6 +411,12 @@ def _require_readable(frame: DataFrame | SparkTexts, schema: Schema) -> None:
     """Refuse what could not be read, by names and types alone."""
     from pyspark.sql.pandas.types import to_arrow_type
 
+    for name, column in schema.columns.items():
+        if is_of_clusters(column):  # each task would draw a key, and divide a cluster
+            raise DataError(
+                f"Column {name!r} has random_groups, which Spark's tasks cannot share; leave the "
+                "engine out, or name the groups in the data."
+            )
     if isinstance(frame, SparkTexts):
         require_columns(frame.columns, schema, "The text that Spark reads")
         return

@@ -130,7 +130,7 @@ def test_what_noise_hides_or_is_below_zero_is_refused():
         answer(heaped(rng), HOURS, 40.0, rng, shown=np.full(2, 0.5))
     with pytest.raises(InferenceError, match="never below 0"):
         answer(heaped(rng), HOURS, formula="hours - 1")
-    with pytest.raises(InferenceError, match="do not tell the order"):
+    with pytest.raises(InferenceError, match="does not tell the order"):
         answer(skewed(rng), PAY, formula="abs(pay - 5000)")
 
 

@@ -243,7 +243,7 @@ def test_shares_that_are_none_are_refused_before_they_are_paid():
     for shares in ((-1.0, 2.0), (math.inf, 1.0), (math.nan, 1.0)):
         with pytest.raises(MethodError, match="at least 0"):
             StateShares(form="bought", shares=(shares, (1, 1, 1)))
-    with pytest.raises(MethodError, match="for bought weights"):
+    with pytest.raises(MethodError, match="for paid weights"):
         StateShares(form="paper", shares=((1, 1), (1, 1, 1)))
     other = StateShares(form="bought", shares=((1, 1, 1), (1, 1)))
     with pytest.raises(MethodError, match="other columns"):
