@@ -9,7 +9,7 @@ import understudy as us
 from schemas import column
 from understudy.dp.budget import Budget
 from understudy.dp.released import Noise, NoisyTable
-from understudy.methods.merging import LEAST_RUNS, finer_runs, runs_spend, wide_numbers
+from understudy.methods.merging import LEAST_RUNS, LIGHT_ROOM, finer_runs, runs_spend, wide_numbers
 
 SCHEMA = us.Schema.loads(
     column("age", "integer", lower=0, upper=99)
@@ -31,11 +31,9 @@ def runs(room, bins=24):
     return max(found["age"]) + 1
 
 
-def test_a_run_needs_no_more_than_the_noise_of_one_cell_asks_for():
-    """Two deviations are 60 records, those of 83 records make 24 runs; noise summed over the states
-    of such a run would ask for 120."""
-    assert runs(8.0) == runs(np.inf)
-    assert runs(8.0) > 1.3 * 2_000 / 120
+def test_with_room_a_run_needs_no_more_than_one_cell_is_worth():
+    assert runs(2 * LIGHT_ROOM) > 1.5 * runs(LIGHT_ROOM)
+    assert runs(2 * LIGHT_ROOM) <= 25
 
 
 def test_there_are_about_as_many_runs_as_asked_for():
