@@ -225,6 +225,19 @@ def test_a_declared_mean_among_numbers_is_bought_in_bins_that_tell_it():
         us.plan(schema, epsilon=1, analyses=[f"mean income where age >= {edge + 1:g}"])
 
 
+def test_a_condition_is_refused_in_words_where_default_bins_would_not_fit():
+    """Spikes fill the first of twenty bins, so the publisher declared others."""
+    edges = [0, 8, *range(10, 99, 4), 100]
+    number = column("n", "integer", lower=0, upper=100, bins=edges, spikes=[0, 1, 2, 3, 4, 5])
+    schema = Schema.loads(HEAD + number + column("pay", "continuous", lower=0.0, upper=9.0))
+    rng = np.random.default_rng(1)
+    drawn = pl.DataFrame({"n": rng.integers(0, 101, 4_000), "pay": rng.uniform(0, 9, 4_000)})
+    made = us.synthesize(drawn, schema, epsilon=1, delta="1e-6", method="independent")
+    with pytest.raises(InferenceError, match="never measured together") as refused:
+        us.analyze(made, "mean", "pay where n >= 14")
+    assert "--analysis" in str(refused.value)
+
+
 def test_a_regression_alone_takes_products():
     found = us.regress(
         rows(),

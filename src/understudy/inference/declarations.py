@@ -21,7 +21,7 @@ import numpy as np
 
 from understudy.dp.budget import UNITS, Approximate, Budget
 from understudy.dp.confidential import terms_of
-from understudy.errors import BudgetError, InferenceError, MethodError
+from understudy.errors import BudgetError, InferenceError, MethodError, SchemaError
 from understudy.inference import formulas
 from understudy.inference.conditions import UntoldError, state_values
 from understudy.inference.declared import public_delta
@@ -151,6 +151,8 @@ def _cuts(estimand: Estimand, schema: Schema) -> tuple[str, ...]:
         state_values(estimand.where, schema.with_bins(dict.fromkeys(numbers, DEFAULT_BINS)))
     except UntoldError:
         return tuple(numbers)
+    except SchemaError:  # default bins do not fit, so the publisher declared these
+        return ()
     return ()
 
 
