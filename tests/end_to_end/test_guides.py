@@ -16,7 +16,9 @@ from schemas import column
 from understudy import _parallel
 from understudy.cli.app import app
 from understudy.dp import randomness
+from understudy.dp.budget import Budget
 from understudy.inference.amended import amended_answers
+from understudy.ledger.account import Cost
 from understudy.ledger.ledger import PopulationLedger
 from understudy.methods.registry import METHODS
 from understudy.workflow import synthesize
@@ -127,7 +129,37 @@ def test_the_page_on_the_promise_says_what_it_prints(workplace, capsys):
     assert [f"{one}: {found}, {believed}" for one, found, believed in rows] == shown[:5]
     assert "μ = 0.2367: 8.0 of 100" in shown
     assert first == "0.1: 5.5 of 100, 11 %"
+
+
+def printed(page):
+    """What a page says that its blocks print: its blocks without a language."""
+    return [" ".join(text.split()) for _, text in blocks(page, "")]
+
+
+def test_the_pages_on_epsilon_and_on_cells_say_what_they_print(workplace, capsys):
+    page = DOCS / "understand/epsilon.md"
+    run(page, scope := {})
+    shown = " ".join(capsys.readouterr().out.split())
+    assert len(printed(page)) == 4
+    assert all(text in shown for text in printed(page))
+    ledger = PopulationLedger.open("board.ledger")
+    a_year = [Budget.of(epsilon, "1e-6", approximate="gdp") for epsilon in ("0.94", "0.95")]
+    costs = [Cost("gdp", budget.amount, "add_remove") for budget in a_year]
+    ledger.require("members", costs[0])
+    with pytest.raises(us.UnderstudyError, match="1 of 4 waves"):
+        ledger.require("members", costs[1])
+    assert scope["one_year"] == pytest.approx(0.943, abs=5e-4)
+    run(DOCS / "understand/disclosure.md", {})
+    shown = capsys.readouterr().out.splitlines()
     assert sum("cannot be told from 0" in line for line in shown) == 9
+
+
+def test_the_page_on_what_is_public_says_what_it_prints(workplace, capsys):
+    page = DOCS / "understand/public.md"
+    run(page, {})
+    shown = " ".join(capsys.readouterr().out.split())
+    assert len(printed(page)) == 2
+    assert all(text in shown for text in printed(page))
 
 
 def test_the_guide_to_the_desk_writes_what_it_walks_over(workplace):
@@ -281,7 +313,9 @@ def test_no_block_that_could_be_run_is_left_out():
             "start/first-release",
             "start/answers",
             "start/project",
+            "understand/epsilon",
             "understand/methods",
+            "understand/public",
             "reference/kinds",
         ),
         *(f"how-to/{name}" for name in ("steward", "ledger", "analyst", "files", "schema")),
