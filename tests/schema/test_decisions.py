@@ -170,3 +170,14 @@ def test_every_entry_that_can_be_read_from_rows_has_its_leak():
 def review_parts():
     yield from Schema.loads(DRAFT).vouched
     yield from Schema.loads('[columns.c]\nkind = "continuous"\nlower = 0\nupper = 1').vouched
+
+
+def test_what_no_rows_tell_is_said_once(review):
+    told = review.tell(
+        title="People", unit="one person", rows="public", count=200, population="adults"
+    )
+    schema = told.schema
+    assert (schema.title, schema.unit.description) == ("People", "one person")
+    assert (schema.rows, schema.n_rows, schema.ledger.population) == ("public", 200, "adults")
+    assert review.tell(rows="private", count=500).schema.row_limit == 500
+    assert told.tell().schema == schema

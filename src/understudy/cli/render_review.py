@@ -10,13 +10,20 @@ from understudy.errors import SchemaError
 from understudy.errors import line as on_one_line
 from understudy.schema import Schema
 from understudy.schema.derived import rule_text
-from understudy.schema.toml import COLUMN_ORDER, entry_text
+from understudy.schema.toml import entry_text
 from understudy.steward.conventions import Form
-from understudy.steward.review import RULES, Part, Path_, Review, leak_of, left_as_drafted
+from understudy.steward.review import (
+    RULES,
+    Part,
+    Path_,
+    Review,
+    entries_of,
+    leak_of,
+    left_as_drafted,
+)
 
 _LINES = 8
 """Lines of one entry that are shown."""
-_TOLD_APART = ("source", "reviewed", "confirmed", "drafted")
 _KEYS = (
     "a accept · c SOURCE confirm · = same source · m NAMES; SOURCE many · e ENTRY; SOURCE edit · "
     "l like the last · v forms · x take out · u undo · s skip · ? help · q quit"
@@ -88,14 +95,11 @@ def show_review(review: Review, path: Path_, left: int, findings: Sequence[str])
 
 def _entries(part: Part) -> Iterator[str]:
     """List what is declared, as it stands in a schema's file."""
-    content = part.model_dump(exclude_defaults=True, by_alias=True)
-    known = [key for key in COLUMN_ORDER if key in content]
-    for key in (*known, *(key for key in content if key not in known)):
-        if key not in _TOLD_APART:
-            lines = entry_text(key, content[key]).rstrip("\n").split("\n")
-            yield from lines[:_LINES]
-            if len(lines) > _LINES:
-                yield f"    … {len(lines) - _LINES} lines more"
+    for key, value in entries_of(part):
+        lines = entry_text(key, value).rstrip("\n").split("\n")
+        yield from lines[:_LINES]
+        if len(lines) > _LINES:
+            yield f"    … {len(lines) - _LINES} lines more"
 
 
 def _finding(sentence: str) -> None:

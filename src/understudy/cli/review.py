@@ -13,14 +13,17 @@ from pathlib import Path
 import understudy as us
 from understudy.cli import console, render_review
 from understudy.errors import DataError, MethodError, SchemaError
-from understudy.schema.base import Reviewed
 from understudy.schema.toml import file_text
 from understudy.steward.check import Finding
 from understudy.steward.conventions import Form, all_forms, forms_for, is_proposed
-from understudy.steward.review import RULES, Path_, Review, left_as_drafted, split_source
-
-_MANY = 5
-"""Columns with bounds as in the rows, from which on one source for all of them is asked about."""
+from understudy.steward.review import (
+    MANY,
+    RULES,
+    Path_,
+    Review,
+    left_as_drafted,
+    split_source,
+)
 
 
 class _EndOfInputError(Exception):
@@ -79,10 +82,7 @@ class Session:
 
     def _waiting(self) -> list[Path_]:
         """List what a name alone has proposed: without the rows nothing could object to it."""
-        parts = {path: self.review.part(path) for path in self.review.sourced}
-        if self._data is not None:
-            return []
-        return [p for p, one in parts.items() if isinstance(one, Reviewed) and is_proposed(one)]
+        return [] if self._data is not None else [*self.review.proposed]
 
     def accept_sourced(self) -> None:
         """One decision about all that comes from public sources, and is not told to misfit."""
@@ -230,7 +230,7 @@ class Session:
         columns = decided.schema.columns
         source = columns[path[1]].sources
         alike = [name for name in self._as_in_rows(decided) if columns[name].sources == source]
-        if path[1] not in alike or len(alike) < _MANY or source in self._stood_by:
+        if path[1] not in alike or len(alike) < MANY or source in self._stood_by:
             return True
         if _answer(render_review.as_in_rows(len(alike), source)) != "yes":
             return False

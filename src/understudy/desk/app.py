@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from importlib.resources import files
@@ -26,8 +25,9 @@ from starlette.routing import Route
 from understudy.desk import asking, planning, projects, releasing, reviewing, runs
 from understudy.desk.door import FRAMED_POLICY, Door
 from understudy.desk.project import Known, Project, Roots
-from understudy.desk.visit import Desk, Go, Page, Visit
+from understudy.desk.visit import Desk, ElsewhereError, Page, Visit
 from understudy.errors import DeskError, UnderstudyError, shown
+from understudy.report.text import clean, figure
 
 STEPS: Final[dict[str, Page]] = {
     "file": projects.FILE,
@@ -64,9 +64,9 @@ class DeskApp:
             undefined=StrictUndefined,
             trim_blocks=True,
             lstrip_blocks=True,
-            finalize=_clean,
+            finalize=clean,
         )
-        self._templates.filters |= {"amount": amount, "size": size}
+        self._templates.filters |= {"figure": figure, "size": size}
         routes = [
             Route("/static/{name}", self._static, methods=["GET"]),
             Route("/end", self._end, methods=["POST"]),
@@ -98,31 +98,27 @@ class DeskApp:
         visit = Visit(
             self.desk, project, dict(request.scope.get("form", {})), dict(request.query_params)
         )
-        said, status = "", 200
-        if request.method == "POST":
-            try:
-                went = page.act(visit)
-            except UnderstudyError as error:
-                said, status = shown(str(error)), 422
-            except Exception:
-                return self._failed()
-            else:
-                if isinstance(went, Go):
-                    return RedirectResponse(went.to, 303)
-        return self._show(page, name, visit, said, status)
-
-    def _show(self, page: Page, name: str, visit: Visit, said: str, status: int) -> Response:
         try:
-            own = page.show(visit)
-            if isinstance(own, Go):
-                return RedirectResponse(own.to, 303)
-            text = self.render(page.template, self._common(page, name, visit, said) | own)
-        except UnderstudyError as error:
-            said, status = said or shown(str(error)), 422
-            text = self.render("broken", self._common(page, name, visit, said))
-        except Exception:  # the same
+            return self._answer_visit(page, name, visit, acts=request.method == "POST")
+        except ElsewhereError as elsewhere:
+            return RedirectResponse(elsewhere.go.to, 303)
+        except Exception:
             return self._failed()
-        return Response(text, status, media_type="text/html")
+
+    def _answer_visit(self, page: Page, name: str, visit: Visit, *, acts: bool) -> Response:
+        said = ""
+        try:
+            went = page.act(visit) if acts else None
+            if went is not None:
+                return RedirectResponse(went.to, 303)
+        except UnderstudyError as error:
+            said = shown(str(error))
+        try:
+            template, own = page.template, page.show(visit)
+        except UnderstudyError as error:
+            said, template, own = said or shown(str(error)), "broken", {}
+        text = self.render(template, self._common(page, name, visit, said) | own)
+        return Response(text, 422 if said else 200, media_type="text/html")
 
     def _common(self, page: Page, name: str, visit: Visit, said: str) -> dict[str, Any]:
         """What every page needs."""
@@ -206,25 +202,6 @@ async def _missing(_request: Request, _error: Exception) -> Response:
 
 def _sentence(text: str, status: int = 200) -> Response:
     return Response(f"{text}\n", status, media_type="text/plain")
-
-
-def _clean(value: object) -> object:
-    """A text with a sign in the place of what would act instead of being seen."""
-    return shown(value) if type(value) is str else value
-
-
-def amount(value: float | None) -> str:
-    """A number with three digits, and marks between thousands; a dash for none.
-
-    Example:
-        >>> amount(9783.2), amount(0.01234), amount(float("inf"))
-        ('9,783', '0.0123', '–')
-    """
-    if value is None or not math.isfinite(value):
-        return "–"
-    if abs(value) >= 100:
-        return f"{value:,.0f}".replace("-", "−")
-    return f"{value:.3g}".replace("-", "−")
 
 
 def size(n_bytes: int | None) -> str:

@@ -15,22 +15,16 @@ from understudy.inference.declared import question_file
 _MOST_ENTRIES: Final = 200
 
 
-def _latest(visit: Visit) -> str:
-    """The release as the last answer has amended it."""
-    number = 1
-    while visit.own.has(f"{OUT}-{number + 1}"):
-        number += 1
-    return OUT if number == 1 else f"{OUT}-{number}"
+def _latest(visit: Visit) -> tuple[str, str]:
+    """The release as the last answer has amended it, and what the next will make of it."""
+    latest, number = OUT, 2
+    while visit.own.has(following := f"{OUT}-{number}"):
+        latest, number = following, number + 1
+    return latest, following
 
 
-def _next(visit: Visit) -> str:
-    latest = _latest(visit)
-    return f"{OUT}-2" if latest == OUT else f"{OUT}-{int(latest.rpartition('-')[2]) + 1}"
-
-
-def _show_asked(visit: Visit) -> dict[str, Any] | Go:
-    if not visit.own.has(OUT):
-        return visit.to("release")
+def _show_asked(visit: Visit) -> dict[str, Any]:
+    visit.need(OUT, "release")
     done = [one for one in visit.own.log() if str(one.get("what", "")).startswith("question ")]
     return {
         "question": visit.text("question"),
@@ -38,17 +32,17 @@ def _show_asked(visit: Visit) -> dict[str, Any] | Go:
         "about": visit.form.get("about", [""])[0],
         "by": visit.text("by"),
         "reason": visit.text("reason"),
-        "latest": _latest(visit),
+        "latest": _latest(visit)[0],
         "done": done[-20:],
         "command": runs.as_typed(
-            ["answer", "QUESTION.toml", "--release", _latest(visit), "--plan"]
+            ["answer", "QUESTION.toml", "--release", _latest(visit)[0], "--plan"]
         ),
     }
 
 
 def _act_asked(visit: Visit) -> Go | None:
     place = visit.desk.roots.inside(visit.text("question"))
-    asked = question_file(place)
+    asked, (latest, following) = question_file(place), _latest(visit)
     do = visit.text("do")
     if do == "plan":
         if asked.claims:
@@ -56,7 +50,7 @@ def _act_asked(visit: Visit) -> Go | None:
                 "Verdicts on claims make no release, and the desk does not ask for them: see "
                 "understudy answer."
             )
-        words = ["answer", str(place), "--release", _latest(visit), "--plan", "--json"]
+        words = ["answer", str(place), "--release", latest, "--plan", "--json"]
         words += ["--epsilon", visit.text("most")] if visit.text("most") else []
         good, said = runs.output(words, visit.own.folder)
         if not good:
@@ -73,8 +67,8 @@ def _act_asked(visit: Visit) -> Go | None:
         raise DeskError("The question was changed since its cost was shown; look at it again.")
     if not (by := visit.text("by")):
         raise DeskError("Type the name of whoever approves.")
-    words = ["answer", str(place), str(data_of(visit)), "--release", _latest(visit), "--yes"]
-    words += ["--epsilon", visit.text("epsilon"), "--out", _next(visit), "--quiet"]
+    words = ["answer", str(place), str(data_of(visit)), "--release", latest, "--yes"]
+    words += ["--epsilon", visit.text("epsilon"), "--out", following, "--quiet"]
     if ledger := visit.own.read("project.toml").get("ledger"):
         words += ["--ledger", ledger, "--by", by]
     visit.own.note("question approved", digest=asked.digest, by=by)

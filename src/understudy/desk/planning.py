@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
 from understudy.desk import runs
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError, MethodError, UnderstudyError
-from understudy.inference.declared import DeclaredAnalysis, declared_analyses, public_delta
+from understudy.inference.declared import declared_analyses, public_delta
+from understudy.inference.picked import KINDS, formula_of, sentence_of
 from understudy.schema import NUMERIC, Schema
-from understudy.schema.expressions import with_condition
 
 if TYPE_CHECKING:
     from understudy.desk.project import Project
@@ -20,19 +20,6 @@ if TYPE_CHECKING:
     from understudy.workflow.plan import Plan
     from understudy.workflow.planner import Planner
 
-KINDS: Final = (
-    ("mean", "the mean of a number", "how large {first} is on average{among}"),
-    ("proportion", "shares of levels", "how often each level of {first} occurs{among}"),
-    ("total", "the total of a number", "how much {first} there is in all{among}"),
-    ("median", "the median of a number", "what half of all lie below in {first}{among}"),
-    ("correlation", "the correlation of two numbers", "how {first} and {others} go together"),
-    ("independence", "whether two things go together", "whether {first} and {others} go together"),
-    ("ols", "a number explained by others", "how {first} goes with {others}"),
-    ("logit", "whether something holds, by others", "on what it hangs whether {first}: {others}"),
-)
-"""Kind of analysis, what it is in words, and the sentence of a question."""
-_OF_GROUPS: Final = {"mean", "proportion", "total"}
-_MODELS: Final = {"ols", "logit"}
 _FIELDS: Final = ("epsilon", "delta", "sets", "answers", "assume_rows")
 _SHOWN: Final = 8
 """Estimates of one analysis that are shown; the others are folded."""
@@ -41,75 +28,20 @@ _SLIDER: Final = 500
 """Steps of a slider: each changes the third digit, so that every press of an arrow key counts."""
 
 
-def _quoted(name: str) -> str:
-    from understudy.inference.formulas import quote_name  # loads the library of formulas
-
-    return quote_name(name)
-
-
-def formula_of(kind: str, first: str, others: Sequence[str]) -> str:
-    """Write down a question about columns that were picked.
-
-    Args:
-        kind: of analysis.
-        first: column that it is about.
-        others: what it is explained by, compared with, or split by.
-
-    Raises:
-        MethodError: too many columns, or too few.
-    """
-    names = [_quoted(name) for name in others]
-    if kind in _MODELS:
-        if not names:
-            raise MethodError("Pick at least one column that explains the first.")
-        return f"{_quoted(first)} ~ {' + '.join(names)}"
-    if kind in ("correlation", "independence"):
-        if len(names) != 1:
-            raise MethodError("Pick one other column for this question.")
-        return f"{_quoted(first)} + {names[0]}"
-    if kind in _OF_GROUPS and names:
-        return f"{_quoted(first)} ~ {' + '.join(names)}"
-    if names:
-        raise MethodError("This question is about one column; pick no others.")
-    return _quoted(first)
-
-
-def _schema(visit: Visit) -> Schema | Go:
-    if not visit.own.has("schema.toml"):
-        return visit.to("schema")
-    return Schema.load(visit.own.place("schema.toml"))
-
-
-def _show_questions(visit: Visit) -> dict[str, Any] | Go:
-    schema = _schema(visit)
-    if isinstance(schema, Go):
-        return schema
-    asked = visit.own.read("questions.toml").get("analyses", [])
+def _show_questions(visit: Visit) -> dict[str, Any]:
+    schema, asked = visit.schema(), visit.own.analyses
     return {
-        "asked": [(k, _sentence(one), one) for k, one in enumerate(asked)],
+        "asked": [(k, sentence_of(one), one) for k, one in enumerate(asked)],
         "columns": [(name, isinstance(one, NUMERIC)) for name, one in schema.columns.items()],
         "kinds": KINDS,
         "form": {name: visit.text(name) for name in ("kind", "first", "formula", "where", "who")},
         "others": visit.texts("others"),
-        "command": "understudy plan --schema schema.toml --epsilon 1 --analyses questions.toml"
-        if asked
-        else "understudy plan --schema schema.toml --epsilon 1",
+        "command": runs.as_typed(["plan", *words_of(visit.own, {"epsilon": "1"})]),
     }
 
 
-def _sentence(one: dict[str, str]) -> str:
-    """A question in words, as far as it was picked and not written."""
-    first, _, others = one["formula"].partition("~" if "~" in one["formula"] else "+")
-    words = {kind: sentence for kind, _, sentence in KINDS}.get(one["kind"], "{first}, {others}")
-    told = ", ".join(part.strip() for part in others.split("+") if part.strip())
-    among = f", by {told}" if told and one["kind"] in _OF_GROUPS else ""
-    where = f", where {one['where']}" if one.get("where") else ""
-    return words.format(first=first.strip(), others=told, among=among) + where
-
-
 def _act_questions(visit: Visit) -> Go:
-    asked = list(visit.own.read("questions.toml").get("analyses", []))
-    do = visit.text("do")
+    asked, do = visit.own.analyses, visit.text("do")
     if do == "on":
         visit.own.update(step="plan")
         return visit.to("plan")
@@ -119,15 +51,11 @@ def _act_questions(visit: Visit) -> Go:
             raise DeskError("This question is not there any more.")
         asked.pop(int(number))
     else:
-        schema = Schema.load(visit.own.place("schema.toml"))
-        kind, formula = visit.text("kind"), visit.text("formula")
-        if not formula:
-            if not visit.text("first"):
-                raise DeskError("Pick the column that the question is about.")
-            formula = formula_of(kind, visit.text("first"), visit.texts("others"))
+        schema, kind, formula = visit.schema(), visit.text("kind"), visit.text("formula")
+        formula = formula or formula_of(kind, visit.text("first"), visit.texts("others"))
         entry = {"kind": kind, "formula": formula}
-        entry |= {"where": visit.text("where")} if visit.text("where") else {}
-        entry |= {"asked_by": visit.text("who")} if visit.text("who") else {}
+        told = {"where": visit.text("where"), "asked_by": visit.text("who")}
+        entry |= {name: text for name, text in told.items() if text}
         declared_analyses([entry], schema)
         if entry in asked:
             raise DeskError("This question is there already.")
@@ -149,29 +77,15 @@ def _values(visit: Visit, schema: Schema) -> dict[str, str]:
     return {name: visit.text(name, str(kept.get(name, usual[name]))) for name in _FIELDS}
 
 
-def _wanted(visit: Visit, analyses: Sequence[dict[str, str]]) -> dict[str, str]:
+def _wanted(visit: Visit, schema: Schema) -> dict[str, str]:
     """Half-widths that are wanted, as typed, by analysis."""
     kept = dict(visit.own.read("plan.toml").get("wanted", {}))
-    return {
-        text: visit.text(f"wanted_{k}", str(kept.get(text, "")))
-        for k, text in enumerate(map(_written, analyses))
-    }
+    asked = map(str, declared_analyses(visit.own.analyses, schema))
+    return {one: visit.text(f"wanted_{k}", kept.get(one, "")) for k, one in enumerate(asked)}
 
 
-def _written(one: dict[str, str]) -> str:
-    return str(DeclaredAnalysis(one["kind"], with_condition(one["formula"], one.get("where", ""))))
-
-
-def options_of(values: dict[str, str], analyses: Sequence[dict[str, str]]) -> SynthesisOptions:
-    """Return what is to be made of a budget.
-
-    Args:
-        values: fields of a plan, as typed.
-        analyses: entries of questions.toml.
-
-    Raises:
-        MethodError: a field that is none.
-    """
+def _options(project: Project, values: dict[str, str]) -> SynthesisOptions:
+    """What is to be made of a budget."""
     from understudy.workflow.options import SynthesisOptions
 
     for name, words in (("sets", "The number of sets"), ("assume_rows", "The number of records")):
@@ -180,52 +94,50 @@ def options_of(values: dict[str, str], analyses: Sequence[dict[str, str]]) -> Sy
     return SynthesisOptions(
         sets=int(values["sets"] or 1),
         budget={"answers": values["answers"]} if values["answers"] else None,
-        analyses=[*analyses] or None,
+        analyses=project.analyses or None,
         assume_rows=int(values["assume_rows"]) if values["assume_rows"] else None,
     )
 
 
-def words_of(values: dict[str, str], *, analyses: bool) -> list[str]:
+def words_of(project: Project, values: dict[str, str]) -> list[str]:
     """Return the words of a command that say the same.
 
     Args:
+        project: whose schema and questions they name.
         values: fields of a plan.
-        analyses: whether there are any.
     """
-    words = ["--schema", "schema.toml", "--epsilon", values["epsilon"], "--delta", values["delta"]]
-    words += ["--sets", values["sets"]]
-    words += ["--budget", f"answers={values['answers']}"] if values["answers"] else []
-    words += ["--assume-rows", values["assume_rows"]] if values["assume_rows"] else []
-    return words + (["--analyses", "questions.toml"] if analyses else [])
+    words = ["--schema", "schema.toml"]
+    for name in ("epsilon", "delta", "sets", "assume_rows"):
+        words += [f"--{name.replace('_', '-')}", values[name]] if values.get(name) else []
+    words += ["--budget", f"answers={values['answers']}"] if values.get("answers") else []
+    return words + (["--analyses", "questions.toml"] if project.analyses else [])
 
 
-def _show_plan(visit: Visit) -> dict[str, Any] | Go:
-    schema = _schema(visit)
-    if isinstance(schema, Go):
-        return schema
+def _show_plan(visit: Visit) -> dict[str, Any]:
+    schema = visit.schema()
     schema.require_reviewed()
-    analyses = visit.own.read("questions.toml").get("analyses", [])
-    values, wanted = _values(visit, schema), _wanted(visit, analyses)
+    values, wanted = _values(visit, schema), _wanted(visit, schema)
     refused, outlook, own = "", [], None
     try:
-        planner = _planner(visit, schema, values, analyses)
-        outlook = _outlook(planner.expected(values["epsilon"] or "0"))
+        planner = _planner(visit, schema, values)
+        expected = planner.expected(values["epsilon"] or "0")
+        outlook = [(text, [*own]) for text, own in groupby(expected, lambda one: one.analysis)]
         own = account(visit.own, planner.budget(values["epsilon"] or "0"))
     except UnderstudyError as error:
         refused = str(error)
-    command = runs.as_typed(["plan", *words_of(values, analyses=bool(analyses))])
     return {
         "values": values,
         "slider": _to_slider(values["epsilon"]),
         "steps_of_slider": _SLIDER,
         "wanted": list(wanted.items()),
         "outlook": outlook,
+        "most": _SHOWN,
         "refused": refused,
         "assumed": values["assume_rows"] or schema.n_rows or "1,000",
         "private": schema.rows == "private",
         "unit": schema.unit.description or "one record",
         "account": own,
-        "command": command,
+        "command": runs.as_typed(["plan", *words_of(visit.own, values)]),
     }
 
 
@@ -244,21 +156,19 @@ def _from_slider(text: str) -> str:
 
 
 def _act_plan(visit: Visit) -> Go | None:
-    schema = Schema.load(visit.own.place("schema.toml"))
-    analyses = visit.own.read("questions.toml").get("analyses", [])
-    do = visit.text("do")
+    schema, do = visit.schema(), visit.text("do")
     if do == "slide":
         visit.form["epsilon"] = [_from_slider(visit.text("slider"))]
         return None
     if do == "preview":
         return None
-    values, wanted = _values(visit, schema), _wanted(visit, analyses)
+    values, wanted = _values(visit, schema), _wanted(visit, schema)
     if do == "least":
         asked = {text: _width(typed) for text, typed in wanted.items() if typed}
-        found = _planner(visit, schema, values, analyses).least_epsilon(asked)
+        found = _planner(visit, schema, values).least_epsilon(asked)
         visit.form["epsilon"] = [format(found, "f")]
         return None
-    plan_of(visit, schema, values, analyses)
+    plan_of(visit, values)
     kept = {text: typed for text, typed in wanted.items() if typed}
     visit.own.write("plan.toml", {**values, **({"wanted": kept} if kept else {})})
     visit.own.update(step="approve")
@@ -273,25 +183,37 @@ def _width(text: str) -> float:
         raise MethodError("A half-width is a number such as 500 or 0.02.") from None
 
 
-def _planner(
-    visit: Visit, schema: Schema, values: dict[str, str], analyses: Sequence[dict[str, str]]
-) -> Planner:
+def _planner(visit: Visit, schema: Schema, values: dict[str, str]) -> Planner:
     """The planner of this very schema and plan, which is kept while they stay the same."""
     from understudy.workflow.planner import Planner
 
-    others = {name: values[name] for name in _FIELDS if name != "epsilon"}
-    text = visit.own.place("schema.toml").read_text(encoding="utf-8")
-    key = repr((visit.own.id, text, others, analyses))
-
-    def make() -> Planner:
-        return Planner(schema, delta=values["delta"] or "0", how=options_of(values, analyses))
-
-    planner: Planner = _kept(visit, key, make)
-    return planner
+    how = _options(visit.own, values)
+    others = {name: text for name, text in values.items() if name != "epsilon"}
+    made: Planner = _kept(
+        visit, others, lambda: Planner(schema, delta=values["delta"] or "0", how=how)
+    )
+    return made
 
 
-def _kept(visit: Visit, key: str, make: Any) -> Any:
+def plan_of(visit: Visit, values: dict[str, str]) -> Plan:
+    """Return the whole plan, which is kept while nothing that it is of changes.
+
+    Args:
+        visit: whose.
+        values: fields of the plan.
+    """
+    from understudy.workflow.plan import plan
+
+    schema, how = visit.schema(), _options(visit.own, values)
+    epsilon, delta = values["epsilon"] or "0", values["delta"] or "0"
+    made: Plan = _kept(visit, values, lambda: plan(schema, epsilon=epsilon, delta=delta, how=how))
+    return made
+
+
+def _kept(visit: Visit, values: dict[str, str], make: Callable[[], Any]) -> Any:
     """What was worked out for the same before; of few things only."""
+    text = visit.own.place("schema.toml").read_text(encoding="utf-8")
+    key = repr((visit.own.id, text, visit.own.analyses, sorted(values.items())))
     with visit.desk.lock:
         known = visit.desk.worked_out
         if key not in known:
@@ -299,58 +221,6 @@ def _kept(visit: Visit, key: str, make: Any) -> Any:
                 known.pop(next(iter(known)))
             known[key] = make()
         return known[key]
-
-
-def plan_of(
-    visit: Visit, schema: Schema, values: dict[str, str], analyses: Sequence[dict[str, str]]
-) -> Plan:
-    """Return the whole plan, which is kept while nothing that it is of changes.
-
-    Args:
-        visit: whose.
-        schema: reviewed.
-        values: fields of the plan.
-        analyses: entries of questions.toml.
-    """
-    from understudy.workflow.plan import plan
-
-    text = visit.own.place("schema.toml").read_text(encoding="utf-8")
-    key = repr(("plan", visit.own.id, text, values, analyses))
-    how = options_of(values, analyses)
-    asked = {"epsilon": values["epsilon"] or "0", "delta": values["delta"] or "0"}
-    found: Plan = _kept(visit, key, lambda: plan(schema, **asked, how=how))  # type: ignore[arg-type]
-    return found
-
-
-def _outlook(expected: Sequence[Any]) -> list[dict[str, Any]]:
-    """Estimates of each analysis, with what their errors by sampling and by noise take of each."""
-    found = []
-    for text, group in groupby(expected, key=lambda one: one.analysis):
-        rows = list(group)
-        told = [] if rows[0].refused else [_bar(one) for one in rows]
-        found.append(
-            {
-                "text": text,
-                "refused": rows[0].refused,
-                "rows": told[:_SHOWN],
-                "more": told[_SHOWN:],
-            }
-        )
-    return found
-
-
-def _bar(one: Any) -> dict[str, Any]:
-    """Of an estimate; parts of its variance, which add up where half-widths do not."""
-    part = (one.sampling / one.half_width) ** 2 if one.half_width else 1.0
-    return {
-        "name": one.name,
-        "half": one.half_width,
-        "noise": one.noise,
-        "sampling": one.sampling,
-        "sampled": round(100 * part, 1),
-        "noisy": round(100 - 100 * part, 1),
-        "times": one.half_width / one.sampling if one.sampling else math.inf,
-    }
 
 
 def account(project: Project, budget: Any) -> dict[str, Any] | None:

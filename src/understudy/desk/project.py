@@ -192,6 +192,11 @@ class Project:
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
             raise DeskError(f"{name} of this project cannot be read; mend it by hand.") from None
 
+    @property
+    def analyses(self) -> list[dict[str, str]]:
+        """Declared analyses, as entries."""
+        return list(self.read("questions.toml").get("analyses", []))
+
     def write(self, name: str, content: Mapping[str, Any]) -> None:
         """Write one of the TOML files."""
         self.write_text(name, tomli_w.dumps(content))
@@ -202,13 +207,7 @@ class Project:
         Raises:
             DeskError: it cannot be written.
         """
-        place = self.place(name)
-        try:
-            if not place.exists():
-                os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-            _storage.replace(place, text.encode("utf-8"))
-        except OSError as error:
-            raise DeskError(f"{name} cannot be written: {_storage.reason(error)}.") from None
+        _write_own(self.place(name), text, name)
 
     def update(self, **entries: Any) -> None:
         """Change entries of project.toml; None takes one out."""
@@ -283,6 +282,17 @@ class Project:
             return []
 
 
+def _write_own(place: Path, text: str, name: str) -> None:
+    """Write a file that its owner alone may read, at once."""
+    try:
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not place.exists():
+            os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        _storage.replace(place, text.encode("utf-8"))
+    except OSError as error:
+        raise DeskError(f"{name} cannot be written: {_storage.reason(error)}.") from None
+
+
 def stamp(text: str) -> str:
     """Return what tells one state of a file from another, for forms."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -319,16 +329,7 @@ class Known:
         """
         kept = [folder, *(one for one in self.folders() if one != folder)][:50]
         text = json.dumps([str(one) for one in kept])
-        try:
-            self.place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if not self.place.exists():
-                os.close(os.open(self.place, os.O_WRONLY | os.O_CREAT, 0o600))
-            _storage.replace(self.place, text.encode("utf-8"))
-        except OSError as error:
-            raise DeskError(
-                f"The list of projects, {line(str(self.place))}, cannot be written: "
-                f"{_storage.reason(error)}."
-            ) from None
+        _write_own(self.place, text, f"The list of projects, {line(str(self.place))},")
 
     def find(self, id: str, roots: Roots) -> Project:
         """Return a project by what stands for it in addresses.

@@ -10,7 +10,6 @@ from understudy.desk.project import Project
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError, SchemaError
 from understudy.schema import Schema, toml
-from understudy.schema.toml import SchemaText
 from understudy.steward.review import Review
 
 _FIELDS = ("data", "codebook", "ready", "title", "unit", "rows", "count", "population", "ledger")
@@ -157,18 +156,9 @@ def settle_draft(project: Project) -> None:
     if not draft.exists() or project.has("schema.toml"):
         return
     kept = project.read("project.toml")
-    text = SchemaText.of(toml.file_text(draft))
-    limit = {"public": "n_rows", "private": "row_limit"}[kept["rows"]]
-    count = {limit: int(str(kept["count"]).replace(",", ""))} if kept.get("count") else {}
-    text = text.with_entries((), {"rows": kept["rows"], **count})
-    text = text.with_entries(("unit",), {"description": kept["unit"]})
-    whole = str(text)
-    if kept.get("population"):
-        own = toml.dumps({"ledger": {"population": kept["population"]}})
-        head, unit, rest = whole.partition("[unit]")
-        whole = f"{head}{own}\n{unit}{rest}"
-    toml.loads(whole, Schema)
-    project.write_text("schema.toml", whole)
+    told = {name: kept.get(name, "") for name in ("unit", "rows", "population")}
+    count = int(str(kept["count"]).replace(",", "")) if kept.get("count") else None
+    project.write_text("schema.toml", str(Review.of(draft).tell(**told, count=count).text))
     project.update(step="schema")
     draft.unlink()
 

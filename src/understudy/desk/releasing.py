@@ -15,7 +15,6 @@ from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError
 from understudy.release.folder import checksums
 from understudy.report.text import with_deviations
-from understudy.schema import Schema
 
 OUT, INTERNAL, ARCHIVE = "release", "internal.html", "release.zip"
 _PAGES: Final = {
@@ -25,41 +24,33 @@ _PAGES: Final = {
 }
 
 
-def _plan(visit: Visit) -> tuple[Schema, dict[str, str], list[dict[str, str]]] | Go:
-    if not visit.own.has("plan.toml"):
-        return visit.to("plan")
+def _values(visit: Visit) -> dict[str, str]:
+    """Fields of the plan that was saved."""
+    visit.need("plan.toml", "plan")
     kept = visit.own.read("plan.toml")
-    values = {name: str(value) for name, value in kept.items() if name != "wanted"}
-    schema = Schema.load(visit.own.place("schema.toml"))
-    return schema, values, visit.own.read("questions.toml").get("analyses", [])
+    return {name: str(value) for name, value in kept.items() if name != "wanted"}
 
 
 def _words(visit: Visit, *, resume: bool) -> list[str]:
     """The command that makes the release."""
-    planned = _plan(visit)
-    assert not isinstance(planned, Go)
-    _, values, analyses = planned
     kept = visit.own.read("project.toml")
-    words = ["synthesize", str(data_of(visit)), *words_of(values, analyses=bool(analyses))]
+    words = ["synthesize", str(data_of(visit)), *words_of(visit.own, _values(visit))]
     words += ["--out", OUT]
     words += ["--ledger", kept["ledger"]] if kept.get("ledger") else []
     words += ["--by", kept["approved"]["by"]] if kept.get("ledger") else []
     return words + (["--resume"] if resume else [])
 
 
-def _show_approve(visit: Visit) -> dict[str, Any] | Go:
-    planned = _plan(visit)
-    if isinstance(planned, Go):
-        return planned
-    schema, values, analyses = planned
-    found = plan_of(visit, schema, values, analyses)
+def _show_approve(visit: Visit) -> dict[str, Any]:
+    values = _values(visit)
+    schema, found = visit.schema(), plan_of(visit, values)
     return {
         "schema": schema,
         "values": values,
         "plan": found,
         "rows_noise": with_deviations(found.rows_noise),
         "factor": math.exp(min(float(found.budget.epsilon), 700.0)),
-        "asked": len(analyses),
+        "asked": len(visit.own.analyses),
         "conditional": [
             (name, part.left_as_drafted) for name, part in schema.vouched if part.left_as_drafted
         ],
@@ -67,7 +58,7 @@ def _show_approve(visit: Visit) -> dict[str, Any] | Go:
         "digest": visit.own.digest(),
         "approved": _approved(visit),
         "by": visit.text("by"),
-        "command": runs.as_typed(["plan", *words_of(values, analyses=bool(analyses))]),
+        "command": runs.as_typed(["plan", *words_of(visit.own, values)]),
     }
 
 
@@ -84,18 +75,15 @@ def _act_approve(visit: Visit) -> Go:
         raise DeskError(
             "Schema, questions or plan were changed since this page was shown; read it again."
         )
-    planned = _plan(visit)
-    assert not isinstance(planned, Go)
-    schema, values, analyses = planned
-    if lacks := lacking(schema):
+    if lacks := lacking(visit.schema()):
         raise DeskError(f"The schema says no {lacks[0]}; say it on the page of the file.")
-    plan_of(visit, schema, values, analyses)
+    plan_of(visit, _values(visit))
     visit.own.update(approved={"by": by, "digest": visit.own.digest()}, step="release")
     visit.own.note("approved", by=by, digest=visit.own.digest())
     return visit.to("release")
 
 
-def _show_release(visit: Visit) -> dict[str, Any] | Go:
+def _show_release(visit: Visit) -> dict[str, Any]:
     run, done = runs.last(visit.own), visit.own.has(OUT)
     paid = visit.own.has(f"{OUT}.checkpoint") and not done
     approved = _approved(visit)
@@ -124,9 +112,8 @@ def _act_release(visit: Visit) -> Go:
     return visit.to("release")
 
 
-def _show_look(visit: Visit) -> dict[str, Any] | Go:
-    if not visit.own.has(OUT):
-        return visit.to("release")
+def _show_look(visit: Visit) -> dict[str, Any]:
+    visit.need(OUT, "release")
     kept = visit.own.read("project.toml")
     pages = [(name, words) for name, words in _PAGES.items() if visit.own.has(f"{OUT}/{name}")]
     asked = visit.query.get("shown", "report.html")
@@ -177,9 +164,8 @@ def framed(visit: Visit, name: str) -> Path:
     return place
 
 
-def _show_publish(visit: Visit) -> dict[str, Any] | Go:
-    if not visit.own.has(OUT):
-        return visit.to("release")
+def _show_publish(visit: Visit) -> dict[str, Any]:
+    visit.need(OUT, "release")
     folder, kept = visit.own.place(OUT), visit.own.read("project.toml")
     sums = checksums(folder)
     files = [(name, (folder / name).stat().st_size, sums[name]) for name in sorted(sums)]

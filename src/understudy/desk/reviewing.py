@@ -11,44 +11,49 @@ from understudy.desk.project import stamp
 from understudy.desk.projects import data_of, settle_draft
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError, SchemaError, line
-from understudy.schema.toml import COLUMN_ORDER, entry_text, file_text
-from understudy.steward.conventions import forms_for, is_proposed
+from understudy.schema.toml import entry_text, file_text
+from understudy.steward.conventions import forms_for
 from understudy.steward.review import (
-    RULES,
+    MANY,
     Part,
     Path_,
     Review,
+    entries_of,
     leak_of,
     left_as_drafted,
     split_source,
 )
 
-_TOLD_APART = ("source", "reviewed", "confirmed", "drafted")
 _LINES, _LETTERS = 6, 400
 """Of one entry that are shown."""
-_MANY: Final = 5
-"""Columns with bounds as in the rows, from which on one source for all of them is asked about."""
+_WORDS: Final = {
+    "done": "decided",
+    "kept": "conditional",
+    "drafted": "from the rows",
+    "proposed": "from a convention",
+    "sourced": "sourced",
+    "open": "no source",
+}
+"""How a part stands, in the list."""
 
 
-def _show(visit: Visit) -> dict[str, Any] | Go:
+def _show(visit: Visit) -> dict[str, Any]:
     settle_draft(visit.own)
-    if not visit.own.has("schema.toml"):
-        run = runs.last(visit.own)
-        if run.what != "draft":
-            return visit.to("file")
+    run = runs.last(visit.own)
+    if run.what == "draft" and not visit.own.has("schema.toml"):
         return {"waiting": True, "command": run.command}
+    visit.need("schema.toml", "file")
     review = Review.of(visit.own.place("schema.toml"))
-    paths, left = _parts(review), set(review.open)
+    paths, left = [*review.parts], set(review.open)
     at = _place(visit, paths, left)
-    rows = [_row(review, path, k, path in left) for k, path in enumerate(paths)]
-    ready = [path for path in review.sourced if not _is_proposed(review, path)]
     return {
         "waiting": False,
-        "rows": rows,
+        "rows": [(k, _name(review, path), _state(review, path)) for k, path in enumerate(paths)],
+        "words": _WORDS,
         "at": at,
         "card": _card(visit, review, paths[at]) if paths else None,
         "left": len(left),
-        "ready": len(ready),
+        "ready": len(_ready(review)),
         "stamp": stamp(str(review.text)),
         "source": visit.text("source"),
         "many_source": visit.text("many_source"),
@@ -98,10 +103,9 @@ _GOES_ON = ("accept", "confirm", "confirm many", "keep", "accept sourced", "alik
 
 
 def _decide(visit: Visit, review: Review, do: str) -> Review | None:
-    paths = _parts(review)
+    paths = [*review.parts]
     if do == "accept sourced":
-        ready = [path for path in review.sourced if not _is_proposed(review, path)]
-        return review.accept(*ready)
+        return review.accept(*_ready(review))
     if do == "confirm many":
         return _confirm_many(visit, review, paths)
     if do not in _DECISIONS:
@@ -157,40 +161,25 @@ def _confirm_many(visit: Visit, review: Review, paths: list[Path_]) -> Review | 
     ticked = [paths[_index(text, paths)] for text in visit.texts("tick")]
     source = visit.text("many_source")
     bounds = [p for p in ticked if {"lower", "upper"} & {*left_as_drafted(review.part(p))}]
-    if len(bounds) >= _MANY and visit.text("bounds") != "yes":
+    if len(bounds) >= MANY and visit.text("bounds") != "yes":
         visit.form["ask_bounds"] = ["yes"]
         return None
     return review.confirm_many(ticked, source)
 
 
-def _parts(review: Review) -> list[Path_]:
-    """Everything that there is to decide, in the order of the file."""
-    schema = review.schema
-    paths: list[Path_] = [("file",)] if schema.file.drafted else []
-    paths += [("columns", name) for name in schema.declared]
-    return paths + [(key, str(k)) for key in RULES for k in range(len(getattr(schema, key)))]
+def _ready(review: Review) -> list[Path_]:
+    """What is accepted at once: more than a name speaks for it."""
+    return [path for path in review.sourced if path not in review.proposed]
 
 
-def _row(review: Review, path: Path_, k: int, is_open: bool) -> dict[str, Any]:
+def _state(review: Review, path: Path_) -> str:
     part = review.part(path)
     left = left_as_drafted(part)
-    if not is_open:
-        state, words = "done", "decided"
-    elif left:
-        state, words = "drafted", "from the rows"
-    elif part.source.strip():
-        state, words = "sourced", "from a convention" if _is_proposed(review, path) else "sourced"
-    else:
-        state, words = "open", "no source"
-    if not is_open and left:
-        state, words = "kept", "conditional"
-    return {
-        "k": k,
-        "name": _name(review, path),
-        "kind": _kind(part),
-        "state": state,
-        "words": words,
-    }
+    if part.reviewed:
+        return "kept" if left else "done"
+    if left or not part.source.strip():
+        return "drafted" if left else "open"
+    return "proposed" if path in review.proposed else "sourced"
 
 
 def _card(visit: Visit, review: Review, path: Path_) -> dict[str, Any]:
@@ -207,7 +196,6 @@ def _card(visit: Visit, review: Review, path: Path_) -> dict[str, Any]:
         "entries": list(_entries(part, hidden)),
         "source": part.source.strip(),
         "left": [(entry, leak_of(entry)) for entry in left],
-        "hidden": hidden,
         "reviewed": part.reviewed,
         "is_column": path[0] == "columns",
         "others": others,
@@ -217,22 +205,18 @@ def _card(visit: Visit, review: Review, path: Path_) -> dict[str, Any]:
 
 def _entries(part: Part, hidden: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """What is declared, entry by entry; what was read from the rows only where it may be seen."""
-    content = part.model_dump(exclude_defaults=True, by_alias=True)
-    known = [key for key in COLUMN_ORDER if key in content]
-    for key in (*known, *(key for key in content if key not in known)):
-        if key in _TOLD_APART:
-            continue
+    for key, value in entries_of(part):
         if key in hidden:
             yield key, "read from the rows: shown in the confidential view"
             continue
         if key == "missing":
-            yield key, ", ".join(str(code) or "an empty cell" for code in content[key])[:_LETTERS]
+            yield key, ", ".join(str(code) or "an empty cell" for code in value)[:_LETTERS]
             continue
-        text = entry_text(key, content[key]).partition("=")[2].strip()
+        text = entry_text(key, value).partition("=")[2].strip()
         lines = text.split("\n")
         told = "\n".join(lines[:_LINES])[:_LETTERS]
         more = len(lines) > _LINES or len(told) < len("\n".join(lines[:_LINES]))
-        plain = content[key] if isinstance(content[key], str) and not more else told
+        plain = value if isinstance(value, str) and not more else told
         yield key, f"{told} …" if more else plain or "an empty text"
 
 
@@ -270,15 +254,6 @@ def _name(review: Review, path: Path_) -> str:
     if path == ("file",):
         return "How the text file is written"
     return path[1] if path[0] == "columns" else line(getattr(review.part(path), "text", "rule"))
-
-
-def _kind(part: Part) -> str:
-    return str(getattr(part, "kind", "")) or "rule"
-
-
-def _is_proposed(review: Review, path: Path_) -> bool:
-    """A name alone has proposed it: without a look at the rows nothing could object."""
-    return path[0] == "columns" and is_proposed(review.schema.declared[path[1]])
 
 
 def _forms(path: Path_) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from understudy.desk.project import Known, Project, Roots
 from understudy.errors import DeskError
+from understudy.schema import Schema
 
 
 @dataclass
@@ -44,6 +45,18 @@ class Go:
     """
 
     to: str
+
+
+class ElsewhereError(Exception):
+    """A page cannot be shown before another one.
+
+    Args:
+        go: where that is.
+    """
+
+    def __init__(self, go: Go) -> None:
+        super().__init__(go.to)
+        self.go = go
 
 
 @dataclass(frozen=True)
@@ -102,6 +115,25 @@ class Visit:
         """Go to a page of the project."""
         return Go(f"/p/{self.own.id}/{page}")
 
+    def need(self, name: str, page: str) -> None:
+        """Go to the page that makes a file, where there is none yet.
+
+        Raises:
+            ElsewhereError: there is none.
+        """
+        if not self.own.has(name):
+            raise ElsewhereError(self.to(page))
+
+    def schema(self) -> Schema:
+        """The project's schema.
+
+        Raises:
+            ElsewhereError: there is none yet.
+            SchemaError: it says none.
+        """
+        self.need("schema.toml", "schema")
+        return Schema.load(self.own.place("schema.toml"))
+
     def toggle_secret_view(self, where: str) -> None:
         """Open the confidential view, which the log says, or close it."""
         if self.secret_view:
@@ -118,11 +150,11 @@ class Page:
     Attributes:
         title: its heading.
         template: its name.
-        show: gives what the template needs, or another page to go to.
+        show: gives what the template needs.
         act: does what a form asks for, and says where to go next; None shows the page again.
     """
 
     title: str
     template: str
-    show: Callable[[Visit], dict[str, Any] | Go]
+    show: Callable[[Visit], dict[str, Any]]
     act: Callable[[Visit], Go | None]

@@ -103,6 +103,16 @@ class Expected:
         return math.hypot(self.noise, self.sampling)
 
     @property
+    def sampled(self) -> float:
+        """Part of its variance that is by sampling, from 0 to 1: variances add up."""
+        return (self.sampling / self.half_width) ** 2 if self.half_width else 1.0
+
+    @property
+    def times(self) -> float:
+        """How many times as wide it is as that of the records."""
+        return self.half_width / self.sampling if self.sampling else math.inf
+
+    @property
     def counts(self) -> bool:
         """True if an answer is expected, at most ten times as wide as that of the records."""
         from understudy.inference.usefulness import counts  # loads what makes estimates

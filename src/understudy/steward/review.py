@@ -8,7 +8,7 @@ or confirmed with a source, for this column alone.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,8 +20,8 @@ from understudy import _storage
 from understudy.errors import SchemaError, line, suggestion
 from understudy.schema import Relation, Rule, Schema, toml
 from understudy.schema.base import Reviewed
-from understudy.schema.toml import SchemaText, laid_out
-from understudy.steward.conventions import Form
+from understudy.schema.toml import COLUMN_ORDER, SchemaText, laid_out
+from understudy.steward.conventions import Form, is_proposed
 
 Path_ = tuple[str, ...]
 """Where in the file a decision belongs: ("file",), ("columns", name) or ("relations", "0")."""
@@ -29,7 +29,11 @@ Path_ = tuple[str, ...]
 RULES = "forbidden", "relations"
 """Lists of what holds for everybody."""
 
+MANY = 5
+"""Columns with bounds as in the rows, from which on one source for all of them is asked about."""
+
 _OWN = {"description", "drafted"}
+_TOLD_APART = ("source", "reviewed", "confirmed", "drafted")
 _KEPT = ("missing", "not_applicable", "out_of_domain", "description", "unit", "drafted")
 
 _LEAKS = {
@@ -61,6 +65,15 @@ Part = Reviewed | Relation | Rule
 def left_as_drafted(part: Part) -> tuple[str, ...]:
     """Entries that stand as they were read from the rows; rules are never read."""
     return part.left_as_drafted if isinstance(part, Reviewed) else ()
+
+
+def entries_of(part: Part) -> Iterator[tuple[str, Any]]:
+    """List what is declared, in the order of a schema's file; what vouches for it is told apart."""
+    content = part.model_dump(exclude_defaults=True, by_alias=True)
+    known = [key for key in COLUMN_ORDER if key in content]
+    for key in (*known, *(key for key in content if key not in known)):
+        if key not in _TOLD_APART:
+            yield key, content[key]
 
 
 def leak_of(entry: str) -> str:
@@ -112,14 +125,20 @@ class Review:
         return toml.loads(str(self.text), Schema, self.place.absolute().parent)
 
     @property
-    def open(self) -> tuple[Path_, ...]:
-        """Parts not decided: not reviewed, or left as drafted; the form of the file first."""
+    def parts(self) -> dict[Path_, Part]:
+        """Everything that is decided about; the form of the file first."""
         file = self.schema.file
         parts: dict[Path_, Part] = {("file",): file} if file.drafted else {}
         parts |= {("columns", name): one for name, one in self.schema.declared.items()}
         for key in RULES:
             parts |= {(key, str(k)): one for k, one in enumerate(getattr(self.schema, key))}
-        return tuple(p for p, one in parts.items() if not one.reviewed or left_as_drafted(one))
+        return parts
+
+    @property
+    def open(self) -> tuple[Path_, ...]:
+        """Parts not decided: not reviewed, or left as drafted."""
+        parts = self.parts.items()
+        return tuple(path for path, one in parts if not one.reviewed or left_as_drafted(one))
 
     @property
     def sourced(self) -> tuple[Path_, ...]:
@@ -129,6 +148,12 @@ class Review:
             for path in self.open
             if not left_as_drafted(part := self.part(path)) and part.source.strip()
         )
+
+    @property
+    def proposed(self) -> tuple[Path_, ...]:
+        """Those of `sourced` that a name alone has proposed: no look at the rows could object."""
+        parts = ((path, self.part(path)) for path in self.sourced)
+        return tuple(p for p, one in parts if isinstance(one, Reviewed) and is_proposed(one))
 
     def part(self, path: Path_) -> Part:
         """Return the part of the schema that a decision is about."""
@@ -182,18 +207,35 @@ class Review:
             review = review.confirm(path, source)
         return replace(review, decisions=self.decisions + 1)
 
-    def tell(self, *, title: str = "", unit: str = "") -> Review:
-        """What the table is called, and whom one row stands for.
+    def tell(
+        self,
+        *,
+        title: str = "",
+        unit: str = "",
+        rows: str = "",
+        count: int | None = None,
+        population: str = "",
+    ) -> Review:
+        """What no rows tell: what the table is called, whose rows it has, and which are public.
 
         Args:
             title: as releases bear it; "" leaves it.
-            unit: such as one respondent; "" leaves it.
+            unit: whom one row stands for, such as one respondent; "" leaves it.
+            rows: "private" or "public"; "" leaves it.
+            count: their public number, or a public limit of a private one; None for none.
+            population: whose ledger governs them; "" for none.
 
         Raises:
             SchemaError: it does not fit a schema.
         """
-        text = self.text.with_entries((), {"title": title}) if title else self.text
+        limit = "n_rows" if (rows or self.schema.rows) == "public" else "row_limit"
+        told = {"title": title, "rows": rows, limit: count}
+        text = self.text.with_entries((), {name: one for name, one in told.items() if one})
         text = text.with_entries(("unit",), {"description": unit}) if unit else text
+        if population:
+            own = f"[ledger]\n{toml.entry_text('population', population)}\n"
+            head, heading, rest = str(text).partition("[unit]")
+            text = SchemaText.of(f"{head}{own}{heading}{rest}")
         return self._check(text)
 
     def keep(self, path: Path_) -> Review:
