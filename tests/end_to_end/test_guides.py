@@ -247,15 +247,19 @@ def test_the_guide_of_codebooks(workplace, capsys):
 
 def test_the_guide_to_weights(workplace, capsys):
     """What it says of each number holds in the run, which draws noise anew."""
-    schema, grouped = (text for _, text in blocks(DOCS / "how-to/weights.md", "toml"))
+    schema, finite, grouped = (text for _, text in blocks(DOCS / "how-to/weights.md", "toml"))
     Path("survey.toml").write_text(schema, encoding="utf-8")
     others = "[columns.w]" + schema.partition("[columns.w]")[2]
     assert us.Schema.loads(grouped + "\n" + others).design.groups == "village"
+    fractions = us.Schema.loads(finite + "\n" + others).design.fpc
+    assert fractions.strata == {"town": 0.4}
     scope: dict = {}
     run(DOCS / "how-to/weights.md", scope)
     shown = " ".join(capsys.readouterr().out.split())
     assert "Weighted by w" in shown
     assert "public design effect 1.3 (quality report 2024, table 5)" in shown
+    assert "10 to 40 % of its finite population (sampling plan, table 2)" in shown
+    assert us.Schema.load("finite.toml").design.fpc == fractions
     low, high = scope["weighted"].pooled.interval()
     assert low[0] < 32_000 < high[0], "of the population; of the records it is 36,000"
     assert scope["records"]["calibrated_weight"].sum() == pytest.approx(10_000)

@@ -41,6 +41,16 @@ def test_a_weight_counts_up_to_its_upper_bound_or_what_is_said():
         ('weight = "w"\ndeff = { default = 1.4 }', "and source, where"),
         ('weight = "w"\ndeff = { default = 0, source = "report" }', "default, a number above 0"),
         ('weight = "w"\nwieght = "w"', "wieght"),
+        ("fpc = { default = 0.2 }", "and source, where"),
+        ('fpc = { default = 1.2, source = "plan" }', "numbers from 0 to 1"),
+        ('fpc = { source = "plan" }', "needs default or strata"),
+        ('fpc = { strata = { f = 0.2 }, source = "plan" }', "no measured column of levels"),
+        ('strata = "age"\nfpc = { strata = { f = 0.2 }, source = "plan" }', "no measured column"),
+        ('strata = "sex"\nfpc = { strata = { x = 0.2 }, source = "plan" }', "does not declare"),
+        (
+            'deff = { default = 2.0, source = "report" }\nfpc = { default = 0.2, source = "plan" }',
+            "has the gain of a finite population in it",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(design, message):
@@ -74,3 +84,21 @@ def test_the_guarantee_names_the_design_effect_and_what_adjusted_weights_take_fo
     assert design_conditions(schema) == ()
     (said,) = design_conditions(schema_of('weight = "w"\nfixed = "adjusted"'))
     assert "the weights of all other records are taken as fixed" in said
+
+
+def test_sampling_fractions_go_by_stratum_and_need_no_weight():
+    one = schema_of('fpc = { default = 0.2, source = "plan" }')
+    assert one.design.fractions(one.columns) == {"": 0.2}
+    assert one.design.effect(one.columns) == pytest.approx(0.8)
+    text = (
+        'strata = "sex"\nfpc = { default = 0.1, strata = { f = 0.4 }, source = "plan" }\n'
+        'deff = { default = 2.0, source = "report", replacement = false }'
+    )
+    schema = schema_of(text)
+    assert schema.design.fractions(schema.columns) == {"f": 0.4, "m": 0.1, "": 0.1}
+    assert schema.design.effect(schema.columns) == pytest.approx(1.8)
+    assert Schema.loads(schema.dumps()) == schema
+    assert any("sampling fractions of strata of sex" in one.what for one in public_inputs(schema))
+    weighted = schema_of(f'weight = "w"\n{text}')
+    assert weighted.part(["w", "age"]).design.fpc is None
+    assert weighted.part(["w", "sex"]).design.fpc == weighted.design.fpc

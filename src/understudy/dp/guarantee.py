@@ -247,6 +247,9 @@ def public_inputs(schema: Schema) -> tuple[PublicInput, ...]:
     if schema.design.deff is not None:
         effect = schema.design.deff
         inputs.append(PublicInput(f"design effect {effect.default:g}", effect.source))
+    if (fpc := schema.design.fpc) is not None:
+        by = f" of strata of {schema.design.strata}" if fpc.strata else ""
+        inputs.append(PublicInput(f"sampling fractions{by}", fpc.source))
     for exact_totals in schema.geography.invariants:
         what = f"exact totals of the level {exact_totals.level}, which no promise covers"
         inputs.append(PublicInput(what, exact_totals.source))

@@ -21,7 +21,13 @@ from understudy.inference.combining import Pooled, require_level
 from understudy.inference.conditions import require_told
 from understudy.inference.counts import estimate_counts, estimate_draws
 from understudy.inference.declarations import add_advice
-from understudy.inference.design_effects import effect_note, grow
+from understudy.inference.design_effects import (
+    effect_note,
+    finite_note,
+    follows_variance,
+    fractions_of,
+    grow,
+)
 from understudy.inference.estimators import Estimator, Question
 from understudy.inference.expected_widths import PLAINLY
 from understudy.inference.measured_answers import measured_answer
@@ -34,6 +40,7 @@ from understudy.inference.question import (
     SHARES,
     WEIGHTED,
     Estimand,
+    parse,
     rule_notes,
     split_condition,
 )
@@ -97,7 +104,10 @@ def analyze_release(
         found = members.member_analysis(
             table, str(kind), formula, probability=probability, level=level, weighted=by_weight
         )
-        return found if by_weight else _told_unweighted(found, release, weighted)
+        if by_weight:
+            return found
+        estimand = parse(str(kind), formula, table.schema, probability=probability)
+        return _told_unweighted(found, release, weighted, estimand, table.schema)
     question = Question.of(kind, formula, release.schema, probability=probability)
     if weighted or (weighted is None and is_weighted(release)):
         if question.kind in WEIGHTED:
@@ -110,7 +120,8 @@ def analyze_release(
             )
     try:
         analysis = _within_bounds(release, question, level=level, anyway=anyway)
-        analysis = _told_unweighted(analysis, release, weighted)
+        about = question.asked if isinstance(question.asked, Estimand) else None
+        analysis = _told_unweighted(analysis, release, weighted, about, release.schema)
         return as_asked(analysis, kind, formula, release.schema)
     except RefusedError as error:
         ask = partial(_within_bounds, release, level=level, anyway=False)
@@ -130,12 +141,35 @@ ALIKE_NOTE: Final = (
 )
 
 
-def _told_unweighted(analysis: Analysis, release: Release, weighted: bool | None) -> Analysis:
-    """An answer about records, which says so where nobody asked for it and there are weights."""
-    analysis, effect = _told_alike(analysis, release), release.schema.design.deff
-    if effect is not None:
-        notes = (*analysis.notes, effect_note(effect))
-        analysis = replace(analysis, pooled=grow(analysis.pooled, effect), notes=notes)
+def _told_unweighted(
+    analysis: Analysis,
+    release: Release,
+    weighted: bool | None,
+    estimand: Estimand | None,
+    schema: Schema,
+) -> Analysis:
+    """An answer about records, which says so where nobody asked for it and there are weights.
+
+    Args:
+        analysis: as of records drawn one by one.
+        release: that was asked.
+        weighted: as it was asked.
+        estimand: the question; None for one of the analyst's own.
+        schema: with the columns of the question, and the design.
+    """
+    analysis, design = _told_alike(analysis, release), schema.design
+    if design.deff is not None or design.fpc is not None:
+        pooled = analysis.pooled
+        fractions = fractions_of(estimand, schema, len(pooled.names))
+        own = 1.0 if design.deff is None else design.deff.default
+        counted = follows_variance(pooled) or bool((own * (1 - fractions) >= 1).all())
+        notes = (
+            *analysis.notes,
+            *(() if design.deff is None else (effect_note(design.deff),)),
+            *finite_note(design, fractions, counted=counted),
+        )
+        effects = own * (1 - fractions) if counted else np.full(len(fractions), own)
+        analysis = replace(analysis, pooled=grow(pooled, effects), notes=notes)
     if weighted is not None or not is_weighted(release):
         return analysis
     return replace(analysis, notes=(*analysis.notes, UNWEIGHTED_NOTE))

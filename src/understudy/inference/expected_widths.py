@@ -33,7 +33,7 @@ from itertools import combinations
 
 from understudy._arrays import Z_95
 from understudy.features.scores import BINS, MOST_BINS, FeatureMap, contrast_length
-from understudy.inference.design_effects import effect_note
+from understudy.inference.design_effects import effect_note, finite_note, fractions_of
 from understudy.inference.noisy_tables import MOST_CELLS, covers
 from understudy.inference.question import Answerable, QuestionKind, answerable
 from understudy.inference.second_moments import FIRM, FIRM_MODEL
@@ -61,7 +61,8 @@ Widths = tuple[float, float]
 def assumed_words(schema: Schema) -> str:
     """Say of what population half-widths are expected, and what they count."""
     effect = schema.design.deff
-    return _ASSUMED if effect is None else f"{_ASSUMED} {effect_note(effect)}"
+    said = (_ASSUMED, *(() if effect is None else (effect_note(effect),)))
+    return " ".join((*said, *finite_note(schema.design, fractions_of(None, schema, 1))))
 
 
 class ExpectedWidths:
@@ -77,8 +78,7 @@ class ExpectedWidths:
     def __init__(self, release: Release) -> None:
         self._schema, self._measured = release.schema, release.measurements
         self._n = max(release.manifest.n_rows, 1)
-        effect = release.schema.design.deff
-        self._effect = 1.0 if effect is None else effect.default
+        self._effect = release.schema.design.effect(release.schema.columns)
         names = release.schema.names
         self.numeric = tuple(k for k in names if isinstance(release.schema.columns[k], NUMERIC))
         self._levels = tuple(name for name in names if name not in self.numeric)

@@ -757,7 +757,7 @@ class BetweenGroups:
     noise: Floats
     shares: Floats
 
-    def degrees(self, variance: Floats, noise: Floats) -> Floats:
+    def degrees(self, variance: Floats, noise: Floats, remaining: Floats) -> Floats:
         """Degrees of freedom by Satterthwaite of a variance beside known noise, shape (k,).
 
         Of v in all, a group has the part of its weight, and the noise in it: so groups of few or
@@ -766,10 +766,15 @@ class BetweenGroups:
         Args:
             variance: by sampling, shape (k,).
             noise: variance by noise of each ratio, shape (k,).
+            remaining: part of the variance by sampling that counts, shape (k,).
         """
         groups = len(self.shares)
         each = variance[:, None] * np.maximum(self.shares, 0.0) + self.noise
-        return np.asarray((groups - 1) / groups * (variance + noise) ** 2 / (each**2).sum(axis=1))
+        counted = (remaining * variance + noise) ** 2
+        spread = (remaining[:, None] * each) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = (groups - 1) / groups * counted / spread.sum(axis=1)
+        return np.where(remaining > 0, found, np.inf)
 
 
 def ratios_between_groups(

@@ -11,13 +11,18 @@ t = min(w, B)/B, B the public bound of a weight, and the same with t² (`Weighte
 * a *total* is B·Σty, and its sampling variance B²(Σt²y² − (Σty)²/n)·n/(n − 1).
 
 This is the variance of records drawn one by one with replacement. Strata and clusters are no sum
-over records; so it is multiplied by the public design effect that the schema declares, if any.
+over records; so it is multiplied by the public design effect that the schema declares, if any, and
+by what a sampling fraction of a finite population leaves (`understudy.inference.design_effects`).
 
 **Random groups.** With `variance = "groups"` the moments have a column of random groups of clusters
 beside the others. Means and shares of all records then have the variance between these groups, less
 that of noise (`linear.ratios_between_groups`), and a t reference with Satterthwaite's degrees of
-freedom. It is no smaller than that of single records. Strata would make it smaller, as would a
-finite population: neither is counted, so intervals are longer and not too short.
+freedom. It is no smaller than that of single records.
+With m_h clusters drawn in each of some strata, which add z of mean μ_h and variance σ_h² to what is
+estimated, its mean is Σm_h(σ_h² + μ_h²), while the error is of Σm_hσ_h²: so strata are not counted,
+and intervals are longer and not too short. Groups drawn within strata would depend on other
+records, and sums by stratum and group would have the noise of each pair. A public design effect has
+the gain of strata in it.
 
 **What is cut off.** Where weights exceed B, so that E = Σ(w/B − 1)₊ is missing from Σt, a ratio is
 off by at most E/(Σt + E) times what a record can differ from it, and a total by at most B·E times
@@ -38,7 +43,7 @@ import numpy as np
 
 from understudy._arrays import Floats
 from understudy.inference.combining import Pooled
-from understudy.inference.design_effects import effect_note
+from understudy.inference.design_effects import effect_note, finite_note, fractions_of
 from understudy.inference.linear import (
     MomentRatios,
     moment_ratios,
@@ -83,7 +88,7 @@ CUT_NOTE: Final = (
 
 GROUPS_NOTE: Final = (
     "The sampling variance is that between random groups of {} (about {:.0f} degrees of freedom). "
-    "Strata and a finite population are not counted, which would make it smaller."
+    "Strata are not counted, which would make it smaller."
 )
 NOT_GROUPS_NOTE: Final = (
     "Random groups tell the variance of means and shares of all records, and not that of this one."
@@ -217,11 +222,21 @@ class WeightedMatrices(Generic[Matrix]):
         plain, squared = slots(joint.plain), slots(joint.squared)
         return WeightedMatrices(plain, squared, joint.n, joint.excess * len(plain.parts))
 
-    def factor(self, schema: Schema) -> float:
-        """By what linearised variances are multiplied: the design effect, and n/(n − 1)."""
+    def factor(self, schema: Schema, estimand: Estimand, k: int) -> Floats:
+        """By what linearised variances are multiplied: the effects of a design, and n/(n − 1).
+
+        Args:
+            schema: of the release.
+            estimand: the question.
+            k: number of quantities.
+
+        Returns:
+            Shape (k,).
+        """
         effect = schema.design.deff
         own = 1.0 if effect is None else effect.default
-        return own * self.n / max(self.n - 1, 1.0)
+        remaining = 1 - fractions_of(estimand, schema, k)
+        return np.asarray(own * self.n / max(self.n - 1, 1.0) * remaining)
 
 
 def weighted_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
@@ -290,11 +305,11 @@ def answer_for_population(
     elif estimand.where:
         return None
     else:
-        squared, factor = matrices.squared, matrices.factor(schema)
+        factor = float(matrices.factor(schema, estimand, 1)[0])
         answer = answer_of_model(
-            estimand, matrices.plain, schema, sets, squared=squared, factor=factor
+            estimand, matrices.plain, schema, sets, squared=matrices.squared, factor=factor
         )
-    return _told(answer, schema, cut=matrices.excess > 0)
+    return _told(answer, estimand, schema, cut=matrices.excess > 0)
 
 
 def answer_of_members(
@@ -323,18 +338,28 @@ def answer_by_terms(
     """
     if matrices.excess:
         raise RefusedError("not-measured", CUT_MODEL, None, anyway=False)
-    squared, factor = matrices.squared, matrices.factor(schema)
+    squared, factor = matrices.squared, float(matrices.factor(schema, estimand, 1)[0])
     answer = answer_of_terms(estimand, matrices.plain, schema, sets, squared=squared, factor=factor)
-    return _told(answer, schema, cut=False)
+    return _told(answer, estimand, schema, cut=False)
 
 
 def _told(
-    answer: MeasuredAnswer | None, schema: Schema, *, cut: bool, between: Floats | None = None
+    answer: MeasuredAnswer | None,
+    estimand: Estimand,
+    schema: Schema,
+    *,
+    cut: bool,
+    between: Floats | None = None,
 ) -> MeasuredAnswer | None:
     """An answer with what it rests on, in sentences."""
     if answer is None:
         return None
-    notes = (*answer.pooled.notes, *design_notes(schema, cut=cut, between=between))
+    fractions = fractions_of(estimand, schema, len(answer.pooled.names))
+    notes = (
+        *answer.pooled.notes,
+        *design_notes(schema, cut=cut, between=between),
+        *finite_note(schema.design, fractions),
+    )
     return replace(answer, pooled=replace(answer.pooled, notes=notes), reason=REASON)
 
 
@@ -392,7 +417,8 @@ def _ratios(
         return None
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
     clustered = _between_groups(estimand, found, matrices, schema)
-    plain = matrices.factor(schema) * found.sampling, None
+    root = np.sqrt(matrices.factor(schema, estimand, len(found.estimate)))
+    plain = found.sampling * np.multiply.outer(root, root), None
     sampling, df = plain if clustered is None else clustered
     pooled = pool_parts(
         estimand.names(schema),
@@ -407,7 +433,7 @@ def _ratios(
     missing = matrices.excess / (found.sizes + matrices.excess)
     bias = found.bias + missing * found.reach
     answer = MeasuredAnswer(replace(pooled, bias=bias), 0.0, limits=found.limits)
-    return _told(answer, schema, cut=matrices.excess > 0, between=df)
+    return _told(answer, estimand, schema, cut=matrices.excess > 0, between=df)
 
 
 def _between_groups(
@@ -431,7 +457,8 @@ def _between_groups(
         return None
     alone = matrices.n / max(matrices.n - 1, 1.0) * found.sampling
     variance = np.maximum(between.variance, np.diag(alone))
-    df = between.degrees(variance, np.diag(found.noise))
+    remaining = 1 - fractions_of(estimand, schema, len(variance))
+    df = between.degrees(variance, np.diag(found.noise), remaining)
     if df.min() < LEAST_DEGREES:
         if schema.design.deff is not None:
             return None
@@ -440,7 +467,8 @@ def _between_groups(
         growth = np.sqrt(np.where(np.diag(alone) > 0, variance / np.diag(alone), 1.0))
     sampling = alone * np.multiply.outer(growth, growth)
     np.fill_diagonal(sampling, variance)
-    return sampling, df
+    root = np.sqrt(remaining)
+    return sampling * np.multiply.outer(root, root), df
 
 
 def _totals(
@@ -454,7 +482,8 @@ def _totals(
         return None
     bound = schema.design.bound(schema.columns)
     spread = np.maximum(found.squares - found.estimate**2 / matrices.n, 0.0)
-    covariance = bound**2 * (found.noise + matrices.factor(schema) * np.diag(spread))
+    factor = matrices.factor(schema, estimand, len(spread))
+    covariance = bound**2 * (found.noise + np.diag(factor * spread))
     with np.errstate(divide="ignore", invalid="ignore"):
         share = bound**2 * np.diag(found.noise) / np.diag(covariance)
     pooled = Pooled(

@@ -26,17 +26,45 @@ class DesignEffect(BaseModel):
     Attributes:
         default: the factor of variances, public.
         source: where it comes from, as a quality report of an earlier wave; never the rows.
+        replacement: whether it is against draws with replacement, so that the gain of a finite
+            population is in it. False: against draws without, as Kish's and most published ones.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
     default: float = 0.0
     source: str = ""
+    replacement: bool = True
 
     @model_validator(mode="after")
     def _is_public(self) -> Self:
         if not (0 < self.default <= _MOST_EFFECT and self.source.strip()):
             raise ValueError(
                 "a design effect needs default, a number above 0, and source, where it is published"
+            )
+        return self
+
+
+class SamplingFraction(BaseModel):
+    """What part of a finite population the sample has; public, and never counted in the rows.
+
+    Attributes:
+        default: of the units of the population, whatever stratum; 0 where it is not known.
+        strata: level of the column of strata → that of its units, where it is another.
+        source: where it comes from, as a sampling plan; never the rows.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    default: float = 0.0
+    strata: dict[str, float] = Field(default_factory=dict)
+    source: str = ""
+
+    @model_validator(mode="after")
+    def _is_public(self) -> Self:
+        each = (self.default, *self.strata.values())
+        if not (all(0 <= one <= 1 for one in each) and any(each) and self.source.strip()):
+            raise ValueError(
+                "a sampling fraction needs default or strata, numbers from 0 to 1, and source, "
+                "where it is published"
             )
         return self
 
@@ -48,12 +76,15 @@ class Design(BaseModel):
         weight: column of the weights, numeric with public bounds; "" for a table without.
         contribution: weight that a record counts with at most in answers; the column's upper bound
             if there is none. A smaller one has less noise, and intervals allow for what is cut off.
-        strata: what the strata are, in words.
+        strata: what the strata are, in words. With sampling fractions by stratum the column that
+            names them.
         psu: what the primary sampling units are, in words; they are not read. With
             variance = "groups" the column that names them, which has `random_groups`.
         fixed: "design": each weight was known before the interviews, whoever else is in the table.
             "adjusted": weights depend on other records too, so that the guarantee is conditional.
         deff: public design effect, by which sampling variances are multiplied; it needs no weight.
+        fpc: public sampling fraction of a finite population, by which sampling variances are less;
+            it needs no weight either (`understudy.inference.design_effects`).
         variance: "records": of records drawn one by one, times the design effect. "groups": answers
             about all records have that between random groups of primary sampling units.
     """
@@ -65,6 +96,7 @@ class Design(BaseModel):
     psu: str = ""
     fixed: Literal["design", "adjusted"] = "design"
     deff: DesignEffect | None = None
+    fpc: SamplingFraction | None = None
     variance: Literal["records", "groups"] = "records"
 
     @property
@@ -80,9 +112,12 @@ class Design(BaseModel):
         """
         if self.weight not in names:
             return Design()
+        changed: dict[str, object] = {}
         if self.groups and self.groups not in names:
-            return self.model_copy(update={"variance": "records"})
-        return self
+            changed["variance"] = "records"
+        if self.fpc is not None and self.fpc.strata and self.strata not in names:
+            changed["fpc"] = None
+        return self.model_copy(update=changed) if changed else self
 
     def faults(self, columns: Mapping[str, Column]) -> Iterator[str]:
         """List what does not fit the columns that are measured, a sentence each.
@@ -90,9 +125,13 @@ class Design(BaseModel):
         Args:
             columns: name → column.
         """
+        if self.fpc is not None:
+            yield from self._faults_of_fractions(self.fpc, columns)
         if not self.weight:
-            if self.model_copy(update={"deff": None}) != Design():
-                yield "[design] needs weight, the column that its entries but deff are about"
+            strata = self.strata if self.fpc is not None and self.fpc.strata else ""
+            alone = Design(deff=self.deff, fpc=self.fpc, strata=strata)
+            if self != alone:
+                yield "[design] needs weight, which its entries but deff and fpc are about"
             return
         if self.variance == "groups":
             yield from self._faults_of_groups(columns)
@@ -108,6 +147,54 @@ class Design(BaseModel):
             yield f"the weights of {self.weight} need bounds of 0 or above"
         elif self.contribution is not None and self.contribution > high:
             yield f"[design] contribution is above the upper bound of {self.weight}"
+
+    def _faults_of_fractions(
+        self, fpc: SamplingFraction, columns: Mapping[str, Column]
+    ) -> Iterator[str]:
+        if self.deff is not None and self.deff.replacement:
+            yield (
+                "[design] deff of draws with replacement has the gain of a finite population in "
+                "it; leave fpc out, or say replacement = false if it is of draws without"
+            )
+        column = columns.get(self.strata)
+        if not fpc.strata:
+            return
+        grouped = isinstance(column, Categorical) and column.random_groups
+        if column is None or isinstance(column, NUMERIC) or grouped:
+            yield (
+                f"[design] strata names {self.strata!r}, which is no measured column of levels"
+                f"{suggestion(self.strata, [*columns])}; fpc by stratum needs one"
+            )
+            return
+        labels = column.labels[: column.n_ordinary]
+        if unknown := [label for label in fpc.strata if label not in labels]:
+            yield (
+                f"[design] fpc names a level that {self.strata} does not declare, {unknown[0]!r}"
+                f"{suggestion(unknown[0], labels)}"
+            )
+
+    def fractions(self, columns: Mapping[str, Column]) -> dict[str, float]:
+        """The sampling fraction of each stratum by its level; that of all strata under "".
+
+        Args:
+            columns: of the schema; they have the column of strata, where fractions go by it.
+
+        Returns:
+            Under "" stands the least, which holds in every stratum; 0 where none is declared.
+        """
+        if self.fpc is None:
+            return {"": 0.0}
+        if not self.fpc.strata:
+            return {"": self.fpc.default}
+        column = columns[self.strata]
+        labels = column.labels[: column.n_ordinary]
+        found = {label: self.fpc.strata.get(label, self.fpc.default) for label in labels}
+        return {**found, "": min(found.values())}
+
+    def effect(self, columns: Mapping[str, Column]) -> float:
+        """By what sampling variances are multiplied, as those of draws with replacement."""
+        own = 1.0 if self.deff is None else self.deff.default
+        return own * (1 - self.fractions(columns)[""])
 
     def _faults_of_groups(self, columns: Mapping[str, Column]) -> Iterator[str]:
         column = columns.get(self.psu)

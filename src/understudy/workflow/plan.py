@@ -379,8 +379,8 @@ def expected_of(
     stated = state_assumptions(request, how.assume_rows)
     drawn = None if like is None else like.tables[0]
     answers = expected_answers(asked or request.analyses, schema, like=drawn, **stated)
-    if schema.design.deff is not None and not schema.design.weight:
-        growth = math.sqrt(schema.design.deff.default)
+    if not schema.design.weight:
+        growth = math.sqrt(schema.design.effect(schema.columns))
         answers = tuple(replace(one, sampling=growth * one.sampling) for one in answers)
     title = "" if like is None else like.schema.title or "an earlier release"
     return ExpectedAnswers(stated["n_rows"], title, answers)

@@ -123,6 +123,16 @@ def test_groups_that_are_lost_in_noise_give_way_to_a_public_effect_or_to_a_refus
     assert any("public design effect 4" in note for note in pooled.notes)
 
 
+def test_a_finite_population_leaves_its_part_of_the_variance_between_groups(exact):
+    frame, schema, measurements = exact
+    finite = schema_of('fpc = { default = 0.75, source = "plan" }')
+    for kind, formula in QUESTIONS:
+        before = ask(frame, schema, measurements, kind, formula)
+        after = ask(frame, finite, measurements, kind, formula)
+        assert after.stderr[0] == pytest.approx(before.stderr[0] / 2, rel=1e-3)
+        assert after.df[0] == pytest.approx(before.df[0], rel=1e-2)
+
+
 def noisy(source, rng):
     drawn = rng.normal(size=len(source.numbers)) * np.sqrt(source.variances)
     return MomentSource(source.scores, source.numbers + drawn, source.variances)

@@ -180,6 +180,31 @@ def test_the_public_design_effect_multiplies_variances_and_is_named(exact):
     assert any("weighted=False" in note for note in plain.notes)
 
 
+@pytest.mark.parametrize(
+    ("kind", "formula", "remaining"),
+    [
+        ("mean", "income", [0.9]),
+        ("mean", "income ~ region", [0.9, 0.3, 0.9]),
+        ("proportion", "sex == 'f' where region == 'r1'", [0.3]),
+        ("total", "income", [0.9]),
+        ("ols", "income ~ sex", [0.9, 0.9]),
+    ],
+)
+def test_a_finite_population_leaves_its_part_of_the_sampling_variance(
+    exact, kind, formula, remaining
+):
+    frame, plain, measurements = exact
+    schema = schema_of(
+        'strata = "region"\nfpc = { default = 0.1, strata = { r1 = 0.7 }, source = "plan" }'
+    )
+    before = ask(frame, plain, measurements, kind, formula).pooled
+    after = ask(frame, schema, measurements, kind, formula).pooled
+    noise = before.synthesis_share * before.stderr**2
+    sampling = before.stderr**2 - noise
+    assert after.stderr**2 == pytest.approx(noise + np.array(remaining) * sampling)
+    assert any("finite population (plan)" in note for note in after.notes)
+
+
 @pytest.mark.parametrize("formula", ["income", "income ~ sex", "sex == 'f'"])
 def test_intervals_hold_what_a_clip_leaves_out(formula):
     """Weights above B count as B; the bound on the bias holds the answer with whole weights."""
