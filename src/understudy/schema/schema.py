@@ -34,7 +34,7 @@ from understudy.schema.constraints import (
     relation_boxes,
 )
 from understudy.schema.derived import derived_faults
-from understudy.schema.design import Design, DesignEffect
+from understudy.schema.design import Design, DesignEffect, SamplingFraction
 from understudy.schema.domain import Domain
 from understudy.schema.file_format import FileFormat
 from understudy.schema.geography import ExactTotals, Geography
@@ -465,7 +465,7 @@ class Schema(BaseModel):
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         """JSON Schema (2020-12) of the file format."""
-        inner: list[type[BaseModel]] = [Unit, LedgerBinding, Design, DesignEffect]
+        inner: list[type[BaseModel]] = [Unit, LedgerBinding, Design, DesignEffect, SamplingFraction]
         inner += [Geography, ExactTotals, FileFormat]
         inner += [Rule, Range, Relation, Among, KeptFirst, LeastDistance, MemberCount, Members]
         inner += COLUMN_MODELS
