@@ -1,4 +1,4 @@
-"""Pages of the site that come from the program: commands, public names, and one per method."""
+"""Pages of the site that come from the program: commands, names, schema, messages, methods."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 import typer
+from errors_page import errors_page
+from schema_page import schema_page
 
 import understudy as us
 from understudy.cli.app import app
@@ -20,6 +22,8 @@ def write(root: Path, folder: Path) -> None:
     pages = {
         "command-line": "\n".join(commands()),
         "python": "\n".join(public_names()),
+        "schema": "\n".join(schema_page(root)),
+        "errors": "\n".join(errors_page(root)),
         "changelog": (root / "CHANGELOG.md").read_text("utf-8"),
         **dict(method_pages()),
     }
