@@ -173,7 +173,7 @@ def test_a_wanted_width_gives_the_least_epsilon_and_is_kept(tmp_path):
     visitor.post("questions", do="add", kind="mean", first="column_number_0")
     form = {"epsilon": "1", "delta": "1e-6", "sets": "2", "wanted_0": "1.5"}
     found = visitor.post("plan", do="least", **form)
-    epsilon = re.search(r'name="epsilon" type="text" value="([^"]+)"', found.text)[1]
+    epsilon = re.search(r'name="epsilon" value="([^"]+)"', found.text)[1]
     assert 0.01 < float(epsilon) < 1
     assert "sampling alone leaves" in refusal(
         visitor.post("plan", do="least", **form | {"wanted_0": "0.001"})
@@ -194,8 +194,42 @@ def test_a_budget_that_cannot_be_is_refused_beside_the_slider(tmp_path):
         assert refusal(visitor.post("plan", do="preview", **form))
         assert visitor.post("plan", do="save", **form).status_code == 422
     assert not visitor.project.has("plan.toml")
-    moved = visitor.post("plan", do="slide", slider="1000", epsilon="1")
-    assert 'name="epsilon" type="text" value="20"' in moved.text
+    moved = visitor.post("plan", do="slide:epsilon", slide_epsilon="1000", epsilon="1")
+    assert 'name="epsilon" value="20"' in moved.text
+
+
+def half_width(page):
+    return float(re.search(r"± ([\d.]+)", page.text)[1])
+
+
+def test_sliders_of_delta_and_of_parts_move_the_intervals_and_the_command(tmp_path):
+    visitor = Visitor(tmp_path)
+    project = visitor.new_project()
+    project.write_text("schema.toml", schema_of(5, reviewed=True).replace("public", "private"))
+    text = (project.folder / "schema.toml").read_text().replace("n_rows", "row_limit")
+    project.write_text("schema.toml", text)
+    visitor.post("questions", do="add", kind="mean", first="column_number_0")
+    form = {"epsilon": "1", "delta": "1e-6", "sets": "2"}
+    usual = visitor.post("plan", do="preview", **form)
+    assert 'name="answers" value="" placeholder="0.5"' in usual.text
+    assert "Places" not in usual.text
+    more = visitor.post("plan", do="slide:answers", slide_answers="80", **form)
+    assert 'name="answers" value="0.8"' in more.text
+    assert half_width(more) < half_width(usual)
+    less = visitor.post("plan", do="slide:delta", slide_delta="7", **form)
+    assert 'name="delta" value="1e-10"' in less.text
+    assert half_width(less) > half_width(usual)
+    parts = {"rows": "0.1", "answers": "0.6", "lines": "0.05", "layer": "0.1"}
+    whole = visitor.post("plan", do="preview", **form, **parts)
+    command = "--budget rows=0.1,answers=0.6,lines=0.05,layer=0.1"
+    assert command in whole.text
+    assert "The records have the rest: 25 %" in whole.text
+    beyond = visitor.post("plan", do="slide:lines", slide_lines="40", **form, **parts)
+    assert "must leave something for the records" in refusal(beyond)
+    assert 'id="slide_lines"' in beyond.text
+    assert visitor.post("plan", do="save", **form, **parts).is_redirect
+    assert command in visitor.get("approve").text
+    assert project.read("plan.toml")["rows"] == "0.1"
 
 
 def test_pages_are_the_same_for_two_tables_with_one_schema(tmp_path):

@@ -1,6 +1,7 @@
 """A planner says at any ε what a plan says, and finds the ε of a wanted width."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -58,6 +59,19 @@ def test_what_no_epsilon_reaches_is_refused_with_what_sampling_leaves():
         planner.least_epsilon({})
     with pytest.raises(MethodError, match="above 0"):
         planner.least_epsilon({"mean affairs": 0})
+
+
+def test_another_delta_and_other_parts_are_those_of_plans():
+    planner = Planner(demo_schema(), delta="1e-6", how=HOW)
+    planner.expected(1)
+    for delta, parts in (("1e-9", {}), ("1e-6", {"answers": "0.7", "lines": "0.05"}), (0, {})):
+        how = SynthesisOptions(analyses=ANALYSES, assume_rows=6_000, budget=parts)
+        found = planner.beside(delta=delta, how=how)
+        planned = us.plan(demo_schema(), epsilon="1.7", delta=delta, how=how)
+        assert found.expected("1.7") == planned.expected
+        shares = found.shares("1.7")
+        assert sum(shares.values()) - shares["rows"] == 1
+        assert all(shares[name] == Fraction(stated) for name, stated in parts.items())
 
 
 def test_without_analyses_nothing_is_expected():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +14,7 @@ from understudy.errors import DeskError, MethodError, UnderstudyError
 from understudy.inference.declared import declared_analyses, public_delta
 from understudy.inference.picked import KINDS, formula_of, sentence_of
 from understudy.schema import NUMERIC, Schema
+from understudy.workflow.budget_shares import PARTS, settable_parts
 
 if TYPE_CHECKING:
     from understudy.desk.project import Project
@@ -20,12 +22,24 @@ if TYPE_CHECKING:
     from understudy.workflow.plan import Plan
     from understudy.workflow.planner import Planner
 
-_FIELDS: Final = ("epsilon", "delta", "sets", "answers", "assume_rows")
+FIELDS: Final = ("epsilon", "delta", "sets", "assume_rows", *PARTS)
+"""Of a plan; a part that is empty is the usual one."""
+_PARTS_IN_WORDS: Final = {
+    "rows": ("The number of rows", "Of the whole budget; the others share the rest."),
+    "answers": ("Answers", "Moments of the questions’ columns, or of all columns without any."),
+    "lines": ("Lines of numbers", "Fine histograms, for quantiles and what lies beyond bounds."),
+    "layer": ("All columns", "Moments of all columns, beside those of the questions."),
+    "places": ("Places", "The tables of places that the schema declares."),
+}
 _SHOWN: Final = 8
 """Estimates of one analysis that are shown; the others are folded."""
 _MOST_KEPT: Final = 8
-_SLIDER: Final = 500
-"""Steps of a slider: each changes the third digit, so that every press of an arrow key counts."""
+_STOPS: Final = {
+    "epsilon": [f"{0.01 * 2_000 ** (place / 500):.3g}" for place in range(501)],
+    "delta": ["0", *(f"{digit}e-{power}" for power in range(12, 2, -1) for digit in (1, 2, 5))],
+    **{part: [f"{place / 100:g}" for place in range(part == "rows", 100)] for part in PARTS},
+}
+"""Where each slider can stand: every press of an arrow key counts."""
 
 
 def _show_questions(visit: Visit) -> dict[str, Any]:
@@ -70,11 +84,10 @@ def _act_questions(visit: Visit) -> Go:
 
 def _values(visit: Visit, schema: Schema) -> dict[str, str]:
     """What the form says, else the plan that was saved, else what is usual."""
-    usual = {"epsilon": "1", "sets": "5", "answers": "", "assume_rows": ""}
     most = schema.most_rows
-    usual["delta"] = public_delta(most) if most else "0"
-    kept = visit.own.read("plan.toml")
-    return {name: visit.text(name, str(kept.get(name, usual[name]))) for name in _FIELDS}
+    usual = {"epsilon": "1", "sets": "5", "delta": public_delta(most) if most else "0"}
+    kept = usual | visit.own.read("plan.toml")
+    return {name: visit.text(name, str(kept.get(name, ""))) for name in FIELDS}
 
 
 def _wanted(visit: Visit, schema: Schema) -> dict[str, str]:
@@ -93,7 +106,7 @@ def _options(project: Project, values: dict[str, str]) -> SynthesisOptions:
             raise MethodError(f"{words} is a whole number such as 5.")
     return SynthesisOptions(
         sets=int(values["sets"] or 1),
-        budget={"answers": values["answers"]} if values["answers"] else None,
+        budget={part: values[part] for part in PARTS if values.get(part)},
         analyses=project.analyses or None,
         assume_rows=int(values["assume_rows"]) if values["assume_rows"] else None,
     )
@@ -109,7 +122,8 @@ def words_of(project: Project, values: dict[str, str]) -> list[str]:
     words = ["--schema", "schema.toml"]
     for name in ("epsilon", "delta", "sets", "assume_rows"):
         words += [f"--{name.replace('_', '-')}", values[name]] if values.get(name) else []
-    words += ["--budget", f"answers={values['answers']}"] if values.get("answers") else []
+    parts = ",".join(f"{part}={values[part]}" for part in PARTS if values.get(part))
+    words += ["--budget", parts] if parts else []
     return words + (["--analyses", "questions.toml"] if project.analyses else [])
 
 
@@ -117,9 +131,11 @@ def _show_plan(visit: Visit) -> dict[str, Any]:
     schema = visit.schema()
     schema.require_reviewed()
     values, wanted = _values(visit, schema), _wanted(visit, schema)
-    refused, outlook, own = "", [], None
+    refused, outlook, own, shares = "", [], None, dict[str, Fraction]()
+    settable = settable_parts(schema, declared=bool(visit.own.analyses))
     try:
         planner = _planner(visit, schema, values)
+        shares = planner.shares(values["epsilon"] or "0")
         expected = planner.expected(values["epsilon"] or "0")
         outlook = [(text, [*own]) for text, own in groupby(expected, lambda one: one.analysis)]
         own = account(visit.own, planner.budget(values["epsilon"] or "0"))
@@ -127,8 +143,9 @@ def _show_plan(visit: Visit) -> dict[str, Any]:
         refused = str(error)
     return {
         "values": values,
-        "slider": _to_slider(values["epsilon"]),
-        "steps_of_slider": _SLIDER,
+        "sliders": {name: _slider(name, values[name], shares) for name in _STOPS},
+        "shown_parts": [(part, *_PARTS_IN_WORDS[part]) for part in settable],
+        "records": f"{float(100 * shares['records']):.3g}" if shares else "",
         "wanted": list(wanted.items()),
         "outlook": outlook,
         "most": _SHOWN,
@@ -141,24 +158,23 @@ def _show_plan(visit: Visit) -> dict[str, Any]:
     }
 
 
-def _to_slider(epsilon: str) -> int:
-    """Place of an ε on a slider from 0.01 to 20, in equal ratios."""
+def _slider(name: str, typed: str, shares: Mapping[str, Fraction]) -> tuple[int, int, str]:
+    """Its last place, where it stands, and what is usual of a part that nobody states."""
+    usual = f"{float(shares[name]):.3g}" if name in shares and not typed else ""
     try:
-        size = min(max(float(epsilon), 0.01), 20.0)
-    except ValueError:
-        return _SLIDER // 2
-    return round(_SLIDER * math.log(size / 0.01) / math.log(2_000))
-
-
-def _from_slider(text: str) -> str:
-    place = min(int(text), _SLIDER) if text.isdecimal() and len(text) < 6 else _SLIDER // 2
-    return f"{0.01 * 2_000 ** (place / _SLIDER):.3g}"
+        size = float(typed or usual or "0")
+    except ValueError:  # which is refused beside it
+        size = 0.0
+    stops = _STOPS[name]
+    place = bisect_left(stops, size * (1 - 1e-9), key=float)
+    return len(stops) - 1, min(place, len(stops) - 1), usual
 
 
 def _act_plan(visit: Visit) -> Go | None:
     schema, do = visit.schema(), visit.text("do")
-    if do == "slide":
-        visit.form["epsilon"] = [_from_slider(visit.text("slider"))]
+    if do.startswith("slide:") and (name := do.removeprefix("slide:")) in _STOPS:
+        stops, place = _STOPS[name], visit.number(f"slide_{name}", "The place of a slider") or 0
+        visit.form[name] = [stops[min(place, len(stops) - 1)]]
         return None
     if do == "preview":
         return None
@@ -188,10 +204,9 @@ def _planner(visit: Visit, schema: Schema, values: dict[str, str]) -> Planner:
     from understudy.workflow.planner import Planner
 
     how = _options(visit.own, values)
-    others = {name: text for name, text in values.items() if name != "epsilon"}
-    made: Planner = _kept(
-        visit, others, lambda: Planner(schema, delta=values["delta"] or "0", how=how)
-    )
+    delta, others = values["delta"] or "0", {**values, "epsilon": ""}
+    near: Planner = _kept(visit, {}, lambda: Planner(schema, delta=delta, how=how))
+    made: Planner = _kept(visit, others, lambda: near.beside(delta=delta, how=how))
     return made
 
 

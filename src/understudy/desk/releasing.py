@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from understudy.desk import runs
-from understudy.desk.planning import account, plan_of, words_of
+from understudy.desk.planning import FIELDS, account, plan_of, words_of
 from understudy.desk.projects import data_of, lacking
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError
@@ -28,7 +28,7 @@ def _values(visit: Visit) -> dict[str, str]:
     """Fields of the plan that was saved."""
     visit.need("plan.toml", "plan")
     kept = visit.own.read("plan.toml")
-    return {name: str(value) for name, value in kept.items() if name != "wanted"}
+    return {name: str(kept.get(name, "")) for name in FIELDS}
 
 
 def _words(visit: Visit, *, resume: bool) -> list[str]:

@@ -177,6 +177,22 @@ def stated_parts(budget: Mapping[str, Number] | None) -> dict[str, Fraction]:
     return parts
 
 
+def settable_parts(schema: Schema, *, declared: bool) -> tuple[str, ...]:
+    """List the parts of a budget that mean something for a schema.
+
+    Args:
+        schema: public.
+        declared: whether analyses are declared.
+    """
+    means = {
+        "rows": schema.rows == "private",
+        "lines": bool(lined_columns(schema)),
+        "layer": declared,
+        "places": bool(schema.geography.spine),
+    }
+    return tuple(part for part in PARTS if means.get(part, True))
+
+
 def scored_columns(schema: Schema) -> tuple[str, ...]:
     """Columns whose second moments are bought: all, but those of the most levels if too many.
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from understudy._validation import require
-from understudy.dp.budget import Budget, Number
+from understudy.dp.budget import Budget, Number, exact
 from understudy.errors import InferenceError, MethodError, suggestion
 from understudy.inference.declared import DeclaredAnalysis, Expected
 from understudy.schema import Schema
@@ -43,6 +43,7 @@ class Planner:
         schema: reviewed, or the path of its file.
         delta: δ of the whole release.
         how: what is to be made of the budget.
+        bought: what the analyses need, where that is worked out already; see `beside`.
 
     Raises:
         SchemaError: not a schema, or not reviewed.
@@ -52,13 +53,36 @@ class Planner:
     """
 
     def __init__(
-        self, schema: Schema | str | Path, *, delta: Number = 0, how: SynthesisOptions
+        self,
+        schema: Schema | str | Path,
+        *,
+        delta: Number = 0,
+        how: SynthesisOptions,
+        bought: tuple[tuple[Measured, Fraction], ...] = (),
     ) -> None:
         self._schema = given_schema(schema)
         self._delta, self._how = delta, how
-        self._bought: tuple[tuple[Measured, Fraction], ...] = ()
+        self._bought = bought
+        self._first: Fraction | None = None
         self._at = lru_cache(_KEPT)(self._work_out)
         self.analyses = self._ask(1).analyses
+
+    def beside(self, *, delta: Number = 0, how: SynthesisOptions) -> Planner:
+        """Return the planner of another δ, or of other parts, for the same schema and analyses.
+
+        What the analyses need is not worked out anew.
+
+        Args:
+            delta: δ of the whole release.
+            how: what is to be made of the budget, with the same analyses.
+
+        Raises:
+            BudgetError: δ is none, or parts of the budget that it cannot have.
+            MethodError: as by `plan.plan`.
+        """
+        same_noise = bool(exact(delta)) == bool(exact(self._delta))
+        bought = self._bought if same_noise else ()
+        return Planner(self._schema, delta=delta, how=how, bought=bought)
 
     def budget(self, epsilon: Number) -> Budget:
         """Return the budget at an ε, in the unit in which a release is kept.
@@ -68,8 +92,18 @@ class Planner:
         """
         return self._ask(epsilon).budget
 
+    def shares(self, epsilon: Number) -> dict[str, Fraction]:
+        """Return the parts of the budget at an ε, usual ones included; see `Request.shares`.
+
+        Raises:
+            BudgetError: not an ε, or parts of the budget that it cannot have.
+        """
+        return self._ask(epsilon).shares
+
     def expected(self, epsilon: Number) -> tuple[Expected, ...]:
         """Expected half-widths of each estimate of each declared analysis.
+
+        Those of the first ε are worked out at it: where δ or a part moves, no other is asked for.
 
         Args:
             epsilon: ε of the whole release.
@@ -81,6 +115,9 @@ class Planner:
             BudgetError: not an ε, or parts of the budget that it cannot have.
         """
         request = self._ask(epsilon)
+        self._first = self._first or request.budget.epsilon
+        if self._first == request.budget.epsilon:
+            return self._at(float(self._first))[0]
         below = 2.0 ** math.floor(math.log2(request.budget.epsilon))
         answers, stddev = self._at(below)
         if any(one.refused for one in answers):

@@ -266,6 +266,22 @@ class Request:
         )
 
     @property
+    def shares(self) -> dict[str, Fraction]:
+        """Parts of the budget as they can be stated, usual ones included, and what records have.
+
+        "rows" is of the whole; the others are of what is left after it and the counts of heaps.
+        """
+        rest = self.budget.amount - self.rows_spend - self.heaps_spend
+        return {
+            "rows": self.rows_spend / self.budget.amount,
+            "answers": (self.answers_spend + self.priority_spend) / rest,
+            "lines": self.lines_spend / rest,
+            "layer": self.layer_spend / rest,
+            "places": self.places_spend / rest,
+            "records": self._method_spend / rest,
+        }
+
+    @property
     def remarks(self) -> tuple[str, ...]:
         """Further remarks, in sentences."""
         said = self.method.remarks(self.schema) + self._said_of_bins

@@ -11,11 +11,12 @@ function show(text, address, kept) {
   if (!next) { window.location.assign("/"); return; }
   const id = kept ? document.activeElement && document.activeElement.id : "";
   const opened = kept ? [...document.querySelectorAll("main details")].map((d) => d.open) : [];
-  const moved = main().className !== next.className;
+  const moved = main().className !== next.className, down = (document.getElementById("outlook") || {}).scrollTop;
   document.title = page.title;
   document.querySelector("header").replaceWith(page.querySelector("header"));
   main().replaceWith(next);
   if (kept) [...document.querySelectorAll("main details")].forEach((d, k) => { if (opened[k]) d.open = true; });
+  if (kept && down) document.getElementById("outlook").scrollTop = down;
   const held = id && document.getElementById(id);
   if (held) held.focus({ preventScroll: true });
   else main().focus({ preventScroll: true });
@@ -73,7 +74,7 @@ document.addEventListener("input", (event) => {
   if (busy || !form || !form.dataset.live || "still" in event.target.dataset) return;
   clearTimeout(waiting);
   wished = event.target.dataset.do || form.dataset.live;
-  waiting = setTimeout(() => { waiting = 0; send(form, wished, true); }, 150);
+  waiting = setTimeout(() => { waiting = 0; send(form, wished, true); }, 100);
 });
 
 document.addEventListener("click", (event) => {
