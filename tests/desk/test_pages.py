@@ -10,7 +10,9 @@ import pytest
 
 import understudy as us
 from desk_visits import Visitor, hidden, refusal, survey
+from made_members import tables
 from understudy.desk import runs
+from understudy.steward.review import Review
 
 pytest.importorskip("starlette", reason="The desk is not installed (extra desk).")
 
@@ -333,3 +335,36 @@ def test_from_the_file_to_the_archive_and_the_same_as_the_command(tmp_path):
     )
     asked = visitor.post("asked", do="plan", question="question.toml")
     assert refusal(asked) or "the answer adds" in asked.text
+
+
+def test_two_tables_are_drafted_shown_and_confirmed(tmp_path):
+    visitor = Visitor(tmp_path)
+    for name, table in tables(100, seed=1).items():
+        table.write_csv(tmp_path / f"{name}.csv")
+    visitor.new_project()
+    said = {"title": "People", "unit": "a household", "rows": "private"}
+    files = {"data": "household.csv", "members": "person.csv"}
+    assert visitor.post("file", do="save", **said, **files).is_redirect
+    page = wait(visitor, "schema")
+    assert "age (person)" in page.text
+    assert "slots of person" in page.text
+    at = next(k for k, path in enumerate(Review.of(schema_at(visitor)).parts) if len(path) == 2)
+    confirmed = {"do": "confirm", "at": str(at), "source": "page 3"}
+    assert visitor.post("schema", stamp=hidden(page, "stamp"), **confirmed).is_redirect
+    form = Review.of(schema_at(visitor))
+    assert form.part(("tables", "person")).source == "page 3"
+    assert form.schema.declared["size"].reviewed
+    asked = visitor.get("questions").text
+    assert 'value="age"' in asked
+    assert "age_1" not in asked
+    project = visitor.project.read("project.toml")
+    visitor.post("file", do="save", data=project["data"], members=str(tmp_path / "no.csv"))
+    assert visitor.project.read("project.toml")["members"] == project["members"]
+    assert visitor.post("schema", do="check", at="0").is_redirect
+    wait(visitor, "schema")
+    assert json.loads(visitor.project.place("check.json").read_text())["findings"] == []
+
+
+def schema_at(visitor):
+    """Where the schema of a project stands."""
+    return visitor.project.place("schema.toml")

@@ -13,7 +13,7 @@ from made_members import RULES, SCHEMA, tables
 from schemas import CITY
 from understudy.checkpoint import journal as journals
 from understudy.cli.app import app
-from understudy.errors import DataError, SchemaError
+from understudy.errors import DataError
 
 SMALL = (SCHEMA + RULES).replace("rows_per_unit = 3", "rows_per_unit = 2")
 BUDGET = ("--epsilon", "3", "--delta", "1e-6", "--method", "mst")
@@ -139,11 +139,6 @@ def test_units_alone_are_refused_before_budget_is_spent(place):
             standalone_mode=False,
         )
     assert not (place / "out").exists()
-
-
-def test_a_review_of_two_tables_is_refused_in_words(place):
-    with pytest.raises(SchemaError, match=r"\[tables\]"):
-        app(["schema", "review", "schema.toml"], standalone_mode=False)
 
 
 class Killed(BaseException):

@@ -147,7 +147,8 @@ def show_unit_keys(names: Sequence[str]) -> None:
             f"Rows with the same value of column {key} stand together, a few each. If it names "
             "units, such as the households of persons, the promise must be about units: declare "
             "them and their rows as two tables, \\[tables.household] and \\[tables.person] with "
-            f"of, key = {key} and rows_per_unit; docs/how-to/households.md shows how.",
+            f"of, key = {key} and rows_per_unit. A draft with --key {escape(shlex.quote(name))} "
+            "proposes both; docs/how-to/households.md shows how.",
             soft_wrap=True,
         )
 

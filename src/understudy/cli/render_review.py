@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from understudy.cli.console import escape, out
 from understudy.errors import SchemaError
 from understudy.errors import line as on_one_line
-from understudy.schema import Schema
 from understudy.schema.derived import rule_text
 from understudy.schema.toml import entry_text
 from understudy.steward.conventions import Form
 from understudy.steward.review import (
-    RULES,
     Part,
     Path_,
     Review,
+    column_of,
     entries_of,
+    is_rule,
     leak_of,
     left_as_drafted,
 )
@@ -78,9 +78,7 @@ def began(review: Review, findings: Sequence[str], sourced: int) -> None:
 def show_review(review: Review, path: Path_, left: int, findings: Sequence[str]) -> None:
     """One column as it is proposed."""
     part = review.part(path)
-    name = "How the text file is written" if path == ("file",) else path[1]
-    if path[0] in RULES:
-        name = f"What holds for everybody: {review.name(path).removeprefix('The rule ')}"
+    name = title(review, path)
     out.print(f"\n[bold]{escape(name)}[/bold]  ({left} open)")
     for line in _entries(part):
         out.print(f"  {escape(line)}", soft_wrap=True)
@@ -91,6 +89,17 @@ def show_review(review: Review, path: Path_, left: int, findings: Sequence[str])
         )
     for problem in findings:
         _finding(f"the column {problem}.")
+
+
+def title(review: Review, path: Path_) -> str:
+    """Name a part as the heading of its card."""
+    if path == ("file",):
+        return "How the text file is written"
+    if is_rule(path):
+        return f"What holds for everybody: {review.name(path).removeprefix('The rule ')}"
+    if name := column_of(path):
+        return f"{name} of the table {path[1]}" if path[0] == "tables" else name
+    return f"How many rows of the table {path[1]} one unit can have, and their order"
 
 
 def _entries(part: Part) -> Iterator[str]:
@@ -148,15 +157,15 @@ def accepted_at_once(review: Review, paths: Sequence[Path_], waiting: int) -> No
     out.print(f"Accepted at once, {len(paths)} from public sources alone:")
     for path in paths:
         part = review.part(path)
-        name = review.name(path) if path[0] in RULES else path[-1]
-        derived = review.schema.stated.get(path[1]) if path[0] == "columns" else None
+        name = column_of(path) or review.name(path)
+        derived = review.schema.stated.get(name) if path[0] == "columns" else None
         rule = f" = {rule_text(derived)}" if derived is not None and derived.derived else ""
         out.print(f"  {escape(name)}{escape(rule)}: {escape(part.source)}", soft_wrap=True)
 
 
 def confirmed(paths: Sequence[Path_]) -> None:
     """Show which columns one source confirmed."""
-    names = ", ".join(path[1] for path in paths)
+    names = ", ".join(column_of(path) for path in paths)
     out.print(f"Confirmed, {len(paths)}: {escape(names)}.", soft_wrap=True)
 
 
@@ -187,11 +196,10 @@ def help_of_keys() -> None:
 
 def show_end(review: Review) -> None:
     """Show how many decisions were made, and what is left."""
-    schema = review.schema
-    drafted = sum(bool(part.left_as_drafted) for _, part in schema.vouched)
+    drafted = sum(bool(left_as_drafted(part)) for part in review.parts.values())
     n = review.decisions
     out.print(f"\n{n} decision{'s' if n != 1 else ''}, {drafted} left as drafted.", soft_wrap=True)
-    if unreviewed := _list_unreviewed(schema):
+    if unreviewed := _list_unreviewed(review):
         out.print(
             f"Not reviewed: {escape(', '.join(unreviewed[:5]))}"
             f"{f' and {len(unreviewed) - 5} more' if len(unreviewed) > 5 else ''}.",
@@ -205,8 +213,8 @@ def show_end(review: Review) -> None:
         )
 
 
-def _list_unreviewed(schema: Schema) -> list[str]:
-    parts = [name for name, part in schema.declared.items() if not part.reviewed]
-    parts += ["[file]"] if schema.file.drafted and not schema.file.reviewed else []
-    parts += [f"“{rule.text}”" for rule in schema.forbidden if not rule.reviewed]
-    return parts + [f"“{one.text}”" for one in schema.relations if not one.reviewed]
+def _list_unreviewed(review: Review) -> list[str]:
+    left = [path for path, part in review.parts.items() if not part.reviewed]
+    names = {path: review.name(path).removeprefix("The rule ") for path in left if is_rule(path)}
+    names[("file",)] = "[file]"
+    return [column_of(path) or names.get(path) or review.name(path) for path in left]

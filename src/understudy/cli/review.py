@@ -12,15 +12,18 @@ from pathlib import Path
 
 import understudy as us
 from understudy.cli import console, render_review
+from understudy.cli.app import with_members
 from understudy.errors import DataError, MethodError, SchemaError
+from understudy.schema import Schema
+from understudy.schema.base import Reviewed
 from understudy.schema.toml import file_text
 from understudy.steward.check import Finding
 from understudy.steward.conventions import Form, all_forms, forms_for, is_proposed
 from understudy.steward.review import (
     MANY,
-    RULES,
     Path_,
     Review,
+    column_of,
     left_as_drafted,
     split_source,
 )
@@ -55,30 +58,52 @@ class Session:
     Args:
         place: the schema's file.
         data: the rows; None where nothing is to be said of them.
+        members: the rows of members, where they are a file of their own.
     """
 
-    def __init__(self, place: Path, data: Path | None) -> None:
+    def __init__(self, place: Path, data: Path | None, members: Path | None = None) -> None:
         self.review = Review.of(place)
         self._before = file_text(place)
-        self._data = data
-        self._findings: dict[str, list[str]] = {}
+        self._data = None if data is None else with_members(data, members, self.review.schema)
+        self._findings: dict[tuple[str, str], list[str]] = {}
         self._extremes = None
         if data is not None:
-            for found in us.check(data, self.review.schema).findings:
-                self._findings.setdefault(found.column or "", []).append(_told(found))
+            self._findings = self._check(self.review.schema)
             from understudy.steward.draft import extremes
 
-            self._extremes = extremes(data, self.review.schema)
+            self._extremes = extremes(self._data, self.review.schema)
         self._last_source = ""
         self._last_column = ""
         self._skipped: set[Path_] = set()
         self._undone: list[Review] = []
         self._stood_by: set[str] = set()
 
+    def _check(self, schema: Schema) -> dict[tuple[str, str], list[str]]:
+        """What does not fit, by table ("" for a flat one) and column ("" for the whole)."""
+        findings: dict[tuple[str, str], list[str]] = {}
+        for found in us.check(self._data, schema).findings:
+            key = (found.table, found.column or "")
+            findings.setdefault(key, []).append(_told(found))
+        return findings
+
+    def _misfits(self, path: Path_) -> list[str]:
+        table, name = (path[1] if path[0] == "tables" else ""), column_of(path)
+        flat = self._findings.get(("", name), []) if table else []
+        return [*self._findings.get((table, name), []), *flat] if name else []
+
+    def _misfits_of_tables(self) -> list[str]:
+        """What does not fit in no single column."""
+        whole = {table: told for (table, name), told in self._findings.items() if not name}
+        return [
+            f"Table {table!r} {problem}" if table else problem
+            for table, told in whole.items()
+            for problem in told
+        ]
+
     def _list_sourced(self) -> list[Path_]:
-        misfit = [("columns", name) for name in self._findings]
         waiting = self._waiting()
-        return [path for path in self.review.sourced if path not in misfit and path not in waiting]
+        sourced = [path for path in self.review.sourced if not self._misfits(path)]
+        return [path for path in sourced if path not in waiting]
 
     def _waiting(self) -> list[Path_]:
         """List what a name alone has proposed: without the rows nothing could object to it."""
@@ -99,7 +124,7 @@ class Session:
         """
         answered = self.review.decisions > 0
         self._ask_about_table()
-        render_review.began(self.review, self._findings.get("", []), len(self._list_sourced()))
+        render_review.began(self.review, self._misfits_of_tables(), len(self._list_sourced()))
         while left := [path for path in self.review.open if path not in self._skipped]:
             try:
                 if not self._ask(left[0], len(left)):
@@ -125,8 +150,7 @@ class Session:
 
     def _ask(self, path: Path_, left: int) -> bool:
         """Show one column, and do as is said; whether to go on."""
-        findings = self._findings.get(path[-1], []) if path[0] == "columns" else []
-        render_review.show_review(self.review, path, left, findings)
+        render_review.show_review(self.review, path, left, self._misfits(path))
         while True:
             key, _, rest = _answer("> ").partition(" ")
             if key == "q":
@@ -150,8 +174,8 @@ class Session:
                 continue
             if decided is not None:
                 self._decide(decided)
-                if key in "c=vl" and path[0] == "columns":
-                    self._last_column = path[1]
+                if key in "c=vl" and column_of(path):
+                    self._last_column = column_of(path)
                 if key in "ev":
                     self._look_again(path)
                 return True
@@ -174,15 +198,15 @@ class Session:
 
     def _look_again(self, path: Path_) -> None:
         """See whether the rows fit a column that was changed."""
-        column = self.review.schema.columns.get(path[-1]) if path[0] == "columns" else None
-        if self._data is None or column is None:
+        schema, name = self.review.schema, column_of(path)
+        if self._data is None or not self.review.measured(path):
             return
-        alone = self.review.schema.part([path[-1]])
-        try:
-            found = us.check(self._data, alone).findings
+        try:  # of two tables, what a column is measured by hangs on both
+            found = self._check(schema if path[0] == "tables" else schema.part([name]))
         except DataError:
             return
-        self._findings[path[-1]] = [_told(one) for one in found if one.column == path[-1]]
+        key = (path[1] if path[0] == "tables" else "", name)
+        self._findings[key] = found.get(key, [])
 
     def accept(self, path: Path_, source: str) -> Review | None:
         """As it stands; asks for a source where none is named."""
@@ -206,9 +230,11 @@ class Session:
             SchemaError: none fits.
         """
         named, _, source = rest.partition(";")
-        columns = [path for path in self.review.open if path[0] == "columns"]
+        columns = [path for path in self.review.open if column_of(path)]
         paths = [
-            path for path in columns if any(fnmatchcase(path[1], one) for one in named.split())
+            path
+            for path in columns
+            if any(fnmatchcase(column_of(path), one) for one in named.split())
         ]
         if not paths:
             raise SchemaError(
@@ -225,28 +251,30 @@ class Session:
 
     def _is_meant(self, path: Path_, decided: Review) -> bool:
         """Ask whether a source states bounds of many columns that are as the rows have them."""
-        if path[0] != "columns" or path[1] not in decided.schema.columns:
+        part = decided.part(path)
+        if not isinstance(part, Reviewed) or not decided.measured(path):
             return True
-        columns = decided.schema.columns
-        source = columns[path[1]].sources
-        alike = [name for name in self._as_in_rows(decided) if columns[name].sources == source]
-        if path[1] not in alike or len(alike) < MANY or source in self._stood_by:
+        source = part.sources
+        alike = [one for one, sources in self._as_in_rows(decided).items() if sources == source]
+        if path not in alike or len(alike) < MANY or source in self._stood_by:
             return True
         if _answer(render_review.as_in_rows(len(alike), source)) != "yes":
             return False
         self._stood_by.add(source)
         return True
 
-    def _as_in_rows(self, review: Review) -> list[str]:
+    def _as_in_rows(self, review: Review) -> dict[Path_, str]:
         """Reviewed columns with bounds that were drafted and kept, or are those of the rows."""
-        found = []
-        for name, column in review.schema.columns.items():
-            kept = {"lower", "upper"}.intersection(column.confirmed)
-            extreme = self._extremes is not None and self._extremes.are_bounds_of(
-                name, review.schema
+        found = {}
+        for path, part in review.parts.items():
+            if not isinstance(part, Reviewed) or not (names := review.measured(path)):
+                continue
+            kept = {"lower", "upper"}.intersection(part.confirmed)
+            extreme = self._extremes is not None and any(
+                self._extremes.are_bounds_of(name, review.schema) for name in names
             )
-            if column.reviewed and not is_proposed(column) and (kept or extreme):
-                found.append(name)
+            if part.reviewed and not is_proposed(part) and (kept or extreme):
+                found[path] = part.sources
         return found
 
     def confirm_as_before(self, path: Path_, _rest: str) -> Review | None:
@@ -267,7 +295,8 @@ class Session:
         """An entry in one line, several until an empty line, or the block in an editor."""
         if entry:
             return self.review.edit(path, *split_source(entry))
-        if sys.stdin.isatty() and os.environ.get("EDITOR"):
+        whole = not column_of(path) and path[0] == "tables"
+        if sys.stdin.isatty() and os.environ.get("EDITOR") and not whole:
             return self.review.rewritten(path, _in_editor(self.review.text.block(*path)))
         lines = []
         while line := _answer("entry (an empty line ends): "):
@@ -336,14 +365,14 @@ _DECISIONS = {
 
 
 def _forms(path: Path_, wanted: str) -> tuple[Form, ...]:
-    if path[0] in ("file", *RULES):
+    if not column_of(path):
         return ()
     if wanted:
         titles = {
             one.title: one for one in all_forms() if wanted.casefold() in one.title.casefold()
         }
         return tuple(titles.values())
-    return forms_for(path[1])
+    return forms_for(column_of(path))
 
 
 def _in_editor(text: str) -> str:

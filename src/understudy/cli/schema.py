@@ -30,7 +30,7 @@ from understudy.cli.app import (
     with_members,
     write_text,
 )
-from understudy.errors import MethodError
+from understudy.errors import DataError, MethodError
 
 if TYPE_CHECKING:
     from understudy.metadata.codebook import Codebook
@@ -41,6 +41,19 @@ def schema_draft(
     data: Data,
     out: Annotated[Path, typer.Option("-o", "--out", help="Where the draft goes.")],
     title: Annotated[str, typer.Option(help="Title of the table.")] = "",
+    members: Annotated[
+        Path | None,
+        typer.Option(
+            "--members",
+            help="The file of the members, if the table has units alone, such as households.",
+        ),
+    ] = None,
+    key: Annotated[
+        str,
+        typer.Option(
+            help="Column that tells units apart: one table of their members becomes two tables."
+        ),
+    ] = "",
     query: SQL = None,
     table: TableName = None,
     codebook: Annotated[
@@ -56,10 +69,12 @@ def schema_draft(
     _require_new(out)
     book = None if codebook is None else _read(codebook, codebook_table)
     here = given_table(data, query, table)
-    write_text(out, us.draft(here, title=title, codebook=book))
+    both = here if members is None else {"household": here, "person": members}
+    write_text(out, us.draft(both, title=title, codebook=book, key=key))
     if not quiet:
         render_release.show_draft(out)
-    if not quiet and console.is_terminal():  # no file, no pipe and no log has it
+    flat = members is None and not key
+    if flat and not quiet and console.is_terminal():  # no file, no pipe and no log has it
         from understudy.steward.draft import unit_keys
 
         render_release.show_unit_keys(unit_keys(here))
@@ -142,6 +157,7 @@ def schema_review(
         Path | None,
         typer.Option(help="The rows: say where they do not fit what is proposed. CONFIDENTIAL."),
     ] = None,
+    members: Members = None,
     accept_sourced: Annotated[
         bool,
         typer.Option(
@@ -157,7 +173,9 @@ def schema_review(
     from understudy.cli import render_review
     from understudy.cli.review import Session
 
-    session = Session(schema, data)
+    if members is not None and data is None:
+        raise DataError("--members is the file of the members beside --data; name both, or none.")
+    session = Session(schema, data, members)
     if accept_sourced:
         session.accept_sourced()
     code = 0

@@ -6,7 +6,7 @@ import json
 from typing import Any, Final
 
 from understudy.desk import runs
-from understudy.desk.projects import data_of
+from understudy.desk.projects import words_of_data
 from understudy.desk.releasing import OUT
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError
@@ -67,7 +67,7 @@ def _act_asked(visit: Visit) -> Go | None:
         raise DeskError("The question was changed since its cost was shown; look at it again.")
     if not (by := visit.text("by")):
         raise DeskError("Type the name of whoever approves.")
-    words = ["answer", str(place), str(data_of(visit)), "--release", latest, "--yes"]
+    words = ["answer", str(place), *words_of_data(visit), "--release", latest, "--yes"]
     words += ["--epsilon", visit.text("epsilon"), "--out", following, "--quiet"]
     if ledger := visit.own.read("project.toml").get("ledger"):
         words += ["--ledger", ledger, "--by", by]

@@ -42,11 +42,23 @@ _STOPS: Final = {
 """Where each slider can stand: every press of an arrow key counts."""
 
 
+def asked_about(schema: Schema) -> dict[str, Any]:
+    """Columns that a question can name: of units with members, those of both tables.
+
+    Args:
+        schema: of the release.
+    """
+    form = schema.members
+    if form is None:
+        return dict(schema.columns)
+    return {**form.unit_columns(schema.columns), **form.member_columns(schema.declared)}
+
+
 def _show_questions(visit: Visit) -> dict[str, Any]:
     schema, asked = visit.schema(), visit.own.analyses
     return {
         "asked": [(k, sentence_of(one), one) for k, one in enumerate(asked)],
-        "columns": [(name, isinstance(one, NUMERIC)) for name, one in schema.columns.items()],
+        "columns": [(name, isinstance(one, NUMERIC)) for name, one in asked_about(schema).items()],
         "kinds": KINDS,
         "form": {name: visit.text(name) for name in ("kind", "first", "formula", "where", "who")},
         "others": visit.texts("others"),

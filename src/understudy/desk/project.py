@@ -247,6 +247,7 @@ class Project:
         parts = hashlib.sha256()
         content = self.read("project.toml")
         asked = {key: content.get(key, "") for key in ("data", "ledger", "by")}
+        asked |= {"members": content["members"]} if content.get("members") else {}
         parts.update(json.dumps(asked, sort_keys=True).encode())
         for name in FILES[1:]:
             place = self.place(name)

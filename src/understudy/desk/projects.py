@@ -12,7 +12,10 @@ from understudy.errors import DeskError, SchemaError
 from understudy.schema import Schema, toml
 from understudy.steward.review import Review
 
-_FIELDS = ("data", "codebook", "ready", "title", "unit", "rows", "count", "population", "ledger")
+_FIELDS = (
+    *("data", "members", "key", "codebook", "ready"),
+    *("title", "unit", "rows", "count", "population", "ledger"),
+)
 """Of the file page, in the order of the form."""
 
 
@@ -114,7 +117,7 @@ def _save(visit: Visit) -> None:
     known = visit.own.read("project.toml")
     kept = {name: visit.text(name, str(known.get(name, ""))) for name in _FIELDS}
     _required(visit, "data", "the confidential table")
-    for name in ("data", "codebook", "ready"):
+    for name in ("data", "members", "codebook", "ready"):
         if kept[name]:
             place = visit.desk.roots.inside(kept[name])
             if not place.exists():
@@ -139,8 +142,10 @@ def _require_told(visit: Visit) -> None:
 def _draft_words(kept: dict[str, Any]) -> list[str]:
     codebook = ["--codebook", kept["codebook"]] if kept.get("codebook") else []
     title = ["--title", kept["title"]] if kept.get("title") else []
+    key = ["--key", kept["key"]] if kept.get("key") else []
+    members = ["--members", kept["members"]] if kept.get("members") else []
     out = ["--out", "draft.toml", "--quiet"]
-    return ["schema", "draft", kept["data"], *codebook, *title, *out]
+    return ["schema", "draft", kept["data"], *members, *key, *codebook, *title, *out]
 
 
 def settle_draft(project: Project) -> None:
@@ -184,15 +189,21 @@ def _required(visit: Visit, name: str, words: str) -> str:
     return text
 
 
-def data_of(visit: Visit) -> Path:
-    """Return the confidential table, which lies where it lay when it was chosen.
+def words_of_data(visit: Visit) -> list[str]:
+    """Return the confidential tables as words of a command: the table, and that of its members.
 
     Raises:
-        DeskError: none is named, it is gone, or leads elsewhere by now.
+        DeskError: none is named, one is gone, or leads elsewhere by now.
     """
-    text = visit.own.read("project.toml").get("data", "")
-    if not text:
+    kept = visit.own.read("project.toml")
+    if not kept.get("data"):
         raise DeskError("No table is named; choose it on the page of the file.")
+    members = ["--members", str(_unmoved(visit, kept["members"]))] if kept.get("members") else []
+    return [str(_unmoved(visit, kept["data"])), *members]
+
+
+def _unmoved(visit: Visit, text: str) -> Path:
+    """A table that lies where it lay when it was chosen."""
     place = visit.desk.roots.inside(text)
     if str(place) != text or not place.exists():
         raise DeskError("The table is not where it was, or a link by now; choose it again.")

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from understudy.desk import runs
 from understudy.desk.planning import FIELDS, account, plan_of, words_of
-from understudy.desk.projects import data_of, lacking
+from understudy.desk.projects import lacking, words_of_data
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError
 from understudy.release.folder import checksums
@@ -34,7 +34,7 @@ def _values(visit: Visit) -> dict[str, str]:
 def _words(visit: Visit, *, resume: bool) -> list[str]:
     """The command that makes the release."""
     kept = visit.own.read("project.toml")
-    words = ["synthesize", str(data_of(visit)), *words_of(visit.own, _values(visit))]
+    words = ["synthesize", *words_of_data(visit), *words_of(visit.own, _values(visit))]
     words += ["--out", OUT]
     words += ["--ledger", kept["ledger"]] if kept.get("ledger") else []
     words += ["--by", kept["approved"]["by"]] if kept.get("ledger") else []
@@ -132,7 +132,7 @@ def _act_look(visit: Visit) -> Go:
     if do == "confidential":
         visit.toggle_secret_view("look")
     elif do == "compare":
-        words = ["evaluate", str(data_of(visit)), OUT, "--out", INTERNAL, "--quiet"]
+        words = ["evaluate", *words_of_data(visit), OUT, "--out", INTERNAL, "--quiet"]
         if ledger := visit.own.read("project.toml").get("ledger"):
             words += ["--ledger", ledger]
         visit.own.place(INTERNAL).unlink(missing_ok=True)

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from understudy.desk import runs
 from understudy.desk.project import stamp
-from understudy.desk.projects import data_of, settle_draft
+from understudy.desk.projects import settle_draft, words_of_data
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError, SchemaError, line
+from understudy.schema.base import Reviewed
 from understudy.schema.toml import entry_text, file_text
 from understudy.steward.conventions import forms_for
 from understudy.steward.review import (
@@ -18,7 +19,9 @@ from understudy.steward.review import (
     Part,
     Path_,
     Review,
+    column_of,
     entries_of,
+    is_rule,
     leak_of,
     left_as_drafted,
     split_source,
@@ -74,7 +77,7 @@ def _act(visit: Visit) -> Go | None:
         visit.toggle_secret_view("schema")
         return _at(visit, visit.text("at"))
     if do == "check":
-        words = ["schema", "check", str(data_of(visit)), "schema.toml", "--counts", "--json"]
+        words = ["schema", "check", *words_of_data(visit), "schema.toml", "--counts", "--json"]
         runs.start(visit.own, "check", words, into="check.json")
         return _at(visit, visit.text("at"))
     if do == "undo":
@@ -187,9 +190,14 @@ def _card(visit: Visit, review: Review, path: Path_) -> dict[str, Any]:
     left = left_as_drafted(part)
     hidden = () if visit.secret_view or part.reviewed else left
     others = [
-        name
-        for name, one in review.schema.declared.items()
-        if one.reviewed and not one.left_as_drafted and one.sources and ("columns", name) != path
+        column_of(one)
+        for one, decided in review.parts.items()
+        if isinstance(decided, Reviewed)
+        and column_of(one)
+        and decided.reviewed
+        and not decided.left_as_drafted
+        and decided.sources
+        and one != path
     ]
     return {
         "name": _name(review, path),
@@ -197,8 +205,8 @@ def _card(visit: Visit, review: Review, path: Path_) -> dict[str, Any]:
         "source": part.source.strip(),
         "left": [(entry, leak_of(entry)) for entry in left],
         "reviewed": part.reviewed,
-        "is_column": path[0] == "columns",
-        "others": others,
+        "is_column": bool(column_of(path)),
+        "others": [*dict.fromkeys(others)],
         "forms": [form.title for form in _forms(path)],
     }
 
@@ -253,11 +261,15 @@ def _index(text: str, known: list[Any] | tuple[Any, ...]) -> int:
 def _name(review: Review, path: Path_) -> str:
     if path == ("file",):
         return "How the text file is written"
-    return path[1] if path[0] == "columns" else line(getattr(review.part(path), "text", "rule"))
+    if is_rule(path):
+        return line(getattr(review.part(path), "text", "rule"))
+    if not column_of(path):
+        return f"slots of {path[1]}"
+    return f"{column_of(path)} ({path[1]})" if path[0] == "tables" else path[1]
 
 
 def _forms(path: Path_) -> tuple[Any, ...]:
-    return forms_for(path[1]) if path[0] == "columns" else ()
+    return forms_for(column_of(path)) if column_of(path) else ()
 
 
 SCHEMA = Page("Schema", "schema", _show, _act)

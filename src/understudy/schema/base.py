@@ -131,7 +131,7 @@ def find_duplicate(values: Iterable[Code]) -> Code | None:
 
 
 _DIGITS = 8  # drafts of earlier versions have 12
-_UNCONFIRMED = "unconfirmed"
+UNCONFIRMED = "unconfirmed"
 
 
 class Reviewed(BaseModel):
@@ -195,7 +195,7 @@ class Reviewed(BaseModel):
             key
             for key in self.readable
             if not self._confirmation(key)
-            and (self.drafted.get(key) == _UNCONFIRMED or read.intersection(self._prints(key)))
+            and (self.drafted.get(key) == UNCONFIRMED or read.intersection(self._prints(key)))
         )
 
     @property
@@ -216,14 +216,14 @@ class Reviewed(BaseModel):
 
     def marks(self) -> dict[str, str]:
         """Return the marks `drafted` where all entries are as drafted, without fingerprints."""
-        return dict.fromkeys(self.fingerprints(), _UNCONFIRMED)
+        return dict.fromkeys(self.fingerprints(), UNCONFIRMED)
 
     def without_fingerprints(self) -> Self:
         """The same as it may leave with a release: what is left as drafted is still marked.
 
         What confirms single entries becomes a part of the source, as `sources` has it.
         """
-        marks = dict.fromkeys(self.left_as_drafted, _UNCONFIRMED)
+        marks = dict.fromkeys(self.left_as_drafted, UNCONFIRMED)
         if marks == self.drafted and not self.confirmed:
             return self
         source = self.source if self.is_unsourced else self.sources

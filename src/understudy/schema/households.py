@@ -52,13 +52,14 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from understudy.errors import SchemaError, name_fault, suggestion
-from understudy.schema.base import Value, same_value, text_of
+from understudy.schema.base import UNCONFIRMED, Reviewed, Value, same_value, text_of
 from understudy.schema.columns import NUMERIC, AnyColumn, Column, Identifier
+from understudy.schema.constraints import Rule
 from understudy.schema.member_counts import MemberCount, is_count, read_count, zeros_of_counts
 from understudy.schema.numeric import Continuous, Integer
 from understudy.schema.references import resolve_references
@@ -353,8 +354,24 @@ class MemberRule(BaseModel):
             )
         return self
 
+    @property
+    def text(self) -> str:
+        """The rule in words, for people."""
+        if self.inequality:
+            return self.inequality
+        told = [
+            f"{words} {number}"
+            for words, number in (
+                ("exactly", self.exactly),
+                ("at most", self.at_most),
+                ("at least", self.at_least),
+            )
+            if number is not None
+        ]
+        return f"{told[0]} with {Rule.model_validate({'where': self.where}).text}"
 
-class MemberTable(BaseModel):
+
+class MemberTable(Reviewed):
     """The table of members, as it stands in a file.
 
     Attributes:
@@ -373,18 +390,33 @@ class MemberTable(BaseModel):
         reviewed: somebody has confirmed that `rows_per_unit` and `order` are public knowledge.
     """
 
-    model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
+    readable: ClassVar[tuple[str, ...]] = ("rows_per_unit",)
+
     of: str
     key: str
     rows_per_unit: int = Field(ge=1, le=MOST_MEMBERS)
     order: tuple[str | Among, ...] = ()
     cut: Annotated[KeptFirst | str, Field(union_mode="left_to_right")] = "random"
     columns: dict[str, Any] = Field(min_length=1)
-    forbidden: list[dict[str, Any]] = []
-    relations: list[dict[str, Any]] = []
-    rules: list[MemberRule] = []
-    source: str = ""
-    reviewed: bool = False
+    forbidden: tuple[dict[str, Any], ...] = ()
+    relations: tuple[dict[str, Any], ...] = ()
+    rules: tuple[MemberRule, ...] = ()
+
+
+def read_tables(
+    content: Mapping[str, Any],
+) -> tuple[tuple[str, UnitTable], tuple[str, MemberTable]]:
+    """The table of units and that of their members, each with its name, as they stand in a file.
+
+    Args:
+        content: of a schema of two tables.
+
+    Raises:
+        SchemaError: they are not two such tables.
+    """
+    return _two_tables(
+        _with_a_slot(content["tables"], (content.get("unit") or {}).get("table", ""))
+    )
 
 
 def widen_tables(
@@ -716,7 +748,7 @@ class _Wide:
 
     def columns(self) -> dict[str, Any]:
         """The key, the units' columns, the size, and the slots."""
-        most, vouched = self._table.rows_per_unit, self._vouched(self._table.source)
+        most, vouched = self._table.rows_per_unit, self._vouched()
         more = f"{most + 1}: more than {most}, of whom {most} are used"
         size = {
             "kind": "integer",
@@ -725,6 +757,7 @@ class _Wide:
             "bins": most + 2 if self._units.empty else most + 1,
             "description": f"number of rows of {self._names[1]!r}; {more}",
             **vouched,
+            **({"drafted": {"upper": UNCONFIRMED}} if self._table.left_as_drafted else {}),
         }
         links = f"links {self._names[0]!r} and {self._names[1]!r}; a number by chance"
         key = {"kind": "identifier", "description": links, **vouched}
@@ -743,8 +776,8 @@ class _Wide:
     def _may_be_empty(self, j: int) -> bool:
         return j > 1 or self._units.empty
 
-    def _vouched(self, source: str) -> dict[str, Any]:
-        return {"source": source, "reviewed": self._table.reviewed}
+    def _vouched(self) -> dict[str, Any]:
+        return {"source": self._table.sources, "reviewed": self._table.reviewed}
 
     def absences(self) -> Iterator[dict[str, Any]]:
         """Rules by which a slot is empty if and only if the unit has fewer members."""

@@ -252,20 +252,19 @@ def dumps(content: Mapping[str, Any], *, lists: bool = False) -> str:
     """A schema's content as TOML text; columns keep their order, entries get a fixed one.
 
     Args:
-        content: of the whole schema.
+        content: of the whole schema; or its head with two tables, whose rules are added behind.
         lists: whether level lists that several columns share stand once, under `[lists]`.
     """
     whole = dict(with_lists(content) if lists else content)
     if "file" in whole:
         whole |= {"file": _order_entries(whole["file"], _FILE_ORDER)}
-    whole |= {
-        "columns": {n: _order_entries(one, COLUMN_ORDER) for n, one in whole["columns"].items()}
-    }
+    if "columns" in whole:
+        whole |= {"columns": {name: in_order(one) for name, one in whole["columns"].items()}}
     rules = [("forbidden", _order_entries(one, _RULE_ORDER)) for one in whole.pop("forbidden", ())]
     rules += [
         ("relations", _order_entries(one, _RELATION_ORDER)) for one in whole.pop("relations", ())
     ]
-    last = ("lists", "columns")
+    last = ("lists", "columns", "tables")
     order = sorted(whole, key=lambda key: last.index(key) if key in last else -1)
     text = tomli_w.dumps(laid_out({key: whole[key] for key in order}))
     return text + "".join(f"\n[[{name}]]\n{_entries(rule)}" for name, rule in rules)
@@ -274,6 +273,11 @@ def dumps(content: Mapping[str, Any], *, lists: bool = False) -> str:
 def _entries(table: Mapping[str, Any]) -> str:
     """A table's entries, each of them whole, so that the table can stand under one heading."""
     return "".join(entry_text(key, value) for key, value in table.items())
+
+
+def in_order(column: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of a column in the order in which they stand in a file."""
+    return _order_entries(column, COLUMN_ORDER)
 
 
 def _order_entries(entry: Mapping[str, Any], order: tuple[str, ...]) -> dict[str, Any]:
@@ -404,14 +408,16 @@ class SchemaText:
 
     def _with_paths(self) -> list[tuple[tuple[str, ...], str]]:
         """Each piece with its path; the tables of an array have a number behind its name."""
-        last: dict[str, int] = {}
+        last: dict[tuple[str, ...], int] = {}
         found = []
         for piece in self.pieces:
             path = _path(piece)
             if _is_array(piece) and path:
-                last[path[0]] = last.get(path[0], -1) + 1
-            if path and path[0] in last:
-                path = (path[0], str(last[path[0]]), *path[1:])
+                last[path] = last.get(path, -1) + 1
+            for k in range(1, len(path) + 1):
+                if path[:k] in last:
+                    path = (*path[:k], str(last[path[:k]]), *path[k:])
+                    break
             found.append((path, piece))
         return found
 

@@ -50,14 +50,16 @@ and the heading says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+import textwrap
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
+from numpy.typing import NDArray
 
 from understudy._validation import require_text
 from understudy.data.coding import ColumnCoder
@@ -66,13 +68,14 @@ from understudy.data.jsonl import JsonLines, is_json_lines
 from understudy.data.parquet import column as named
 from understudy.data.rows import Rows, type_fault
 from understudy.data.sources import is_workbook, open_rows
-from understudy.errors import DataError, SchemaError, line, name_fault
+from understudy.errors import DataError, SchemaError, line, name_fault, suggestion
 from understudy.metadata.codebook import Codebook, read_codebook, write_comments
 from understudy.metadata.variables import with_rules_that_hold
 from understudy.schema import NUMERIC, Column, Relation, Schema, toml
 from understudy.schema.base import text_of
 from understudy.schema.file_format import FileFormat
 from understudy.schema.file_labels import LabelCode, is_statistical, read_file_labels
+from understudy.schema.households import MOST_MEMBERS, MemberTable
 from understudy.schema.schema import given_schema
 from understudy.steward.check import CheckReport
 from understudy.steward.check import check as check_rows
@@ -96,6 +99,8 @@ from understudy.steward.profile import (
     questions,
 )
 
+_SHARE_BEYOND = 0.01
+"""Of units that may have more members than the slots that are proposed."""
 _LEAST_UNITS = 20
 _ROWS_A_UNIT = 1.2, 12.0
 
@@ -160,16 +165,20 @@ source = ""
 reviewed = false
 
 """
-_FIRST_OF_COLUMNS = re.compile(r"^\[(lists|columns)\.", re.MULTILINE)
+_FIRST_OF_COLUMNS = re.compile(r"^\[(lists|columns|tables)\.", re.MULTILINE)
 
 
-def draft_schema(data: object, *, title: str = "", codebook: Codebook | None = None) -> str:
+def draft_schema(
+    data: object, *, title: str = "", codebook: Codebook | None = None, key: str = ""
+) -> str:
     """Draft a schema from the data.
 
     Args:
-        data: pandas, Polars or Arrow table, a path, or a `Query`.
+        data: pandas, Polars or Arrow table, a path, or a `Query`; two of them by name, units first.
         title: name of the table, for people.
         codebook: what is publicly known of it; the rows then give only what it lacks.
+        key: column that names units of several rows; "" for a flat table, and to find the column
+            that links two tables.
 
     Returns:
         TOML text that `Schema.loads` reads and `Schema.require_reviewed` refuses. CONFIDENTIAL.
@@ -178,11 +187,100 @@ def draft_schema(data: object, *, title: str = "", codebook: Codebook | None = N
         DataError: the data cannot be read, no column can be drafted, or one has a name that no
             schema can declare.
     """
-    whole, form, n_headers = _open_for_draft(data)
-    _require_names(whole.columns)
-    labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
-    rows, missing = without_missing(whole, labels) if labels else (whole, {})
     book = codebook or Codebook.nothing()
+    if key or isinstance(data, Mapping):
+        return _draft_tables(data, key, title, book)
+    opened = _Opened.of(data)
+    absent = [name for name in book.order if name not in opened.rows.columns]
+    drafted = _draft_table(opened, book, absent)
+    _require_columns(opened, drafted)
+    text = _text(title or book.title, drafted.columns, opened.form, drafted.relations)
+    return f"{_HEADING}{drafted.notes}\n{text}"
+
+
+def _require_columns(opened: _Opened, drafted: _Drafted) -> None:
+    if not drafted.columns:
+        raise DataError(
+            f"{opened.rows.place} has no column that can be drafted: each one is empty, looks like "
+            "an identifier, or has a type that cannot be read; write the schema by hand."
+        )
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """A table to be drafted.
+
+    Attributes:
+        data: as it was given.
+        rows: of it, without lines that do not fit and lines of names.
+        form: how they are written.
+        n_headers: how many lines more than one are names.
+    """
+
+    data: object
+    rows: Rows
+    form: FileFormat
+    n_headers: int
+
+    @classmethod
+    def of(cls, data: object) -> _Opened:
+        """Open it.
+
+        Raises:
+            DataError: it cannot be read, or has a name that no schema can declare.
+        """
+        rows, form, n_headers = _open_for_draft(data)
+        _require_names(rows.columns)
+        return cls(data, rows, form, n_headers)
+
+    def only(self, names: Sequence[str], *, once_a: str = "") -> _Opened:
+        """The same without other columns.
+
+        Args:
+            names: of those that stay.
+            once_a: column of whose values the first row alone stays; "" for all rows.
+        """
+        lazy, files = self.rows.lazy, self.rows.files
+        if once_a:
+            # By a name of our own, since Polars takes some names for patterns.
+            mark = "".join(("key of units", *names))
+            lazy, files = lazy.with_columns(named(once_a).alias(mark)).unique(mark, keep="any"), ()
+        readable = [name for name in names if name not in self.rows.unreadable]
+        lazy = lazy.select(cs.by_name(readable))
+        rows = replace(self.rows, lazy=lazy, columns=tuple(names), files=files)
+        return replace(self, rows=rows)
+
+
+@dataclass(frozen=True)
+class _Drafted:
+    """What was drafted of one table.
+
+    Attributes:
+        columns: name → column, in the order of the table.
+        relations: between them, as a codebook has them.
+        notes: lines of the schema's heading.
+    """
+
+    columns: dict[str, Column]
+    relations: list[Relation]
+    notes: str
+
+
+def _draft_table(
+    opened: _Opened, book: Codebook, absent: Sequence[str] = (), *, derives: bool = True
+) -> _Drafted:
+    """Draft the columns of one table.
+
+    Args:
+        opened: the table.
+        book: what is publicly known of it.
+        absent: variables of the codebook that the table lacks.
+        derives: whether columns may be derived from others.
+    """
+    whole, data = opened.rows, opened.data
+    labels = read_file_labels(str(data)).variables if is_statistical(data) else {}
+    labels = {name: one for name, one in labels.items() if name in whole.columns}
+    rows, missing = without_missing(whole, labels) if labels else (whole, {})
     rows, empty = without_codes(rows, book)
     profiler = Profiler(rows)
     columns = {name: book.columns[name] for name in rows.columns if name in book.columns}
@@ -210,26 +308,167 @@ def draft_schema(data: object, *, title: str = "", codebook: Codebook | None = N
                 columns[name] = drafted_column(profile, profiler, categories.get(name))
         except LeftOutError as reason:
             left_out[name] = str(reason)
-    if not columns:
-        raise DataError(
-            f"{rows.place} has no column that can be drafted: each one is empty, looks like an "
-            "identifier, or has a type that cannot be read; write the schema by hand."
-        )
     columns = with_rules_that_hold({n: columns[n] for n in rows.columns if n in columns})
-    columns = _with_rules(whole, columns, known=sourced)
+    if derives:
+        columns = _with_rules(whole, columns, known=sourced)
+    else:
+        computed = [name for name, one in columns.items() if one.derived is not None]
+        left_out |= dict.fromkeys(computed, "is derived; derive it from the released table")
+        columns = _keep_measured(columns)
     sourced = {name: columns[name] for name in sourced if name in columns}
-    left_out |= {name: ABSENT for name in book.order if name not in rows.columns}
-    notes = _header_text(n_headers) + _left_out_text(left_out) + _unused_text(unused)
     proposed = {n: c for n, c in columns.items() if n not in sourced and is_proposed(c)}
-    alike = rows.lazy if n_headers else data
-    found = disagreements(alike, {**sourced, **proposed}, form)
+    alike = whole.lazy if opened.n_headers else data
+    found = disagreements(alike, {**sourced, **proposed}, opened.form)
+    left_out |= dict.fromkeys(absent, ABSENT)
+    notes = _header_text(opened.n_headers) + _left_out_text(left_out) + _unused_text(unused)
     notes += _meant_text(profiles)
     notes += _asked_text(columns, profiles, profiler)
     notes += _book_text(book, [one.line() for one in found if one.column not in proposed])
     notes += _proposed_text([name for name in proposed if any(o.column == name for o in found)])
     relations = [Relation(**one) for one in book.proposed_relations(columns)]
     relations = [one for one in relations if not [*one.faults(_keep_measured(columns))]]
-    return f"{_HEADING}{notes}\n{_text(title or book.title, columns, form, relations)}"
+    return _Drafted(columns, relations, notes)
+
+
+def _draft_tables(data: object, key: str, title: str, book: Codebook) -> str:
+    """Draft a schema of units with their members.
+
+    Args:
+        data: two tables by name, units first; or one of members.
+        key: that links them; "" to find it in two tables.
+        title: for people.
+        book: what is publicly known of both.
+
+    Raises:
+        DataError: the tables do not belong together, or cannot be drafted.
+        SchemaError: a name that no schema of both can have.
+    """
+    if isinstance(data, Mapping):
+        if len(data) != 2:
+            raise DataError("A draft of units and their members needs two tables, units first.")
+        of, table = map(str, data)
+        units, members = map(_Opened.of, data.values())
+        key = _linking_key(units.rows, members.rows, key)
+        own = [name for name in members.rows.columns if name != key]
+        above = [name for name in units.rows.columns if name != key]
+        beside = list[str]()
+    else:
+        of, table = "household", "person"
+        units = members = _Opened.of(data)
+        if key not in members.rows.columns:
+            raise DataError(
+                f"{members.rows.place} has no column {key!r}"
+                f"{suggestion(key, members.rows.columns)}; name the column that tells units apart."
+            )
+        others = [name for name in members.rows.columns if name != key]
+        above = beside = _same_within(members.rows, key, others)
+        own = [name for name in others if name not in above]
+    form = _common_form(units, members)
+    absent = [name for name in book.order if name not in (*above, *own, key)]
+    once_a = "" if isinstance(data, Mapping) else key
+    drafted = _draft_table(units.only(above, once_a=once_a), _part_of(book, above), absent)
+    of_members = members.only(own)
+    drafted_own = _draft_table(of_members, _part_of(book, own), derives=False)
+    _require_columns(of_members, drafted_own)
+    sizes = _sizes(units.rows, members.rows, key)
+    slots = {"of": of, "key": key, "rows_per_unit": _slots(sizes)}
+    asked = [*_questions(table, slots, drafted_own.columns)]
+    if beside:
+        asked.append(
+            f"{', '.join(map(repr, beside))} are the same in all rows of each unit: do they belong "
+            f"to the table {of!r}, and all others to {table!r}? Move a column by its heading"
+        )
+    if len(sizes) and not sizes.min():
+        asked.append(f"some units have no row of {table!r}: can that be? Write empty = true then")
+    notes = f"{_units_text(asked)}{drafted.notes}{drafted_own.notes}"
+    head = {**_head(title or book.title, form), "unit": {"table": of}}
+    whole = f"{_HEADING}{notes}\n{_tables_text(head, drafted, (table, slots, drafted_own))}"
+    toml.loads(whole, Schema)
+    return whole
+
+
+def _part_of(book: Codebook, names: Sequence[str]) -> Codebook:
+    """What a codebook says of some columns."""
+    known = [name for name in book.order if name in names]
+    return book.only(known) if known else Codebook.nothing()
+
+
+def _linking_key(units: Rows, members: Rows, key: str) -> str:
+    """The one column that both tables have, and that no two units share.
+
+    Raises:
+        DataError: there is none, or more than one.
+    """
+    both = [name for name in units.columns if name in members.columns and key in ("", name)]
+    readable = [name for name in both if name not in {*units.unreadable, *members.unreadable}]
+    keys = [name for name in readable if _is_unique(units, name)]
+    if len(keys) == 1 and not _is_unique(members, keys[0]):
+        return keys[0]
+    if len(keys) > 1:
+        raise DataError(
+            f"Both tables have the columns {', '.join(map(repr, keys))}, in which no two units are "
+            "alike; name the one that links them by key (--key)."
+        )
+    if any(_is_unique(members, name) for name in readable):
+        raise DataError(
+            "Each row of the members has a key of its own; give the table of units first, and that "
+            "of their members second."
+        )
+    raise DataError(
+        "No column links both tables: the key has one name in both, and no two units share it."
+    )
+
+
+def _is_unique(rows: Rows, name: str) -> bool:
+    values = named(name)
+    twice = (values.n_unique() < pl.len()).alias("twice")
+    return not rows.ask(rows.lazy.select(twice)).item()
+
+
+def _same_within(rows: Rows, key: str, names: Sequence[str]) -> list[str]:
+    """Columns that are the same in all rows of each unit. CONFIDENTIAL."""
+    readable = [name for name in names if name not in rows.unreadable]
+    query = rows.lazy.group_by(named(key).alias("unit")).agg(
+        (named(name).n_unique() == 1).alias(f"same {k}") for k, name in enumerate(readable)
+    )
+    told = rows.ask(query.select(pl.exclude("unit").all())).row(0, named=True)
+    return [name for k, name in enumerate(readable) if told[f"same {k}"]]
+
+
+def _sizes(units: Rows, members: Rows, key: str) -> NDArray[np.int64]:
+    """Number of members of each unit, 0 of those that are known as units alone. CONFIDENTIAL."""
+    counts = members.lazy.select(named(key).alias("unit")).group_by("unit").len()
+    sizes = members.ask(counts.select("len")).to_series().to_numpy().astype(np.int64)
+    several = 0 if units is members else units.count() - len(sizes)
+    return np.concatenate((sizes, np.zeros(max(0, several), dtype=np.int64)))
+
+
+def _slots(sizes: NDArray[np.int64]) -> int:
+    """As many slots as nearly all units have members at most."""
+    most = int(np.quantile(sizes, 1 - _SHARE_BEYOND, method="higher")) if len(sizes) else 1
+    return min(max(most, 1), MOST_MEMBERS)
+
+
+def _common_form(units: _Opened, members: _Opened) -> FileFormat:
+    """How both files are written.
+
+    Raises:
+        DataError: one is written in another way.
+    """
+    if units.data is members.data or units.form == members.form:
+        return members.form
+    apart = units.form.model_dump(exclude_defaults=True)
+    together = {**apart, **members.form.model_dump(exclude_defaults=True)}
+    for key in (key for key in apart if together[key] != apart[key]):
+        raise DataError(
+            f"Both files must be written in one way, and they differ in `{key}`; write one anew."
+        )
+    form = FileFormat.model_validate(together)
+    for one in (units, members):
+        path = Path(str(one.data))
+        if is_delimited(one.data) and Delimited(path, form).columns != one.rows.columns:
+            raise DataError("Both files must be written in one way; write one of them anew.")
+    return form
 
 
 def _require_names(names: Sequence[str]) -> None:
@@ -400,15 +639,96 @@ def _text(
     """The schema, with what a reviewer has to fill in once for all columns."""
     schema = Schema(title=title, columns=columns, relations=tuple(relations))
     entries = {name: _entries(column) for name, column in schema.stated.items()}
-    head = {"format": schema.format, **({"title": title} if title else {}), "rows": schema.rows}
-    file = {"file": _file_entries(form)} if form.told else {}
     unit = {"rows_per_unit": schema.unit.rows_per_unit}
     told = [one.model_dump(include={"inequality", "source", "reviewed"}) for one in relations]
     rules = {"relations": told} if told else {}
-    text = toml.dumps({**head, **file, "unit": unit, "columns": entries, **rules}, lists=True)
+    head = {**_head(title, form), "unit": unit}
+    return _with_defaults(toml.dumps({**head, "columns": entries, **rules}, lists=True))
+
+
+def _head(title: str, form: FileFormat) -> dict[str, Any]:
+    """What stands before the columns."""
+    named = {"title": title} if title else {}
+    file = {"file": _file_entries(form)} if form.told else {}
+    return {"format": Schema.model_fields["format"].default, **named, "rows": "private", **file}
+
+
+def _questions(
+    table: str, slots: Mapping[str, Any], columns: Mapping[str, Column]
+) -> Iterator[str]:
+    """What is to be asked about the key, the number of slots and their order."""
+    yield f"{slots['key']!r} is proposed as the key: does it name units whom the promise is about?"
+    yield (
+        f"rows_per_unit = {slots['rows_per_unit']} was read from the rows: how many rows of "
+        f"{table!r} can a unit have, by a questionnaire or a law?"
+    )
+    number = next((name for name, one in columns.items() if isinstance(one, NUMERIC)), None)
+    order = "in no order" if number is None else f"by {number!r}, largest first"
+    yield (
+        f"rows of one unit fill slots {order}: does a column tell who is who, such as a role? "
+        'Write order = ["role", "-age"] then'
+    )
+
+
+def _units_text(asked: Sequence[str]) -> str:
+    """Questions about units and their members, for the heading."""
+    head = "#\n# CONFIDENTIAL: questions about units. Answer them by what is known of them:\n"
+    return head + "".join(
+        textwrap.fill(
+            f"{question}.".replace("?.", "?"),
+            100,
+            initial_indent="#   ",
+            subsequent_indent="#     ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        + "\n"
+        for question in asked
+    )
+
+
+def _tables_text(
+    head: Mapping[str, Any], units: _Drafted, members: tuple[str, Mapping[str, Any], _Drafted]
+) -> str:
+    """The schema of two tables, with what a reviewer has to fill in once for all columns.
+
+    Args:
+        head: what stands before the tables.
+        units: their table.
+        members: the name of their table, how it belongs to that of units, and its columns.
+    """
+    table, slots, own = members
+    taken = {*units.columns, slots["key"]}
+    size = next(one for one in ("size", "members", f"number of {table}") if one not in taken)
+    prints = MemberTable.model_construct(**slots).fingerprints()
+    tables = {
+        slots["of"]: {
+            "key": slots["key"],
+            **({"size": size} if size != "size" else {}),
+            "columns": _ordered(units.columns),
+        },
+        table: {
+            **slots,
+            **{"source": "", "reviewed": False, "drafted": prints},
+            "columns": _ordered(own.columns),
+        },
+    }
+    text = toml.dumps({**head, "tables": tables})
+    for place, one in (("relations", units), (f"tables.{table}.relations", own)):
+        for relation in one.relations:
+            entries = relation.model_dump(include={"inequality", "source", "reviewed"})
+            text += f"\n[[{place}]]\n" + "".join(toml.entry_text(*e) for e in entries.items())
+    return _with_defaults(text)
+
+
+def _with_defaults(text: str) -> str:
     first = _FIRST_OF_COLUMNS.search(text)
     assert first is not None
     return f"{text[: first.start()]}{_DEFAULTS}{text[first.start() :]}"
+
+
+def _ordered(columns: Mapping[str, Column]) -> dict[str, Any]:
+    return {name: toml.in_order(_entries(column)) for name, column in columns.items()}
 
 
 def _entries(column: Column) -> dict[str, Any]:
@@ -430,27 +750,38 @@ def _file_entries(form: FileFormat) -> dict[str, Any]:
     return {**entries, "source": "", "reviewed": False, "drafted": prints}
 
 
-def draft(data: object, *, title: str = "", codebook: Codebook | str | Path | None = None) -> str:
+def draft(
+    data: object,
+    *,
+    title: str = "",
+    codebook: Codebook | str | Path | None = None,
+    key: str = "",
+) -> str:
     """Draft a schema from the data, as TOML text.
 
     The text is confidential: it holds levels and bounds read from the rows, and cannot be used
     before every entry is reviewed.
 
     Args:
-        data: a table, or a path to one.
+        data: a table, or a path to one; of units with their members two by name, units first.
         title: of the table; by default the codebook's.
         codebook: what is publicly known of the table (or the path of the file that says it). Its
             entries are taken first and keep it as their source; the rows give what it lacks.
+        key: column that tells units apart, such as households. One table of their members then
+            becomes two: columns that are the same in all rows of each unit are proposed as those of
+            units. Of two tables it is found if one column alone links them.
 
     Raises:
-        DataError: the data cannot be read, or no column can be drafted.
+        DataError: the data cannot be read, or no column can be drafted; two tables do not belong
+            together.
         SchemaError: the codebook cannot be read.
     """
     require_text("title", title, SchemaError, "People")
+    require_text("key", key, SchemaError, "hid")
     book = codebook
     if book is not None and not isinstance(book, Codebook):
         book = read_codebook(book)
-    return draft_schema(data, title=title, codebook=book)
+    return draft_schema(data, title=title, codebook=book, key=key)
 
 
 def unit_keys(data: object) -> list[str]:

@@ -20,13 +20,16 @@ from understudy import _storage
 from understudy.errors import SchemaError, line, suggestion
 from understudy.schema import Relation, Rule, Schema, toml
 from understudy.schema.base import Reviewed
+from understudy.schema.households import MemberRule, MemberTable, read_tables
 from understudy.schema.toml import COLUMN_ORDER, SchemaText, laid_out
 from understudy.steward.conventions import Form, is_proposed
 
 Path_ = tuple[str, ...]
-"""Where in the file a decision belongs: ("file",), ("columns", name) or ("relations", "0")."""
+"""Where in the file a decision belongs: ("file",), ("columns", name) or ("relations", "0").
 
-RULES = "forbidden", "relations"
+Of two tables it begins with ("tables", "person"), which alone is the number of slots."""
+
+_RULES = "forbidden", "relations", "rules"
 """Lists of what holds for everybody."""
 
 MANY = 5
@@ -56,10 +59,26 @@ _LEAKS = {
     "thousands": "a single number can decide it",
     "multiline": "a single cell can decide it",
     "sheet": "its name is one of the confidential file",
+    "rows_per_unit": "the size of the largest units is told",
 }
 
 
-Part = Reviewed | Relation | Rule
+Part = Reviewed | Relation | Rule | MemberRule
+
+
+def column_of(path: Path_) -> str:
+    """Name of the column that a decision is about; "" if it is about something else.
+
+    Example:
+        >>> column_of(("tables", "person", "columns", "age")), column_of(("relations", "0"))
+        ('age', '')
+    """
+    return path[-1] if path[-2:-1] == ("columns",) else ""
+
+
+def is_rule(path: Path_) -> bool:
+    """Return whether a decision is about a rule, an inequality or a hierarchy."""
+    return path[-2:-1] != ("columns",) and len(path) in (2, 4) and path[-2] in _RULES
 
 
 def left_as_drafted(part: Part) -> tuple[str, ...]:
@@ -68,8 +87,12 @@ def left_as_drafted(part: Part) -> tuple[str, ...]:
 
 
 def entries_of(part: Part) -> Iterator[tuple[str, Any]]:
-    """List what is declared, in the order of a schema's file; what vouches for it is told apart."""
-    content = part.model_dump(exclude_defaults=True, by_alias=True)
+    """List what is declared, in the order of a schema's file; what vouches for it is told apart.
+
+    Of a table, what stands in parts of its own is left out.
+    """
+    own = ("columns", *_RULES) if isinstance(part, MemberTable) else ()
+    content = part.model_dump(exclude_defaults=True, by_alias=True, exclude={*own})
     known = [key for key in COLUMN_ORDER if key in content]
     for key in (*known, *(key for key in content if key not in known)):
         if key not in _TOLD_APART:
@@ -104,15 +127,10 @@ class Review:
         """The review of a file.
 
         Raises:
-            SchemaError: it cannot be read, is no schema, or one of two tables.
+            SchemaError: it cannot be read, or is no schema.
         """
         review = cls(place, SchemaText.of(toml.file_text(place)))
-        if review.schema.members is not None:
-            raise SchemaError(
-                "A schema with [tables] is not gone through here, since its columns stand in two "
-                "tables; review the draft of each table, then put them together, or set reviewed = "
-                "true by hand."
-            )
+        _ = review.parts
         return review
 
     @cached_property
@@ -124,21 +142,53 @@ class Review:
         """
         return toml.loads(str(self.text), Schema, self.place.absolute().parent)
 
-    @property
+    @cached_property
     def parts(self) -> dict[Path_, Part]:
-        """Everything that is decided about; the form of the file first."""
-        file = self.schema.file
-        parts: dict[Path_, Part] = {("file",): file} if file.drafted else {}
-        parts |= {("columns", name): one for name, one in self.schema.declared.items()}
-        for key in RULES:
-            parts |= {(key, str(k)): one for k, one in enumerate(getattr(self.schema, key))}
+        """Everything that there is to decide; the form of the file first, then as in the file."""
+        schema, content = self.schema, tomllib.loads(str(self.text))
+        parts: dict[Path_, Part] = {("file",): schema.file} if schema.file.drafted else {}
+        if "tables" in content:
+            parts |= self._parts_of_tables(content)
+        else:
+            parts |= {("columns", name): one for name, one in schema.declared.items()}
+        for key in ("forbidden", "relations"):  # those of slots stand behind what the file has
+            number = len(content.get(key, ()))
+            parts |= {(key, str(k)): one for k, one in enumerate(getattr(schema, key)[:number])}
+        return parts
+
+    def _parts_of_tables(self, content: Mapping[str, Any]) -> dict[Path_, Part]:
+        (of, units), (table, members) = read_tables(content)
+        form, declared = self.schema.members, self.schema.declared
+        own = declared if form is None else form.member_columns(declared)
+        above, below = ("tables", of), ("tables", table)
+        parts: dict[Path_, Part] = {
+            (*above, "columns", name): declared[name] for name in units.columns
+        }
+        if form is not None:  # members by themselves have no slots
+            parts[below] = members
+        parts |= {(*below, "columns", name): own[name] for name in members.columns}
+        listed: Mapping[str, Sequence[Part]] = {
+            "forbidden": [Rule.model_validate(one) for one in members.forbidden],
+            "relations": [Relation.model_validate(one) for one in members.relations],
+            "rules": members.rules,
+        }
+        for key, rules in listed.items():
+            parts |= {(*below, key, str(k)): one for k, one in enumerate(rules)}
         return parts
 
     @property
     def open(self) -> tuple[Path_, ...]:
-        """Parts not decided: not reviewed, or left as drafted."""
-        parts = self.parts.items()
-        return tuple(path for path, one in parts if not one.reviewed or left_as_drafted(one))
+        """Parts not decided: not reviewed, or left as drafted; the form of the file first."""
+        return tuple(
+            path for path, one in self.parts.items() if not one.reviewed or left_as_drafted(one)
+        )
+
+    def measured(self, path: Path_) -> tuple[str, ...]:
+        """Columns of the schema by which a column is measured: of members, one for each slot."""
+        form, name = self.schema.members, column_of(path)
+        if form is None or path[:2] != ("tables", form.table):
+            return (name,) if name in self.schema.columns else ()
+        return form.slots_of([name])
 
     @property
     def sourced(self) -> tuple[Path_, ...]:
@@ -157,10 +207,7 @@ class Review:
 
     def part(self, path: Path_) -> Part:
         """Return the part of the schema that a decision is about."""
-        if path[0] in RULES:
-            found: Part = getattr(self.schema, path[0])[int(path[1])]
-            return found
-        return self.schema.file if path == ("file",) else self.schema.declared[path[1]]
+        return self.schema.file if path == ("file",) else self.parts[path]
 
     def accept(self, *paths: Path_, source: str = "") -> Review:
         """Reviewed as they stand, in one decision; refused where something was read from the rows.
@@ -277,7 +324,9 @@ class Review:
         Raises:
             SchemaError: no schema comes of it.
         """
-        drafted = dict(getattr(self.part(path), "drafted", {}))
+        if isinstance(part := self.part(path), MemberTable):
+            raise SchemaError("A whole table is not written anew here; change its entries.")
+        drafted = dict(getattr(part, "drafted", {}))
         text = self.text.with_block(path, block)
         marks = {"drafted": drafted} if drafted else {}
         return self._check(text.with_entries(path, marks))
@@ -288,23 +337,30 @@ class Review:
         Raises:
             SchemaError: there is no such column, or it is not decided itself.
         """
-        known = self.schema.declared
-        if other not in known or path[0] != "columns" or other == path[1]:
-            raise SchemaError(f"{other!r} is no other column{suggestion(other, known)}.")
-        model = known[other]
+        own = column_of(path)
+        columns = {column_of(one): one for one in self.parts if column_of(one) and one != path}
+        # Of two columns of this name that of the same table is meant.
+        columns |= {
+            name: (*path[:-1], name) for name in columns if (*path[:-1], name) in self.parts
+        }
+        if not own:
+            raise SchemaError("Only a column can be as another one; confirm or change this one.")
+        if other not in columns:
+            raise SchemaError(f"{other!r} is no other column{suggestion(other, columns)}.")
+        model = self.part(columns[other])
+        assert isinstance(model, Reviewed)
         if not model.reviewed or model.left_as_drafted or not model.sources:
             raise SchemaError(f"Column {other!r} is not decided with a source yet.")
         part = self.part(path)
         assert isinstance(part, Reviewed)
         entries = model.model_dump(exclude_defaults=True, by_alias=True)
         entries = {key: value for key, value in entries.items() if key not in _OWN}
-        own = part.model_dump(include=_OWN, exclude_defaults=True)
-        column = type(model).model_validate({**entries, **own})
+        kept = part.model_dump(include=_OWN, exclude_defaults=True)
+        column = type(model).model_validate({**entries, **kept})
         said = dict.fromkeys(column.left_as_drafted, model.sources)
         confirmed = {"confirmed": {**entries.get("confirmed", {}), **said}} if said else {}
-        block = {**entries, **own, **confirmed, "reviewed": True}
-        text = tomli_w.dumps({path[0]: {path[1]: laid_out(block)}})
-        return self._check(self.text.with_block(path, text))
+        block = {**entries, **kept, **confirmed, "reviewed": True}
+        return self._check(self.text.with_block(path, _block(path, block)))
 
     def choose(self, path: Path_, form: Form) -> Review:
         """The column in a form that a convention has; its codes of absence stay.
@@ -325,8 +381,7 @@ class Review:
         reviewed = set(column.left_as_drafted) <= set(left)
         entries = {**new, **{k: v for k, v in kept.items() if k != "drafted"}, **said}
         entries |= {"reviewed": reviewed} | {k: v for k, v in kept.items() if k == "drafted"}
-        block = tomli_w.dumps({path[0]: {path[1]: laid_out(entries)}})
-        return self._check(self.text.with_block(path, block))
+        return self._check(self.text.with_block(path, _block(path, entries)))
 
     def exclude(self, path: Path_) -> Review:
         """Without a column, which will then not be released; or without a rule.
@@ -334,6 +389,8 @@ class Review:
         Raises:
             SchemaError: others name it, or it is the only one.
         """
+        if isinstance(self.part(path), MemberTable):
+            raise SchemaError("A table cannot be taken out; change its entries, or confirm them.")
         # repr keeps a line break in a name from ending the comment.
         note = f"# {line(self.name(path))} was taken out when the schema was reviewed.\n"
         try:
@@ -343,9 +400,12 @@ class Review:
 
     def name(self, path: Path_) -> str:
         """Name what a decision is about, in words."""
-        if path[0] in RULES:
+        if is_rule(path):
             return f"The rule “{getattr(self.part(path), 'text', '')}”"
-        return "The table [file]" if path == ("file",) else f"Column {path[1]!r}"
+        if path == ("file",):
+            return "The table [file]"
+        table = f" of the table {path[1]!r}" if path[0] == "tables" else ""
+        return f"Column {column_of(path)!r}{table}" if column_of(path) else f"Slots{table}"
 
     def save(self, before: str) -> None:
         """Write the text into its file at once, if nobody else has changed that.
@@ -377,13 +437,16 @@ class Review:
 
     def _check(self, text: SchemaText) -> Review:
         review = replace(self, text=text, decisions=self.decisions + 1)
-        if review.schema.members is not None:
-            raise SchemaError(
-                "A schema with [tables] is not gone through here, since its columns stand in two "
-                "tables; review the draft of each table, then put them together, or set reviewed = "
-                "true by hand."
-            )
+        _ = review.parts
         return review
+
+
+def _block(path: Path_, entries: Mapping[str, Any]) -> str:
+    """A table with its heading."""
+    table = laid_out(entries)
+    for name in reversed(path):
+        table = {name: table}
+    return tomli_w.dumps(table)
 
 
 def split_source(text: str) -> tuple[str, str]:
