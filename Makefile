@@ -24,7 +24,7 @@ check: lint
 	$(BIN)/pytest $(FAST)
 
 test: $(DEV)
-	$(BIN)/pytest -n 2 --dist worksteal -m "not (faults or audit)"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not (faults or audit or desk)"
 
 # The same with every case of every test (`tests/conftest.py` says which wait for it): by night.
 test-all: $(DEV)

@@ -148,6 +148,7 @@ def followed_or_lost(machine, folder, command):
 
 
 @pytest.mark.whole
+@pytest.mark.nightly
 def test_a_sample_of_all_below(machine, case):
     assert killed(machine, case, "small", 2) >= 1
     unpowered(machine, case, "small", every=1000)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from night import NIGHT
 from understudy.data import marginals as marginals_module
 from understudy.data.marginals import (
     MAX_CODES,
@@ -287,7 +288,7 @@ def cover_problems(draw):
     return sizes, draw(requests(len(sizes))), draw(st.sampled_from([1, 10, 1000, 2**16, 2**31]))
 
 
-@settings(reproducible, max_examples=300)
+@settings(reproducible, max_examples=300 if NIGHT else 80)
 @given(cover_problems(), st.randoms(use_true_random=False))
 def test_each_marginal_is_covered_within_the_cap(problem, random):
     sizes, marginals, cap = problem

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from night import NIGHT
 from understudy.errors import SchemaError, name_fault
 from understudy.schema import (
     Boolean,
@@ -154,7 +155,7 @@ def types_of(value):
 
 
 @pytest.mark.fuzz
-@settings(reproducible, max_examples=80)
+@settings(reproducible, max_examples=80 if NIGHT else 25)
 @given(schemas())
 def test_round_trip_is_exact(schema):
     text = schema.dumps()
@@ -444,7 +445,7 @@ def test_a_number_without_end_is_a_fault_like_any_other():
         Schema.loads(f"n_rows = {'1' * 5_000}")
 
 
-@settings(reproducible, max_examples=80)
+@settings(reproducible, max_examples=80 if NIGHT else 25)
 @given(schemas(), st.data())
 def test_a_spoilt_schema_is_refused_with_its_fault_and_without_a_crash(schema, data):
     """Any entry replaced by something else, anywhere: either it is a schema, or it is told."""

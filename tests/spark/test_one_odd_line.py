@@ -51,7 +51,7 @@ def test_lines(spark, tmp_path):
         path.write_bytes(b"\n".join([b"x,y", *records, b""]))
         return counted(SparkRows(open_spark(str(path), SCHEMA), SCHEMA))
 
-    assert_one_cell_a_record(exact, LINES if NIGHT else LINES[1::2])
+    assert_one_cell_a_record(exact, LINES if NIGHT else LINES[1::3])
 
 
 def test_parquet(spark, tmp_path):
@@ -63,4 +63,4 @@ def test_parquet(spark, tmp_path):
         pa.parquet.write_table(table, path)
         return counted(SparkRows(spark.read.parquet(path), SCHEMA))
 
-    assert_one_cell_a_record(exact, PAIRS if NIGHT else PAIRS[::2])
+    assert_one_cell_a_record(exact, PAIRS if NIGHT else PAIRS[::3])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from night import NIGHT
 from understudy.dp.randomness import SeededRandomness
 from understudy.dp.sampling import (
     Uniforms,
@@ -19,7 +20,7 @@ from understudy.dp.sampling import (
 )
 
 ALPHA = 1e-4
-N = 4000
+N = 4_000 if NIGHT else 1_500
 
 
 def chi_square(drawn, distribution):

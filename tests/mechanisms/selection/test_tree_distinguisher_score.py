@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from night import NIGHT
 from understudy.data.table import Table
 from understudy.dp.budget import Budget
 from understudy.dp.confidential import known_rows
@@ -355,10 +356,10 @@ def test_the_audit_sees_a_mechanism_that_spends_too_much():
 
 
 def test_the_forced_law_is_that_of_the_gate():
-    """1,000 fits; each frequency is within 4.5 standard errors with probability above 0.99997."""
+    """1,000 fits, by day 400: frequencies are within 4.5 standard errors but for one in 30,000."""
     engine = Table(table([(0, 0), (0, 1), (2, 1)]), schema(3))
     method = Pmse(**METHOD, search="together")
-    expected, draws, source = {}, 1_000, SeededRandomness(5)
+    expected, draws, source = {}, 1_000 if NIGHT else 400, SeededRandomness(5)
     for k in range(CANDIDATES):
         gate = open_gate(engine, Budget.of(1), source)
         forced = fitted(gate, method, [k])
