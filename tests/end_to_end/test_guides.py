@@ -27,13 +27,18 @@ from understudy_verify import verify
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 DOCS = ROOT / "docs"
-WRITTEN = ("start", "how-to", "understand", "reference")  # evidence is generated, but for two
+WRITTEN = (
+    "start",
+    "how-to",
+    "understand",
+    "reference",
+)  # evidence is generated, but for some pages
+BY_HAND = ("answers", "literature", "precision", "records", "speed", "studies", "verdicts")
 PAGES = (
     *(
         README,
         ROOT / "CONTRIBUTING.md",
-        DOCS / "evidence/measured.md",
-        DOCS / "evidence/studies.md",
+        *(DOCS / f"evidence/{name}.md" for name in BY_HAND),
     ),
     *sorted(page for part in WRITTEN for page in (DOCS / part).glob("*.md")),
 )
@@ -365,6 +370,30 @@ def test_the_guide_to_methods_names_no_other_and_each_once():
     assert len(named) > 20
     assert len(set(named)) == len(named)
     assert set(named) <= set(METHODS)
+
+
+def test_answers_with_numbers_say_what_their_studies_say():
+    """Each bold number stands in a page that its answer links to; counts are counted again."""
+    _, *answers = (DOCS / "evidence/answers.md").read_text("utf-8").split("\n## ")
+    assert len(answers) == 10
+    for answer in answers:
+        linked = [DOCS / "evidence" / path for path, *_ in LINK.findall(answer)]
+        text = " ".join(" ".join(page.read_text("utf-8") for page in linked).split())
+        numbers = re.findall(r"\*\*(.+?)\*\*", " ".join(answer.split()))
+        assert len(numbers) > 1
+        assert [one for one in numbers if one not in text.replace("**", "")] == [], answer[:40]
+        assert "`understudy " in answer or "`python " in answer or "`make " in answer
+    certificate = (DOCS / "evidence/certificate.md").read_text("utf-8")
+    lines = re.findall(r"^\| .* \| (no|yes) \| 20\d\d-.*\|$", certificate, re.MULTILINE)
+    worst = re.findall(r"\(worst case\) \|.*?\|.*?\| ([\d.]+) \|.*\| 20\d\d-", certificate)
+    passed, unseen = (certificate.count(f"Audit: **{word}**") for word in ("passed", "no evidence"))
+    assert lines == ["no"] * len(lines)
+    told = f"In {len(lines)} lines there was none. The {len(worst)} worst cases"
+    text = " ".join(answers[-1].split())
+    assert told in text
+    assert f"Of {passed + unseen} claims, {passed} have lines" in text
+    assert f"and {unseen} have" in text
+    assert {min(worst), max(worst)} == {"0.90", "0.99"}
 
 
 def test_the_guide_to_studies_names_all_that_make_runs():
