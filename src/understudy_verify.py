@@ -38,6 +38,7 @@ SHAPE: dict[str, dict[str, str]] = {
         "analyses?": "[analysis]",
         **{"expected?": "expected or null", "amendments?": "[amendment]"},
         **{"contradictions?": "[contradiction]", "choice?": "choice"},
+        "minimum_count?": "minimum count",
     },
     "guarantee": {
         **{"kind": "promise", "epsilon": "decimal or null", "delta": "decimal"},
@@ -77,6 +78,10 @@ SHAPE: dict[str, dict[str, str]] = {
             "tries": "positive",
         },
         **{"excess": "whole", "stddev": "amount", "met": "truth"},
+    },
+    "minimum count": {
+        **{"columns": "[text]", "count": "positive", "most_changed": "part"},
+        **{"changed": "[count]", "replaced": "[count]"},
     },
     "candidate": {"method": "text", "options": "options", "sets": "sets"},
     "criterion": {"columns": "[text]", "most": "part"},
@@ -1463,6 +1468,9 @@ class Release:
     def _sets(self) -> str:
         grids = [self._grid(one)[1] for one in self.measured if one["bins"] or one.get("groups")]
         kept = [b for b in self._boxes(self.columns) if all({*b} in map(set, g) for g in grids)]
+        minimum = self._minimum_count()
+        keys = minimum.get("columns", [])
+        combinations: dict[str, Counter[tuple[int, ...]]] = {}
         for name, n_rows in self.parts.items():
             table = self._parquet(name)
             fits = table.column_names == self.order and table.num_rows == n_rows
@@ -1482,14 +1490,36 @@ class Release:
                     column.find_stored_type() != "dictionary" or _has_labels(field, texts)
                 )
                 require(fits, f"{name}: {field.name!r} has values that it cannot have")
-                needed = any(field.name in box for box in kept)
+                needed = field.name in keys or any(field.name in box for box in kept)
                 coded[field.name] = [known[v] for v in values.to_pylist()] if needed else []
             for box in kept:
                 rows = zip(*(coded[n] for n in box), strict=True)
                 hit = any(all(map(set.__le__, row, box.values())) for row in rows)
                 require(not hit, f"{name} has rows that its schema forbids")
+            # A number at the end of a bin may be read as of two; it is counted in the first.
+            rows = zip(*(map(min, coded[key]) for key in keys), strict=True)
+            own = name.partition("/part-")[0]
+            combinations.setdefault(own, Counter()).update(rows)
+        least = minimum.get("count", 0)
+        often = all(n >= least for one in combinations.values() for n in one.values())
+        require(often, "a combination of key columns occurs less often than is said")
         told = f"{self.content['sets']} of {self.n_rows} rows"
         return told if self.members is None else f"{told}, {self._link()}"
+
+    def _minimum_count(self) -> dict[str, Any]:
+        """What is said of a minimum count; nothing where it is not."""
+        told = dict(self.content.get("minimum_count", {}))
+        if not told:
+            return told
+        keys, most = told["columns"], Fraction(told["most_changed"] or 0)
+        fits = keys and len({*keys}) == len(keys) and {*keys} <= {*self.columns}
+        require(fits, "a minimum count is of columns that there are not")
+        several = [*told["changed"], *told["replaced"]]
+        lists = len(told["changed"]) == len(told["replaced"]) == self.content["sets"]
+        pairs = zip(told["replaced"], told["changed"], strict=True)
+        fits = lists and most <= 1 and all(a <= b for a, b in pairs)
+        fits = fits and all(n <= most * self.n_rows for n in several)
+        return told if require(fits, "a minimum count changed more records than it allows") else {}
 
     def _link(self) -> str:
         """Tables of units and of members are those of the records, put apart slot by slot."""
@@ -1612,6 +1642,9 @@ class Release:
         many = "s" if content["sets"] > 1 else ""
         tables = f"{content['sets']} synthetic table{many} of {self.n_rows:,} rows"
         made = f"{tables}, made by the method “{content['method']}”"
+        if kept := content.get("minimum_count"):
+            made += f"; combinations of {', '.join(kept['columns'])} occur {kept['count']} times"
+            made += " or never"
         lines = [_on_one_line(one) for one in (promise["statement"], size, made)]
         return [one.replace("<", "\u2039").replace(">", "\u203a") for one in lines]
 

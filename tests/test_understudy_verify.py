@@ -85,6 +85,7 @@ NAMED = {
     "public_inputs": "public input",
     "contradictions": "contradiction",
     **{"choice": "choice", "candidates": "candidate", "accept": "criterion"},
+    "minimum_count": "minimum count",
 }
 """How the checker calls an entry of a manifest by its name."""
 

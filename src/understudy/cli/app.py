@@ -290,6 +290,45 @@ Like = Annotated[
 ]
 
 
+Minimum = Annotated[
+    int | None,
+    typer.Option(
+        "--minimum-count",
+        help="How often each combination of --keys that occurs in a synthetic set must occur "
+        "there. Records of rarer ones get the keys of a near combination, which costs nothing.",
+    ),
+]
+Keys = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keys", help="Key columns of --minimum-count, such as region,sex; may be repeated."
+    ),
+]
+MostChanged = Annotated[
+    str | None,
+    typer.Option(
+        help="Largest share of the records of a set that may change for --minimum-count (0.05). "
+        "More is refused, and --resume goes on with other keys."
+    ),
+]
+
+
+def _minimum_of(count: int | None, keys: list[str], most: str | None) -> dict[str, Any] | None:
+    """What the three options say together.
+
+    Raises:
+        MethodError: some of them without the others.
+    """
+    if count is None:
+        if keys or most is not None:
+            raise MethodError("--keys and --most-changed belong to --minimum-count; state it too.")
+        return None
+    return {
+        **{"columns": keys, "count": count},
+        **({} if most is None else {"most_changed": most}),
+    }
+
+
 _Former = Annotated[str | None, typer.Option(hidden=True)]
 
 
@@ -303,6 +342,9 @@ def synthesis_options(
     assume_rows: AssumeRows = None,
     like: Like = None,
     priority: Priority = None,
+    minimum_count: Minimum = None,
+    keys: Keys = None,
+    most_changed: MostChanged = None,
     rows_share: _Former = None,
     answers_share: _Former = None,
     lines_share: _Former = None,
@@ -328,6 +370,7 @@ def synthesis_options(
         assume_rows=assume_rows,
         like=None if like is None else Release.load(like),
         priority=split_names(priority, schema.names),
+        minimum_count=_minimum_of(minimum_count, split_names(keys, schema.names), most_changed),
     )
 
 

@@ -45,6 +45,8 @@ def show_release(release: Release, folder: Path) -> None:
         )
     if manifest.contradiction:
         out.print(escape(manifest.contradiction))
+    if manifest.minimum_count is not None:
+        out.print(escape(manifest.minimum_count.told))
     out.print(escape(release.guarantee.statement))
     report = (folder / "report.html").resolve()
     out.print(f"\nOpen the report in a browser: {escape(str(report))}", soft_wrap=True)
@@ -278,6 +280,8 @@ def release(loaded: Release) -> None:
     )
     if manifest.contradiction:
         out.print(escape(manifest.contradiction))
+    if manifest.minimum_count is not None:
+        out.print(escape(manifest.minimum_count.told))
     out.print(f"\n{escape(promise.statement)}\n")
     if (form := loaded.schema.members) is not None:
         out.print(f"{escape(form.told)} Both are in linked/.\n", soft_wrap=True)

@@ -183,7 +183,9 @@ class _Released:
     request: Request
 
     def observe(self, gate: Gate, drawing: Drawing) -> Observation:
-        n_rows, _, measurements, tables, _ = measure_and_draw(self.request, gate, drawing, _unheard)
+        n_rows, _, measurements, tables, *_ = measure_and_draw(
+            self.request, gate, drawing, _unheard
+        )
         return observe_release(n_rows, measurements, tables, gate.ledger)
 
 

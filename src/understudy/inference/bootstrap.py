@@ -54,7 +54,13 @@ from understudy.inference.conditions import require_told
 from understudy.inference.estimators import Question, SetEstimates
 from understudy.inference.question import MEASURED_ONLY, Estimand
 from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
-from understudy.inference.rules import apart_reason, binned_reason, facts_of, merged_reason
+from understudy.inference.rules import (
+    apart_reason,
+    binned_reason,
+    facts_of,
+    merged_reason,
+    moved_reason,
+)
 from understudy.inference.set_answers import known_numbers
 from understudy.release.release import Release
 
@@ -343,6 +349,8 @@ def doubts(release: Release, question: Question) -> str:
             "the rounds of the method were ended before the budget was spent, which cannot be "
             "done in the same way again"
         )
+    if facts.moved:
+        return moved_reason(facts)
     if not facts.together:
         return f"{apart_reason(facts)}, and the bootstrap of a model that omits this keeps its bias"
     if question.kind == "function" and facts.binned:

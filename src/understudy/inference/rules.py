@@ -232,6 +232,7 @@ class Facts:
         merged: columns whose states the answer needs one by one together with other columns, and
             that were measured together with these in merged states only.
         binned: numeric columns whose numbers are known by bins only.
+        moved: whether records of the sets got other values of these columns for a minimum count.
         redrawn: whether sets share one noise, and each has as much again of its own.
         conditioned: whether impossible combinations of columns that were measured apart change the
             distribution of these columns in the sets.
@@ -261,6 +262,7 @@ class Facts:
     redrawn: bool = False
     firm: bool = False
     binned: tuple[str, ...] = ()
+    moved: bool = False
 
     @property
     def counted(self) -> bool:
@@ -290,7 +292,8 @@ def facts_of(
     measured = release.behind_sets
     n_cells = math.prod(release.schema.columns[name].size for name in columns)
     manifest = release.manifest
-    made = manifest.inference
+    made, kept = manifest.inference, manifest.minimum_count
+    moved = kept is not None and kept.touches(columns, release.schema)
     return Facts(
         kind=kind,
         columns=tuple(columns),
@@ -318,7 +321,8 @@ def facts_of(
         shrunk=made.shrunk,
         weighted=any(table.kind is Kind.POSTERIOR for table in measured)
         and not set(columns) <= set(kept_columns(measured)),
-        drawn=are_drawn(measured, columns, manifest, release.schema),
+        drawn=not moved and are_drawn(measured, columns, manifest, release.schema),
+        moved=moved,
         conditioned=bool(_cut_off(release) & set(columns)),
     )
 
@@ -508,6 +512,14 @@ def shrunk_reason(_facts: Facts) -> str:
     )
 
 
+def moved_reason(facts: Facts) -> str:
+    """Explain why records that moved for a minimum count forbid an interval."""
+    return (
+        f"rare combinations of key columns were emptied in the sets for a minimum count, which "
+        f"changes {', '.join(facts.columns)} in all sets alike"
+    )
+
+
 def merged_reason(facts: Facts) -> str:
     """Explain why merged states forbid an interval."""
     return (
@@ -632,6 +644,7 @@ RULES: tuple[Rule, ...] = (
     Rule("none", lambda facts: facts.picked, picked_reason, valid=False),
     Rule("none", lambda facts: facts.weighted, weighted_reason, valid=False),
     Rule("none", lambda facts: facts.shrunk and len(facts.columns) > 1, shrunk_reason, valid=False),
+    Rule("none", lambda facts: facts.moved, moved_reason, valid=False),
     Rule("none", lambda facts: facts.kind == "total", total_reason, valid=False, code=_UNMEASURED),
     Rule("none", lambda facts: not facts.together, apart_reason, valid=False, code=_UNMEASURED),
     Rule("none", lambda facts: facts.conditioned, conditioned_reason, valid=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -225,10 +226,13 @@ def _tables(
     parted: bool,
 ) -> Sequence[pl.DataFrame]:
     kept = _kept_by_all(schema, measurements)
+    keys = None if manifest.minimum_count is None else _Keys(manifest, schema)
 
     def check_table(table: pl.DataFrame, n_rows: int, start: int = 0) -> pl.DataFrame:
         require_rows(table, schema, n_rows, kept)
         require_relations(table, schema)
+        if keys is not None:
+            keys.add(table)
         if not are_fresh(table, schema, start):
             raise Fault("a synthetic table has other identifiers than it was given")
         return table
@@ -239,12 +243,67 @@ def _tables(
         for k in range(len(sets)):
             for i, part in enumerate(sets.parts(k)):
                 check_table(part, sets.sizes[i], i * PART_ROWS)
+            if keys is not None:
+                keys.close()
         return sets
-    files = (place.with_name(f"{place.name}.parquet") for place in places)
-    return tuple(
-        check_table(pl.read_parquet(file, hive_partitioning=False), manifest.n_rows)
-        for file in files
-    )
+    tables = []
+    for place in places:
+        file = place.with_name(f"{place.name}.parquet")
+        tables.append(check_table(pl.read_parquet(file, hive_partitioning=False), manifest.n_rows))
+        if keys is not None:
+            keys.close()
+    return tuple(tables)
+
+
+class _Keys:
+    """Counts combinations of key columns, set by set.
+
+    Args:
+        manifest: which says of a minimum count.
+        schema: of the release.
+
+    Raises:
+        Fault: its numbers are not of so many sets, a key column is none, or a combination occurs
+            too seldom in a set.
+    """
+
+    def __init__(self, manifest: Manifest, schema: Schema) -> None:
+        kept = manifest.minimum_count
+        assert kept is not None
+        if not len(kept.changed) == len(kept.replaced) == manifest.sets:
+            raise Fault("its minimum count is of another number of sets")
+        if not set(kept.columns) <= set(schema.names):
+            raise Fault("its minimum count is of columns that its schema does not have")
+        self._count = kept.count
+        self._columns = {name: schema.columns[name] for name in kept.columns}
+        self._found = Counter[tuple[int, ...]]()
+
+    def add(self, table: pl.DataFrame) -> None:
+        """Count the records of a set, or of a part of it."""
+        states = [
+            _key_states(table.get_column(name).alias(""), column)
+            for name, column in self._columns.items()
+        ]
+        own, counts = np.unique(np.column_stack(states), axis=0, return_counts=True)
+        self._found.update(dict(zip(map(tuple, own.tolist()), counts.tolist(), strict=True)))
+
+    def close(self) -> None:
+        """Refuse a set with a combination that occurs too seldom, and go on to the next."""
+        if min(self._found.values(), default=self._count) < self._count:
+            raise Fault("a combination of key columns occurs in a set less often than it says")
+        self._found.clear()
+
+
+def _key_states(series: pl.Series, column: Column) -> NDArray[np.int64]:
+    """State of each value of a key column, numbers by their bin; shape (n,)."""
+    cells = _cells(series, column)
+    states = np.array(cells.states, dtype=np.int64)
+    if not isinstance(column, NUMERIC):
+        return states
+    ends = [(one.spike, k, one.low, one.high) for k, one in enumerate(column.intervals)]
+    for _, k, low, high in sorted(ends):  # spikes last, as they lie in a bin
+        states[(cells.numbers >= low) & (cells.numbers <= high)] = k
+    return states
 
 
 def _kept_by_all(schema: Schema, measurements: tuple[Measurement, ...]) -> Schema:

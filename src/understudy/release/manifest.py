@@ -31,6 +31,7 @@ from understudy.dp.budget import decimal_up, size_in_signs
 from understudy.dp.guarantee import Guarantee
 from understudy.models.model import InferenceFacts
 from understudy.release.measurement import Measurement, kept_columns
+from understudy.release.minimum_count import KeptCount
 from understudy.release.one_way_check import Contradiction, describe_contradictions
 from understudy.release.shape import Fault, Kind
 from understudy.schema import NUMERIC, Schema
@@ -201,6 +202,8 @@ class Manifest:
             ledger and guarantee are those of all together.
         contradictions: columns whose records contradict what was measured of them.
         choice: among which candidates it was selected, and how; None where it was not.
+        minimum_count: how often combinations of key columns occur in its sets; None where nobody
+            asked for that.
     """
 
     method: str
@@ -229,6 +232,7 @@ class Manifest:
     amendments: tuple[Amendment, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     choice: Mapping[str, Any] | None = None
+    minimum_count: KeptCount | None = None
 
     @property
     def promised_size(self) -> str | None:
@@ -255,13 +259,15 @@ class Manifest:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data, in the present format."""
-        found = [one.to_json() for one in self.contradictions]
-        unused = (name for name in ("places_share", "choice") if getattr(self, name) is None)
+        found, kept = [one.to_json() for one in self.contradictions], self.minimum_count
+        optional = ("places_share", "choice", "minimum_count")
+        unused = (name for name in optional if getattr(self, name) is None)
         seldom = ("contradictions", *unused)
         always = {name: value for name, value in vars(self).items() if name not in seldom}
         return {
             **always,
             **({"contradictions": found} if found else {}),
+            **({"minimum_count": kept.to_json()} if kept is not None else {}),
             "guarantee": self.guarantee.to_json(),
             "ledger": list(self.ledger),
             "priority": list(self.priority),
@@ -283,7 +289,10 @@ class Manifest:
         lists = {name: tuple(data.get(name, ())) for name in ("analyses", "priority")}
         amendments = tuple(map(Amendment.from_json, data.get("amendments", ())))
         found = tuple(Contradiction(**one) for one in data.get("contradictions", ()))
-        return cls(**{**data, **parts, **lists, "amendments": amendments, "contradictions": found})
+        lists |= {"amendments": amendments, "contradictions": found}
+        kept = data.get("minimum_count")
+        count = None if kept is None else KeptCount.from_json(kept)
+        return cls(**{**data, **parts, **lists, "minimum_count": count})
 
 
 _OF_NUMBERS = (Kind.PARAMETERS, Kind.POSTERIOR, Kind.EXACT)

@@ -38,5 +38,7 @@ def promise_lines(manifest: Manifest) -> tuple[str, ...]:
     size = manifest.promised_size or "This release is NOT private"
     tables = f"{manifest.sets} synthetic table{'s' if manifest.sets > 1 else ''}"
     made = f"{tables} of {manifest.n_rows:,} rows, made by the method “{manifest.method}”"
+    if (kept := manifest.minimum_count) is not None:
+        made += f"; combinations of {', '.join(kept.columns)} occur {kept.count} times or never"
     texts = (" ".join(line(text).split()) for text in (manifest.guarantee.statement, size, made))
     return tuple(text.replace("<", "‹").replace(">", "›") for text in texts)

@@ -332,6 +332,14 @@ class _Choice(_Plain):
     met: bool
 
 
+class _KeptCount(_Plain):
+    columns: Annotated[list[str], Field(min_length=1)]
+    count: Annotated[int, Field(ge=1)]
+    most_changed: _Fraction
+    changed: list[_Count]
+    replaced: list[_Count]
+
+
 class _Manifest(_Plain):
     method: str
     options: dict[str, _Option | list[_Option] | dict[str, _Option]]
@@ -359,6 +367,7 @@ class _Manifest(_Plain):
     amendments: list[_Amendment] = []
     contradictions: list[_Contradiction] = []
     choice: _Choice | None = None
+    minimum_count: _KeptCount | None = None
     inference: _Inference
 
 

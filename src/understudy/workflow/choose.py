@@ -43,7 +43,6 @@ from understudy.dp.calibration import calibrate
 from understudy.dp.confidential import misfits, mismatches
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import Randomness, randomness_of
-from understudy.dp.released import Released
 from understudy.errors import CheckpointError, MethodError, NotPrivateError
 from understudy.mechanisms.private_selection import (
     ETAS,
@@ -73,6 +72,7 @@ from understudy.workflow.pages import pages
 from understudy.workflow.plan import Plan, expected_of, plan
 from understudy.workflow.request import Request, request_of
 from understudy.workflow.synthesize import (
+    Made,
     followed_by,
     measure_and_draw,
     rehearse,
@@ -85,8 +85,6 @@ if TYPE_CHECKING:
     from understudy.data.base import Engine
     from understudy.inference.declared import ExpectedAnswers
     from understudy.release.manifest import Manifest
-    from understudy.release.measurement import Measurement
-    from understudy.release.one_way_check import Contradiction
 
 CHECK_SHARE: Final = Fraction(1, 10)
 """Part of what a try costs that buys its criterion."""
@@ -352,7 +350,7 @@ def choose(
     rows = summed_rows(data, schema, run, records_for=records)
     told = [*misfits(rows), *mismatches(rows)] if run.confide and run.confide_misfits else []
     identity = {
-        "choice": json.dumps([one.identity for one in requests], sort_keys=True),
+        "choice": json.dumps([_told_apart(one) for one in requests], sort_keys=True),
         "accept": json.dumps([(names, str(most)) for names, most in criteria]),
         "law": f"{choice.law}, {choice.tries}",
         "seeds": f"{run.seed}, {run.insecure_noise_seed}",
@@ -379,7 +377,7 @@ def choose(
                 run.confide(diagnosis)
         manifest = _manifest(best, choice, shares, expected[best.candidate], run)
         spent.settle(manifest.guarantee, manifest.to_json())
-        _, own, measurements, tables, _ = best.drawn
+        _, own, measurements, tables, *_ = best.drawn
         release = Release(
             tables=tables,
             schema=own,
@@ -421,10 +419,15 @@ def _requests(schema: Schema, choice: Choice, shares: Shares) -> tuple[Request, 
                 "private selection needs of each; leave it out."
             )
         request.tables(), request.setup()
-        if any(request.identity == other.identity for other in found):
+        if any(_told_apart(request) == _told_apart(other) for other in found):
             raise MethodError(f"The candidate {request.name} is listed twice; leave one out.")
         found.append(request)
     return tuple(found)
+
+
+def _told_apart(request: Request) -> dict[str, str]:
+    """What makes a candidate another one: its criterion rests on the sets that it keeps."""
+    return {**request.identity, "minimum_count": str(request.minimum_count)}
 
 
 @contextmanager
@@ -451,13 +454,7 @@ class _Tried:
     request: Request
     gate: Gate
     excess: int
-    drawn: tuple[
-        Released[int],
-        Schema,
-        tuple[Measurement, ...],
-        Sequence[pl.DataFrame],
-        tuple[Contradiction, ...],
-    ]
+    drawn: Made
 
 
 @dataclass(frozen=True, eq=False)
@@ -523,9 +520,9 @@ class _Tries:
                 return None
         return _Tried(candidate, request, gate, excess.value, made)
 
-    def _criterion(self, gate: Gate, made: Any) -> TableDistance:
+    def _criterion(self, gate: Gate, made: Made) -> TableDistance:
         """What compares the sets of a try with the rows."""
-        n_rows, _, _, tables, _ = made
+        n_rows, _, _, tables, *_ = made
         marginals = tuple(names for names, _ in self.criteria)
         counts = [_counts(table, gate.schema, marginals) for table in tables]
         together = tuple(np.sum(own, axis=0) for own in zip(*counts, strict=True))
@@ -557,7 +554,7 @@ def _manifest(
 ) -> Manifest:
     """The manifest of the best try, whose ledger has the price of all."""
     request, gate = best.request, best.gate
-    n_rows, schema, measurements, _, found = best.drawn
+    n_rows, schema, measurements, _, found, kept = best.drawn
     followed = followed_by(request, schema, measurements)
     facts = inference_facts(request.method, schema, followed, n_rows.noise.stddev)
     own = manifest_of(
@@ -567,6 +564,7 @@ def _manifest(
         facts,
         expected,
         contradictions=found,
+        kept=kept,
         seed=run.seed,
         secure=run.secure,
     )

@@ -18,6 +18,7 @@ from understudy.methods.base import Method
 from understudy.models.model import InferenceFacts
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
+from understudy.release.minimum_count import KeptCount
 from understudy.release.one_way_check import Contradiction
 from understudy.release.shape import Kind
 from understudy.schema import Schema
@@ -34,6 +35,7 @@ def manifest_of(
     expected: ExpectedAnswers | None,
     *,
     contradictions: Sequence[Contradiction] = (),
+    kept: KeptCount | None = None,
     seed: int | None,
     secure: bool,
 ) -> Manifest:
@@ -46,6 +48,7 @@ def manifest_of(
         facts: what inference needs.
         expected: of the declared analyses; None where nothing is bought for any.
         contradictions: of the sets, in single columns.
+        kept: the minimum count that the sets keep.
         seed: of the sampling; None if it was not seeded.
         secure: whether the noise came from the operating system's entropy.
     """
@@ -77,6 +80,7 @@ def manifest_of(
         analyses=tuple(asdict(analysis) for analysis in request.analyses),
         expected=None if expected is None else expected.to_json(),
         contradictions=tuple(contradictions),
+        minimum_count=kept,
     )
 
 

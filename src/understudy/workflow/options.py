@@ -29,6 +29,7 @@ from understudy._validation import (
 from understudy.dp.budget import Number
 from understudy.dp.confidential import DiagnosticCallback
 from understudy.errors import CheckpointError, DataError, MethodError, suggestion
+from understudy.release.minimum_count import MinimumCount
 from understudy.workflow.budget_shares import PARTS, stated_parts
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ class SynthesisOptions:
             1,000 if it is private. It must not be read from the rows.
         like: an earlier release, published, that stands for the population there; else even
             records do. Numbers are cut off where it cuts them off, so that answers compare.
+        minimum_count: key columns and how often each combination of them that occurs in a synthetic
+            set must occur there, such as {"columns": ["region", "sex"], "count": 5}. Records of
+            rarer ones get the keys of a near combination. Where more than "most_changed" of them
+            (0.05 by default) would change, the release is refused after it was paid, so a
+            checkpoint is needed, which continues with other key columns for nothing.
 
     Raises:
         MethodError: a field of the wrong type or size.
@@ -86,6 +92,7 @@ class SynthesisOptions:
     priority: object = None
     assume_rows: int | None = None
     like: Release | None = None
+    minimum_count: Mapping[str, Any] | MinimumCount | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no schema could make right."""
@@ -95,6 +102,8 @@ class SynthesisOptions:
         stated_parts(self.budget)
         if self.assume_rows is not None:
             require_whole("assume_rows", self.assume_rows, MethodError, least=1)
+        if self.minimum_count is not None:
+            MinimumCount.of(self.minimum_count)
 
     @property
     def parts(self) -> dict[str, Fraction]:
@@ -230,6 +239,7 @@ class PlanKeywords(TypedDict, total=False):
     priority: object
     assume_rows: int | None
     like: Release | None
+    minimum_count: Mapping[str, Any] | MinimumCount | None
     rows_share: Number
     answers_share: Number | None
     lines_share: Number | None

@@ -172,6 +172,7 @@ def plan(
             *request.remarks,
             *settled_remarks(request),
             *_with_private_rows(request, tables, how),
+            *_minimum_remarks(request),
             *_wide_bounds(request.schema),
         ),
         memory_mb=round(effort.memory_mb, 1),
@@ -180,6 +181,20 @@ def plan(
         assumed_rows=expected.records if expected else 0,
         priority=request.priority,
         ranges=ranges,
+    )
+
+
+def _minimum_remarks(request: Request) -> tuple[str, ...]:
+    """Say what a minimum count does, and what may yet refuse it."""
+    asked = request.minimum_count
+    if asked is None:
+        return ()
+    least = asked.count * request.schema.table(asked.columns).n_allowed
+    return (
+        f"Combinations of {', '.join(asked.columns)} will occur {asked.count:,} times or never, "
+        f"which takes {least:,} rows if each is to occur. Where more than "
+        f"{100 * float(asked.most_changed):.3g} % of the records of a set would change for that, "
+        "the release is refused, and the checkpoint goes on with another minimum_count.",
     )
 
 

@@ -52,6 +52,7 @@ from understudy.methods.binning import fine_bins
 from understudy.methods.plan import PlannedTable, plan_mechanism
 from understudy.methods.registry import METHODS
 from understudy.release.manifest import PUBLIC_ROWS, bought_rows
+from understudy.release.minimum_count import MinimumCount
 from understudy.schema import NUMERIC, Schema
 from understudy.schema.households import slot_column
 from understudy.schema.schema import given_schema
@@ -102,6 +103,8 @@ class Request:
         limits: where numbers are cut off for these; None until number lines are released.
         bought: what is measured for declared analyses without weights, each with its part of what
             buys answers; without limits.
+        minimum_count: that the synthetic sets must keep. It is no part of the identity: nothing is
+            measured for it, so a run that was paid for may go on with another.
     """
 
     schema: Schema
@@ -122,6 +125,7 @@ class Request:
     usual_answers: bool = False
     limits: Limits | None = None
     bought: tuple[tuple[Measured, Fraction], ...] = ()
+    minimum_count: MinimumCount | None = None
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """List what one fit measures, and what it buys before where each fit does."""
@@ -469,7 +473,24 @@ def request_of(
         limits=None if how.like is None else _limits_like(how.like, schema),
         bought=bought
         or (declared_answers(others, schema, budget.accounting) if parts.moments else ()),
+        minimum_count=_minimum_count(how, schema, configured, name),
     )
+
+
+def _minimum_count(
+    how: SynthesisOptions, schema: Schema, method: Method, name: str
+) -> MinimumCount | None:
+    """The minimum count that is asked for, as far as public facts allow it."""
+    if how.minimum_count is None:
+        return None
+    if not method.private:
+        raise MethodError(
+            f"minimum_count is for releases with a guarantee, and the method {name} has none; "
+            "leave it out."
+        )
+    asked = MinimumCount.of(how.minimum_count)
+    asked.require_fitting(schema)
+    return asked
 
 
 def _require_own_bins(declared: tuple[DeclaredAnalysis, ...], schema: Schema) -> None:

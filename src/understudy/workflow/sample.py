@@ -68,6 +68,11 @@ _ANYWHERE: Final = (-math.inf, math.inf)
 _EXAMPLE = "{'sex': 'f', 'age': (30, 40)}, or an expression such as \"age >= 30\""
 
 
+_UNCOUNTED: Final = (
+    "The minimum count of the release holds in its own sets, and not in these records."
+)
+
+
 @dataclass(frozen=True)
 class Demand:
     """What a condition asks of one column.
@@ -379,13 +384,14 @@ class ReleasedModel:
 
     @property
     def note(self) -> str:
-        """Note that goes with drawn records, in two sentences."""
+        """Note that goes with drawn records, in two sentences or three."""
         promise = self.release.guarantee.brief
         seeded = "NOT private (seeded noise), " if not self.release.manifest.secure else ""
         return (
             f"Synthetic records drawn from the model of a release ({self.release.manifest.method}; "
             f"{seeded}{promise}). They are the same information as the release, and make no "
             "estimate more exact."
+            + (f" {_UNCOUNTED}" if self.release.manifest.minimum_count is not None else "")
         )
 
     def frame(

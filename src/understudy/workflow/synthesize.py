@@ -40,7 +40,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Final, Unpack
+from typing import Final, NamedTuple, Unpack
 
 import numpy as np
 import polars as pl
@@ -73,6 +73,7 @@ from understudy.models.model import Model, Sample, draw_parameters, drawn_in_par
 from understudy.release.decoding import FrameKind, decode
 from understudy.release.manifest import without_places
 from understudy.release.measurement import Measurement
+from understudy.release.minimum_count import KeptCount, KeyMoves, MinimumCount, kept_count
 from understudy.release.one_way_check import Contradiction, DrawnOneWays, contradictions, own_noise
 from understudy.release.release import Release
 from understudy.release.sets import PART_ROWS, Elsewhere, PartedSets, add_identifiers, part_sizes
@@ -139,6 +140,11 @@ def require_possible(request: Request, how: SynthesisOptions, run: RunOptions) -
             f"In this form the method {request.name} measures more than a checkpoint can hold; "
             "leave checkpoint out."
         )
+    if request.minimum_count is not None and run.checkpoint is None:
+        raise MethodError(
+            "Whether minimum_count can be kept is known when the records are drawn, and then they "
+            "are paid for: state a checkpoint, which keeps what was paid for another minimum_count."
+        )
     like = how.like
     promised = like is None or (like.guarantee.epsilon is not None and like.manifest.secure)
     if run.secure and not promised:
@@ -200,6 +206,7 @@ class DrawnParts:
         decoder: gives them values.
         drawing: seeds of records and of their numbers.
         mixing: seeds of the order.
+        moves: of key columns, of each set; none where no minimum count is kept.
     """
 
     models: Sequence[Model]
@@ -208,6 +215,7 @@ class DrawnParts:
     decoder: Decoder
     drawing: tuple[int, ...]
     mixing: tuple[int, ...]
+    moves: tuple[KeyMoves, ...] = ()
 
     @classmethod
     def of(
@@ -238,14 +246,36 @@ class DrawnParts:
     def __call__(self, k: int, i: int) -> pl.DataFrame:
         """The i-th part of the k-th set, both from 0; the same one each time."""
         rng = np.random.default_rng([*self.drawing, k, i])
-        start, size = sum(self.sizes[:i]), self.sizes[i]
-        drawn = (
-            _select_records(self.whole[k], slice(start, start + size))
-            if k in self.whole
-            else self.models[k].sample(size, rng)
-        )
+        drawn, start, size = self._draw(k, i, rng), sum(self.sizes[:i]), self.sizes[i]
+        if self.moves:
+            drawn, _ = self.moves[k].apply(drawn, rng)
         order = np.random.default_rng([*self.mixing, k, i]).permutation(size)
         return self.decoder.values(drawn, rng, order, start)
+
+    def _draw(self, k: int, i: int, rng: np.random.Generator) -> Sample:
+        """The records of a part, before any of them moves."""
+        start, size = sum(self.sizes[:i]), self.sizes[i]
+        if k in self.whole:
+            return _select_records(self.whole[k], slice(start, start + size))
+        return self.models[k].sample(size, rng)
+
+    def keeping(self, asked: MinimumCount) -> DrawnParts:
+        """The same parts with a minimum count; all records are drawn once to count them.
+
+        Raises:
+            MethodError: a rule names a key column, so that a part may have no record to copy.
+        """
+        schema, moves = self.decoder.schema, list[KeyMoves]()
+        for k in range(len(self.models)):
+            seeds = ([*self.drawing, k, i] for i in range(len(self.sizes)))
+            parts = (self._draw(k, i, np.random.default_rng(seed)) for i, seed in enumerate(seeds))
+            moves.append(KeyMoves.of(asked, schema, parts))
+        if any(one.ruled for one in moves):
+            raise MethodError(
+                f"minimum_count is for sets of at most {PART_ROWS:,} records where a rule or a "
+                "relation names a key column; name others."
+            )
+        return replace(self, moves=tuple(moves))
 
     def one_ways(self) -> tuple[DrawnOneWays, ...]:
         """Count each state in each set, in `COUNTED` records of a model if it has one.
@@ -341,10 +371,13 @@ def drawn_tables(
     decoder: Decoder,
     drawing: Drawing,
     tell: Progress,
-) -> tuple[Sequence[pl.DataFrame], tuple[DrawnOneWays, ...]]:
+    *,
+    asked: MinimumCount | None = None,
+) -> tuple[Sequence[pl.DataFrame], tuple[DrawnOneWays, ...], KeptCount | None]:
     """The sets, each in another order than the one in which its records were drawn.
 
-    With them how often each state stands in each: in some records, of sets that are drawn later.
+    With them how often each state stands in each, before records move for a minimum count: in some
+    records, of sets that are drawn later. And what the release says of that count.
 
     Sets of more than `PART_ROWS` records are drawn part by part, and when they are asked for.
 
@@ -354,18 +387,62 @@ def drawn_tables(
         decoder: gives them values.
         drawing: chance, and what writes parts.
         tell: is told how many sets are drawn.
+        asked: a minimum count that the sets are to keep.
+
+    Raises:
+        MethodError: more records would have to change for it than may.
     """
     rng, secret, elsewhere = drawing
     if n_rows > PART_ROWS:
         parts = DrawnParts.of(models, n_rows, decoder, (rng, secret))
+        kept = None
+        if asked is not None:
+            parts = parts.keeping(asked)
+            kept = kept_count(asked, [(one.changed, 0) for one in parts.moves], n_rows)
         # Records that are drawn already are not sent around.
         later = None if parts.whole else elsewhere
-        return PartedSets(len(models), n_rows, parts, elsewhere=later), parts.one_ways()
+        return PartedSets(len(models), n_rows, parts, elsewhere=later), parts.one_ways(), kept
     tables, samples = [], [model.sample(n_rows, rng) for model in models]
+    one_ways = tuple(DrawnOneWays.of(drawn.states, decoder.schema) for drawn in samples)
+    samples, kept = _keep_count(samples, asked, decoder.schema, rng)
     for k, drawn in enumerate(samples, start=1):
         tables.append(decoder.values(drawn, rng, secret.permutation(n_rows)))
         tell("Drawing synthetic sets", k, len(samples))
-    return tuple(tables), tuple(DrawnOneWays.of(drawn.states, decoder.schema) for drawn in samples)
+    return tuple(tables), one_ways, kept
+
+
+def _keep_count(
+    samples: list[Sample], asked: MinimumCount | None, schema: Schema, rng: np.random.Generator
+) -> tuple[list[Sample], KeptCount | None]:
+    """Whole sets with a minimum count, and what is said of it."""
+    if asked is None:
+        return samples, None
+    n_rows = len(samples[0].states[0])
+    moves = [KeyMoves.of(asked, schema, [drawn]) for drawn in samples]
+    kept_count(asked, [(one.changed, 0) for one in moves], n_rows)  # refuses before records move
+    moved = [one.apply(drawn, rng) for one, drawn in zip(moves, samples, strict=True)]
+    told = [(one.changed, copies) for one, (_, copies) in zip(moves, moved, strict=True)]
+    return [drawn for drawn, _ in moved], kept_count(asked, told, n_rows)
+
+
+class Made(NamedTuple):
+    """What a release is made of.
+
+    Attributes:
+        n_rows: the number of rows.
+        schema: of the release.
+        measurements: what was measured.
+        tables: the synthetic tables.
+        contradictions: the columns in which these contradict it.
+        kept: the minimum count that they keep.
+    """
+
+    n_rows: Released[int]
+    schema: Schema
+    measurements: tuple[Measurement, ...]
+    tables: Sequence[pl.DataFrame]
+    contradictions: tuple[Contradiction, ...]
+    kept: KeptCount | None
 
 
 def measure_and_draw(
@@ -373,13 +450,7 @@ def measure_and_draw(
     gate: Gate,
     drawing: Drawing,
     tell: Progress,
-) -> tuple[
-    Released[int],
-    Schema,
-    tuple[Measurement, ...],
-    Sequence[pl.DataFrame],
-    tuple[Contradiction, ...],
-]:
+) -> Made:
     """Measure through a gate, and draw.
 
     Args:
@@ -389,9 +460,8 @@ def measure_and_draw(
             what writes parts of long sets in other processes, if any do.
         tell: who waits.
 
-    Returns:
-        The number of rows, the schema of the release, what was measured, the synthetic tables, and
-        the columns in which these contradict it.
+    Raises:
+        MethodError: more records would have to change for a minimum count than may.
     """
     n_rows, request = bought_once(request, gate)
     prepared = prepared_by(request, gate)
@@ -401,7 +471,9 @@ def measure_and_draw(
     rows = float(n_rows.value), n_rows.noise.stddev
     places = places_of(followed, prepared.schema, rows, request.method)
     decoder = Decoder(places, prepared.schema)
-    tables, one_ways = drawn_tables(models, n_rows.value, decoder, drawing, tell)
+    tables, one_ways, kept = drawn_tables(
+        models, n_rows.value, decoder, drawing, tell, asked=request.minimum_count
+    )
     found = contradictions(
         one_ways,
         followed,
@@ -410,7 +482,7 @@ def measure_and_draw(
         rows_stddev=rows[1],
         own_noise=own_noise(request.method.sets, request.sets),
     )
-    return n_rows, prepared.schema, measurements, tables, found
+    return Made(n_rows, prepared.schema, measurements, tables, found, kept)
 
 
 def followed_by(
@@ -544,6 +616,7 @@ def _few(request: Request) -> Request:
         reason="",
         sets=1,
         usual_answers=False,  # second moments are bought, however few records there are
+        minimum_count=request.minimum_count and replace(request.minimum_count, count=1),
     )
 
 
@@ -551,12 +624,14 @@ def _made_up(request: Request, expected: ExpectedAnswers | None, frame: FrameKin
     schema, source = request.schema, SeededRandomness(_SEED)
     gate = open_gate(_rows(schema), request.budget, source)
     drawing = np.random.default_rng(_SEED), source, None
-    n_rows, schema, measurements, tables, _ = measure_and_draw(
+    n_rows, schema, measurements, tables, _, kept = measure_and_draw(
         request, gate, drawing, lambda *_: None
     )
     followed = followed_by(request, schema, measurements)
     facts = inference_facts(request.method, schema, followed, n_rows.noise.stddev)
-    manifest = manifest_of(request, gate, n_rows, facts, expected, seed=_SEED, secure=False)
+    manifest = manifest_of(
+        request, gate, n_rows, facts, expected, kept=kept, seed=_SEED, secure=False
+    )
     return Release(tables, schema, manifest, measurements, frame, pages=pages)
 
 
@@ -698,7 +773,7 @@ def synthesize(
         gate.listen(spent.note)
         telling.enter_context(telling_what_was_spent(gate))
         drawing = np.random.default_rng(entropy), randomness, part_files(rows)
-        n_rows, schema, measurements, tables, found = measure_and_draw(
+        n_rows, schema, measurements, tables, found, kept = measure_and_draw(
             request, gate, drawing, run.tell
         )
         if run.confide:
@@ -713,6 +788,7 @@ def synthesize(
             facts,
             expected,
             contradictions=found,
+            kept=kept,
             seed=run.seed,
             secure=run.secure,
         )
