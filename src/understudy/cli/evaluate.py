@@ -204,6 +204,7 @@ _Jobs = Annotated[
 def tradeoff(
     data: _Data = None,
     schema: _SchemaFile = None,
+    members: Members = None,
     methods: _Methods = "marginals,mst,privbayes,independent",
     epsilons: _Epsilons = "0.1,0.3,1,3,10",
     delta: Delta = "0",
@@ -230,11 +231,12 @@ def tradeoff(
     from understudy.demo import demo_schema
     from understudy.schema import Schema
 
-    if (data is None) != (schema is None):
+    if (data is None) != (schema is None) or (members is not None and data is None):
         raise MethodError("A map of your own rows needs both DATA and --schema.")
     public = public or data is None
     place = _place(out, public=public)
     declared = demo_schema() if schema is None else Schema.load(schema)
+    rows = None if data is None else with_members(data, members, declared)
     asked: dict[str, Any] = {
         "methods": _parts(methods),
         "epsilons": _parts(epsilons),
@@ -250,7 +252,7 @@ def tradeoff(
     }
     with console.progress(quiet=quiet or as_json) as tell:
         tradeoff = _map(
-            data, declared, asked, public=public, workers=jobs, ledger=ledger, progress=tell
+            rows, declared, asked, public=public, workers=jobs, ledger=ledger, progress=tell
         )
     _show(tradeoff, place, as_json=as_json, quiet=quiet)
 
@@ -264,7 +266,7 @@ def _place(out: Path | None, *, public: bool) -> Path | None:
 
 
 def _map(
-    data: Path | None,
+    data: object,
     schema: Schema,
     asked: dict[str, Any],
     *,

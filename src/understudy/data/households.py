@@ -135,7 +135,8 @@ def widen_rows(
         schema: of the wide table.
         members: rows of the members.
         units: rows of the units; None if their columns stand in each row of a member.
-        rng: for tests; else the choice and the order of ties are drawn by secure randomness.
+        rng: for tests and internal evaluations; else the choice and the order of ties are drawn by
+            secure randomness.
 
     Raises:
         DataError: a column is absent, or of a type that cannot be read; or the input breaks off.

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 import polars.selectors as cs
 import pyarrow as pa
@@ -132,13 +133,16 @@ def _open_arrow_file(file: ArrowFile, place: str) -> Rows:
     return Rows(plain_columns(file.lazy()), tuple(names), "arrow", place, unreadable)
 
 
-def open_rows(data: object, schema: Schema | None = None) -> Rows:
+def open_rows(
+    data: object, schema: Schema | None = None, rng: np.random.Generator | None = None
+) -> Rows:
     """Open a pandas, Polars or Arrow table, the path of a file, or a query of a database.
 
     Args:
         data: the table; two of them by name, or one of members with the columns of their units,
             where the schema declares units with members (`understudy.data.households`).
         schema: says how a text file is written (`Schema.file`), and which tables there are.
+        rng: for evaluations alone, which are never released: what `widen_rows` leaves to chance.
 
     Raises:
         DataError: not a table, no such file, no header, or not readable.
@@ -149,7 +153,7 @@ def open_rows(data: object, schema: Schema | None = None) -> Rows:
     members, units = _open_linked(tables)
     if schema.members is None and units is not None:
         return join_rows(schema, members, units)
-    return widen_rows(schema, members, units)
+    return widen_rows(schema, members, units, rng)
 
 
 def linked_tables(data: object, schema: Schema) -> list[tuple[str, object, Schema]]:

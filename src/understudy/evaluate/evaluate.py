@@ -335,17 +335,22 @@ def _assemble(release: Release, comparison: Comparison, parts: Sequence[_Part]) 
     )
 
 
-def rows_in_memory(data: object, schema: Schema) -> pl.DataFrame:
+def rows_in_memory(
+    data: object, schema: Schema, rng: np.random.Generator | None = None
+) -> pl.DataFrame:
     """The columns of the schema as they are in the data, in the order of the data. CONFIDENTIAL.
 
     Args:
-        data: pandas, Polars or Arrow table, a path, or a `Query`.
+        data: pandas, Polars or Arrow table, a path, or a `Query`; of units with members two by
+            name, which become one row a unit.
         schema: names the columns.
+        rng: which members of large units are used, and in which order ties stand, for an internal
+            result that is the same every time; None for secure randomness.
 
     Raises:
         DataError: a structural fault of the data, or there are no rows.
     """
-    opened = open_rows(data, schema)
+    opened = open_rows(data, schema, rng)
     Table(opened, schema)  # finds what cannot be read
     rows = opened.ask(opened.lazy.select(cs.by_name(list(schema.names))))
     if not rows.height:

@@ -625,8 +625,8 @@ def tradeoff(
     on public or simulated rows of the same schema, such as a release of an earlier year.
 
     Args:
-        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder); held in
-            memory.
+        data: pandas, Polars or Arrow table, or a path to CSV or Parquet (file or folder); of units
+            with members two by name, which are a row a unit. Held in memory.
         schema: a reviewed schema, or the path of its file.
         public: the rows are public or simulated, so that the map is not internal. Only whoever has
             the rows can know that.
@@ -702,7 +702,8 @@ def _draw_map(
 ) -> Tradeoff:
     tell = progress or (lambda _stage, _done, _total: None)
     tell("Reading and coding rows", 0, 1)
-    trial = Trial(design, rows_in_memory(data, design.schema))
+    rng = np.random.default_rng(_seed(design.seed, "units", ""))
+    trial = Trial(design, rows_in_memory(data, design.schema, rng))
     n_rows, n_control = trial.n_rows
     tell("Reading and coding rows", 1, 1)
     tasks = [
