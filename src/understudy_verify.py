@@ -732,6 +732,25 @@ class Column:
         bins = {k for k, cell in cells if not cell[3] and cell[0] <= high and cell[1] >= low}
         return spikes if spikes and not self.real else spikes | bins
 
+    def tell_states(self, chosen: list[int]) -> str:
+        """Some states in words: bins side by side as one range, and spikes behind them."""
+        bins = [k for k, cell in enumerate(self.cells) if not cell[3]]
+        runs: list[list[int]] = []
+        for place, k in enumerate(bins):
+            if k in chosen:
+                begins = not place or bins[place - 1] not in chosen
+                runs = [*runs, [k]] if begins else [*runs[:-1], [*runs[-1], k]]
+        beside = [k for k in chosen if k not in bins]
+        return " or ".join([*map(self._range, runs), *(self.labels[k] for k in beside)])
+
+    def _range(self, run: list[int]) -> str:
+        first, last = self.labels[run[0]], self.labels[run[-1]]
+        if first == last:
+            return first
+        if self.real:
+            return f"{first.partition(', ')[0]}, {last.partition(', ')[2]}"
+        return f"{first.partition(' to ')[0]} to {last.rpartition(' to ')[2]}"
+
     def find_states(self, chosen: Any) -> set[int]:
         """The states that a rule names; none where it cuts a bin or names what there is not."""
         if not isinstance(chosen, dict):
@@ -1265,11 +1284,8 @@ class Release:
 
     def _among(self, one: dict[str, Any]) -> str:
         """Which records a step of terms says that it is of; "" for all."""
-        labels = {name: self.columns[name].labels for name in one.get("among", {})}
-        said = (
-            f"{name} = {' or '.join(labels[name][state] for state in states)}"
-            for name, states in one.get("among", {}).items()
-        )
+        chosen = one.get("among", {}).items()
+        said = (f"{name} = {self.columns[name].tell_states(states)}" for name, states in chosen)
         words = " and ".join(said)
         return f", of records with {words}" if words else ""
 

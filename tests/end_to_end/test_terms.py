@@ -221,8 +221,96 @@ def test_a_declared_mean_among_numbers_is_bought_in_bins_that_tell_it():
     low, high = found.pooled.interval()
     assert found.valid
     assert low[0] <= truth <= high[0]
-    with pytest.raises(InferenceError, match="One begins at"):
+    with pytest.raises(InferenceError, match="One begins at"):  # the steward wrote six bins
         us.plan(schema, epsilon=1, analyses=[f"mean income where age >= {edge + 1:g}"])
+
+
+USUAL = "\n".join(
+    [
+        column("age", "integer", lower=0, upper=99),
+        column("pay", "continuous", lower=0.0, upper=500.0),
+        column("sex", "categorical", levels=["f", "m"]),
+    ]
+)
+
+
+def staff():
+    rng = np.random.default_rng(8)
+    age = np.clip(rng.normal(50, 18, 4_000).round(), 0, 99).astype(int)
+    pay = np.clip(rng.gamma(3, 30, 4_000) + age, 0, 500)
+    return pl.DataFrame({"age": age, "pay": pay, "sex": rng.choice(["f", "m"], 4_000)})
+
+
+@pytest.fixture(scope="module")
+def aged(tmp_path_factory):
+    """A release that declares conditions which no default bin tells."""
+    asked = ["mean pay where age >= 63", "std pay where age < 32", "mean age where pay < 99.5"]
+    how = {"delta": "1e-6", "epsilon": 4, "insecure_noise_seed": 5, "method": "independent"}
+    made = us.synthesize(staff(), Schema.loads(HEAD + USUAL), analyses=asked, **how)
+    place = tmp_path_factory.mktemp("aged") / "release"
+    made.save(place)
+    return place
+
+
+def test_a_declared_condition_brings_its_own_bins(aged):
+    schema = Schema.loads(HEAD + USUAL)
+    plan = us.plan(schema, epsilon=4, delta="1e-6", analyses=["mean pay where age >= 63"])
+    assert "Declared conditions begin bins of age at 63." in plan.remarks
+    assert not any(one.refused for one in plan.expected)
+    release, own = us.Release.load(aged), staff()
+    starts = {one.low for one in release.schema.columns["age"].intervals}
+    assert {32.0, 63.0} <= starts
+    assert len(starts) > 30  # fine bins, as without a condition
+    for kind, formula, some, number in [
+        ("mean", "pay where age >= 63", own["age"] >= 63, "pay"),
+        ("std", "pay where age < 32", own["age"] < 32, "pay"),
+        ("mean", "age where pay < 99.5", own["pay"] < 99.5, "age"),
+    ]:
+        found = us.analyze(release, kind, formula)
+        truth = getattr(own.filter(some)[number], kind)()
+        low, high = found.pooled.interval()
+        assert found.valid
+        assert low[0] <= truth <= high[0]
+        assert high[0] - low[0] < 30
+
+
+def test_both_readers_know_the_bins_of_a_condition(aged):
+    verify(aged)
+    ledger = json.loads((aged / "manifest.json").read_text())["ledger"]
+    asked = " ".join(str(entry["query"]) for entry in ledger)
+    assert "of records with age = 63 to 99" in asked
+    assert "of records with pay = [0, 99.5)" in asked
+
+
+def test_a_condition_that_a_release_does_not_tell_is_advised_and_then_answered():
+    schema = Schema.loads(HEAD + USUAL)
+    how = {"delta": "1e-6", "epsilon": 4, "insecure_noise_seed": 5, "method": "independent"}
+    coarse = us.synthesize(staff(), schema, **how)
+    with pytest.raises(us.UnderstudyError) as refused:
+        us.analyze(coarse, "mean", "age where pay < 99.37")
+    advice = refused.value.advice
+    assert refused.value.code == "not-told"
+    assert not advice.cuts
+    assert "begins" not in advice.text
+    again = {"epsilon": advice.epsilon, "delta": advice.delta, "insecure_noise_seed": 6}
+    made = us.synthesize(staff(), schema, analyses=[advice.analysis], **again)
+    low, high = us.analyze(made, "mean", "age where pay < 99.37").pooled.interval()
+    assert 0.3 < (high[0] - low[0]) / 2 / advice.half_width < 3
+
+
+def test_declared_bins_are_not_cut_and_an_amendment_cuts_none(tmp_path):
+    declared = USUAL.replace("lower = 0\nupper = 99", "lower = 0\nupper = 99\nbins = 10")
+    assert declared != USUAL
+    asked = ["mean pay where age >= 63"]
+    with pytest.raises(InferenceError, match="One begins at 60"):
+        us.plan(Schema.loads(HEAD + declared), epsilon=1, delta="1e-6", analyses=asked)
+    with pytest.raises(InferenceError, match="No declared values of age"):
+        us.plan(Schema.loads(HEAD + USUAL), epsilon=1, analyses=["mean pay where age > 200"])
+    made = us.synthesize(staff(), Schema.loads(HEAD + USUAL), epsilon=1, method="independent")
+    made.save(tmp_path / "release")
+    question = {"analyses": [{"kind": "mean", "formula": "age", "where": "pay < 99.37"}]}
+    with pytest.raises(InferenceError, match="An amendment keeps the bins of its release"):
+        us.answer(question, staff(), tmp_path / "release", epsilon="0.5")
 
 
 def test_a_condition_is_refused_in_words_where_default_bins_would_not_fit():

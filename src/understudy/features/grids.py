@@ -52,6 +52,7 @@ from understudy.schema import (
     Time,
 )
 from understudy.schema.base import CLOSE, text_of
+from understudy.schema.coarsening import bin_starts, cuts_of, join_starts, usual_bins
 from understudy.schema.numeric import HeapAt, Interval, has_values
 
 _FINE = 2.0**-20  # step off a spike where no decimals are declared, in ranges
@@ -367,7 +368,15 @@ def _kept_cells(counts: Floats, stddev: float, most: float) -> int:
 
 
 def line_bins(column: Numeric) -> int | tuple[Any, ...]:
-    """The bins of a number line, as `Schema.with_bins` takes them: a number, or all edges."""
+    """The bins of a number line, as `Schema.with_bins` takes them: a number, or all edges.
+
+    Those of usual bins with a few more are the same, with these edges among them.
+    """
+    if cuts := cuts_of(column):
+        bins = line_bins(usual_bins(column))
+        fine = column.model_copy(update={"bins": bins})
+        edges = [*join_starts(column, bin_starts(fine), cuts), column.bounds[1]]
+        return bins if set(cuts) <= {*bin_starts(fine)} else _as_declared(edges, column)
     whole = not isinstance(column, Continuous)
     bins = [interval for interval in column.intervals if not interval.spike]
     values = [_n_values(interval, column) for interval in bins]

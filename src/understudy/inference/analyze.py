@@ -18,7 +18,7 @@ from understudy.inference import caveats, members, number_line, refusals
 from understudy.inference.analysis import STAMP, Analysis
 from understudy.inference.caveats import are_steady
 from understudy.inference.combining import Pooled, require_level
-from understudy.inference.conditions import require_told
+from understudy.inference.conditions import UntoldError, require_told
 from understudy.inference.counts import estimate_counts, estimate_draws
 from understudy.inference.declarations import add_advice
 from understudy.inference.design_effects import (
@@ -123,9 +123,17 @@ def analyze_release(
         about = question.asked if isinstance(question.asked, Estimand) else None
         analysis = _told_unweighted(analysis, release, weighted, about, release.schema)
         return as_asked(analysis, kind, formula, release.schema)
-    except RefusedError as error:
+    except (RefusedError, UntoldError) as error:
         ask = partial(_within_bounds, release, level=level, anyway=False)
-        raise add_advice(error, release, question, ask) from None
+        raise add_advice(_refusal(error), release, question, ask) from None
+
+
+def _refusal(error: RefusedError | UntoldError) -> RefusedError:
+    """The refusal of a question, also of one whose condition bins do not tell."""
+    if isinstance(error, RefusedError):
+        return error
+    reason = str(error).rstrip(".")
+    return RefusedError("not-told", reason[0].lower() + reason[1:], None, anyway=False)
 
 
 UNWEIGHTED_NOTE: Final = (

@@ -2,22 +2,27 @@
 
 An expression such as `income > 25000` has one value in each state of its columns, or it is not told
 by them: bins that have numbers on both sides of 25000 do not say who has more.
+
+A declared question brings the bins that tell it: where nobody declared others, `age >= 63` begins a
+bin at 63. A declaration is public, and so are these bins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
 from understudy._arrays import Floats
-from understudy.errors import InferenceError
+from understudy.errors import InferenceError, SchemaError
 from understudy.inference import formulas
 from understudy.inference.bin_bias import end_scores
 from understudy.inference.contributions import cell_scores
-from understudy.inference.question import Estimand
+from understudy.inference.question import MODELS, OF_GROUPS, TWO_WAY, Estimand
 from understudy.inference.records import ABSENT, is_binned
-from understudy.schema import NUMERIC, Schema
+from understudy.schema import NUMERIC, Continuous, Schema
+from understudy.schema.coarsening import cuts_of, with_cuts
+from understudy.schema.numeric import Numeric
 
 
 class UntoldError(InferenceError):
@@ -78,6 +83,97 @@ def are_told(estimand: Estimand, schema: Schema) -> bool:
     except UntoldError:
         return False
     return True
+
+
+def schema_that_tells(asked: Iterable[Estimand], schema: Schema, *, of_any: bool = False) -> Schema:
+    """The schema with bins that tell each comparison of some questions, where it is of one column.
+
+    Bins that a rule names stay as they are.
+
+    Args:
+        asked: declared questions.
+        schema: public.
+        of_any: whether bins that were declared get further ones, too.
+    """
+    for text in dict.fromkeys(text for estimand in asked for text in _comparisons(estimand)):
+        schema = _bins_that_tell(text, schema, of_any=of_any)
+    return schema
+
+
+def require_bins(estimand: Estimand, schema: Schema) -> None:
+    """Refuse comparisons that bins do not tell, of a question that rests on states alone.
+
+    Raises:
+        UntoldError: a bin has numbers for which one holds, and others.
+    """
+    for text in _conditions(estimand):
+        state_values(text, schema)
+
+
+def _conditions(estimand: Estimand) -> Iterator[str]:
+    """Comparisons that decide in which group a record is, or whether it counts."""
+    for text in estimand.conditions:
+        yield from formulas.compared(formulas.as_formula(text))
+    if estimand.kind in (*TWO_WAY, *OF_GROUPS):
+        yield from formulas.compared(estimand.formula)
+
+
+def _comparisons(estimand: Estimand) -> Iterator[str]:
+    """Comparisons in all that a question says."""
+    yield from _conditions(estimand)
+    if estimand.kind in MODELS:
+        yield from formulas.compared(estimand.formula)
+    elif estimand.expression:
+        yield from formulas.compared(formulas.as_formula(estimand.expression))
+
+
+def _bins_that_tell(text: str, schema: Schema, *, of_any: bool) -> Schema:
+    """The schema with bins of a column that tell a comparison; as it is where there are none."""
+    columns = formulas.columns_of(formulas.as_formula(text), schema.names)
+    column = schema.columns[columns[0]] if len(columns) == 1 else None
+    if not isinstance(column, NUMERIC) or _tells(schema, text):
+        return schema
+    if not of_any and cuts_of(column) is None:
+        return schema
+    for places in _places(text, column):
+        found = _with_cuts(schema, columns[0], places, of_any=of_any)
+        if found is not schema and _tells(found, text):
+            return found
+    return schema
+
+
+def _with_cuts(schema: Schema, name: str, places: set[float], *, of_any: bool) -> Schema:
+    """The schema with further bins of a column; as it is where they do not fit."""
+    column = schema.columns[name]
+    assert isinstance(column, NUMERIC)
+    try:
+        cut = with_cuts(column, places, name)
+        changed = schema.with_bins({name: cut.bins})
+    except SchemaError:
+        return schema
+    if not of_any and cuts_of(cut) is None:  # too many
+        return schema
+    return changed if len(changed.forbidden) == len(schema.forbidden) else schema
+
+
+def _tells(schema: Schema, text: str) -> bool:
+    try:
+        state_values(text, schema)
+    except UntoldError:
+        return False
+    return True
+
+
+def _places(text: str, column: Numeric) -> Iterator[set[float]]:
+    """Where bins may have to begin within the bounds for a comparison, the fewest first."""
+    low, high = column.bounds
+    named = formulas.constants(formulas.as_formula(text))
+    if isinstance(column, Continuous):
+        yield {number for number in named if low < number < high}
+        return
+    at = {float(np.floor(number)) for number in named}
+    for whole in (at, {number + 1 for number in at}, {number + k for number in at for k in (0, 1)}):
+        yield {number for number in whole if low < number < high}
 
 
 def _edges(text: str, columns: Sequence[str], schema: Schema) -> str:

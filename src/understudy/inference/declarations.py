@@ -21,9 +21,9 @@ import numpy as np
 
 from understudy.dp.budget import UNITS, Approximate, Budget
 from understudy.dp.confidential import terms_of
-from understudy.errors import BudgetError, InferenceError, MethodError, SchemaError
+from understudy.errors import BudgetError, InferenceError, MethodError
 from understudy.inference import formulas
-from understudy.inference.conditions import UntoldError, state_values
+from understudy.inference.conditions import schema_that_tells
 from understudy.inference.declared import public_delta
 from understudy.inference.estimators import Question
 from understudy.inference.measured_answers import matrix_answer
@@ -41,8 +41,8 @@ from understudy.inference.term_moments import TermMatrix, assumed_terms
 from understudy.mechanisms.second_moments import SecondMoments, TermMoments
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.coarsening import bin_starts, usual_bins
 from understudy.schema.expressions import with_condition
-from understudy.schema.numeric import DEFAULT_BINS
 
 _BY_MOMENTS = (*RATIOS, *MODELS, *MEASURED_ONLY)
 _SHARE = Fraction(1, 2)  # of the rest buys what is declared
@@ -112,10 +112,13 @@ def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice
     if estimand.kind not in _BY_MOMENTS or "epsilon" not in stated:
         return None
     own, delta = stated["epsilon"], delta or stated.get("delta", "0")
+    schema = schema_that_tells([estimand], release.schema, of_any=True)
+    unit: Approximate = "gdp" if stated.get("unit") == UNITS["gdp"] else "zcdp"
     epsilons = [own, *(epsilon for epsilon in EPSILONS if Fraction(epsilon) > Fraction(own))]
 
     def half_width(epsilon: str, margin: float = _MARGIN) -> float:
-        return _half_width(release, estimand, epsilon, delta, margin)
+        budget = Budget.of(epsilon, delta, unit)
+        return _half_width(release, schema, estimand, budget, margin)
 
     try:
         least = bisect_left(epsilons, True, key=lambda epsilon: half_width(epsilon) < np.inf)
@@ -131,45 +134,34 @@ def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice
         analysis=estimand.text,
         delta=delta,
         half_width=width if 0 < width < np.inf else 0.0,
-        cuts=_cuts(estimand, release.schema),
+        cuts=_cuts(release.schema, schema),
     )
 
 
-def _cuts(estimand: Estimand, schema: Schema) -> tuple[str, ...]:
-    """Columns of a condition whose default bins do not tell it.
-
-    A method may have chosen the bins of a release, so its publisher's schema may not have them.
-    """
-    if not estimand.where:
-        return ()
-    named = formulas.columns_of(formulas.as_formula(estimand.where), schema.names)
-    columns = ((name, schema.columns[name]) for name in named)
-    numbers = [
-        name for name, own in columns if isinstance(own, NUMERIC) and own.size > DEFAULT_BINS
-    ]
-    try:
-        state_values(estimand.where, schema.with_bins(dict.fromkeys(numbers, DEFAULT_BINS)))
-    except UntoldError:
-        return tuple(numbers)
-    except SchemaError:  # default bins do not fit, so the publisher declared these
-        return ()
-    return ()
+def _cuts(schema: Schema, told: Schema) -> tuple[str, ...]:
+    """Columns whose bins somebody declared, and did not let begin where the question needs it."""
+    columns = ((name, schema.columns[name]) for name in schema.names)
+    numbers = ((name, own) for name, own in columns if isinstance(own, NUMERIC))
+    return tuple(
+        name
+        for name, own in numbers
+        if told.columns[name] != own
+        and not {*bin_starts(own)}.issuperset(bin_starts(usual_bins(own)))
+    )
 
 
 def _half_width(
-    release: Release, estimand: Estimand, epsilon: str, delta: str, margin: float
+    release: Release, schema: Schema, estimand: Estimand, budget: Budget, margin: float
 ) -> float:
-    """Half an interval of 95 %, in the median, by second moments at so much ε; infinite if lost.
+    """Half an interval of 95 %, in the median, by second moments at a budget; infinite if lost.
 
     They answer at more, if they do at some.
 
     Raises:
         InferenceError: they would not without noise either.
     """
-    schema, columns = release.schema, estimand.columns
+    columns = estimand.columns
     coded = tuple(name for name in columns if schema.columns[name].codes)
-    unit: Approximate = "gdp" if release.manifest.budget.get("unit") == UNITS["gdp"] else "zcdp"
-    budget = Budget.of(epsilon, delta, unit)
     rows = Fraction(release.manifest.rows_share or 0) if schema.rows == "private" else Fraction(0)
     spend = budget.amount * (1 - rows) * _SHARE
     needed = needed_terms(estimand, schema)

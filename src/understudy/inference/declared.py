@@ -178,16 +178,36 @@ def declared_analyses(given: object, schema: Schema) -> tuple[DeclaredAnalysis, 
     Raises:
         InferenceError: not an analysis; says which and why.
     """
+    return with_own_bins(given, schema)[0]
+
+
+def with_own_bins(given: object, schema: Schema) -> tuple[tuple[DeclaredAnalysis, ...], Schema]:
+    """Declared analyses, and the schema with bins that tell what they compare numbers with.
+
+    A column gets them where its bins are the usual ones (`schema.coarsening.cuts_of`).
+
+    Args:
+        given: as above.
+        schema: as it was declared.
+
+    Raises:
+        InferenceError: as above.
+    """
     if given is None:
-        return ()
+        return (), schema
     entries = _from_file(Path(given)) if isinstance(given, str | Path) else given
     if not isinstance(entries, Iterable):
         raise InferenceError(
             "Expected a list of analyses such as 'ols income ~ age + sex', or the path of a file."
         )
     analyses = tuple(dict.fromkeys(_read(entry) for entry in entries))
-    by_terms(analyses, schema)
-    return analyses
+    if analyses:
+        from understudy.inference.conditions import schema_that_tells  # loads formulas
+
+        asked = [analysis.estimand(schema) for analysis in analyses]
+        schema = schema_that_tells(asked, schema)
+        by_terms(analyses, schema)
+    return analyses, schema
 
 
 def columns_of(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[str, ...]:

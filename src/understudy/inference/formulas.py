@@ -99,6 +99,25 @@ def unknown(name: str, table: Iterable[str]) -> str:
     )
 
 
+def compared(formula: str) -> Iterator[str]:
+    """Each comparison in a formula, as a text of its own.
+
+    Example:
+        >>> [*compared("0 + {(income > 25000) & (3 <= age < 7)}")]
+        ['income > 25000', '3 <= age < 7']
+    """
+    for factor in _factors(formula):
+        if factor.eval_method.value != "python":
+            continue
+        tree, quoted = python_tree(factor.expr)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Compare):
+                text = ast.unparse(node)
+                for stand_in, name in quoted.items():
+                    text = text.replace(stand_in, quote_name(name))
+                yield text
+
+
 def comparisons(formula: str) -> Iterator[tuple[str, object]]:
     """Each column that a formula tests for being equal, or not, to a constant; and the constant."""
     for factor in _factors(formula):

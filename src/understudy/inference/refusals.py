@@ -121,7 +121,8 @@ from understudy.inference.rules import Code, Facts, most_distortion, select_rule
 from understudy.release.measurement import Measurement
 from understudy.release.release import Release, once
 from understudy.release.shape import MOST, Kind
-from understudy.schema import NUMERIC, Calendar, Column, Continuous, Integer, Schema
+from understudy.schema import NUMERIC, Column, Continuous, Integer, Schema
+from understudy.schema.coarsening import number_text
 
 AdvisedKind = Literal["rules", "release", "bounds", "count", "domain", "declare", "line"]
 
@@ -534,16 +535,9 @@ def counting_words(schema: Schema, cut: Limits, beyond: Sequence[OutOfBounds]) -
         column, bounds = schema.columns[name], _bounds_of(schema, name)
         for side, end, bound in zip(("below", "above"), ends, bounds, strict=True):
             if end != bound or (name, side) in passed:
-                text = _number_text(end, column)
+                text = number_text(end, column)
                 said.append(f"{name} {side} {text} counted as {text}")
     return f"with {' and '.join(said)}" if said else ""
-
-
-def _number_text(number: float, column: Column) -> str:
-    """A number of a column as people write it."""
-    if isinstance(column, Calendar):
-        return str(column.text_at(int(number)))
-    return f"{number:,.12g}"
 
 
 def _cut_note(release: Release, name: str, ends: tuple[float, float]) -> str:

@@ -564,6 +564,7 @@ def errorless_reason(names: str) -> str:
 
 Code = Literal[
     "not-measured",
+    "not-told",
     "no-delta",
     "lost-in-noise",
     "too-few",
@@ -577,6 +578,7 @@ CODES: Final[tuple[Code, ...]] = get_args(Code)
 
 * not-measured: nothing that was released has these columns together, or their states one by one.
 * no-delta: the same, and with δ above 0 it would cost less ε.
+* not-told: bins of the release do not tell who meets a condition.
 * lost-in-noise: it was measured, and noise hides it.
 * too-few: the records that decide it are too few, or do not differ.
 * sets-not-valid: the synthetic sets do not show their error.

@@ -147,6 +147,7 @@ from understudy.features.scores import (
 from understudy.features.terms import Term, TermMap
 from understudy.mechanisms.sums import rounded_sensitivity
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.coarsening import state_words
 
 if TYPE_CHECKING:
     from understudy.data.sums import ExactProducts
@@ -488,8 +489,7 @@ class TermMoments(Mechanism[Released[NoisyTerms], ProductNoise]):
 def _states(among: Mapping[str, tuple[int, ...]], schema: Schema) -> str:
     """States of which a record must have one, in words."""
     return " and ".join(
-        f"{name} = {' or '.join(schema.columns[name].labels[state] for state in states)}"
-        for name, states in among.items()
+        f"{name} = {state_words(schema.columns[name], states)}" for name, states in among.items()
     )
 
 

@@ -44,7 +44,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -64,13 +64,20 @@ from understudy.schema import (
     Continuous,
     Date,
     Datetime,
-    Integer,
     Range,
     Rule,
     Schema,
     Time,
 )
-from understudy.schema.numeric import DEFAULT_BINS, has_values, integer_intervals, real_intervals
+from understudy.schema.coarsening import (
+    MOST_CUTS,
+    bin_starts,
+    cuts_of,
+    join_starts,
+    usual_bins,
+    with_cuts,
+)
+from understudy.schema.numeric import has_values, integer_intervals, real_intervals
 from understudy.schema.temporal import DAY_SECONDS, EPOCH
 
 MOST_BINS = 2**20
@@ -317,16 +324,19 @@ def _fine_bins(key: _ByValue, most: int, points: bool) -> int | tuple[Any, ...] 
     """Fine bins of a numeric column; None if it keeps its own."""
     column = key.column
     assert isinstance(column, NUMERIC)
-    if not _by_default(column):
+    cuts = cuts_of(column)
+    if cuts is None:
         return None
-    declared = [interval.low for interval in column.intervals if not interval.spike]
-    own = _starts(column, declared, most, _points(column) if points else [])
-    starts = merged_starts(column, own, set(declared))
+    declared, plain = bin_starts(column), usual_bins(column)
+    own = _starts(plain, bin_starts(plain), most, _points(plain) if points else [])
+    starts = merged_starts(column, join_starts(column, own, cuts), set(declared))
     return _declare_bins(column, starts) if len(starts) > len(declared) else None
 
 
 def coarse_again(schema: Schema) -> Schema:
     """A schema that had fine bins instead of the default ones, with the default ones.
+
+    Bins that a declared condition brought stay.
 
     Args:
         schema: of a release; columns in other bins stay as they are.
@@ -342,21 +352,22 @@ def coarse_again(schema: Schema) -> Schema:
 def _default_bins(key: _ByValue) -> Column | None:
     """A numeric column in the default bins; None if these are not what its bins were made of."""
     own = key.column
-    coarse = own.model_copy(update={"bins": None if isinstance(own, Integer) else DEFAULT_BINS})
+    assert isinstance(own, NUMERIC)
+    coarse = usual_bins(own)
     try:
         former = Schema(columns={"column": coarse})
     except ValidationError:
         return None  # too few values for the default bins, or spikes fill one: bins were declared
-    ways = (fine_bins(former, k, points=points) for k in LEVELS for points in (True, False))
-    if any(former.with_bins(bins).columns["column"] == own for bins in ways):
-        return coarse
-    return None
-
-
-def _by_default(column: Column) -> bool:
-    if isinstance(column, Integer):
-        return column.bins is None
-    return isinstance(column, NUMERIC) and column.bins == DEFAULT_BINS
+    starts, found = bin_starts(own), list[set[float]]()
+    for k, points in product(LEVELS, (True, False)):
+        fine = former.with_bins(fine_bins(former, k, points=points)).columns["column"]
+        if fine == own:
+            return coarse
+        assert isinstance(fine, NUMERIC)
+        cuts = {*starts}.difference(bin_starts(fine))
+        if 0 < len(cuts) <= MOST_CUTS and starts == join_starts(own, bin_starts(fine), cuts):
+            found.append(cuts)
+    return with_cuts(coarse, min(found, key=len)) if found else None
 
 
 def _declare_bins(column: Column, starts: list[float]) -> int | tuple[Any, ...]:

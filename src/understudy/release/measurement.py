@@ -52,7 +52,7 @@ from understudy.features.scores import CodedSquare, FeatureMap, Limits, ScoreMap
 from understudy.features.terms import TermMap
 from understudy.release.shape import NAME, Kind
 from understudy.schema import Domain, Schema
-from understudy.schema.coarsening import in_these_bins
+from understudy.schema.coarsening import in_these_bins, states_in
 
 if TYPE_CHECKING:
     import polars as pl
@@ -443,15 +443,27 @@ class Measurement(Content):
             )
 
     @classmethod
-    def from_released(cls, released: Released[Published], name: str, schema: Schema) -> Measurement:
+    def from_released(
+        cls,
+        released: Released[Published],
+        name: str,
+        schema: Schema,
+        asked: Schema | None = None,
+    ) -> Measurement:
         """The measurement in a released value.
 
         Args:
             released: what was paid for.
             name: file name without ending, used if cells are released.
             schema: the public schema of the release.
+            asked: in whose states it was asked for, of which the release divides bins; None for
+                those of the release.
         """
         content, noise = content_of(released.value, schema), released.noise
+        if asked is not None and content.among:
+            pairs = ((n, asked.columns[n], own) for n, own in content.among.items())
+            among = {n: states_in(one, schema.columns[n], own) for n, one, own in pairs}
+            content = replace(content, among=among)
         declared, bins = schema.columns, content.bins.items()
         changed = {n: edges for n, edges in bins if not in_these_bins(declared[n], edges)}
         return cls(

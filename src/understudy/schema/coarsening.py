@@ -7,8 +7,9 @@ out, so that fewer cells are forbidden. `signatures` says which states may be me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from bisect import bisect_right
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +19,12 @@ from understudy.errors import SchemaError
 from understudy.schema.columns import NUMERIC, Categorical, Column
 from understudy.schema.constraints import Rule
 from understudy.schema.domain import Domain
+from understudy.schema.numeric import DEFAULT_BINS, Integer, Numeric
+from understudy.schema.temporal import Calendar
 
 Groups = Mapping[str, tuple[int, ...]]
 """Column → group of each of its states, numbered from 0 without gaps."""
+_N = TypeVar("_N", bound=Numeric)
 
 
 def signatures(domain: Domain) -> tuple[NDArray[np.int64], ...]:
@@ -135,11 +139,143 @@ def column_in_bins(name: str, column: Column | None, bins: int | tuple[Any, ...]
     """
     if not isinstance(column, NUMERIC):
         raise SchemaError(f"There is no numeric column {name!r} that could be put into bins.")
+    return _in_bins(name, column, bins)
+
+
+def _in_bins(name: str, column: _N, bins: int | tuple[Any, ...] | None) -> _N:
     try:
         return type(column).model_validate({**column.model_dump(), "bins": bins})
     except ValidationError as error:
         message = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
         raise SchemaError(f"These bins do not fit the column {name!r}: {message}.") from None
+
+
+MOST_CUTS: Final = 20
+"""Edges that bins may have beside the usual ones, and still count as these; fine bins have more."""
+_NEAR = 1e-9  # of the range, within which an edge takes the place of another
+
+
+def cuts_of(column: Numeric) -> tuple[float, ...] | None:
+    """Where bins begin beside the usual ones; None of a column for which others were declared.
+
+    A schema that has the usual edges among its own, and few more, does not tell who wrote them.
+
+    Example:
+        >>> from understudy.schema import Integer
+        >>> age = Integer(kind="integer", lower=0, upper=99)
+        >>> cuts_of(with_cuts(age, [63.0]))
+        (63.0,)
+    """
+    usual, bins = _usual(column), getattr(column, "bins", None)
+    if bins == usual:
+        return ()
+    if not isinstance(bins, tuple):
+        return None
+    try:
+        plain = _in_bins("", column, usual)
+    except SchemaError:  # the usual ones do not fit, so these were declared
+        return None
+    own, known = bin_starts(column), bin_starts(plain)
+    cuts = tuple(place for place in own if place not in known)
+    whole = own == join_starts(column, known, cuts)
+    return cuts if whole and 0 < len(cuts) <= MOST_CUTS else None
+
+
+def usual_bins(column: _N) -> _N:
+    """The column in the bins that it has where none are declared; they are not checked."""
+    return column.model_copy(update={"bins": _usual(column)})
+
+
+def _usual(column: Numeric) -> int | None:
+    return None if isinstance(column, Integer) else DEFAULT_BINS
+
+
+def with_cuts(column: _N, cuts: Collection[float], name: str = "") -> _N:
+    """A numeric column with further bins.
+
+    Args:
+        column: as declared.
+        cuts: where these begin.
+        name: of the column, for the message.
+
+    Raises:
+        SchemaError: bins that do not fit.
+    """
+    edges = [*join_starts(column, bin_starts(column), cuts), column.bounds[1]]
+    if isinstance(column, Calendar):
+        return _in_bins(name, column, tuple(column.entry_at(int(edge)) for edge in edges))
+    whole = isinstance(column, Integer)
+    return _in_bins(name, column, tuple(int(edge) if whole else edge for edge in edges))
+
+
+def number_text(number: float, column: Column) -> str:
+    """A number of a column as people write it."""
+    if isinstance(column, Calendar):
+        return str(column.text_at(int(number)))
+    return f"{number:,.12g}"
+
+
+def bin_starts(column: Numeric) -> list[float]:
+    """Where the bins of a numeric column begin, ascending."""
+    return [interval.low for interval in column.intervals if not interval.spike]
+
+
+def join_starts(column: Numeric, starts: Collection[float], cuts: Collection[float]) -> list[float]:
+    """Where bins begin, ascending, with some that take the place of those right beside them."""
+    low, high = column.bounds
+    near = _NEAR * (high - low)
+    apart = [place for place in starts if all(abs(place - cut) > near for cut in cuts)]
+    return sorted({*apart, *cuts})
+
+
+def states_in(column: Column, other: Column, states: Collection[int]) -> tuple[int, ...]:
+    """States of a column in other bins that lie within some states, ascending.
+
+    Args:
+        column: whose states are given.
+        other: the same column, in bins that divide its own.
+        states: ordinary ones.
+    """
+    if not isinstance(column, NUMERIC) or not isinstance(other, NUMERIC) or column == other:
+        return tuple(states)
+    spikes = {one.low: k for k, one in enumerate(column.intervals) if one.spike}
+    bins = [k for k, one in enumerate(column.intervals) if not one.spike]
+    starts = bin_starts(column)
+    return tuple(
+        k
+        for k, one in enumerate(other.intervals)
+        if (spikes[one.low] if one.spike else bins[bisect_right(starts, one.low) - 1]) in states
+    )
+
+
+def state_words(column: Column, states: Collection[int]) -> str:
+    """Some ordinary states in words, the same whichever bins their numbers are in.
+
+    Example:
+        >>> from understudy.schema import Integer
+        >>> state_words(Integer(kind="integer", lower=0, upper=9, bins=(0, 2, 5, 9)), [1, 2])
+        '2 to 9'
+    """
+    labels = column.labels
+    if not isinstance(column, NUMERIC):
+        return " or ".join(labels[state] for state in states)
+    bins = [k for k, one in enumerate(column.intervals) if not one.spike]
+    runs: list[list[int]] = []
+    for place, k in enumerate(bins):
+        if k in states:
+            begins = not place or bins[place - 1] not in states
+            runs = [*runs, [k]] if begins else [*runs[:-1], [*runs[-1], k]]
+    ranges = (_range_label(labels[run[0]], labels[run[-1]]) for run in runs)
+    return " or ".join([*ranges, *(labels[k] for k in states if k not in bins)])
+
+
+def _range_label(first: str, last: str) -> str:
+    """The label of bins side by side: "63 to 64" and "65 to 99", or "[0, 5)" and "[5, 9]"."""
+    if first == last:
+        return first
+    if first.startswith("["):
+        return f"{first.partition(', ')[0]}, {last.partition(', ')[2]}"
+    return f"{first.partition(' to ')[0]} to {last.rpartition(' to ')[2]}"
 
 
 def in_these_bins(column: Column, bins: int | tuple[Any, ...]) -> bool:

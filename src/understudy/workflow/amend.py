@@ -56,6 +56,7 @@ from understudy.errors import (
 from understudy.features.grids import is_finer, line_bins
 from understudy.features.scores import Limits
 from understudy.inference.amended import amended_answers
+from understudy.inference.conditions import UntoldError, require_bins
 from understudy.inference.declared import (
     DeclaredAnalysis,
     QuestionFile,
@@ -356,6 +357,11 @@ def _price_question(
     """Price all purchases by public facts, so that nothing is refused half-way."""
     schema = parent.release.schema
     asked.require_asked(schema)
+    for analysis in asked.analyses:
+        try:
+            require_bins(analysis.estimand(schema), schema)
+        except UntoldError as error:
+            raise UntoldError(f"{error} An amendment keeps the bins of its release.") from None
     terms, whole = terms_of(schema, budget), _spend(parent, budget)
     bought = purchases(asked.analyses, schema, budget, limits_of(parent.release))
     return tuple(

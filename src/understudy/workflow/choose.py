@@ -44,6 +44,7 @@ from understudy.dp.confidential import misfits, mismatches
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import Randomness, randomness_of
 from understudy.errors import CheckpointError, MethodError, NotPrivateError
+from understudy.inference.declared import with_own_bins
 from understudy.mechanisms.private_selection import (
     ETAS,
     SELECTION,
@@ -272,7 +273,8 @@ def plan_choice(
         MethodError: an unknown column in a criterion, a candidate that does not fit the schema or
             that has no guarantee in pure ε, or a δ above 0.
     """
-    schema, choice = given_schema(schema), _given(choice)
+    choice = _given(choice)
+    schema = _schema_for(given_schema(schema), choice)
     shares, law = Shares.of(epsilon, delta, choice), choice.law_of_tries
     requests = _requests(schema, choice, shares)
     plans = tuple(plan(schema, epsilon=shares.run, how=how) for how in choice.candidates)
@@ -332,7 +334,8 @@ def choose(
         UnderstudyWarning: never of a try.
     """
     run = RunOptions() if run is None else run
-    schema, choice = given_schema(schema), _given(choice)
+    choice = _given(choice)
+    schema = _schema_for(given_schema(schema), choice)
     shares, law = Shares.of(epsilon, delta, choice), choice.law_of_tries
     requests = _requests(schema, choice, shares)
     criteria = choice.criteria(schema)
@@ -400,6 +403,13 @@ def _given(choice: Choice | str | Path) -> Choice:
         return Choice.load(choice)
     require(isinstance(choice, Choice), "choice", "a Choice or a path", choice, MethodError)
     return choice
+
+
+def _schema_for(schema: Schema, choice: Choice) -> Schema:
+    """The schema in which candidates are compared: with the bins that any of them declares."""
+    for how in choice.candidates:
+        _, schema = with_own_bins(how.analyses, schema)
+    return schema
 
 
 def _requests(schema: Schema, choice: Choice, shares: Shares) -> tuple[Request, ...]:

@@ -138,7 +138,7 @@ def measurements_of(gate: Gate, schema: Schema) -> tuple[Measurement, ...]:
     """
     width = len(str(len(gate.measured)))
     return tuple(
-        Measurement.from_released(released, f"table-{k:0{width}d}", schema)
+        Measurement.from_released(released, f"table-{k:0{width}d}", schema, gate.schema)
         for k, released in enumerate(gate.measured, start=1)
     )
 

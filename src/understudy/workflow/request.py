@@ -16,7 +16,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from importlib.metadata import version
 from pathlib import Path
@@ -40,8 +40,8 @@ from understudy.inference.declared import (
     by_tables,
     by_terms,
     columns_of,
-    declared_analyses,
     public_delta,
+    with_own_bins,
 )
 from understudy.mechanisms.second_moments import SecondMoments, WeightedMoments
 from understudy.mechanisms.tables import HeapCounts, NoisyTables, NumberLines
@@ -54,6 +54,7 @@ from understudy.methods.registry import METHODS
 from understudy.release.manifest import PUBLIC_ROWS, bought_rows
 from understudy.release.minimum_count import MinimumCount
 from understudy.schema import NUMERIC, Schema
+from understudy.schema.coarsening import bin_starts, number_text
 from understudy.schema.households import slot_column
 from understudy.schema.schema import given_schema
 from understudy.workflow.budget_shares import (
@@ -126,6 +127,7 @@ class Request:
     limits: Limits | None = None
     bought: tuple[tuple[Measured, Fraction], ...] = ()
     minimum_count: MinimumCount | None = None
+    cuts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def tables(self) -> tuple[PlannedTable, ...]:
         """List what one fit measures, and what it buys before where each fit does."""
@@ -288,8 +290,15 @@ class Request:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Further remarks, in sentences."""
-        said = self.method.remarks(self.schema) + self._said_of_bins
+        said = self._said_of_cuts + self.method.remarks(self.schema) + self._said_of_bins
         return said + self.method.cautions(self.schema, self.fit_spend, self.budget)
+
+    @property
+    def _said_of_cuts(self) -> tuple[str, ...]:
+        """A sentence on bins that declared analyses brought."""
+        begin = (f"{name} at {' and '.join(places)}" for name, places in self.cuts.items())
+        said = f"Declared conditions begin bins of {', of '.join(begin)}."
+        return (said,) if self.cuts else ()
 
     @property
     def _said_of_bins(self) -> tuple[str, ...]:
@@ -427,12 +436,13 @@ def request_of(
     """
     schema = given_schema(schema)
     schema.require_reviewed()
+    as_declared = schema
+    declared, schema = with_own_bins(how.analyses, schema)
     shares, stated = how.parts, Budget.of(epsilon, delta)
     automatic = how.method == "auto"
     name, reason = (
         choose_method(schema, stated.epsilon, stated.delta) if automatic else (how.method, "")
     )
-    declared = declared_analyses(how.analyses, schema)
     _require_own_bins(declared, schema)
     named = priority_columns(how.priority, schema)
     configured = _configure_method(name, how.options or {}, named)
@@ -474,6 +484,7 @@ def request_of(
         bought=bought
         or (declared_answers(others, schema, budget.accounting) if parts.moments else ()),
         minimum_count=_minimum_count(how, schema, configured, name),
+        cuts=_further_bins(as_declared, schema),
     )
 
 
@@ -491,6 +502,17 @@ def _minimum_count(
     asked = MinimumCount.of(how.minimum_count)
     asked.require_fitting(schema)
     return asked
+
+
+def _further_bins(declared: Schema, schema: Schema) -> dict[str, tuple[str, ...]]:
+    """Where bins begin that the schema as it was declared does not have, by column."""
+    found = {}
+    for name, column in schema.columns.items():
+        former = declared.columns[name]
+        if column is not former and isinstance(column, NUMERIC) and isinstance(former, NUMERIC):
+            places = sorted({*bin_starts(column)}.difference(bin_starts(former)))
+            found[name] = tuple(number_text(place, column) for place in places)
+    return {name: places for name, places in found.items() if places}
 
 
 def _require_own_bins(declared: tuple[DeclaredAnalysis, ...], schema: Schema) -> None:

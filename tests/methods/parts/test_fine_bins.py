@@ -12,6 +12,7 @@ from understudy.features.grids import line_bins
 from understudy.methods.binning import LEVELS, bins_for, coarse_again, fine_bins
 from understudy.release.decoding import decode
 from understudy.schema import Schema
+from understudy.schema.coarsening import cuts_of, state_words, states_in, with_cuts
 
 COLUMNS = {
     "amount": 'kind = "continuous"\nlower = 0\nupper = 250000',
@@ -50,6 +51,44 @@ def test_every_own_edge_stays_and_there_are_many_bins(name):
     assert set(own) <= set(found)
     assert 3 * len(own) < len(found) <= 256
     assert fine.columns[name].model_copy(update={"bins": of.columns[name].bins}) == of.columns[name]
+
+
+CUTS = [("amount", 333.3), ("cents", 0.3), ("age", 63.0), ("income", 1_234.0), ("years", 7.0)]
+
+
+@pytest.mark.parametrize(("name", "cut"), CUTS)
+@pytest.mark.parametrize("most", LEVELS)
+def test_a_further_bin_leaves_the_fine_ones_and_is_found_again(name, cut, most):
+    of = schema(name)
+    further = of.with_bins({name: with_cuts(of.columns[name], [cut]).bins})
+    assert cuts_of(further.columns[name]) == (cut,)
+    fine = further.with_bins(fine_bins(further, most))
+    without = starts(of.with_bins(fine_bins(of, most)).columns[name])
+    assert starts(fine.columns[name]) == sorted({*without, cut})
+    again = coarse_again(fine)
+    assert again.columns[name] == (of if cut in without else further).columns[name]
+    lines = [one.with_bins({name: line_bins(one.columns[name])}) for one in (of, further)]
+    assert starts(lines[1].columns[name]) == sorted({*starts(lines[0].columns[name]), cut})
+
+
+def test_an_edge_right_beside_another_takes_its_place():
+    of = Schema.loads('[columns]\nx = { kind = "continuous", lower = 0, upper = 1 }')
+    column = of.columns["x"]
+    assert 0.3 not in starts(column)  # but .30000000000000004
+    cut = with_cuts(column, [0.3])
+    assert len(starts(cut)) == 20
+    assert 0.3 in starts(cut)
+    assert cuts_of(cut) == (0.3,)
+
+
+def test_states_keep_their_words_and_numbers_in_finer_bins():
+    of = schema("spiked")
+    coarse = of.columns["spiked"]
+    fine = of.with_bins(fine_bins(of)).columns["spiked"]
+    chosen = [k for k, one in enumerate(coarse.intervals) if 20 <= one.low < 70 or one.low == 100]
+    found = states_in(coarse, fine, chosen)
+    assert {int(fine.intervals[k].low) for k in found} == {*range(20, 70), 100}
+    assert state_words(fine, found) == state_words(coarse, chosen) == "20 to 69 or 100"
 
 
 @pytest.mark.parametrize("name", COLUMNS)
