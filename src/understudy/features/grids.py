@@ -373,10 +373,10 @@ def line_bins(column: Numeric) -> int | tuple[Any, ...]:
     Those of usual bins with a few more are the same, with these edges among them.
     """
     if cuts := cuts_of(column):
-        bins = line_bins(usual_bins(column))
-        fine = column.model_copy(update={"bins": bins})
+        usual = line_bins(usual_bins(column))
+        fine = column.model_copy(update={"bins": usual})
         edges = [*join_starts(column, bin_starts(fine), cuts), column.bounds[1]]
-        return bins if set(cuts) <= {*bin_starts(fine)} else _as_declared(edges, column)
+        return usual if set(cuts) <= {*bin_starts(fine)} else _as_declared(edges, column)
     whole = not isinstance(column, Continuous)
     bins = [interval for interval in column.intervals if not interval.spike]
     values = [_n_values(interval, column) for interval in bins]

@@ -148,6 +148,7 @@ def _with_cuts(schema: Schema, name: str, places: set[float], *, of_any: bool) -
     assert isinstance(column, NUMERIC)
     try:
         cut = with_cuts(column, places, name)
+        assert cut.bins is not None
         changed = schema.with_bins({name: cut.bins})
     except SchemaError:
         return schema
