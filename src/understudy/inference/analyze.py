@@ -13,6 +13,7 @@ from typing import Final
 
 import numpy as np
 
+from understudy._arrays import Z_95, Floats
 from understudy.errors import InferenceError, TooFewError
 from understudy.inference import caveats, members, number_line, refusals
 from understudy.inference.analysis import STAMP, Analysis
@@ -29,7 +30,6 @@ from understudy.inference.design_effects import (
     grow,
 )
 from understudy.inference.estimators import Estimator, Question
-from understudy.inference.expected_widths import PLAINLY
 from understudy.inference.measured_answers import measured_answer
 from understudy.inference.moment_answers import is_numeric
 from understudy.inference.quantiles import count_quantiles
@@ -346,7 +346,7 @@ def _answer_question(
     if select_rule(facts).name == "noise-aware":
         assert isinstance(question.asked, Estimand)
         counted = _from_counts(release, question.asked, facts, level=level)
-        return _narrower_by_moments(release, question.asked, facts, counted) or counted
+        return _narrower_by_moments(release, question, facts, counted) or counted
     _require_allowed(release, facts, anyway=anyway)
     answer = set_answer(question, release, facts)
     said = (
@@ -389,13 +389,17 @@ def _from_measured(
 
 
 def _narrower_by_moments(
-    release: Release, estimand: Estimand, facts: Facts, counted: Analysis
+    release: Release, question: Question, facts: Facts, counted: Analysis
 ) -> Analysis | None:
-    """Answer about levels by second moments, where their noise is plainly less than of counts.
+    """Answer about levels by second moments, where these make narrower intervals than counts alone.
 
-    Nearly all of both widths is known before the noise is: a choice between widths that are far
-    apart says nothing about the errors.
+    They hold the counts of tables too (`inference.measured_moments`), so that they mostly do. Both
+    errors have most of their sources in common, and nearly all of both widths is known before the
+    noise is: the choice says next to nothing about the errors. Records that are certainly out of
+    domain count as a mix of levels in second moments; counts just lack them.
     """
+    estimand = question.asked
+    assert isinstance(estimand, Estimand)
     if is_numeric(estimand, release.schema):
         return None
     try:
@@ -404,10 +408,18 @@ def _narrower_by_moments(
         return None
     if answer is None or answer.pooled.names != counted.pooled.names:
         return None
-    wide = np.nanmedian(counted.pooled.stderr)
-    if not np.nanmedian(answer.pooled.stderr) < PLAINLY * wide:
+    both = (answer.pooled, counted.pooled)
+    (one, doubt, _), (other, *_) = (refusals.require_counted(release, question, of) for of in both)
+    own, wide = _half_widths(one), _half_widths(other)
+    fewer = np.isnan(own).sum() > np.isnan(wide).sum()
+    if doubt is not None or fewer or not np.nanmedian(own) < np.nanmedian(wide):
         return None
     return _valid(estimand, answer.pooled, answer.reason, answer.dropped, counted.level)
+
+
+def _half_widths(pooled: Pooled) -> Floats:
+    """Of intervals of 95 %, nearly, shape (k,)."""
+    return Z_95 * pooled.stderr + pooled.bias
 
 
 def _from_line(release: Release, estimand: Estimand, *, level: float) -> Analysis | None:

@@ -50,9 +50,6 @@ _ASSUMED = (
     "levels, and numbers bunched in a part of their range, have other widths; analyze gives them."
 )
 _RANGE = "% of the range"
-PLAINLY = 0.8
-"""Second moments answer for levels where their width is below this part of that of counts."""
-
 
 Widths = tuple[float, float]
 """Half-width of an answer, and of the interval that the records themselves would give."""
@@ -164,7 +161,7 @@ class ExpectedWidths:
                 for noise in (tables, moments)
             )
             found[columns] = by_tables
-            if by_tables is None or (by_moments and by_moments[0] < PLAINLY * by_tables[0]):
+            if by_tables is None or (by_moments and by_moments[0] < by_tables[0]):
                 found[columns] = by_moments
         return answerable(found)
 

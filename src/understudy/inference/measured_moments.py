@@ -5,24 +5,17 @@ well (`inference.measured_moments`).
 
 **What number lines and tables of bins say of the sums of second moments, and how well.**
 
-The noisy counts of fine cells of a column of numbers (`inference.number_line`) tell
-how many records there are, the sum of the number and of its square, and how many have each code and
-lie in each bin. Second moments have these sums too, with noise of their own. Both are put together
-by generalised least squares: with f the sums of all columns asked about and C the covariance of
-their noise, counts say y = Hf + noise of covariance R, and
-
-    f̂ = f + K(y − Hf),   K = CH'(HCH' + R + D)⁻¹,   Ĉ = (I − KH)C(I − KH)' + KRK'.
-
-A cell does not tell where in it a number lies. So the sums of y may be off by as much as the
-half-widths of cells allow, b; D = diag(b²) makes them count for less accordingly, and what is left,
-|K|·b, is a bound that every answer carries (`MomentMatrix.bound_hidden`). Values out of domain
-are in no cell, but have a sum of their own.
+The noisy counts of fine cells of a column of numbers (`inference.number_line`) tell how many
+records there are, the sum of the number and of its square, and how many have each code and lie in
+each bin. Second moments have these sums too, with noise of their own. So have tables of several
+columns, their states merged or not. All are put together by generalised least squares
+(`inference.cell_sums`). Values out of domain are in no cell of a line, but have a sum of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -30,10 +23,17 @@ import numpy as np
 from understudy._arrays import Floats, Integers
 from understudy.features.grids import LineCells, Numeric, coarse_states, find_limits, is_finer
 from understudy.features.scores import UNIT, Limits
+from understudy.inference.cell_sums import (
+    JoinedSums,
+    Said,
+    covariance_of,
+    most_of,
+    positions,
+    table_sums,
+)
 from understudy.inference.line_tables import line_schema, line_table
 from understudy.inference.noisy_tables import (
     Counts,
-    Sources,
     covers,
     line_of,
     marginal,
@@ -51,71 +51,6 @@ from understudy.release.release import Release, once
 from understudy.release.shape import Kind
 from understudy.schema import NUMERIC, Schema
 
-_FIRMLY = 2.0
-
-
-@dataclass(frozen=True)
-class _Said:
-    """What the cells of a column say.
-
-    Attributes:
-        entries: released numbers that they tell; the number of records last.
-        values: of them; the last one less the records out of domain.
-        noise: covariance, shape (k, k).
-        off: how far each may lie off, shape (k,).
-        beside: the number of records out of domain, −1 if there is none.
-    """
-
-    entries: Integers
-    values: Floats
-    noise: Floats
-    off: Floats
-    beside: int
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """What is known of the sums of some columns.
-
-    Attributes:
-        entries: released numbers, ascending, shape (k,).
-        values: f, shape (k,).
-        noise: C, shape (k, k).
-        off: how far each may lie off, by what cells leave open, shape (k, sums).
-    """
-
-    entries: Integers
-    values: Floats
-    noise: Floats
-    off: Floats
-
-    @classmethod
-    def of(cls, matrix: MomentMatrix, said: Sequence[_Said]) -> _Sums:
-        """By second moments alone: the noise of different sums is independent."""
-        beside = [one.beside for one in said if one.beside >= 0]
-        told = np.concatenate([*(one.entries for one in said), beside])
-        entries = np.unique(told).astype(np.int64)
-        noise = np.diag(matrix.variances[entries])
-        return cls(entries, matrix.numbers[entries], noise, np.zeros((len(entries), 0)))
-
-    def improve(self, one: _Said) -> _Sums:
-        """With what the cells of another column say."""
-        tells = np.zeros((len(one.entries), len(self.entries)))
-        tells[np.arange(len(one.entries)), np.searchsorted(self.entries, one.entries)] = 1
-        if one.beside >= 0:
-            tells[-1, np.searchsorted(self.entries, one.beside)] = -1
-        spread = tells @ self.noise @ tells.T + one.noise + np.diag(one.off**2)
-        # What is known without noise from both may leave no spread.
-        gain = self.noise @ tells.T @ np.linalg.pinv(spread, hermitian=True)
-        kept = np.eye(len(self.entries)) - gain @ tells
-        open_ = one.off > 0
-        return _Sums(
-            self.entries,
-            self.values + gain @ (one.values - tells @ self.values),
-            kept @ self.noise @ kept.T + gain @ one.noise @ gain.T,
-            np.hstack([kept @ self.off, gain[:, open_] * one.off[open_]]),
-        )
-
 
 class NumberCounts:
     """What the cells of columns of numbers tell of the sums of second moments.
@@ -129,26 +64,25 @@ class NumberCounts:
         self._measurements, self._schema = measurements, schema
         self._known: dict[str, tuple[Counts, Numeric] | None] = {}
 
-    def put_to(self, matrix: MomentMatrix) -> MomentMatrix:
+    def put_to(self, matrix: MomentMatrix, said: Sequence[Said] = ()) -> MomentMatrix:
         """The matrix with the sums of its columns of numbers as counts of cells tell them too.
 
         Args:
             matrix: second moments; those of some records alone stay as they are.
+            said: what other counts, with noise of their own, say of the same numbers.
         """
         if matrix.scores.complete:
             return matrix
-        said = list[_Said]()
+        every = list(said)
         for name in matrix.scores.columns:
             column = self._schema.columns[name]
             if isinstance(column, NUMERIC):
                 counted = self._of(name)
                 if counted is not None:
-                    said.append(_told_by_numbers(matrix, name, column, *counted))
-        if not said:
+                    every.append(_told_by_numbers(matrix, name, column, *counted))
+        if not every:
             return matrix
-        joined = _Sums.of(matrix, said)
-        for one in said:
-            joined = joined.improve(one)
+        joined = JoinedSums.of(matrix, every)
         numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
         numbers[joined.entries], variances[joined.entries] = joined.values, np.diag(joined.noise)
         together = Together(joined.entries, joined.noise, joined.off)
@@ -189,7 +123,7 @@ def counted_mean(
         return None
     mean = float(total / size)
     off = np.array([[1.0, -mean]]) @ rows
-    return mean, float(np.sqrt(_covariance(off, table)[0, 0]) / size)
+    return mean, float(np.sqrt(covariance_of(off, table)[0, 0]) / size)
 
 
 def bound_excess(
@@ -216,7 +150,7 @@ def bound_excess(
     row = np.zeros(cells.size)
     ends = np.array([float(one.high) for one in cells.intervals])
     row[: cells.n_ordinary] = np.maximum(ends - bound, 0.0)
-    return _most(row, table)
+    return most_of(row, table)
 
 
 def _counts(
@@ -239,13 +173,13 @@ def _counts(
 
 def _told_by_numbers(
     matrix: MomentMatrix, name: str, column: Numeric, table: Counts, cells: Numeric
-) -> _Said:
+) -> Said:
     """Read from counts what they say of the sums of one column."""
     scores, source = matrix.scores, matrix.basis.source
     places = np.array(scores.places(name), dtype=np.int64)
     states = scores.tables[name] / UNIT
     weights = states[coarse_states(cells, column)]
-    middle, reach = _positions(cells, *scores.limits[name])
+    middle, reach = positions(cells, *scores.limits[name])
     k = cells.n_ordinary
     weights[:k, 0] = middle
     out = np.flatnonzero(states[-1] > 0)
@@ -258,42 +192,17 @@ def _told_by_numbers(
     wide = np.zeros((2, cells.size))
     wide[0, :k], wide[1, :k] = reach, 2 * reach * (2 * np.abs(middle) + reach)
     off = np.zeros(len(rows))
-    off[[0, -2]] = [_most(row, table) for row in wide]
-    return _Said(
-        entries=np.append(
-            source[0, places[told] + 1], [matrix.basis.squares[number], source[0, 0]]
-        ),
-        values=rows @ table.counts,
-        noise=_covariance(rows, table),
-        off=off,
-        beside=int(source[0, places[out[0]] + 1]) if len(out) else -1,
-    )
-
-
-def _positions(cells: Numeric, low: float, high: float) -> tuple[Floats, Floats]:
-    """Middle and half the width of each ordinary cell, in scores, cut off at limits."""
-    whole = np.array([(cell.low, cell.high) for cell in cells.intervals], dtype=np.float64)
-    ends = np.clip(whole, low, high)
-    scaled = (2 * ends - low - high) / (high - low or 1.0)  # one value alone has the score 0
-    return scaled.mean(axis=1), np.diff(scaled, axis=1)[:, 0] / 2
-
-
-def _most(row: Floats, table: Counts) -> float:
-    """A sum over the records that is not negative, or a bit more if noise may have hidden it."""
-    if not row.any():
-        return 0.0
-    error = float(np.sqrt(_covariance(row[None], table)[0, 0]))
-    return max(float(row @ table.counts), 0.0) + _FIRMLY * error
-
-
-def _covariance(rows: Floats, table: Counts) -> Floats:
-    """Of the noise in sums of counts, shape (k, k)."""
-    sources = table.sources or Sources(np.eye(len(table.variances)), table.variances)
-    mixed = rows @ sources.mix
-    return np.asarray((mixed * sources.variances) @ mixed.T)
+    off[[0, -2]] = [most_of(row, table) for row in wide]
+    entries = np.append(source[0, places[told] + 1], [matrix.basis.squares[number], source[0, 0]])
+    tells = np.eye(len(entries))
+    if len(out):  # which are no cell of a line
+        entries = np.append(entries, source[0, places[out[0]] + 1])
+        tells = np.column_stack([tells, -tells[:, -1]])
+    return Said(entries, tells, rows @ table.counts, covariance_of(rows, table), off)
 
 
 _RECENT = 32  # matrices that are kept: several kinds of questions are asked of the same columns
+_CLEARLY = 4.0  # standard deviations
 _CENTRED = 0.01  # of the sum of scores over the states, which are rounded
 
 
@@ -338,7 +247,9 @@ class MeasuredMoments:
         matrix = joined_matrix(self._sources, self._schema, columns, self._n)
         if matrix is None:
             return None
-        return self._counts.put_to(refine_matrix(matrix, self._measurements, self._schema))
+        refined = refine_matrix(matrix, self._measurements, self._schema)
+        tables = joint_tables(refined, self._measurements, self._schema)
+        return self._counts.put_to(refined, [said for _, said in tables])
 
 
 def matrix_of(release: Release, columns: Sequence[str]) -> MomentMatrix | None:
@@ -377,13 +288,13 @@ def moments_of(
 def refine_matrix(
     matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
 ) -> MomentMatrix:
-    """The matrix with sums of scores averaged with those that noisy tables have.
+    """The matrix with sums of scores averaged with those that tables of one or two levels have.
 
-    A full table over one or two columns tells sums and products of their scores as well, with noise
-    of its own: contrasts are orthogonal over its cells, so that it is independent. The mean by
-    precision has less. Cells that cannot occur have no noise, and are counted as if they had it. Of
-    records that must have a value of some columns, tables of all of these tell, by their cells with
-    such values.
+    A full table tells sums and products of the scores of one or two columns of levels as well, with
+    noise of its own: contrasts are orthogonal over its cells, so that it is independent. The mean
+    by precision has less. Cells that cannot occur have no noise, and are counted as if they had it.
+    Of records that must have a value of some columns, tables of all of these tell, by their cells
+    with such values.
 
     Args:
         matrix: second moments.
@@ -391,21 +302,74 @@ def refine_matrix(
         schema: of the release.
     """
     numbers, variances = matrix.numbers.copy(), matrix.variances.copy()
-    known, needed = set(matrix.scores.columns), set(matrix.scores.complete)
-    for table in measurements:
-        own = set(table.columns)
-        if not (needed <= own <= known and len(own) <= 2 and covers(table, table.columns)):
+    needed = set(matrix.scores.complete)
+    for table, columns in _shared(matrix, measurements):
+        whole = _is_of_levels(table, columns, schema) or (needed and _is_whole(table, columns))
+        if not whole or not needed <= set(columns) or _is_of_a_number(table, schema):
             continue
-        if len(table.columns) == 1 and isinstance(schema.columns[table.columns[0]], NUMERIC):
-            continue  # `NumberCounts` has these
-        for entries, values, factors in _told_by_levels(matrix, table, schema):
+        for entries, values, factors in _told_by_levels(matrix, table, columns, schema):
             noise = factors * table.stddev**2
             improve(numbers, variances, entries.ravel(), values.ravel(), noise.ravel())
     return replace(matrix, numbers=numbers, variances=variances)
 
 
+def joint_tables(
+    matrix: MomentMatrix, measurements: Sequence[Measurement], schema: Schema
+) -> Iterator[tuple[Measurement, Said]]:
+    """What tables say beside `refine_matrix`: of numbers, merged states and three columns.
+
+    Args:
+        matrix: second moments; nothing is said of those of some records alone.
+        measurements: of the release.
+        schema: of the release.
+    """
+    if matrix.scores.complete:
+        return
+    for table, columns in _shared(matrix, measurements):
+        if _is_of_levels(table, columns, schema) or _is_of_a_number(table, schema):
+            continue
+        said = table_sums(matrix, table, columns, schema)
+        if said is not None:
+            yield table, said
+
+
+def _shared(
+    matrix: MomentMatrix, measurements: Sequence[Measurement]
+) -> Iterator[tuple[Measurement, tuple[str, ...]]]:
+    """Tables with the columns that they share with a matrix, but for those in other bins.
+
+    Left out are tables that clearly lack records that are out of domain in others of their columns.
+    """
+    for table in measurements:
+        columns = tuple(
+            name
+            for name in table.columns
+            if name in matrix.scores.columns and name not in table.bins
+        )
+        whole = table.kind is Kind.TABLE and not table.family.is_truncated
+        lacks = len(table.columns) > 1 and table.outside > _CLEARLY * table.stddev
+        if columns and whole and not lacks:
+            yield table, columns
+
+
+def _is_of_a_number(table: Measurement, schema: Schema) -> bool:
+    """Return whether a table is of one column of numbers, which `NumberCounts` has."""
+    return len(table.columns) == 1 and isinstance(schema.columns[table.columns[0]], NUMERIC)
+
+
+def _is_whole(table: Measurement, columns: Sequence[str]) -> bool:
+    """Return whether a table has all states of one or two columns."""
+    return len(columns) <= 2 and not set(columns) & set(table.groups)
+
+
+def _is_of_levels(table: Measurement, columns: Sequence[str], schema: Schema) -> bool:
+    """Return whether a table has all states of one or two columns of levels."""
+    numeric = any(isinstance(schema.columns[name], NUMERIC) for name in columns)
+    return _is_whole(table, columns) and not numeric
+
+
 def _told_by_levels(
-    matrix: MomentMatrix, table: Measurement, schema: Schema
+    matrix: MomentMatrix, table: Measurement, columns: Sequence[str], schema: Schema
 ) -> Iterator[tuple[Integers, Floats, Floats]]:
     """Released numbers that a table tells as well: which, what it says, and its noise in them.
 
@@ -414,9 +378,11 @@ def _told_by_levels(
     would share noise with the products, and are left to them.
     """
     scores, source = matrix.scores, matrix.basis.source
-    counts = np.asarray(table.counts, dtype=np.float64).reshape(schema.table(table.columns).sizes)
+    counted = marginal(table, columns, schema)
+    counts = counted.counts.reshape([schema.columns[name].size for name in columns])
+    behind = table.domain(schema).n_cells / counts.size  # cells of the table in each of these
     states, places = [], []
-    for axis, name in enumerate(table.columns):
+    for axis, name in enumerate(columns):
         column, own = schema.columns[name], np.array(scores.places(name), dtype=np.int64)
         k = column.n_ordinary if name in scores.complete else column.size
         values = scores.tables[name][:k]
@@ -426,14 +392,14 @@ def _told_by_levels(
         counts = counts.take(np.arange(k), axis=axis)
     squares = [(state**2).sum(axis=0) for state in states]
     if len(places) == 1:
-        yield source[0, places[0]], states[0].T @ counts, squares[0]
+        yield source[0, places[0]], states[0].T @ counts, behind * squares[0]
         return
     (left, right), (first, second), k_cells = states, places, counts.shape
-    yield source[np.ix_(first, second)], left.T @ counts @ right, np.outer(*squares)
+    yield source[np.ix_(first, second)], left.T @ counts @ right, behind * np.outer(*squares)
     if _is_centred(right):
-        yield source[0, first], left.T @ counts.sum(axis=1), k_cells[1] * squares[0]
+        yield source[0, first], left.T @ counts.sum(axis=1), behind * k_cells[1] * squares[0]
     if _is_centred(left):
-        yield source[0, second], right.T @ counts.sum(axis=0), k_cells[0] * squares[1]
+        yield source[0, second], right.T @ counts.sum(axis=0), behind * k_cells[0] * squares[1]
 
 
 def _is_centred(states: Floats) -> bool:

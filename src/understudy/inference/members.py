@@ -27,7 +27,6 @@ from understudy.inference.analysis import Analysis
 from understudy.inference.combining import Pooled
 from understudy.inference.contributions import cell_scores
 from understudy.inference.counts import table_estimates
-from understudy.inference.expected_widths import PLAINLY
 from understudy.inference.linear import likeness, ratio_growth, weight_scale
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.moment_answers import MeasuredAnswer, answer_of
@@ -62,6 +61,8 @@ from understudy.release.sets import first_parts
 from understudy.schema import NUMERIC, Continuous, Integer, Rule, Schema
 from understudy.schema.geography import Geography
 from understudy.schema.households import NO_MEMBER, Members, slot_column
+
+_PLAINLY = 0.8  # of the width of another answer, that makes one narrower whatever the noise
 
 KINDS_OF_MEMBERS = (*RATIOS, "total", *MODELS, "correlation")
 """Kinds, of those in `question`, that sums over slots answer."""
@@ -416,7 +417,7 @@ def _is_narrower(one: Pooled, other: Pooled) -> bool:
     Nearly all of both lengths is known before the noise is.
     """
     own, wide = (np.nanmedian(np.subtract(*two.interval()[::-1])) for two in (one, other))
-    return one.names != other.names or bool(own < PLAINLY * wide)
+    return one.names != other.names or bool(own < _PLAINLY * wide)
 
 
 def _by_counts(

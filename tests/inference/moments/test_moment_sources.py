@@ -249,8 +249,8 @@ def table(columns, counts, stddev=1.0):
 @pytest.mark.parametrize(
     ("columns", "complete", "pure", "n_told"),
     [
-        (("job", "pay"), (), False, 2 + 4 * 2),
-        (("job", "pay"), (), True, 5),  # no sums: they would share noise with the products
+        (("job", "sex"), (), False, 4 + 1 + 4),
+        (("job", "sex"), (), True, 5 * 2),  # no sums: they would share noise with the products
         (("job", "sex"), ("job",), False, 2 + 1 + 2),
         (("job", "sex"), ("job",), True, 3 + 3),
         (("job", "pay"), ("job", "pay"), False, 2 + 1 + 2),

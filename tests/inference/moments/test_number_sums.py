@@ -199,7 +199,7 @@ def test_the_bound_holds_wherever_numbers_lie_in_their_cells(at, lines):
     rows = rows.with_columns(pay=np.where(pay < 0, -1, moved))
     exact = values(moments(rows, rng, noise=1e-9))
     release = counted(rows, rng, noise=1e-3, lines=lines)
-    both = joined(moments(rows, rng, noise=3e-2), release)
+    both = joined(moments(rows, rng, noise=30), release)
     bound = both.within_cells(quantities(both))
     off = np.abs(values(both) - exact)
     noise = np.sqrt(np.diag(both.noise_covariance(quantities(both))))
