@@ -1614,7 +1614,10 @@ class Release:
         return True
 
     def _linked_package(self, of_units: list[str]) -> None:
-        """The package names both tables, the key of units, and that of members as one of these."""
+        """The package names both tables, the key of units, and that of members as one of these.
+
+        What it says of types and labels of columns is not compared.
+        """
         form, resources = self.members, []
         for place, (k, name) in self.linked.items():
             unit = name == form["of"]
@@ -1626,9 +1629,10 @@ class Release:
             told = {"name": f"set-{k}-{name}".lower(), "path": place.partition("/")[2]}
             resources.append({**told, "schema": own})
         package = strict_json(self.folder / "linked" / "datapackage.json")
-        found = [
-            {key: one[key] for key in ("name", "path", "schema")} for one in package["resources"]
-        ]
+        found = [{key: one[key] for key in ("name", "path")} for one in package["resources"]]
+        for told, one in zip(found, package["resources"], strict=True):
+            fields = [{"name": field["name"]} for field in one["schema"]["fields"]]
+            told["schema"] = {**one["schema"], "fields": fields}
         require(found == resources, "linked/datapackage.json describes other tables")
 
     def _pages(self) -> str:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import shutil
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +155,55 @@ def test_the_package_links_members_to_units(folder):
     assert package["resources"][3]["schema"]["foreignKeys"] == [
         {"fields": ["hid"], "reference": {"resource": "set-2-household", "fields": ["hid"]}}
     ]
+
+
+def test_both_tables_are_described_with_types_labels_and_their_key(folder):
+    (household, person, *_) = json.loads((folder / "linked" / "datapackage.json").read_text())[
+        "resources"
+    ]
+    fields = {one["name"]: one for one in person["schema"]["fields"]}
+    assert list(fields) == ["hid", "role", "age", "work"]
+    assert fields["age"]["type"] == "integer"
+    assert fields["age"]["constraints"] == {"minimum": 0, "maximum": 99}
+    assert fields["role"]["categoriesOrdered"]
+    assert not any(NO_MEMBER in json.dumps(one) for one in (household, person))
+    types = {one["name"]: one["type"] for one in household["schema"]["fields"]}
+    assert types == {"hid": "string", "region": "string", "income": "number", "size": "integer"}
+
+
+def test_the_codebook_holds_both_tables_as_record_groups_of_one_key(folder):
+    ddi = "{ddi:codebook:2_5}"
+    root = ET.fromstring((folder / "codebook.xml").read_bytes())
+    identifiers = [one.get("ID") for one in root.iter() if one.get("ID")]
+    assert len({*identifiers}) == len(identifiers)
+    variables = {one.get("ID"): one for one in root.iter(f"{ddi}var")}
+    files = {one.get("ID"): one for one in root.iter(f"{ddi}fileDscr")}
+    names = {one.findtext(f"{ddi}fileTxt/{ddi}fileName"): key for key, one in files.items()}
+    for k in (1, 2):
+        own, below = (names[f"linked/set-{k}-{name}"] for name in ("household", "person"))
+        groups = [
+            files[key].find(f"{ddi}fileTxt/{ddi}fileStrc/{ddi}recGrp") for key in (own, below)
+        ]
+        assert groups[0].get("recGrp") == groups[1].get("ID")
+        for key, group in zip((own, below), groups, strict=True):
+            link = variables[group.get("keyvar")]
+            assert link.get("name") == "hid"
+            assert key in link.get("files").split()
+    of_persons = us.read_codebook(folder / "codebook.xml", table="linked/set-2-person")
+    assert list(of_persons.order) == ["hid", "role", "age", "work"]
+    declared = table_schemas(BOTH)["person"].columns
+    assert of_persons.columns["role"].levels == declared["role"].levels
+
+
+def test_files_of_other_programs_have_labels_of_their_own_table(release, tmp_path):
+    pyreadstat = pytest.importorskip("pyreadstat", reason="an extra is not installed")
+    release.export(tmp_path / "files", also=("sav", "dta"))
+    for ending, read in (("sav", pyreadstat.read_sav), ("dta", pyreadstat.read_dta)):
+        rows, told = read(str(tmp_path / "files" / f"set-1-person.{ending}"))
+        assert list(rows.columns) == ["hid", "role", "age", "work"]
+        assert set(told.variable_value_labels["role"].values()) == {"reference", "partner", "child"}
+        homes, _ = read(str(tmp_path / "files" / f"set-1-household.{ending}"))
+        assert set(rows["hid"]) <= set(homes["hid"])
 
 
 @pytest.fixture

@@ -1,13 +1,15 @@
 """The columns of a release as a DDI codebook (DDI Codebook 2.5), from schema and manifest alone.
 
 It holds no statistic, neither of the synthetic tables nor of anything else: names, labels, bounds,
-codes, what says that a value is absent, and how the study was made.
+codes, what says that a value is absent, and how the study was made. Of units with members it also
+describes both tables of each set. They are record groups of a relational file: that of units names
+that of members as its own, and each names the variable that holds its key.
 """
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from understudy._storage import NOT_REAL
@@ -30,13 +32,20 @@ Told = list[tuple[str, str, list[tuple[str, str, str]]]]
 """Name and label of each variable; value, label and kind of absence of its categories."""
 
 
-def codebook_xml(manifest: Manifest, schema: Schema, columns: Sequence[Variable]) -> str:
+Tables = Mapping[str, Sequence[Variable]]
+"""Columns of the table of units, and of that of their members, by the name of the table."""
+
+
+def codebook_xml(
+    manifest: Manifest, schema: Schema, columns: Sequence[Variable], linked: Tables | None = None
+) -> str:
     """The codebook as XML text.
 
     Args:
         manifest: how the release was made.
         schema: what is public.
         columns: of the schema.
+        linked: of both tables, units first, where the schema has members.
     """
     root = ET.Element("codeBook", {"xmlns": _SPACE, "version": "2.5"})
     _study(ET.SubElement(root, "stdyDscr"), manifest, schema)
@@ -48,20 +57,57 @@ def codebook_xml(manifest: Manifest, schema: Schema, columns: Sequence[Variable]
         _add(sizes, "caseQnty", str(manifest.n_rows))
         _add(sizes, "varQnty", str(len(columns)))
         _add(text, "fileType", "Apache Parquet")
+    described = [(columns, " ".join(f"F{k}" for k in range(1, manifest.sets + 1)))]
+    described += _linked_files(root, manifest, schema, linked or {}, len(columns))
     data = ET.SubElement(root, "dataDscr")
-    files = " ".join(f"F{k}" for k in range(1, manifest.sets + 1))
-    for number, variable in enumerate(columns, start=1):
+    every = ((variable, files) for several, files in described for variable in several)
+    for number, (variable, files) in enumerate(every, start=1):
         _variable(data, variable, number, files)
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def require_codebook(text: str, columns: Sequence[Variable]) -> None:
+def _linked_files(
+    root: ET.Element, manifest: Manifest, schema: Schema, linked: Tables, before: int
+) -> list[tuple[Sequence[Variable], str]]:
+    """Describe the files of both tables; their columns, and the files that have them.
+
+    Args:
+        root: of the codebook.
+        manifest: how the release was made.
+        schema: of the wide table.
+        linked: columns of both tables, units first.
+        before: number of variables that are described before them.
+    """
+    described, key = [], schema.members.key if schema.members else ""
+    for place, (name, columns) in enumerate(linked.items(), start=1):
+        own = []
+        at = next(k for k, one in enumerate(columns, start=before + 1) if one.name == key)
+        for k in range(1, manifest.sets + 1):
+            file = ET.SubElement(root, "fileDscr", ID=f"F{manifest.sets * place + k}")
+            text = ET.SubElement(file, "fileTxt")
+            _add(text, "fileName", f"linked/set-{k}-{name}")
+            structure = ET.SubElement(text, "fileStrc", type="relational")
+            group = {"ID": f"R{k}-{place}", "rectype": name, "keyvar": f"V{at}"}
+            below = {"recGrp": f"R{k}-{place + 1}"} if place < len(linked) else {}
+            _add(ET.SubElement(structure, "recGrp", group | below), "labl", name)
+            sizes = ET.SubElement(text, "dimensns")
+            if place == 1:
+                _add(sizes, "caseQnty", str(manifest.n_rows))
+            _add(sizes, "varQnty", str(len(columns)))
+            _add(text, "fileType", "Apache Parquet")
+            own.append(f"F{manifest.sets * place + k}")
+        described.append((columns, " ".join(own)))
+        before += len(columns)
+    return described
+
+
+def require_codebook(text: str, columns: Iterable[Variable]) -> None:
     """Refuse a codebook that says something else of the columns than their schema.
 
     Args:
         text: of the file.
-        columns: of the release.
+        columns: of the release, and of its linked tables behind them.
 
     Raises:
         Fault: says what does not fit.
@@ -161,7 +207,7 @@ def _read_variables(root: ET.Element) -> Told:
     return found
 
 
-def _list_variables(columns: Sequence[Variable]) -> Told:
+def _list_variables(columns: Iterable[Variable]) -> Told:
     found: Told = []
     for variable in columns:
         categories = [

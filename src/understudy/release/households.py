@@ -8,7 +8,6 @@ member has a unit. Both tables follow from the records by public rules alone: po
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -136,7 +135,7 @@ def linked_files(schema: Schema, n_sets: int) -> dict[str, tuple[int, str]]:
 def write_linked(
     tables: Sequence[pl.DataFrame], schema: Schema, folder: Path, formats: Sequence[str]
 ) -> None:
-    """Write both tables of every set, and what describes them.
+    """Write both tables of every set.
 
     Args:
         tables: wide synthetic tables.
@@ -149,8 +148,6 @@ def write_linked(
     for path, (k, name) in linked_files(schema, len(tables)).items():
         several[k][name].write_parquet(folder / path, metadata=PARQUET_NOTE)
     _write_several(several, schema, folder / FOLDER, formats)
-    text = package_text(schema, len(tables))
-    (folder / FOLDER / PACKAGE).write_text(text, encoding="utf-8")
 
 
 def write_linked_rows(
@@ -182,37 +179,6 @@ def _split_set(tables: Sequence[pl.DataFrame], schema: Schema, k: int) -> dict[s
     """Both tables of one set."""
     parts = [split(part, schema) for part in parts_of(tables, k)]
     return {name: pl.concat([part[name] for part in parts]) for name in parts[0]}
-
-
-def package_text(schema: Schema, n_sets: int) -> str:
-    """The data package of both tables as JSON text: their keys link them."""
-    form = _members(schema)
-    resources = []
-    for path, (k, name) in linked_files(schema, n_sets).items():
-        own: dict[str, Any] = {
-            "fields": [{"name": n} for n in table_schemas(schema)[name].declared]
-        }
-        if name == form.of:
-            own["primaryKey"] = [form.key]
-        else:
-            reference = {"resource": f"set-{k + 1}-{form.of}".lower(), "fields": [form.key]}
-            own["foreignKeys"] = [{"fields": [form.key], "reference": reference}]
-        resources.append(
-            {
-                "name": f"set-{k + 1}-{name}".lower(),
-                "path": path.partition("/")[2],
-                "title": "Synthetic records, not real people",
-                "format": "parquet",
-                "mediatype": "application/vnd.apache.parquet",
-                "schema": own,
-            }
-        )
-    content = {
-        "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
-        "title": schema.title or "Synthetic data release",
-        "resources": resources,
-    }
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def require_linked(
@@ -249,5 +215,3 @@ def require_linked(
         stored = pl.read_parquet(folder / path, hive_partitioning=False)
         if not stored.equals(_split_set(tables, schema, k)[name]):
             raise Fault(f"the table {quote_entry(name)} of a set is not that of its records")
-    if (folder / FOLDER / PACKAGE).read_text(encoding="utf-8") != package_text(schema, len(tables)):
-        raise Fault("what describes the linked tables is not of this release")

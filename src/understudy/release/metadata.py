@@ -8,7 +8,8 @@
 
 **A release as a data package of Frictionless Data (version 2), from schema and manifest alone.**
 
-The columns of all synthetic tables are described in one file beside it, a table schema.
+The columns of all synthetic tables are described in one file beside it, a table schema. Tables of
+units and of their members have a package of their own, in their folder, which says how they link.
 
 **A release in the Croissant format (1.0) that catalogues of data sets read, from public facts.**
 
@@ -21,6 +22,7 @@ is read. Releases of earlier versions have none.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,6 +36,7 @@ from understudy.release.citation import citation
 from understudy.release.ddi import codebook_xml, require_codebook
 from understudy.release.decoding import dtype_of
 from understudy.release.export_values import Category, Variable, variables
+from understudy.release.households import FOLDER, linked_files, table_schemas
 from understudy.release.manifest import Manifest
 from understudy.release.measurement import Measurement
 from understudy.release.sets import part_names, part_sizes
@@ -97,6 +100,40 @@ def data_package(
         "resources": [*rows, *noisy],
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def linked_package(schema: Schema, n_sets: int) -> str:
+    """The data package of both tables as JSON text: their columns, and the keys that link them.
+
+    Args:
+        schema: of the wide table.
+        n_sets: number of synthetic sets.
+    """
+    form = schema.members
+    assert form is not None
+    fields = {name: [_field(one) for one in own] for name, own in _linked_columns(schema).items()}
+    resources = []
+    for path, (k, name) in linked_files(schema, n_sets).items():
+        own: dict[str, Any] = {"fields": fields[name]}
+        if name == form.of:
+            own["primaryKey"] = [form.key]
+        else:
+            reference = {"resource": f"set-{k + 1}-{form.of}".lower(), "fields": [form.key]}
+            own["foreignKeys"] = [{"fields": [form.key], "reference": reference}]
+        told = {"name": f"set-{k + 1}-{name}".lower(), "path": path.partition("/")[2]}
+        resources.append({**told, **_PARQUET, "schema": own})
+    content = {
+        "$schema": _PROFILE,
+        "title": schema.title or "Synthetic data release",
+        "resources": resources,
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _linked_columns(schema: Schema) -> dict[str, tuple[Variable, ...]]:
+    """Columns of both tables by name, units first; {} of a flat schema."""
+    forms = table_schemas(schema) if schema.members is not None else {}
+    return {name: variables(form) for name, form in forms.items()}
 
 
 def table_schema(columns: Sequence[Variable]) -> str:
@@ -364,6 +401,8 @@ CODEBOOK: Final = "codebook.xml"
 PACKAGE: Final = "datapackage.json"
 CROISSANT: Final = "croissant.json"
 METADATA: Final = (CODEBOOK, PACKAGE, TABLE, CROISSANT)
+LINKED: Final = f"{FOLDER}/{PACKAGE}"
+"""What describes the tables of units and of members, of a schema that has both."""
 
 
 def metadata_texts(
@@ -384,8 +423,10 @@ def metadata_texts(
         parted: whether the synthetic tables come in parts.
     """
     columns = variables(schema)
+    linked = {LINKED: linked_package(schema, manifest.sets)} if schema.members else {}
     return {
-        CODEBOOK: codebook_xml(manifest, schema, columns),
+        **linked,
+        CODEBOOK: codebook_xml(manifest, schema, columns, _linked_columns(schema)),
         PACKAGE: data_package(manifest, schema, measurements, parted=parted),
         TABLE: table_schema(columns),
         CROISSANT: croissant(manifest, schema, columns, checksums),
@@ -409,7 +450,12 @@ def require_metadata(folder: Path, files: Mapping[str, str], schema: Schema, n_s
     }
     columns = variables(schema) if texts else ()
     if CODEBOOK in texts:
-        require_codebook(texts[CODEBOOK], columns)
+        several = _linked_columns(schema).values()
+        require_codebook(texts[CODEBOOK], itertools.chain(columns, *several))
+    if schema.members is not None:
+        found = (folder / LINKED).read_text(encoding="utf-8")
+        if found != linked_package(schema, n_sets):
+            raise Fault("what describes the linked tables is not of this release")
     if PACKAGE in texts:
         require_data_package(texts[PACKAGE], n_sets)
     if TABLE in texts:
