@@ -1,5 +1,6 @@
 """A release that was chosen among secret tries: price, secrecy, continuation, and refusals."""
 
+import inspect
 import json
 import shutil
 from dataclasses import replace
@@ -15,6 +16,7 @@ import understudy as us
 import understudy_verify
 from schemas import column
 from understudy.cli.app import app
+from understudy.cli.release import _making, choose, synthesize
 from understudy.dp.gate import Gate
 from understudy.errors import (
     CheckpointError,
@@ -236,3 +238,10 @@ def test_an_answer_can_be_added_to_it(people, published):
     amended = us.answer(question, people, published, epsilon=1)
     assert amended.guarantee.epsilon == 5
     assert amended.manifest.choice == us.Release.load(published).manifest.choice
+
+
+def test_the_command_shares_the_options_of_releases_with_synthesize():
+    groups = [set(inspect.signature(function).parameters) for function in (choose, synthesize)]
+    shared = set(inspect.signature(_making).parameters)
+    assert {"out", "seed", "csv_raw", "sign", "members", "resume"} <= shared
+    assert all(shared <= group for group in groups)

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -47,6 +48,9 @@ from understudy.cli.app import (
 )
 from understudy.cli.console import Screen, escape, out
 from understudy.errors import MethodError
+
+if TYPE_CHECKING:
+    from understudy.schema import Schema
 
 _Signer = Annotated[
     str | None, typer.Option(help="Public key, in hex, of whoever must have signed it.")
@@ -281,21 +285,102 @@ def plan(
         render.describe_plan(planned)
 
 
-@app.command()
-@take_options("how", synthesis_options)
-@take_options("run", run_options)
-def synthesize(
-    context: typer.Context,
-    data: Data,
-    schema: SchemaFile,
-    epsilon: Epsilon,
+@dataclass(frozen=True)
+class _Making:
+    """How a command makes a release and where it goes.
+
+    Attributes:
+        out: folder of the release.
+        seed: of the sampling.
+        also: formats beside Parquet, and so are `csv` and `csv_raw`.
+        sign: private key that signs it.
+        members: the file of the members.
+        query: of a database.
+        table: of a database.
+        resume: whether an interrupted run goes on.
+        as_json: whether JSON is printed.
+        quiet: whether nothing is.
+    """
+
+    out: Path
+    seed: int | None
+    also: list[str] | None
+    csv: bool
+    csv_raw: bool
+    sign: Path | None
+    members: Path | None
+    query: str | None
+    table: str | None
+    resume: bool
+    as_json: bool
+    quiet: bool
+
+    def hold(self, context: typer.Context, schema: Schema) -> tuple[str, ...]:
+        """Refuse what would break the end of a run, and hold the place of the release.
+
+        Returns:
+            The formats of its synthetic tables beside Parquet.
+        """
+        from understudy.release.folder import require_key
+        from understudy.release.tables import formats_of, require_formats
+
+        if self.sign is not None:
+            require_key(self.sign)
+        kept_runs.hold(context, self.out)
+        formats = formats_of(self.also or (), csv=self.csv, csv_raw=self.csv_raw)
+        require_formats(formats, schema)
+        return formats
+
+    def rows(self, data: str, schema: Schema, engine: Rows = Rows.HERE) -> object:
+        """Open the rows."""
+        return given_rows(data, self.query, self.table, engine, schema, self.members)
+
+    def make(
+        self,
+        place: Path | None,
+        formats: tuple[str, ...],
+        made: Callable[[us.RunOptions], us.Release],
+        **run: Any,
+    ) -> us.Release:
+        """Make the release and write it; then its checkpoint goes.
+
+        Args:
+            place: of the checkpoint.
+            formats: as `hold` gives them.
+            made: makes the release by these options of the run.
+            **run: options of the run that are the command's own.
+        """
+        quiet = self.quiet or self.as_json
+        with kept_runs.keeping(place, self.out), console.progress(quiet=quiet) as bar:
+            tell = kept_runs.noting(bar, self.out, place)
+            kept = {"checkpoint": place, "keep_checkpoint": True}
+            release = made(
+                us.RunOptions(**run, **kept, seed=self.seed, progress=tell, also=formats)
+            )
+            tell("Writing the release", 0, 1)
+            release.save(self.out, also=formats, sign=self.sign)
+            tell("Writing the release", 1, 1)
+        if place is not None:
+            kept_runs.remove(place)
+        return release
+
+    def show(self, release: us.Release, **told: Any) -> None:
+        """Print where the release is, and what it promises.
+
+        Args:
+            release: that is written.
+            **told: what JSON says beside that.
+        """
+        if self.as_json:
+            told |= {"guarantee": release.guarantee.to_json()}
+            print_json({"release": str(self.out), **told})
+        elif not self.quiet:
+            render_release.show_release(release, self.out)
+
+
+def _making(
     out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
-    *,
-    delta: Delta = "0",
-    how: Callable[..., Any],
     seed: Seed = None,
-    run: dict[str, Any],
-    allow_nonprivate: _AllowNonprivate = False,
     also: Also = None,
     csv: Csv = False,
     csv_raw: CsvRaw = False,
@@ -303,66 +388,68 @@ def synthesize(
     members: Members = None,
     query: SQL = None,
     table: TableName = None,
-    engine: Engine = Rows.HERE,
-    trusted_cluster: Trusted = False,
     resume: Resume = False,
     as_json: Json = False,
     quiet: Quiet = False,
+) -> _Making:
+    """Options of the commands that make a release of rows."""
+    return _Making(**locals())
+
+
+@app.command()
+@take_options("how", synthesis_options)
+@take_options("run", run_options)
+@take_options("making", _making)
+def synthesize(
+    context: typer.Context,
+    data: Data,
+    schema: SchemaFile,
+    epsilon: Epsilon,
+    *,
+    making: _Making,
+    delta: Delta = "0",
+    how: Callable[..., Any],
+    run: dict[str, Any],
+    allow_nonprivate: _AllowNonprivate = False,
+    engine: Engine = Rows.HERE,
+    trusted_cluster: Trusted = False,
 ) -> None:
     """Turn a confidential table into a release.
 
     Until the release is written, OUT.checkpoint holds what was paid for. Ctrl-C ends the rounds of
     a method that works in rounds and makes the release of that; a second one aborts.
     """
-    from understudy.release.folder import require_key
-    from understudy.release.tables import formats_of, require_formats
     from understudy.schema import Schema
     from understudy.workflow.request import request_of
 
-    if sign is not None:
-        require_key(sign)
-    kept_runs.hold(context, out)
-    loaded = Schema.load(schema)
-    formats = formats_of(also or (), csv=csv, csv_raw=csv_raw)
-    require_formats(formats, loaded)
+    loaded, silent = Schema.load(schema), making.quiet or making.as_json
+    formats = making.hold(context, loaded)
     asked: dict[str, Any] = {"epsilon": epsilon, "delta": delta, "how": how(loaded)}
-    place = kept_runs.checkpoint_of(out, request_of(loaded, **asked), resume=resume)
-    rows = given_rows(data, query, table, engine, loaded, members)
+    place = kept_runs.checkpoint_of(making.out, request_of(loaded, **asked), resume=making.resume)
+    rows = making.rows(data, loaded, engine)
     diagnostics: list[Any] = []  # shown when no bar is drawn any more
-    with kept_runs.keeping(place, out), console.progress(quiet=quiet or as_json) as bar:
-        tell = kept_runs.noting(bar, out, place)
-        options = us.RunOptions(
-            **run,
-            seed=seed,
-            allow_nonprivate=allow_nonprivate,
-            checkpoint=place,
-            keep_checkpoint=True,
-            trusted_cluster=trusted_cluster,
-            progress=tell,
-            confide=None if quiet or as_json else diagnostics.append,
-            # For the eyes of whoever sits there: no file, no pipe and no log has it.
-            confide_misfits=sys.stderr.isatty(),
-            also=formats,
-        )
-        release = us.synthesize(rows, loaded, **asked, run=options)
-        tell("Writing the release", 0, 1)
-        release.save(out, also=formats, sign=sign)
-        tell("Writing the release", 1, 1)
-    if place is not None:
-        kept_runs.remove(place)
-    with kept_runs.confirm_release(out):
-        if as_json:
-            print_json({"release": str(out), "guarantee": release.guarantee.to_json()})
-        elif not quiet:
-            render_release.show_release(release, out)
-            if engine is Rows.HERE:
-                render_release.to_be_checked(shown_table(data), schema, members)
+    release = making.make(
+        place,
+        formats,
+        lambda options: us.synthesize(rows, loaded, **asked, run=options),
+        **run,
+        allow_nonprivate=allow_nonprivate,
+        trusted_cluster=trusted_cluster,
+        confide=None if silent else diagnostics.append,
+        # For the eyes of whoever sits there: no file, no pipe and no log has it.
+        confide_misfits=sys.stderr.isatty(),
+    )
+    with kept_runs.confirm_release(making.out):
+        making.show(release)
+        if not silent and engine is Rows.HERE:
+            render_release.to_be_checked(shown_table(data), schema, making.members)
         for diagnostic in diagnostics:
             render_release.show_diagnostic(diagnostic)
 
 
 @app.command()
 @take_options("run", run_options)
+@take_options("making", _making)
 def choose(
     context: typer.Context,
     data: Data,
@@ -371,62 +458,39 @@ def choose(
         Path, typer.Option("--choice", help="Candidates and criteria (TOML), named beforehand.")
     ],
     epsilon: Epsilon,
-    out: Annotated[Path, typer.Option("--out", help="Folder of the release; must be new.")],
     *,
+    making: _Making,
     plan: Annotated[
         bool, typer.Option("--plan", help="Show what tries cost and measure; no data are read.")
     ] = False,
-    seed: Seed = None,
     run: dict[str, Any],
-    also: Also = None,
-    csv: Csv = False,
-    sign: _Sign = None,
-    members: Members = None,
-    query: SQL = None,
-    table: TableName = None,
-    resume: Resume = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Make the best of several releases, with trying and judging inside the budget.
 
     A secret number of tries is made, and only the best is told. How long that takes must stay with
     the steward. Works without delta alone.
     """
-    from understudy.release.folder import require_key
-    from understudy.release.tables import formats_of, require_formats
     from understudy.schema import Schema
 
     loaded, asked = Schema.load(schema), us.Choice.load(choice)
     planned = us.plan_choice(loaded, asked, epsilon=epsilon)
     if plan:
-        if as_json:
+        if making.as_json:
             print_json(render.choice_json(planned))
         else:
             render.describe_choice(planned)
         return
-    if sign is not None:
-        require_key(sign)
-    kept_runs.hold(context, out)
-    formats = formats_of(also or (), csv=csv)
-    require_formats(formats, loaded)
-    place = kept_runs.place_beside(out, resume=resume)
-    rows = given_rows(data, query, table, Rows.HERE, loaded, members)
-    with kept_runs.keeping(place, out), console.progress(quiet=quiet or as_json) as tell:
-        options = us.RunOptions(
-            **run, seed=seed, checkpoint=place, keep_checkpoint=True, progress=tell, also=formats
-        )
-        release = us.choose(rows, loaded, asked, epsilon=epsilon, run=options)
-        tell("Writing the release", 0, 1)
-        release.save(out, also=formats, sign=sign)
-        tell("Writing the release", 1, 1)
-    kept_runs.remove(place)
-    with kept_runs.confirm_release(out):
-        if as_json:
-            told = {"choice": release.manifest.choice, "guarantee": release.guarantee.to_json()}
-            print_json({"release": str(out), **told})
-        elif not quiet:
-            render_release.show_release(release, out)
+    formats = making.hold(context, loaded)
+    place = kept_runs.place_beside(making.out, resume=making.resume)
+    rows = making.rows(data, loaded)
+    release = making.make(
+        place,
+        formats,
+        lambda options: us.choose(rows, loaded, asked, epsilon=epsilon, run=options),
+        **run,
+    )
+    with kept_runs.confirm_release(making.out):
+        making.show(release, choice=release.manifest.choice)
 
 
 @app.command()
