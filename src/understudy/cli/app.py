@@ -244,7 +244,7 @@ Budget = Annotated[
         "measures fine histograms, for quantiles, shares, means of functions and values beyond the "
         "bounds. Its default is 0.1 with the method auto, or if a declared analysis needs them. "
         "The part layer measures second moments of all columns beside those of declared analyses. "
-        "Its default is 0.1 with the method auto and delta above 0. The part places measures the "
+        "Its default is 0.15 with the method auto and delta above 0. The part places measures the "
         "tables of the places in the schema (by default 0.25).",
     ),
 ]
