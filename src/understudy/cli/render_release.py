@@ -48,6 +48,8 @@ def show_release(release: Release, folder: Path) -> None:
     if manifest.minimum_count is not None:
         out.print(escape(manifest.minimum_count.told))
     out.print(escape(release.guarantee.statement))
+    if words := release.schema.unsaid_words:
+        out.print(escape(words), soft_wrap=True)
     report = (folder / "report.html").resolve()
     out.print(f"\nOpen the report in a browser: {escape(str(report))}", soft_wrap=True)
     out.print(
@@ -272,7 +274,7 @@ def release(loaded: Release) -> None:
     from understudy.dp.budget import SIGNS
 
     manifest, promise = loaded.manifest, loaded.guarantee
-    out.print(f"[bold]{escape(loaded.schema.title or 'Synthetic data release')}[/bold]")
+    out.print(f"[bold]{escape(loaded.schema.heading)}[/bold]")
     out.print(
         f"{sets_words(manifest.sets, manifest.sets_kind)} of {manifest.n_rows:,} rows × "
         f"{len(loaded.schema.declared)} columns; method {escape(manifest.method)}; number of rows "

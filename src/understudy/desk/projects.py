@@ -60,7 +60,7 @@ def _show_file(visit: Visit) -> dict[str, Any]:
         "folder": folder,
         "above": above,
         "has_schema": visit.own.has("schema.toml"),
-        "lacking": _lacking(visit),
+        "lacking": _unsaid(visit),
         "command": runs.as_typed(_draft_words(kept)) if kept.get("data") else "",
     }
 
@@ -168,19 +168,13 @@ def settle_draft(project: Project) -> None:
     draft.unlink()
 
 
-def lacking(schema: Schema) -> list[str]:
-    """Return what a schema does not say of its table: "title", "unit"."""
-    said = {"title": schema.title, "unit": schema.unit.description}
-    return [name for name, text in said.items() if not text]
-
-
-def _lacking(visit: Visit) -> list[str]:
+def _unsaid(visit: Visit) -> tuple[str, ...]:
     if not visit.own.has("schema.toml"):
-        return ["title", "unit"]
+        return ("title", "unit")
     try:
-        return lacking(Schema.load(visit.own.place("schema.toml")))
+        return visit.schema().unsaid
     except SchemaError:  # the next page says what is wrong with it
-        return []
+        return ()
 
 
 def _required(visit: Visit, name: str, words: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from understudy.desk import runs
 from understudy.desk.planning import FIELDS, account, plan_of, words_of
-from understudy.desk.projects import lacking, words_of_data
+from understudy.desk.projects import words_of_data
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError
 from understudy.release.folder import checksums
@@ -75,7 +75,7 @@ def _act_approve(visit: Visit) -> Go:
         raise DeskError(
             "Schema, questions or plan were changed since this page was shown; read it again."
         )
-    if lacks := lacking(visit.schema()):
+    if lacks := visit.schema().unsaid:
         raise DeskError(f"The schema says no {lacks[0]}; say it on the page of the file.")
     plan_of(visit, _values(visit))
     visit.own.update(approved={"by": by, "digest": visit.own.digest()}, step="release")

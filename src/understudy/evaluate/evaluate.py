@@ -323,7 +323,7 @@ def _assemble(release: Release, comparison: Comparison, parts: Sequence[_Part]) 
     for part in parts:
         fields |= part.fields
     return Evaluation(
-        title=release.schema.title or "Synthetic data release",
+        title=release.schema.heading,
         n_original=comparison.n_original,
         n_synthetic=comparison.n_synthetic,
         sets=len(comparison.sets),

@@ -124,7 +124,7 @@ def risks_of(
     risks, warnings = assess(comparison, rows, intruder, targets=targets, progress=progress)
     names = comparison.schema.names
     return Risks(
-        title=release.schema.title or "Synthetic data release",
+        title=release.schema.heading,
         method=release.manifest.method,
         guarantee=release.guarantee.statement,
         n_original=comparison.n_original,

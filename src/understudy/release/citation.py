@@ -18,6 +18,6 @@ def citation(manifest: Manifest, schema: Schema) -> str:
     promised = manifest.promised_size or "not private"
     version = f" {manifest.software['understudy']}" if "understudy" in manifest.software else ""
     return (
-        f"{line(schema.title) or 'Synthetic data release'}. Synthetic microdata, {sets}, method "
+        f"{line(schema.heading)}. Synthetic microdata, {sets}, method "
         f"“{manifest.method}”, {promised}. Made with Understudy{version}."
     )

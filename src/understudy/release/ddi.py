@@ -124,7 +124,7 @@ def require_codebook(text: str, columns: Iterable[Variable]) -> None:
 
 def _study(study: ET.Element, manifest: Manifest, schema: Schema) -> None:
     cited = ET.SubElement(study, "citation")
-    _add(ET.SubElement(cited, "titlStmt"), "titl", schema.title or "Synthetic data release")
+    _add(ET.SubElement(cited, "titlStmt"), "titl", schema.heading)
     version = manifest.software.get("understudy", "")
     production = ET.SubElement(cited, "prodStmt")
     _add(production, "software", "Understudy", version=version)

@@ -94,7 +94,7 @@ def data_package(
     ]
     content = {
         "$schema": _PROFILE,
-        "title": schema.title or "Synthetic data release",
+        "title": schema.heading,
         "description": f"{NOT_REAL} {manifest.guarantee.statement}",
         "citation": citation(manifest, schema),
         "resources": [*rows, *noisy],
@@ -124,7 +124,7 @@ def linked_package(schema: Schema, n_sets: int) -> str:
         resources.append({**told, **_PARQUET, "schema": own})
     content = {
         "$schema": _PROFILE,
-        "title": schema.title or "Synthetic data release",
+        "title": schema.heading,
         "resources": resources,
     }
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -302,7 +302,7 @@ def croissant(
         columns: of the schema.
         checksums: path of each file of synthetic rows → its SHA-256, as in the manifest.
     """
-    title = schema.title or "Synthetic data release"
+    title = schema.heading
     content = {
         "@context": _CONTEXT,
         "@type": "sc:Dataset",

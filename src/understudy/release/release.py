@@ -147,7 +147,7 @@ class Release:
         return f"Release({self.manifest.method}, {promise}, {self.size_words})"
 
     def _repr_html_(self) -> str:
-        title = self.schema.title or "Synthetic data release"
+        title = self.schema.heading
         seeded = (
             "NOT private: its noise was drawn from a seed. " if not self.manifest.secure else ""
         )

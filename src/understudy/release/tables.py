@@ -165,7 +165,7 @@ def write_rows(
         place = folder / f"set-{k + 1}{behind}"
         if "csv" in formats or RAW_CSV in formats:
             _write_csv(tables, k, schema, place, guarded=guarded)
-        title = f"Synthetic, not real people: {schema.title or 'data release'}, set {k + 1}"
+        title = f"Synthetic, not real people: {schema.title or 'untitled'}, set {k + 1}"
         endings = _part_endings(len(tables.sizes) if isinstance(tables, PartedSets) else 1)
         for name in (name for name in formats if name in _WRITERS):
             for ending, part in zip(endings, parts_of(tables, k), strict=True):

@@ -98,7 +98,7 @@ def codebook_page(release: Release) -> str:
 def _context(release: Release) -> dict[str, Any]:
     manifest, schema, guarantee = release.manifest, release.schema, release.guarantee
     return {
-        "title": schema.title or "Synthetic data release",
+        "title": schema.heading,
         "manifest": manifest,
         "promise": promise_block(manifest),
         "unit": schema.unit.description,

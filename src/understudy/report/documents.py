@@ -101,7 +101,7 @@ def registry_entry(release: Release, publication: Publication) -> str:
     guarantee, manifest, schema = release.guarantee, release.manifest, release.schema
     if manifest.promised_size is None or guarantee.epsilon is None:
         raise ReleaseError("This release is not private, so it has no entry in the registry.")
-    name = schema.title or "Synthetic data release"
+    name = schema.heading
     tables = f"{manifest.sets} synthetic table{'s' if manifest.sets > 1 else ''}"
     slug = re.sub(r"[^a-z0-9]+", "-", f"{name} {publication.curators[0]}".lower()).strip("-")
     basic: dict[str, object] = {
@@ -195,7 +195,7 @@ def nist_sheet(release: Release) -> str:
         "Exposure while data are collected": _YOURS,
         "Other releases of the same people": "The costs of several releases add up. " + _YOURS,
     }
-    title = line(release.schema.title) or "Synthetic data release"
+    title = line(release.schema.heading)
     lines = [f"# {title}: sheet by NIST SP 800-226", "", NOT_REAL, ""]
     for what, told in parts.items():
         lines += [f"## {what}", "", " ".join(line(told).split()), ""]

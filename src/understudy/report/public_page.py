@@ -97,7 +97,7 @@ def _context(release: Release, charted: Release) -> dict[str, Any]:
         "schema": schema,
         "guarantee": guarantee,
         "promise": promise_block(manifest),
-        "title": schema.title or "Synthetic data release",
+        "title": schema.heading,
         "badge": badge(guarantee),
         "limit_only": guarantee.kind == "asymptotic",
         "by_posterior": any(table.kind is Kind.POSTERIOR for table in release.measurements),

@@ -141,7 +141,7 @@ def results_page(release: Release) -> str:
     """
     manifest, results = release.manifest, declared_results(release)
     return templates.template("results.html.jinja").render(
-        title=release.schema.title or "Synthetic data release",
+        title=release.schema.heading,
         badge=badge(release.guarantee),
         private=not is_not_private(release.guarantee) and manifest.secure,
         n_rows=manifest.n_rows,

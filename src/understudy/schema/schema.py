@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -40,6 +40,13 @@ from understudy.schema.file_format import FileFormat
 from understudy.schema.geography import ExactTotals, Geography
 from understudy.schema.households import Among, KeptFirst, LeastDistance, Members
 from understudy.schema.member_counts import MemberCount
+
+UNTITLED: Final = "Untitled synthetic data"
+_UNSAID: Final = {
+    "title": ("what a release is called", 'title = "…"'),
+    "unit": ("whom one row stands for", '[unit] description = "one …"'),
+}
+"""What it is, and the entry that says it."""
 
 
 class Unit(BaseModel):
@@ -187,6 +194,29 @@ class Schema(BaseModel):
         return f"Schema({self.title!r}, {columns}, rows {self.rows})"
 
     __str__ = __repr__
+
+    @property
+    def heading(self) -> str:
+        """The title as pages and files bear it; they say so where nobody gave one."""
+        return self.title or UNTITLED
+
+    @property
+    def unsaid(self) -> tuple[str, ...]:
+        """What no rows tell and the schema does not say either: "title", "unit"."""
+        unit = self.unit.description or self.unit.told or self.members
+        return tuple(name for name, said in (("title", self.title), ("unit", unit)) if not said)
+
+    @property
+    def unsaid_words(self) -> str:
+        """A sentence on what releases will not say unless it is set; "" for nothing."""
+        words = [_UNSAID[name] for name in self.unsaid]
+        if not words:
+            return ""
+        what, entries = zip(*words, strict=True)
+        return (
+            f"The schema does not say {' or '.join(what)}; set {' and '.join(entries)} there "
+            "before a release is made."
+        )
 
     def _repr_html_(self) -> str:
         columns = [

@@ -170,6 +170,7 @@ def plan(
             *_weight_remarks(request, how.assume_rows),
             *without_pairs(request),
             *request.remarks,
+            *filter(None, [request.schema.unsaid_words]),
             *settled_remarks(request),
             *_with_private_rows(request, tables, how),
             *_minimum_remarks(request),
