@@ -37,6 +37,7 @@ REMEDIES = {
 CODES = {
     "not-measured": "Send the command of the third line to the publisher: it measures them.",
     "no-delta": "Ask for a release with δ above 0.",
+    "not-told": "Ask for the condition that it names, or for a release that declares yours.",
     "lost-in-noise": "Ask about larger groups. The third line says which ε would do.",
     "too-few": "Ask about larger groups, or fewer of them.",
     "sets-not-valid": "Ask a question that the noisy counts answer, or one that was declared.",
