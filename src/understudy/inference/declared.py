@@ -30,7 +30,7 @@ import json
 import math
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -238,12 +238,22 @@ def by_terms(
     analyses = tuple(analyses)
     if not analyses:
         return (), ()
-    from understudy.inference.needed_terms import needed_terms  # loads the library of formulas
+    from understudy.inference.needed_terms import all_needed  # loads the library of formulas
 
-    found = [needed_terms(analysis.estimand(schema), schema) for analysis in analyses]
-    pairs = zip(analyses, found, strict=True)
-    plain = tuple(analysis for analysis, needed in pairs if needed is None)
-    return plain, tuple(needed for needed in found if needed is not None)
+    found = [all_needed(analysis.estimand(schema), schema) for analysis in analyses]
+    plain = tuple(one for one, needed in zip(analyses, found, strict=True) if not needed)
+    return plain, tuple(one for needed in found for one in needed)
+
+
+def halved(analyses: Iterable[DeclaredAnalysis], schema: Schema) -> tuple[DeclaredAnalysis, ...]:
+    """Analyses, with both halves of each that needs terms of the records of both."""
+    found: list[DeclaredAnalysis] = []
+    for analysis in analyses:
+        halves = analysis.estimand(schema).halves
+        apart = halves and by_terms([analysis], schema)[1]
+        texts = [with_condition(half.formula, half.where) for half in halves if apart]
+        found += [replace(analysis, formula=text) for text in texts] or [analysis]
+    return tuple(found)
 
 
 def by_tables(

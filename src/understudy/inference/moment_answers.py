@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 
 from understudy._arrays import Floats
 from understudy.errors import InferenceError
@@ -112,6 +114,14 @@ def moment_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None
     Raises:
         InferenceError: they have one, and it is lost in their noise.
     """
+
+    def answer(one: Estimand) -> MeasuredAnswer | None:
+        return _answer_of_release(one, release)
+
+    return answer(estimand) or halves_answer(estimand, release.schema, answer)
+
+
+def _answer_of_release(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
     matrix, schema = matrix_of(release, estimand.columns), release.schema
     own = moments_of_terms(estimand, release.measurements, schema)
     if matrix is None and own is None:
@@ -123,6 +133,66 @@ def moment_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None
     if own is not None:
         return answer_of(estimand, own, schema, complete)
     return None if matrix is None else answer_of(estimand, matrix, schema, complete)
+
+
+def halves_answer(
+    estimand: Estimand, schema: Schema, answer: Callable[[Estimand], MeasuredAnswer | None]
+) -> MeasuredAnswer | None:
+    """The answer by a condition from those of both halves, which have no record in common.
+
+    Args:
+        estimand: the question.
+        schema: of the release.
+        answer: gives that of one half.
+
+    Returns:
+        None where the question has no halves, or one has no answer.
+
+    Raises:
+        InferenceError: one is lost in noise.
+    """
+    found = [answer(half) for half in estimand.halves]
+    both = [one for one in found if one is not None]
+    if not both or len(both) < len(found):
+        return None
+    names, pooled = estimand.names(schema), [one.pooled for one in both]
+    if len(names) != sum(len(one.names) for one in pooled):
+        return None
+    limits: Limits = {}
+    for one in both:
+        limits = {**limits, **one.limits}
+    dropped = min(one.dropped for one in both)
+    return MeasuredAnswer(_interleaved(names, pooled), dropped, both[0].reason, limits)
+
+
+def _interleaved(names: tuple[str, ...], parts: Sequence[Pooled]) -> Pooled:
+    """Independent estimates as one answer, in turn from each part."""
+    if isinstance(parts[0], Roots):
+        roots = [one for one in parts if isinstance(one, Roots)]
+        squares = [one.squares for one in roots if one.squares is not None]
+        further = np.stack([one.further for one in roots if one.further is not None]).T.ravel()
+        return Roots.of(_interleaved(names, squares), further)
+    k = len(parts[0].names)
+    places = np.arange(len(names)).reshape(len(parts), k).T.ravel()
+
+    def joined(own: Callable[[Any], Floats]) -> Floats:
+        return np.concatenate([own(one) for one in parts])[places]
+
+    covariance = block_diag(*(one.covariance for one in parts))[np.ix_(places, places)]
+    return Inverted(
+        names,
+        joined(lambda one: one.estimate),
+        covariance,
+        joined(lambda one: one.df),
+        joined(lambda one: one.synthesis_share),
+        RULE,
+        parts[0].sets,
+        tuple(dict.fromkeys(note for one in parts for note in one.notes)),
+        joined(lambda one: one.bias),
+        denominator=joined(lambda one: one.denominator),
+        mixed=joined(lambda one: one.mixed),
+        squared=joined(lambda one: one.squared),
+    )
 
 
 def moments_of_terms(
@@ -521,47 +591,82 @@ def _deviation(
     schema: Schema,
     sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
-    """Of an affine function, from its sum of squares; by the fourth moment of the sets."""
-    if estimand.groups or estimand.split:
+    """Of an affine function, from its sum of squares; by the fourth moment of the sets.
+
+    In each group g that is Σ1g·(x − m)² of noisy sums, m being the noisy mean there. Its error is
+    that of a ratio: of this sum less the variance times the noisy number of the group, over it.
+    """
+    if len(estimand.groups) > 1 or estimand.split:
         return None
     matrix = matrix.among(absences(schema, estimand.columns, matrix), schema)
 
     def values(frame: pd.DataFrame) -> Floats:
-        return formulas.evaluate(estimand.expression, frame)[:, None]
+        value = formulas.evaluate(estimand.expression, frame)
+        if not estimand.groups:
+            return value[:, None]
+        group = formulas.quote_name(estimand.groups[0])
+        members = formulas.matrices(f"{{{estimand.expression}}} ~ 0 + C({group})", frame).rhs
+        return np.column_stack([value, value**2, members.to_numpy(np.float64)])
 
     named = formulas.constants(formulas.as_formula(estimand.expression))
     weights = affine_weights(values, estimand.columns, schema, matrix, named)
-    if weights is None:
+    names = estimand.names(schema)
+    if weights is None or (estimand.groups and len(weights) != len(names) + 2):
         return None
-    limits, n = limits_met(weights, matrix, schema), matrix.n
-    shown = [values(records.cut_off(limits).frame())[:, 0] for records in sets]
-    if n <= 0:
-        raise LostInNoiseError("By the noisy counts no record has a value.")
-    whole = matrix.constant
-    centred = weights[0] - whole * float(weights[0] @ matrix.sums @ whole) / n
-    unit = np.multiply.outer(whole, whole)
-    square, mean = np.multiply.outer(centred, centred), np.multiply.outer(centred, whole)
-    noise = np.diag(matrix.noise_covariance(np.stack([square, mean])))
-    size = np.array([np.mean([len(one) * one.var() for one in shown])])
-    require_firm(size, noise[:1], "The number varies too little under the privacy noise")
-    variance = float(centred @ matrix.sums @ centred) / n
-    of_mean = float(noise[1]) / n**2 + max(variance, 0.0) / n
-    variance += of_mean
-    if variance <= 0:
-        raise LostInNoiseError("The noisy second moments of the number fit no records.")
-    derivatives = np.stack([square - variance * unit, unit])
-    both = matrix.noise_covariance(derivatives)
-    spread = np.mean([(((one - one.mean()) ** 2 - one.var()) ** 2).mean() for one in shown])
-    squares = pool_parts(
-        estimand.names(schema),
-        np.array([variance]),
-        (both[:1, :1] / n**2 + 2 * of_mean**2, np.array([[spread / n]])),
-        len(sets),
-        (np.array([n]), both[0, 1:], both[1, 1:]),
+    limits, whole = limits_met(weights, matrix, schema), matrix.constant
+    laid = [values(records.cut_off(limits).frame()) for records in sets]
+    groups = weights[2:] if estimand.groups else whole[None]
+    n = groups @ matrix.sums @ whole
+    if not (n > 0).all():
+        raise LostInNoiseError("By the noisy counts no record of a group has a value.")
+    means = (groups @ matrix.sums @ weights[0]) / n
+    centred = weights[0] - means[:, None] * whole
+    if estimand.groups:
+        squares = weights[1] - 2 * means[:, None] * weights[0] + means[:, None] ** 2 * whole
+        square, shown = _outer(groups, squares), [_by_group(one) for one in laid]
+    else:
+        square, shown = _outer(centred, centred), [[one[:, 0]] for one in laid]
+    noise = np.diag(matrix.noise_covariance(np.concatenate([square, _outer(groups, centred)])))
+    k = len(names)
+    size = np.mean(
+        [[len(one) * one.var() if len(one) else 0.0 for one in each] for each in shown], axis=0
     )
-    bias = np.array([float(matrix.bound_hidden(derivatives[:1])[0]) / n])
-    pooled = Roots.of(_with_bias(squares, bias, matrix), np.zeros(1))
-    return MeasuredAnswer(pooled, 0.0, limits=limits)
+    require_firm(size, noise[:k], "The number varies too little under the privacy noise")
+    variance = np.einsum("kij,ij->k", square, matrix.sums) / n
+    of_mean = noise[k:] / n**2 + np.maximum(variance, 0.0) / n
+    variance += of_mean
+    if not (variance > 0).all():
+        raise LostInNoiseError("The noisy second moments of the number fit no records.")
+    unit = _outer(groups, np.broadcast_to(whole, groups.shape))
+    derivatives = np.concatenate([square - variance[:, None, None] * unit, unit])
+    both = matrix.noise_covariance(derivatives)
+    spread = np.mean([[_spread_of_squares(one) for one in each] for each in shown], axis=0)
+    pooled = pool_parts(
+        names,
+        variance,
+        (both[:k, :k] / np.outer(n, n) + np.diag(2 * of_mean**2), np.diag(spread / n)),
+        len(sets),
+        (n, np.diag(both[:k, k:]), np.diag(both[k:, k:])),
+    )
+    bias = matrix.bound_hidden(derivatives[:k]) / n
+    return MeasuredAnswer(
+        Roots.of(_with_bias(pooled, bias, matrix), np.zeros(k)), 0.0, limits=limits
+    )
+
+
+def _outer(left: Floats, right: Floats) -> Floats:
+    """Products of rows, (k, R) and (k, R): shape (k, R, R)."""
+    return np.asarray(left[:, :, None] * right[:, None, :])
+
+
+def _by_group(laid: Floats) -> list[Floats]:
+    """Values of each group, of columns with the value, its square, and who is in which group."""
+    return [laid[own > 0, 0] for own in laid[:, 2:].T]
+
+
+def _spread_of_squares(value: Floats) -> float:
+    """Variance of squared distances from the mean, which is that of a variance, times n."""
+    return float((((value - value.mean()) ** 2 - value.var()) ** 2).mean()) if len(value) else 0.0
 
 
 def _with_bias(pooled: Pooled, bias: Floats, matrix: Moments | TermMatrix) -> Pooled:

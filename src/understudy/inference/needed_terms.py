@@ -103,6 +103,20 @@ def needed_terms(estimand: Estimand, schema: Schema) -> NeededTerms | None:
     return NeededTerms(tuple(map(str, closed(found))), estimand.columns, among)
 
 
+def all_needed(estimand: Estimand, schema: Schema) -> tuple[NeededTerms, ...]:
+    """The same of both halves of a mean or deviation by a condition; nothing where one needs none.
+
+    Args:
+        estimand: the question.
+        schema: public.
+
+    Raises:
+        InferenceError: as above.
+    """
+    found = [needed_terms(one, schema) for one in estimand.halves or (estimand,)]
+    return tuple(one for one in found if one is not None) if None not in found else ()
+
+
 def _is_by_levels(estimand: Estimand, schema: Schema) -> bool:
     """Whether a question is of one mean among levels, which is a mean by group."""
     if estimand.kind != "mean" or estimand.groups:
@@ -124,9 +138,17 @@ def _formula_of(estimand: Estimand) -> str | None:
         return f"0 + {estimand.formula}"
     if estimand.split or not estimand.expression:
         return None
-    if estimand.kind == "std" and not estimand.groups:
-        return formulas.as_formula(estimand.expression)
+    if estimand.kind == "std" and len(estimand.groups) < 2:
+        return _deviation_as_model(estimand)
     return mean_as_model(estimand) if estimand.kind == "mean" else None
+
+
+def _deviation_as_model(estimand: Estimand) -> str:
+    """A formula with the number of a deviation, and with its square where it is by group."""
+    if not estimand.groups:
+        return formulas.as_formula(estimand.expression)
+    group = formulas.quote_name(estimand.groups[0])
+    return f"{{({estimand.expression}) ** 2}} ~ 0 + {{{estimand.expression}}} + C({group})"
 
 
 def mean_as_model(estimand: Estimand) -> str | None:

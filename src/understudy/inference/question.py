@@ -368,6 +368,17 @@ class Estimand:
         """What decides whether a record counts, and in which group."""
         return tuple(filter(None, (self.where, self.split)))
 
+    @property
+    def halves(self) -> tuple[Estimand, ...]:
+        """Of a mean or deviation by a condition: the same of those that meet it, and the others."""
+        if not self.split or self.kind not in ("mean", "std"):
+            return ()
+        left = f"{self.expression} ~ {' + '.join(map(formulas.quote_name, self.groups))}"
+        bare = replace(self, split="", formula=left if self.groups else self.expression)
+        both = (f"({self.split})", f"~({self.split})")
+        whole = f"({self.where}) & " if self.where else ""
+        return tuple(replace(bare, where=f"{whole}{condition}") for condition in both)
+
     def scores(self, records: Records) -> Scores:
         """Score what each record adds to which quantity.
 

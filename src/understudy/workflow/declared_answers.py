@@ -25,7 +25,13 @@ from typing import TYPE_CHECKING, Final
 from understudy.dp.budget import Accounting
 from understudy.errors import MethodError
 from understudy.features.scores import Limits, Weighting
-from understudy.inference.declared import DeclaredAnalysis, by_absences, by_tables, by_terms
+from understudy.inference.declared import (
+    DeclaredAnalysis,
+    by_absences,
+    by_tables,
+    by_terms,
+    halved,
+)
 from understudy.mechanisms.second_moments import SecondMoments, Sensitivity, TermMoments
 from understudy.mechanisms.tables import NoisyTables
 from understudy.methods.plan import natural_noise
@@ -56,7 +62,7 @@ def declared_answers(
         return ()
     from understudy.workflow.expected_answers import difficulties  # loads statistics
 
-    pure = accounting == "pure"
+    pure, analyses = accounting == "pure", halved(analyses, schema)
     needed = [_needed(one, schema, accounting) for one in analyses]
     hard = difficulties(analyses, schema, needed, pure=pure)
     return share_out(tuple(zip(needed, hard, strict=True)), schema, pure=pure)

@@ -27,7 +27,7 @@ from understudy.features.grids import LineCells, find_limits, line_bins
 from understudy.inference.declared import DeclaredAnalysis, Expected, columns_of
 from understudy.inference.linear import Inverted
 from understudy.inference.measured_answers import matrix_answer
-from understudy.inference.moment_answers import MeasuredAnswer
+from understudy.inference.moment_answers import MeasuredAnswer, halves_answer
 from understudy.inference.needed_terms import needed_terms
 from understudy.inference.records import Records
 from understudy.inference.second_moments import (
@@ -297,9 +297,13 @@ class Assumed:
 
     def answer(self, analysis: DeclaredAnalysis) -> MeasuredAnswer | None:
         """The answer of these records, weighted where the release would weigh it."""
+        estimand = analysis.estimand(self.schema)
+        return self._answer(estimand) or halves_answer(estimand, self.schema, self._answer)
+
+    def _answer(self, estimand: Estimand) -> MeasuredAnswer | None:
         from understudy.inference.question import WEIGHTED  # loads statistics
 
-        estimand, (of_columns, _) = analysis.estimand(self.schema), self.sources
+        of_columns, _ = self.sources
         records = Records.complete_of(self.rows, self.schema, estimand.columns)
         if self.schema.design.weight and estimand.kind in WEIGHTED:
             return self._weighted(estimand, records)
