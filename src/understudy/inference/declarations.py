@@ -160,9 +160,9 @@ def _half_width(
     Raises:
         InferenceError: they would not without noise either.
     """
-    if halves := estimand.halves:  # each has its part of the budget
-        apart = Budget(budget.epsilon / len(halves), budget.delta, budget.approximate)
-        return max(_half_width(release, schema, one, apart, margin) for one in halves)
+    if both := estimand.halves:  # each has its part of the budget
+        apart = Budget(budget.epsilon / len(both), budget.delta, budget.approximate)
+        return max(_half_width(release, schema, one, apart, margin) for one in both)
     columns = estimand.columns
     coded = tuple(name for name in columns if schema.columns[name].codes)
     rows = Fraction(release.manifest.rows_share or 0) if schema.rows == "private" else Fraction(0)
