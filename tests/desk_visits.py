@@ -42,9 +42,12 @@ class Visitor:
 
     def new_project(self, name="project"):
         self.post("/", folder=name, do="new")
-        self.project = Project(self.root / name)
-        self.here = f"/p/{self.project.id}"
-        return self.project
+        return self.visit(Project(self.root / name))
+
+    def visit(self, project):
+        self.app.desk.known.add(project.folder)
+        self.project, self.here = project, f"/p/{project.id}"
+        return project
 
     def get(self, page):
         return self.client.get(page if page.startswith("/") else f"{self.here}/{page}")

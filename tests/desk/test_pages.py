@@ -9,9 +9,10 @@ import polars as pl
 import pytest
 
 import understudy as us
-from desk_visits import Visitor, hidden, refusal, survey
+from desk_visits import Visitor, finished_project, hidden, refusal, survey
 from made_members import tables
 from understudy.desk import runs
+from understudy.release.folder import checksums
 from understudy.steward.review import Review
 
 pytest.importorskip("starlette", reason="The desk is not installed (extra desk).")
@@ -291,6 +292,25 @@ def wait(visitor, page):
     raise AssertionError("The run does not end.")
 
 
+def test_documents_are_written_beside_the_release(tmp_path):
+    visitor = Visitor(tmp_path)
+    visitor.visit(finished_project(tmp_path))
+    for kind in ("citation", "thresholds"):
+        assert visitor.post("publish", do=kind).is_redirect
+    assert "needs a curator" in refusal(visitor.post("publish", do="registry", curator="Office A"))
+    told = {"curator": "Office A", "use": "Teaching", "region": "Nowhere"}
+    assert visitor.post("publish", do="registry", published="2026-11-28", **told).is_redirect
+    folder = visitor.project.folder / "documents"
+    names = ["citation.txt", "registry.yaml", "thresholds.txt"]
+    assert sorted(one.name for one in folder.iterdir()) == names
+    page = visitor.get("publish").text
+    assert "codebook in DDI" in page
+    for name in names:
+        assert checksums(folder)[name].removeprefix("sha256:") in page
+    assert "Office A" in (folder / "registry.yaml").read_text(encoding="utf-8")
+    assert us.Release.load(visitor.project.folder / "release").manifest.sets == 2
+
+
 @pytest.mark.whole
 def test_from_the_file_to_the_archive_and_the_same_as_the_command(tmp_path):
     pytest.importorskip("statsmodels")
@@ -323,7 +343,7 @@ def test_from_the_file_to_the_archive_and_the_same_as_the_command(tmp_path):
     visitor.post("look", do="accepted", reason="fit for its use")
     assert "manifest.json" in visitor.get("publish").text
     assert 'class="good"' in visitor.post("publish", do="verify").text
-    assert runs.output(["ledger", "key", "key.pem"], tmp_path)[0]
+    assert runs.output(["ledger", "key", "key.pem"], tmp_path)
     assert 'class="good"' in visitor.post("publish", do="sign", key="key.pem").text
     assert visitor.post("publish", do="archive").is_redirect
     names = zipfile.ZipFile(folder / "release.zip").namelist()

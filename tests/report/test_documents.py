@@ -121,3 +121,7 @@ def test_the_command_writes_each(release, tmp_path):
     shown = CliRunner().invoke(app, [*told, "thresholds"])
     assert "cannot be told from 0" in shown.output
     assert "NIST" in CliRunner().invoke(app, [*told, "nist"]).output
+    cited = CliRunner().invoke(app, [*told, "citation"]).output
+    assert cited.startswith(
+        "Survey: of jobs. Synthetic microdata, 1 set, method “independent”, ε = 1"
+    )

@@ -160,7 +160,8 @@ def document_release(
         str,
         typer.Argument(
             help="registry: the entry of the OpenDP registry (YAML); nist: a sheet by NIST SP "
-            "800-226; thresholds: the noise in the words of disclosure control."
+            "800-226; thresholds: the noise in the words of disclosure control; citation: how it "
+            "is cited."
         ),
     ],
     curator: Annotated[
@@ -177,11 +178,12 @@ def document_release(
     out: Annotated[Path | None, typer.Option(help="New file; printed if left out.")] = None,
 ) -> None:
     """Write a document about a release for a registry, an auditor or a lawyer."""
+    from understudy.release.citation import citation
     from understudy.release.release import Release
     from understudy.report import documents
 
-    if kind not in ("registry", "nist", "thresholds"):
-        raise MethodError(f"A document is registry, nist or thresholds, not {kind!r}.")
+    if kind not in ("registry", "nist", "thresholds", "citation"):
+        raise MethodError(f"A document is registry, nist, thresholds or citation, not {kind!r}.")
     loaded = Release.load(release)
     if kind == "registry":
         publication = documents.Publication(
@@ -196,6 +198,8 @@ def document_release(
         text = documents.registry_entry(loaded, publication)
     elif kind == "nist":
         text = documents.nist_sheet(loaded)
+    elif kind == "citation":
+        text = f"{citation(loaded.manifest, loaded.schema)}\n"
     else:
         text = "\n".join(documents.threshold_words(loaded)) + "\n"
     if out is None:

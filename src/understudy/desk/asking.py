@@ -52,9 +52,7 @@ def _act_asked(visit: Visit) -> Go | None:
             )
         words = ["answer", str(place), "--release", latest, "--plan", "--json"]
         words += ["--epsilon", visit.text("most")] if visit.text("most") else []
-        good, said = runs.output(words, visit.own.folder)
-        if not good:
-            raise DeskError(said.removeprefix("Error: "))
+        said = runs.output(words, visit.own.folder)
         visit.form["planned"], visit.form["about"] = [said], [asked.title]
         visit.form["digest"] = [asked.digest]
         return None

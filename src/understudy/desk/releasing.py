@@ -22,6 +22,30 @@ _PAGES: Final = {
     "results.html": "Answers",
     "codebook.html": "Codebook",
 }
+_FILES: Final = {
+    "codebook.xml": "codebook in DDI",
+    "croissant.json": "metadata in Croissant",
+    "datapackage.json": "metadata of Frictionless",
+    "report.html": "public page",
+}
+"""What some files of a release are."""
+DOCUMENTS_FOLDER: Final = "documents"
+DOCUMENTS: Final = {
+    "citation": ("citation.txt", "How it is cited"),
+    "nist": ("nist.md", "Sheet by NIST SP 800-226"),
+    "thresholds": ("thresholds.txt", "Noise in the words of disclosure control"),
+    "registry": ("registry.yaml", "Entry of the OpenDP registry"),
+}
+"""What `understudy document` writes, into which file, in words."""
+_PUBLICATION: Final = {
+    "curator": "Who publishes",
+    "use": "What it is for",
+    "region": "Which region the data describe",
+    "published": "Day of publication, as 2026-11-28",
+    "sector": "Sector, such as Government; may stay empty",
+    "why": "Why the budget is what it is; may stay empty",
+}
+"""What no release knows, and its entry in the registry needs."""
 
 
 def _values(visit: Visit) -> dict[str, str]:
@@ -167,9 +191,12 @@ def framed(visit: Visit, name: str) -> Path:
 def _show_publish(visit: Visit) -> dict[str, Any]:
     visit.need(OUT, "release")
     folder, kept = visit.own.place(OUT), visit.own.read("project.toml")
-    sums = checksums(folder)
-    files = [(name, (folder / name).stat().st_size, sums[name]) for name in sorted(sums)]
+    files, beside = _listed(folder), visit.own.place(DOCUMENTS_FOLDER)
     return {
+        "documents": _listed(beside) if beside.is_dir() else [],
+        "kinds": DOCUMENTS,
+        "asked": _PUBLICATION,
+        "words": _FILES,
         "files": [one for one in files if not one[0].startswith("noisy/")],
         "noisy": [one for one in files if one[0].startswith("noisy/")],
         "verdict": kept.get("verdict", {}),
@@ -183,6 +210,12 @@ def _show_publish(visit: Visit) -> dict[str, Any]:
     }
 
 
+def _listed(folder: Path) -> list[tuple[str, int, str]]:
+    """Name, bytes and checksum of each file."""
+    sums = checksums(folder)
+    return [(name, (folder / name).stat().st_size, sums[name]) for name in sorted(sums)]
+
+
 def _act_publish(visit: Visit) -> Go | None:
     if visit.own.read("project.toml").get("verdict", {}).get("is") != "accepted":
         raise DeskError("The release is not accepted yet; look at it first.")
@@ -193,18 +226,34 @@ def _act_publish(visit: Visit) -> Go | None:
         return None
     if do == "sign":
         key = visit.desk.roots.inside(visit.text("key"))
-        good, said = runs.output(["sign", OUT, str(key)], folder)
-        if not good:
-            raise DeskError(said.removeprefix("Error: "))
+        visit.form["checked"] = [runs.output(["sign", OUT, str(key)], folder)]
         visit.own.note("signed")
         visit.own.place(ARCHIVE).unlink(missing_ok=True)
-        visit.form["checked"], visit.form["good"] = [said], ["yes"]
+        visit.form["good"] = ["yes"]
         return None
+    if do in DOCUMENTS:
+        _write_document(visit, do)
+        return visit.to("publish")
     good, said = runs.verify(OUT, folder)
     if not good:
         raise DeskError(f"The release does not fit itself, so no archive is made. {said}")
     _archive(visit)
     return visit.to("publish")
+
+
+def _write_document(visit: Visit, kind: str) -> None:
+    """Have a document about the release written beside it, in the place of an older one."""
+    name, _ = DOCUMENTS[kind]
+    words = ["document", OUT, kind, "--out", f"{DOCUMENTS_FOLDER}/.{name}"]
+    told = {one: visit.text(one) for one in _PUBLICATION if kind == "registry"}
+    words += [word for one, text in told.items() if text for word in (f"--{one}", text)]
+    folder = visit.own.place(DOCUMENTS_FOLDER)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    new = folder / f".{name}"
+    new.unlink(missing_ok=True)
+    runs.output(words, visit.own.folder)
+    new.replace(folder / name)
+    visit.own.note("document written", document=name)
 
 
 def _archive(visit: Visit) -> None:

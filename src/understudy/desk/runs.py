@@ -149,14 +149,20 @@ def stop(project: Project, *, early: bool) -> None:
     os.kill(pid, signal.SIGINT if early else signal.SIGTERM)  # it holds the lock: it is this one
 
 
-def output(words: Sequence[str], folder: Path) -> tuple[bool, str]:
-    """Run a short command that reads no rows, and return whether it went well and what it said.
+def output(words: Sequence[str], folder: Path) -> str:
+    """Run a short command that reads no rows, and return what it said.
 
     Args:
         words: of the command.
         folder: that it runs in.
+
+    Raises:
+        DeskError: what the command was refused with.
     """
-    return _short(["-m", "understudy", *words], folder)
+    good, said = _short(["-m", "understudy", *words], folder)
+    if not good:
+        raise DeskError(said.removeprefix("Error: "))
+    return said
 
 
 def verify(release: str, folder: Path) -> tuple[bool, str]:
