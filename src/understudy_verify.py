@@ -1257,7 +1257,10 @@ class Release:
     def _is_weighted(self, one: dict[str, Any]) -> bool:
         """Return whether what weighs records is a numeric column, up to a bound within its own."""
         totals, columns = one["totals"] or {}, [self.columns[name] for name in one["of"]]
-        fits = len(columns) == 1 and columns[0].numeric and totals.get("power") in (1, 2)
+        apart = one["of"][1:] if one["kind"] == "weighted" else []
+        fits = len(columns) == 1 + len(apart) <= 2 and columns[0].numeric
+        fits = fits and totals.get("power") in (1, 2) and not {*apart} & {*one["columns"]}
+        fits = fits and not any(own.numeric for own in columns[1:])
         return bool(fits and 0 < totals.get("bound", 0) <= columns[0].high)
 
     def _has_totals(self, one: dict[str, Any]) -> bool:
@@ -1294,7 +1297,8 @@ class Release:
         if one["kind"] not in ("weighted", "terms") or not one["of"]:
             return ""
         power = "w" if one["totals"]["power"] == 1 else "w²"
-        return f"{power} = {one['of'][0]} up to {float(one['totals']['bound'])!r}"
+        apart = "".join(f", by {name}" for name in one["of"][1:])
+        return f"{power} = {one['of'][0]} up to {float(one['totals']['bound'])!r}{apart}"
 
     def _is_asked(self, entry: dict[str, Any], one: dict[str, Any]) -> bool:
         """Return whether query and number of cells of a step are those of what it measured."""
@@ -1437,7 +1441,7 @@ class Release:
         if not numbers or fields.names[-1] != last:
             return False
         many = {"products": 3, "weighted": 3, "terms": 3, "ranks": 2, "heaps": 1}.get(kind)
-        if n := many:  # heaps have one cell less
+        if n := many and many + (kind == "weighted" and len(one["of"]) > 1):  # heaps: a cell less
             return len(axes) == n and len({*rows}) == len(rows) == entry["cells"] - (n < 2)
         names = one["of"] if kind == "leaf-sums" else one["columns"]
         for name in (name for name in names if kind == "line"):

@@ -204,3 +204,31 @@ def test_clusters_are_put_into_groups_and_their_names_never_leave(tmp_path):
     answer = us.analyze(made, "mean", "income")
     assert any("random groups of village" in note for note in answer.notes)
     assert answer.pooled.df[0] < 20
+
+
+def test_a_release_with_random_groups_is_loaded_verified_and_answers_by_clusters(tmp_path):
+    groups = 'variance = "groups"\npsu = "area"\n'
+    area = column("area", "categorical", levels=list(range(1, 11)), random_groups=True)
+    schema = Schema.loads(f'[design]\nweight = "w"\n{groups}{COLUMNS}\n{area}')
+    frame = rows().with_columns(area=pl.Series([f"village {k % 90}" for k in range(2_000)]))
+    how = {"epsilon": 8, "delta": "1e-6", "method": "independent"}
+    planned = us.plan(schema, **how)
+    us.synthesize(frame, schema, **how, insecure_noise_seed=3).save(tmp_path / "release")
+    loaded = us.Release.load(tmp_path / "release")
+    steps = [one for one in loaded.manifest.ledger if one["mechanism"] == "noisy weighted moments"]
+    assert [one["query"] for one in steps] == [
+        step.query for step in planned.setup if "weighted" in step.query
+    ]
+    assert [one["query"].endswith(", by area") for one in steps] == [False, True, False]
+    assert "broken" not in {said[1] for said in verify(tmp_path / "release")}
+    for asked in (("mean", "income ~ sex"), ("total", "income"), ("ols", "income ~ sex")):
+        answer = us.analyze(loaded, *asked)
+        assert np.isfinite(answer.pooled.df).all()
+        assert any("between random groups of area" in note for note in answer.notes)
+    manifest = tmp_path / "release" / "manifest.json"
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    (apart,) = (one for one in told["measurements"] if one["of"] == ["w", "area"])
+    apart["of"] = ["w"]
+    manifest.write_text(json.dumps(told), encoding="utf-8")
+    with pytest.raises(us.UnderstudyError):
+        us.Release.load(tmp_path / "release")

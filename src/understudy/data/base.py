@@ -28,6 +28,7 @@ from understudy.data.sums import (
     CellSums,
     ExactProducts,
     ExactSums,
+    GroupedProducts,
     LineCounts,
     RankSums,
     ScoreProducts,
@@ -109,6 +110,10 @@ class Engine(Protocol):
 
     def score_products(self, scores: ScoreMap) -> Confidential[ExactProducts]:
         """Sums of the scores of all records, and of their products."""
+        ...
+
+    def grouped_products(self, scores: ScoreMap) -> Confidential[tuple[ExactProducts, ...]]:
+        """The same of the records in each state of the column that they are taken apart by."""
         ...
 
     def rank_sums(
@@ -388,6 +393,10 @@ class SummedRows(ABC):
         if isinstance(scores, FeatureMap) and scores.weighting is None:
             return Confidential(self._through_rows(partial(ScoreProducts, self._schema, scores)))
         return Confidential(self._through_rows(partial(WeightedProducts, self._schema, scores)))
+
+    def grouped_products(self, scores: ScoreMap) -> Confidential[tuple[ExactProducts, ...]]:
+        """The same of the records in each state of a column; the input is read once more."""
+        return Confidential(self._through_rows(partial(GroupedProducts, self._schema, scores)))
 
     def rank_sums(
         self, columns: tuple[int, ...], scores: RankScores

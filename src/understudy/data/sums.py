@@ -455,6 +455,44 @@ class WeightedProducts(RowPass[ExactProducts]):
         return ExactProducts(count, self._sums * (UNIT // TICKS), products, squares, coded)
 
 
+class GroupedProducts(RowPass[tuple[ExactProducts, ...]]):
+    """Weighted sums of the records in each state of a column, as it is in each record alone.
+
+    Args:
+        schema: what the rows are read against.
+        scores: whose products, with a weighting that says by which column they are taken apart.
+    """
+
+    def __init__(self, schema: Schema, scores: ScoreMap) -> None:
+        assert scores.weighting is not None
+        by = scores.weighting.by
+        self._coder = ColumnCoder(by, schema.columns[by])
+        blocks = range(scores.weighting.blocks(schema))
+        self._parts = [WeightedProducts(schema, scores) for _ in blocks]
+        self.names = tuple(dict.fromkeys((*self._parts[0].names, by)))
+
+    def add(self, batch: pl.DataFrame) -> None:
+        """Add one batch."""
+        states = self._coder.read(batch.get_column(self._coder.name)).states
+        for state, part in enumerate(self._parts):
+            part.add(batch.filter(pl.Series(states == state)))
+
+    def sums(self) -> list[NDArray[Any]]:
+        """The sums of each state after those of the one before."""
+        return [array for part in self._parts for array in part.sums()]
+
+    def merge(self, sums: Arrays) -> None:
+        """Add all of them."""
+        arrays = list(sums)
+        each = len(arrays) // len(self._parts)
+        for k, part in enumerate(self._parts):
+            part.merge(arrays[k * each : (k + 1) * each])
+
+    def answer(self) -> tuple[ExactProducts, ...]:
+        """Those of each state."""
+        return tuple(part.answer() for part in self._parts)
+
+
 @dataclass(frozen=True)
 class _Kinds:
     """The states of a column, those of equal scores taken together; the number left aside.

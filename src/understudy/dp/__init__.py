@@ -160,6 +160,10 @@ claim: where each record counts with a factor in [0, 1] of its own, they change 
     those of records that count or do not
     proof: mechanisms/second_moments.py features/scores.py data/sums.py
     test: mechanisms/sums/test_weighted_moments.py
+claim: sums that are taken apart by the states of a column change by no more than one record that
+    is added, or than two of them in different states
+    proof: mechanisms/second_moments.py data/sums.py
+    test: inference/weighted/test_random_groups.py
 claim: scores of terms, products of powers, logarithms and contrasts, are vectors of bounded
     length, whose sums and products change by no more than those of columns
     proof: features/terms.py mechanisms/second_moments.py data/sums.py

@@ -475,6 +475,10 @@ class SecretRows:
         """Sums of the scores of all records, and of their products, in one pass over the rows."""
         return self._secret_engine.score_products(scores).expose()
 
+    def grouped_products(self, scores: ScoreMap) -> tuple[ExactProducts, ...]:
+        """The same of the records in each state of the column that they are taken apart by."""
+        return self._secret_engine.grouped_products(scores).expose()
+
     def rank_sums(self, scores: RankScores) -> NDArray[np.int64]:
         """Sums of products of the rank scores of all pairs of columns, shape (pairs,)."""
         places = self.view.places(scores.columns)

@@ -196,12 +196,13 @@ class NoisyWeighted:
     Attributes:
         columns: whose scores (`understudy.features.scores.FeatureMap`).
         values: in records that count in full: the sum of factors, times the weight of sums; then as
-            `NoisyProducts.values`.
+            `NoisyProducts.values`. Taken apart, all of them of each state after the other.
         noise: in each of them.
         column: of the weights.
         bound: the weight of a record that counts in full.
         power: 1 if factors are weights over the bound, 2 if they are the squares of these.
         pure: whether the scores are those for noise that goes by sums of sizes.
+        by: column by whose states they are taken apart; "" for sums over all records.
     """
 
     columns: tuple[str, ...]
@@ -211,6 +212,7 @@ class NoisyWeighted:
     bound: float
     power: int
     pure: bool = False
+    by: str = ""
 
 
 @dataclass(frozen=True)

@@ -232,11 +232,13 @@ class Weighting:
         column: of the weights.
         bound: the weight of a record that counts in full, B; larger ones count as it.
         power: 1 for w/B, 2 for its square.
+        by: column of levels by whose states all sums are taken apart; "" for those of all records.
     """
 
     column: str
     bound: float
     power: int
+    by: str = ""
 
     def ticks(self, weights: Floats) -> Floats:
         """Factors in whole steps of 1/`TICKS`, of each record by its weight alone.
@@ -250,8 +252,17 @@ class Weighting:
     @property
     def words(self) -> str:
         """How records are weighted, for a query."""
-        by = "w" if self.power == 1 else "w²"
-        return f"weighted by {by} = {self.column} up to {self.bound!r}"
+        factor = "w" if self.power == 1 else "w²"
+        apart = f", by {self.by}" if self.by else ""
+        return f"weighted by {factor} = {self.column} up to {self.bound!r}{apart}"
+
+    def blocks(self, schema: Schema) -> int:
+        """How many times all sums are there.
+
+        Args:
+            schema: that declares its columns.
+        """
+        return schema.columns[self.by].size if self.by else 1
 
 
 class ScoreMap:

@@ -196,6 +196,8 @@ class LinearFit:
         mixed: covariance of its noise with that of the numerator (`Inverted`), shape (p,).
         squared: variance of its noise, shape (p,).
         bias: bound on what was not measured, shape (p,) (`MomentMatrix.bound_hidden`).
+        derivatives: of each coefficient in the entries of the matrix, shape (p, R, R).
+        of_size: of its denominator, of the same shape.
     """
 
     estimate: Floats
@@ -205,6 +207,8 @@ class LinearFit:
     mixed: Floats
     squared: Floats
     bias: Floats
+    derivatives: Floats
+    of_size: Floats
 
 
 def least_squares(
@@ -254,7 +258,10 @@ def least_squares(
         axis=0,
     )
     sampling = inverse @ middle @ inverse
-    return LinearFit(estimate, noise, sampling, 1 / variances, mixed, squared, bias)
+    left = influence / variances[:, None]
+    of_size = left[:, :, None] * left[:, None, :]
+    parts = 1 / variances, mixed, squared, bias, derivatives, of_size
+    return LinearFit(estimate, noise, sampling, *parts)
 
 
 def _own_squares(design: Floats) -> Floats:
@@ -607,6 +614,9 @@ class MomentRatios:
         bias: how far each may be off by where numbers lie within cells, shape (k,).
         limits: at which numbers were cut off.
         reach: how far from its ratio what one record has can lie, shape (k,); 0 without weights.
+        gradient: derivatives of each in the released numbers, shape (k, numbers + 1); of records
+            without weights (k, 0).
+        of_size: of its D, of the same shape.
     """
 
     estimate: Floats
@@ -620,6 +630,8 @@ class MomentRatios:
     bias: Floats
     limits: Limits
     reach: Floats
+    gradient: Floats
+    of_size: Floats
 
     def first_half(self) -> MomentRatios:
         """Those of the records that meet a condition, by which the others are a group as well."""
@@ -740,89 +752,9 @@ def moment_ratios(
         bias=matrix.within_cells_by(numerators) / own,
         limits=limits,
         reach=reach,
+        gradient=numerators[:, :0] if weights is None else numerators / own[:, None],
+        of_size=numerators[:, :0] if weights is None else by_group[group_of],
     )
-
-
-@dataclass(frozen=True)
-class BetweenGroups:
-    """Sampling variances of ratios by how random groups of clusters differ.
-
-    Attributes:
-        variance: of each ratio, shape (k,); 0 or below where noise hides it.
-        noise: variance by privacy noise of what each group adds, shape (k, groups).
-        shares: part of the weight that each group has, noisy, shape (groups,).
-    """
-
-    variance: Floats
-    noise: Floats
-    shares: Floats
-
-    def degrees(self, variance: Floats, noise: Floats, remaining: Floats) -> Floats:
-        """Degrees of freedom by Satterthwaite of a variance beside known noise, shape (k,).
-
-        Of v in all, a group has the part of its weight, and the noise in it: so groups of few or
-        unequal clusters count as fewer.
-
-        Args:
-            variance: by sampling, shape (k,).
-            noise: variance by noise of each ratio, shape (k,).
-            remaining: part of the variance by sampling that counts, shape (k,).
-        """
-        groups = len(self.shares)
-        each = variance[:, None] * np.maximum(self.shares, 0.0) + self.noise
-        counted = (remaining * variance + noise) ** 2
-        spread = (remaining[:, None] * each) ** 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = (groups - 1) / groups * counted / spread.sum(axis=1)
-        return np.where(remaining > 0, found, np.inf)
-
-
-def ratios_between_groups(
-    estimand: Estimand, estimate: Floats, matrix: MomentMatrix, schema: Schema, column: str
-) -> BetweenGroups | None:
-    """Sampling variances of ratios of all records; None for those of some.
-
-    A ratio is N/D, both sums over records that add t·y and t·d. Of clusters that were drawn one by
-    one, each adds to Σt(y − Rd) a term of mean 0. Sums of these over random groups, z_g, have
-    mean 0 as well, so G/(G − 1)·Σ(z_g − z̄)² has the variance of the whole as its mean, however many
-    clusters each group has. The noise in the z_g is known, and its part is taken off.
-
-    Args:
-        estimand: of columns that the matrix has.
-        estimate: the ratios, shape (k,).
-        matrix: second moments in which records count with their weights.
-        schema: of the release.
-        column: of the random groups, which the matrix has as well.
-    """
-    products = None if estimand.where else _products(estimand, matrix, schema)
-    if products is None or len(products.sizes[0]) != 1:
-        return None
-    added, size = _alone(*products.added, matrix), _alone(*products.sizes, matrix)
-    if added is None or size is None:
-        return None
-    groups = matrix.indicators(schema, column)
-    assert groups is not None
-    residuals = added - np.multiply.outer(estimate, size[0])
-    z = residuals @ matrix.sums @ groups.T
-    k, g = z.shape
-    spread, noise = np.empty(k), np.empty((k, g))
-    centre = np.eye(g) - 1 / g
-    for j in range(k):
-        gradient = matrix.gradient_of_products(np.tile(residuals[j], (g, 1)), groups)
-        covariance = centre @ matrix.noise_between(gradient, gradient) @ centre
-        noise[j] = np.diag(covariance) * g / (g - 1)
-        spread[j] = ((centre @ z[j]) ** 2).sum() * g / (g - 1) - noise[j].sum()
-    weights = size[0] @ matrix.sums @ groups.T
-    whole = float(weights.sum())
-    return BetweenGroups(spread / whole**2, noise / whole**2, weights / whole)
-
-
-def _alone(left: Floats, right: Floats, matrix: MomentMatrix) -> Floats | None:
-    """The affine functions that are multiplied by 1; None if one is multiplied by another."""
-    for one, other in ((left, right), (right, left)):
-        if (other == matrix.constant).all():
-            return one
-    return None
 
 
 def likeness(
@@ -1007,9 +939,11 @@ def _first_half(sums: _Sums) -> _Sums:
     """Those of the records that meet a condition, by which the others are a group as well."""
     kept = slice(len(sums.estimate) // 2)
     arrays: dict[str, Any] = {
-        name: one for name, one in vars(sums).items() if isinstance(one, np.ndarray)
+        name: one[kept] if name in ("gradient", "of_size") else one[(kept,) * one.ndim]
+        for name, one in vars(sums).items()
+        if isinstance(one, np.ndarray)
     }
-    return replace(sums, **{name: one[(kept,) * one.ndim] for name, one in arrays.items()})
+    return replace(sums, **arrays)
 
 
 def _by_condition(estimand: Estimand) -> Estimand | None:
@@ -1028,12 +962,16 @@ class WeightedTotals:
         noise: by privacy noise, shape (k, k).
         squares: Σt²y², shape (k,).
         reach: the largest size of what one record can add, shape (k,).
+        gradient: derivatives of each in the released numbers, shape (k, numbers + 1).
+        of_size: of the number of records in its group, of the same shape.
     """
 
     estimate: Floats
     noise: Floats
     squares: Floats
     reach: Floats
+    gradient: Floats
+    of_size: Floats
 
 
 def weighted_totals(
@@ -1072,6 +1010,8 @@ def weighted_totals(
         noise=matrix.noise_between(gradient, gradient),
         squares=np.maximum(squares, 0.0),
         reach=np.abs(_span(left, matrix)).max(axis=0),
+        gradient=gradient,
+        of_size=matrix.gradient_of_products(first, second)[products.group_of],
     )
 
 

@@ -36,9 +36,10 @@ from understudy.inference.linear import (
 from understudy.inference.measured_moments import matrix_of
 from understudy.inference.needed_terms import mean_as_model, needed_terms
 from understudy.inference.question import MODELS, RATIOS, Estimand
+from understudy.inference.random_groups import Clustering, Influence
 from understudy.inference.records import Records, complete_records
 from understudy.inference.regression_models import finite_values
-from understudy.inference.second_moments import FIRM, LostInNoiseError, MomentMatrix, Sums
+from understudy.inference.second_moments import FIRM, LostInNoiseError, Sums
 from understudy.inference.slot_moments import (
     Moments,
     SlotMoments,
@@ -355,8 +356,9 @@ def answer_of_model(
     schema: Schema,
     sets: Sequence[Records],
     *,
-    squared: MomentMatrix | TermMatrix | None = None,
+    squared: Moments | TermMatrix | None = None,
     factor: float = 1.0,
+    clustering: Clustering | None = None,
 ) -> MeasuredAnswer | None:
     """The answer of a model; None where second moments do not give it.
 
@@ -367,6 +369,7 @@ def answer_of_model(
         sets: complete records of each synthetic set.
         squared: second moments by squared weights, where records have weights.
         factor: of the sampling variance of a linear model.
+        clustering: how its clusters count; None for records drawn one by one.
 
     Raises:
         InferenceError: the answer is lost in noise.
@@ -408,7 +411,20 @@ def answer_of_model(
             linear = replace(linear, sampling=sampling)
         inverted = linear.denominator, linear.mixed, linear.squared
         parts, notes = (linear.noise, factor * linear.sampling), (*merged, MODEL_NOTES["ols"])
+        clustered = None
+        if clustering is not None and not isinstance(matrix, TermMatrix):
+            clustered = clustering.errors(
+                Influence(
+                    matrix.gradient(linear.derivatives),
+                    matrix.gradient(linear.of_size),
+                    parts[1],
+                    np.diag(linear.noise),
+                )
+            )
+            parts = linear.noise, clustered.sampling
         pooled = pool_parts(names, linear.estimate, parts, len(sets), inverted, *notes)
+        if clustered is not None:
+            pooled = clustered.put_into(pooled)
         return MeasuredAnswer(_with_bias(pooled, linear.bias, matrix), 0.0, limits=limits)
     fit = score_model(estimand.kind, matrix, design, weights[0], pairs)
     if isinstance(matrix, SlotMoments):

@@ -573,12 +573,14 @@ class MomentSource:
         numbers: as released, sums divided by their weight, in records, shape (numbers,).
         variances: of the noise in them, same shape.
         pure: whether its budget had no δ, so that levels have indicators and not contrasts.
+        group: of which state of a column its records are, where sums were taken apart by it.
     """
 
     scores: FeatureMap
     numbers: Floats
     variances: Floats
     pure: bool = False
+    group: int = 0
 
     @classmethod
     def of(cls, measurement: Measurement, schema: Schema) -> MomentSource:
@@ -591,6 +593,20 @@ class MomentSource:
         values = np.asarray(measurement.counts, dtype=np.float64)
         pure = measurement.family.is_laplace
         return cls.from_values(measurement.scores(schema), values, measurement.stddev, pure=pure)
+
+    @classmethod
+    def each_of(cls, measurement: Measurement, schema: Schema) -> tuple[MomentSource, ...]:
+        """Read those of each state where a measurement's sums were taken apart, or the one of all.
+
+        Args:
+            measurement: of the kind `Kind.PRODUCTS` or `Kind.WEIGHTED`.
+            schema: of the release.
+        """
+        scores = measurement.scores(schema)
+        values = np.asarray(measurement.counts, dtype=np.float64).reshape(-1, scores.size)
+        pure, stddev = measurement.family.is_laplace, measurement.stddev
+        found = (cls.from_values(scores, own, stddev, pure=pure) for own in values)
+        return tuple(replace(one, group=group) for group, one in enumerate(found))
 
     @classmethod
     def from_values(
@@ -610,7 +626,9 @@ class MomentSource:
     def part(self, columns: Sequence[str]) -> MomentSource:
         """Select what it has of some columns, with all of those of which values must be there."""
         scores, kept = self.scores.part(columns)
-        return MomentSource(scores, self.numbers[kept], self.variances[kept], self.pure)
+        return replace(
+            self, scores=scores, numbers=self.numbers[kept], variances=self.variances[kept]
+        )
 
 
 def joined_matrix(
@@ -799,13 +817,28 @@ def _assumed_weighted(
     pure: bool,
 ) -> MomentSource:
     """The same of records with weights."""
-    weighting = Weighting(asked.column, asked.bound, asked.power)
+    weighting = Weighting(asked.column, asked.bound, asked.power, asked.by)
     whole = FeatureMap.of(schema, asked.columns, pure=pure, weighting=weighting)
     scores, _ = whole.part([name for name in asked.columns if name in columns])
     records = Records.of(rows, schema, scores.columns)
     weights = Records.of(rows, schema, (asked.column,)).numbers[asked.column]
     sums = _sums(scores, schema, records, weighting.ticks(weights) / TICKS)
     return MomentSource.from_values(scores, sums, stddev, pure=pure)
+
+
+def apart(source: MomentSource, schema: Schema) -> tuple[MomentSource, ...]:
+    """What is expected of each group of records, as if they were alike; of all if there are none.
+
+    Args:
+        source: of all stated records.
+        schema: of these.
+    """
+    weighting = source.scores.weighting
+    if weighting is None or not weighting.by:
+        return (source,)
+    groups = weighting.blocks(schema)
+    alike = replace(source, numbers=source.numbers / groups)
+    return tuple(replace(alike, group=group) for group in range(groups))
 
 
 def _sums(scores: FeatureMap, schema: Schema, records: Records, factors: Floats) -> Floats:

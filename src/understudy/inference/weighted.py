@@ -14,15 +14,9 @@ This is the variance of records drawn one by one with replacement. Strata and cl
 over records; so it is multiplied by the public design effect that the schema declares, if any, and
 by what a sampling fraction of a finite population leaves (`understudy.inference.design_effects`).
 
-**Random groups.** With `variance = "groups"` the moments have a column of random groups of clusters
-beside the others. Means and shares of all records then have the variance between these groups, less
-that of noise (`linear.ratios_between_groups`), and a t reference with Satterthwaite's degrees of
-freedom. It is no smaller than that of single records.
-With m_h clusters drawn in each of some strata, which add z of mean μ_h and variance σ_h² to what is
-estimated, its mean is Σm_h(σ_h² + μ_h²), while the error is of Σm_hσ_h²: so strata are not counted,
-and intervals are longer and not too short. Groups drawn within strata would depend on other
-records, and sums by stratum and group would have the noise of each pair. A public design effect has
-the gain of strata in it.
+**Random groups.** With `variance = "groups"` the moments with t are there once more, of the records
+in each random group of clusters. Then the sampling variance of each of these is that between the
+groups (`understudy.inference.random_groups`), with a t reference.
 
 **What is cut off.** Where weights exceed B, so that E = Σ(w/B − 1)₊ is missing from Σt, a ratio is
 off by at most E/(Σt + E) times what a record can differ from it, and a total by at most B·E times
@@ -37,19 +31,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import numpy as np
 
 from understudy._arrays import Floats
 from understudy.inference.combining import Pooled
 from understudy.inference.design_effects import effect_note, finite_note, fractions_of
-from understudy.inference.linear import (
-    MomentRatios,
-    moment_ratios,
-    ratios_between_groups,
-    weighted_totals,
-)
+from understudy.inference.linear import moment_ratios, weighted_totals
 from understudy.inference.measured_moments import bound_excess
 from understudy.inference.moment_answers import (
     RULE,
@@ -61,10 +50,10 @@ from understudy.inference.moment_answers import (
     pool_parts,
 )
 from understudy.inference.question import RATIOS, Estimand
+from understudy.inference.random_groups import Clustering, GroupSums, Influence
 from understudy.inference.records import Records
 from understudy.inference.refusals import RefusedError, beyond_line
 from understudy.inference.second_moments import (
-    LostInNoiseError,
     MomentMatrix,
     MomentSource,
     joined_matrix,
@@ -90,14 +79,17 @@ GROUPS_NOTE: Final = (
     "The sampling variance is that between random groups of {} (about {:.0f} degrees of freedom). "
     "Strata are not counted, which would make it smaller."
 )
-NOT_GROUPS_NOTE: Final = (
-    "Random groups tell the variance of means and shares of all records, and not that of this one."
+TOTAL_GROUPS_NOTE: Final = (
+    "The number of clusters counts as one of chance, so a total of a fixed number of them is known "
+    "better than this."
 )
-LEAST_DEGREES: Final = 3.0
-"""Least degrees of freedom of a variance between random groups."""
-LOST_GROUPS: Final = (
-    "Noise hides how the random groups of {} differ (about {:.1f} degrees of freedom; {:g} are "
-    "needed): a public deff in [design], a larger ε or fewer declared columns would do."
+NOT_GROUPS_NOTE: Final = (
+    "Random groups do not tell the variance of this answer: its terms are products or powers of "
+    "columns, of which no sums by group were measured."
+)
+HIDDEN_GROUPS_NOTE: Final = (
+    "Noise hides how random groups of {} differ in some of this, whose variance is that of single "
+    "records times the public design effect."
 )
 CUT_MODEL: Final = (
     "weights above the contribution count as it, and what that leaves out of a linear model has no "
@@ -123,15 +115,14 @@ class WeightedMatrices(Generic[Matrix]):
         squared: records count with t².
         n: number of records.
         excess: bound on E, what weights above B are missing, in records that count in full.
-        groups: of records that count with t, with random groups of clusters beside the columns;
-            None where there are none.
+        groups: the first of them in each random group of clusters; None where there are none.
     """
 
     plain: Matrix
     squared: Matrix
     n: float
     excess: float
-    groups: MomentMatrix | None = None
+    groups: GroupSums | None = None
 
     @staticmethod
     def of_terms(
@@ -170,9 +161,8 @@ class WeightedMatrices(Generic[Matrix]):
             columns: of the question.
             n: number of records.
         """
-        sources = [
-            MomentSource.of(one, schema) for one in measurements if one.kind is Kind.WEIGHTED
-        ]
+        weighted = [one for one in measurements if one.kind is Kind.WEIGHTED]
+        sources = [source for one in weighted for source in MomentSource.each_of(one, schema)]
         excess = _excess(measurements, schema, n)
         return WeightedMatrices.of_sources(sources, schema, columns, n, excess)
 
@@ -194,19 +184,17 @@ class WeightedMatrices(Generic[Matrix]):
             excess: as `excess` of the matrices.
         """
 
-        def joined(power: int, names: Sequence[str]) -> MomentMatrix | None:
-            own = [
-                one
-                for one in sources
-                if one.scores.weighting is not None and one.scores.weighting.power == power
-            ]
-            return joined_matrix(own, schema, names, (0.0, 0.0))
+        def weighted(power: int, by: str = "") -> list[MomentSource]:
+            pairs = ((one, one.scores.weighting) for one in sources)
+            return [one for one, own in pairs if own and (own.power, own.by) == (power, by)]
 
-        plain, squared = joined(1, columns), joined(2, columns)
+        plain, squared = (
+            joined_matrix(weighted(power), schema, columns, (0.0, 0.0)) for power in (1, 2)
+        )
         if plain is None or squared is None:
             return None
-        beside = schema.design.groups
-        groups = joined(1, (*columns, beside)) if beside and beside not in columns else None
+        by = schema.design.groups
+        groups = GroupSums.of(weighted(1, by), plain.scores, by) if by else None
         return WeightedMatrices(plain, squared, n, excess, groups)
 
     @staticmethod
@@ -220,7 +208,27 @@ class WeightedMatrices(Generic[Matrix]):
             slots: takes one of them apart.
         """
         plain, squared = slots(joint.plain), slots(joint.squared)
-        return WeightedMatrices(plain, squared, joint.n, joint.excess * len(plain.parts))
+        excess = joint.excess * len(plain.parts)
+        return WeightedMatrices(plain, squared, joint.n, excess, joint.groups)
+
+    def clustering(self, schema: Schema, estimand: Estimand, k: int) -> Clustering | None:
+        """How clusters count in an answer; None where no groups of them were measured.
+
+        Args:
+            schema: of the release.
+            estimand: the question.
+            k: number of quantities.
+        """
+        if self.groups is None:
+            return None
+        effect = schema.design.deff
+        own = None if effect is None else effect.default
+        return Clustering(self.groups, own, 1 - fractions_of(estimand, schema, k))
+
+    @property
+    def correction(self) -> float:
+        """n/(n − 1)."""
+        return self.n / max(self.n - 1, 1.0)
 
     def factor(self, schema: Schema, estimand: Estimand, k: int) -> Floats:
         """By what linearised variances are multiplied: the effects of a design, and n/(n − 1).
@@ -236,7 +244,7 @@ class WeightedMatrices(Generic[Matrix]):
         effect = schema.design.deff
         own = 1.0 if effect is None else effect.default
         remaining = 1 - fractions_of(estimand, schema, k)
-        return np.asarray(own * self.n / max(self.n - 1, 1.0) * remaining)
+        return np.asarray(own * self.correction * remaining)
 
 
 def weighted_answer(estimand: Estimand, release: Release) -> MeasuredAnswer | None:
@@ -305,11 +313,27 @@ def answer_for_population(
     elif estimand.where:
         return None
     else:
-        factor = float(matrices.factor(schema, estimand, 1)[0])
-        answer = answer_of_model(
-            estimand, matrices.plain, schema, sets, squared=matrices.squared, factor=factor
-        )
-    return _told(answer, estimand, schema, cut=matrices.excess > 0)
+        answer = _model(estimand, matrices, schema, sets)
+    return _told(answer, estimand, matrices, schema)
+
+
+def _model(
+    estimand: Estimand,
+    matrices: WeightedMatrices[MomentMatrix],
+    schema: Schema,
+    sets: Sequence[Records],
+) -> MeasuredAnswer | None:
+    clustering = matrices.clustering(schema, estimand, 1)
+    factor = float(matrices.factor(schema, estimand, 1)[0])
+    return answer_of_model(
+        estimand,
+        matrices.plain,
+        schema,
+        sets,
+        squared=matrices.squared,
+        factor=factor if clustering is None else matrices.correction,
+        clustering=clustering,
+    )
 
 
 def answer_of_members(
@@ -340,36 +364,38 @@ def answer_by_terms(
         raise RefusedError("not-measured", CUT_MODEL, None, anyway=False)
     squared, factor = matrices.squared, float(matrices.factor(schema, estimand, 1)[0])
     answer = answer_of_terms(estimand, matrices.plain, schema, sets, squared=squared, factor=factor)
-    return _told(answer, estimand, schema, cut=False)
+    return _told(answer, estimand, matrices, schema)
 
 
 def _told(
     answer: MeasuredAnswer | None,
     estimand: Estimand,
+    matrices: WeightedMatrices[Any],
     schema: Schema,
-    *,
-    cut: bool,
-    between: Floats | None = None,
 ) -> MeasuredAnswer | None:
     """An answer with what it rests on, in sentences."""
     if answer is None:
         return None
-    fractions = fractions_of(estimand, schema, len(answer.pooled.names))
+    pooled = answer.pooled
+    fractions = fractions_of(estimand, schema, len(pooled.names))
+    degrees = pooled.df[np.isfinite(pooled.estimate)]
+    between = np.isfinite(degrees).any()
     notes = (
-        *answer.pooled.notes,
-        *design_notes(schema, cut=cut, between=between),
+        *pooled.notes,
+        *design_notes(schema, cut=matrices.excess > 0),
+        *_variance_notes(schema, degrees, measured=matrices.groups is not None),
+        *((TOTAL_GROUPS_NOTE,) if between and estimand.kind == "total" else ()),
         *finite_note(schema.design, fractions),
     )
-    return replace(answer, pooled=replace(answer.pooled, notes=notes), reason=REASON)
+    return replace(answer, pooled=replace(pooled, notes=notes), reason=REASON)
 
 
-def design_notes(schema: Schema, *, cut: bool, between: Floats | None = None) -> tuple[str, ...]:
-    """Write what a weighted answer rests on, in sentences.
+def design_notes(schema: Schema, *, cut: bool) -> tuple[str, ...]:
+    """Write whom a weighted answer is about, in sentences.
 
     Args:
         schema: with a weight.
         cut: whether some weights may have been cut off.
-        between: degrees of freedom of a variance between random groups; None for another.
     """
     design = schema.design
     said = [
@@ -379,13 +405,27 @@ def design_notes(schema: Schema, *, cut: bool, between: Floats | None = None) ->
     if cut:
         bound = f"{design.bound(schema.columns):g}"
         said.append(CUT_NOTE.format(bound, bound))
-    if between is not None:
-        said.append(GROUPS_NOTE.format(design.groups, float(between.min())))
-    elif design.groups:
-        said.append(NOT_GROUPS_NOTE)
-    if between is None and design.deff is not None:
+    return tuple(said)
+
+
+def _variance_notes(schema: Schema, degrees: Floats, *, measured: bool) -> tuple[str, ...]:
+    """Say what the sampling variance is.
+
+    Args:
+        schema: with a weight.
+        degrees: of freedom; infinite of a variance that is not between random groups.
+        measured: whether the sums of these were measured.
+    """
+    design, said = schema.design, list[str]()
+    if np.isfinite(degrees).any():
+        said.append(GROUPS_NOTE.format(design.groups, float(degrees.min())))
+        if np.isfinite(degrees).all():
+            return tuple(said)
+    if design.groups:
+        said.append(HIDDEN_GROUPS_NOTE.format(design.groups) if measured else NOT_GROUPS_NOTE)
+    if design.deff is not None:
         said.append(effect_note(design.deff))
-    elif between is None:
+    else:
         by = f" by {design.psu}" if design.psu else ""
         said.append(
             f"No design effect is declared: the sampling variance is that of single records, and "
@@ -416,10 +456,14 @@ def _ratios(
     if found is None:
         return None
     notes = (SMALL_NOTE.format(found.small),) if found.small else ()
-    clustered = _between_groups(estimand, found, matrices, schema)
-    root = np.sqrt(matrices.factor(schema, estimand, len(found.estimate)))
-    plain = found.sampling * np.multiply.outer(root, root), None
-    sampling, df = plain if clustered is None else clustered
+    k, clustering = len(found.estimate), matrices.clustering(schema, estimand, len(found.estimate))
+    root = np.sqrt(matrices.factor(schema, estimand, k))
+    sampling = found.sampling * np.multiply.outer(root, root)
+    if clustering is not None:
+        alone = matrices.correction * found.sampling
+        own = Influence(found.gradient, found.of_size, alone, np.diag(found.noise))
+        clustered = clustering.errors(own)
+        sampling = clustered.sampling
     pooled = pool_parts(
         estimand.names(schema),
         found.estimate,
@@ -428,47 +472,12 @@ def _ratios(
         (found.sizes, found.mixed, found.squared),
         *notes,
     )
-    if df is not None:
-        pooled = replace(pooled, df=df)
+    if clustering is not None:
+        pooled = clustered.put_into(pooled)
     missing = matrices.excess / (found.sizes + matrices.excess)
     bias = found.bias + missing * found.reach
     answer = MeasuredAnswer(replace(pooled, bias=bias), 0.0, limits=found.limits)
-    return _told(answer, estimand, schema, cut=matrices.excess > 0, between=df)
-
-
-def _between_groups(
-    estimand: Estimand,
-    found: MomentRatios,
-    matrices: WeightedMatrices[MomentMatrix] | WeightedMatrices[SlotMoments],
-    schema: Schema,
-) -> tuple[Floats, Floats] | None:
-    """Sampling covariance of ratios by random groups, and degrees of freedom; None without any.
-
-    It is no smaller than that of records drawn one by one.
-
-    Raises:
-        InferenceError: noise hides how groups differ, and no design effect is declared.
-    """
-    if matrices.groups is None:
-        return None
-    column = schema.design.groups
-    between = ratios_between_groups(estimand, found.estimate, matrices.groups, schema, column)
-    if between is None:
-        return None
-    alone = matrices.n / max(matrices.n - 1, 1.0) * found.sampling
-    variance = np.maximum(between.variance, np.diag(alone))
-    remaining = 1 - fractions_of(estimand, schema, len(variance))
-    df = between.degrees(variance, np.diag(found.noise), remaining)
-    if df.min() < LEAST_DEGREES:
-        if schema.design.deff is not None:
-            return None
-        raise LostInNoiseError(LOST_GROUPS.format(column, float(df.min()), LEAST_DEGREES))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        growth = np.sqrt(np.where(np.diag(alone) > 0, variance / np.diag(alone), 1.0))
-    sampling = alone * np.multiply.outer(growth, growth)
-    np.fill_diagonal(sampling, variance)
-    root = np.sqrt(remaining)
-    return sampling * np.multiply.outer(root, root), df
+    return _told(answer, estimand, matrices, schema)
 
 
 def _totals(
@@ -482,18 +491,26 @@ def _totals(
         return None
     bound = schema.design.bound(schema.columns)
     spread = np.maximum(found.squares - found.estimate**2 / matrices.n, 0.0)
-    factor = matrices.factor(schema, estimand, len(spread))
-    covariance = bound**2 * (found.noise + np.diag(factor * spread))
+    k, clustering = len(spread), matrices.clustering(schema, estimand, len(spread))
+    sampling, df = np.diag(matrices.factor(schema, estimand, k) * spread), np.full(k, np.inf)
+    more: tuple[str, ...] = ()
+    if clustering is not None:
+        alone = np.diag(matrices.correction * spread)
+        own = Influence(found.gradient, found.of_size, alone, np.diag(found.noise))
+        clustered = clustering.errors(own)
+        sampling, df, more = clustered.sampling, clustered.df, clustered.notes
+    covariance = bound**2 * (found.noise + sampling)
     with np.errstate(divide="ignore", invalid="ignore"):
         share = bound**2 * np.diag(found.noise) / np.diag(covariance)
     pooled = Pooled(
         names=estimand.names(schema),
         estimate=bound * found.estimate,
         covariance=covariance,
-        df=np.full(len(found.estimate), np.inf),
+        df=df,
         synthesis_share=share,
         rule=RULE,
         sets=len(sets),
+        notes=more,
         bias=bound * matrices.excess * found.reach,
     )
     return MeasuredAnswer(pooled, 0.0)

@@ -75,6 +75,12 @@ Replaced, tv − t'v' is affine in t and in t', so its length is convex in both 
 is 0 or 1: it is that of v, of v', or of v − v'. So are those of records that count, or do not. The
 factor is a function of the record alone, so its powers are such factors too.
 
+**Sums taken apart.** Where sums are taken by the states of a column, a record adds all its vector
+to the block of its own state, and nothing to the others. Added or removed that is as long as
+before. Replaced in the same state, so is the change; in another state it is v in one block and −v'
+in the other: its squared length |v|² + |v'|² is at most twice that of an added record, its sum of
+sizes too. Numbers of other blocks do not change.
+
 The sensitivities are ours; `tests/mechanisms/sums/test_second_moments.py` and
 `tests/mechanisms/sums/test_weighted_moments.py` enumerate the neighbours, and
 `tests/mechanisms/sums/test_term_moments.py` those of terms.
@@ -170,6 +176,7 @@ class Sensitivity:
         counted: whether the number of records that count is summed as well.
         numbers: how many numbers there are in all, K.
         neighbours: which tables count as neighbours.
+        apart: whether sums are taken apart by the states of a column.
     """
 
     lengths: tuple[Fraction, ...]
@@ -184,10 +191,13 @@ class Sensitivity:
     counted: bool
     numbers: int
     neighbours: Neighbours
+    apart: bool = False
 
     @classmethod
     def of(cls, schema: Schema, scores: ScoreMap) -> Sensitivity:
         """Of scores of columns or terms of a schema."""
+        weighting = scores.weighting
+        blocks = 1 if weighting is None else weighting.blocks(schema)
         coded = {
             name
             for name in scores.columns
@@ -204,8 +214,9 @@ class Sensitivity:
             of_squares=scores.of_squares,
             codes=any(len(schema.columns[name].codes) > 1 for name in coded),
             counted=bool(scores.order.counts),
-            numbers=scores.size,
+            numbers=scores.size * blocks,
             neighbours=schema.neighbours,
+            apart=weighting is not None and bool(weighting.by),
         )
 
     @property
@@ -231,7 +242,8 @@ class Sensitivity:
         most = squares * (self.coded + 4) - Fraction(1, 2) - total / 2 - q2
         steep = max(Fraction(0), most) * self.numeric
         moved = Fraction(self.numeric * self.coded, 2 if self.codes else 4)
-        return max(apart + steep + squares * (self.numeric + moved), added * self.counted)
+        same = apart + steep + squares * (self.numeric + moved)
+        return max(same, added * (2 if self.apart else self.counted))
 
     def _squares(self, beside: Fraction) -> Fraction:
         """Bound what squares of one record can add, those by absence elsewhere `beside` each."""
@@ -305,18 +317,19 @@ def _charge(
     """
     if not len(scores):
         raise MethodError("The columns have no scores: each of them has a single state.")
-    noise = product_noise(Sensitivity.of(terms.schema, scores), spend, terms.accounting)
-    weight = () if scores.weighting is None else (scores.weighting.column,)
+    own, weighting = Sensitivity.of(terms.schema, scores), scores.weighting
+    noise = product_noise(own, spend, terms.accounting)
+    beside = () if weighting is None else filter(None, (weighting.column, weighting.by))
     return Charge(
         spent=spend,
         mechanism=mechanism,
         query=f"sums and products of {_what(scores)}{of_whom}",
         sensitivity=noise.sensitivity,
         noise=noise.words,
-        cells=scores.size,
+        cells=own.numbers,
         parameter=noise,
         recorded=noise.recorded,
-        columns=tuple(dict.fromkeys((*scores.columns, *weight))),
+        columns=tuple(dict.fromkeys((*scores.columns, *beside))),
     )
 
 
@@ -385,6 +398,8 @@ class WeightedMoments(Mechanism[Released[NoisyWeighted], ProductNoise]):
         column: of the weights, a column of numbers.
         bound: the weight of a record that counts in full, B; above 0.
         power: 1: a record counts with w/B; 2: with the square of that.
+        by: another column, of levels without codes, by whose states all of it is taken apart, as
+            by random groups of clusters; "" for sums over all records.
     """
 
     name: ClassVar[str] = "noisy weighted moments"
@@ -394,6 +409,7 @@ class WeightedMoments(Mechanism[Released[NoisyWeighted], ProductNoise]):
     column: str
     bound: float
     power: int = 1
+    by: str = ""
 
     def price(self, terms: PublicContext, spend: Fraction) -> tuple[Charge[ProductNoise], ...]:
         """One step: Gaussian noise under zCDP and GDP, Laplace noise under pure ε.
@@ -403,11 +419,11 @@ class WeightedMoments(Mechanism[Released[NoisyWeighted], ProductNoise]):
             BudgetError: more than is left, or next to nothing.
         """
         terms.view.places(self.columns)
-        _require_weights(Weighting(self.column, self.bound, self.power), terms)
+        _require_weights(self._weighting, terms)
+        _require_groups(self.by, self.columns, terms)
         terms.require(spend)
         scores = self._scores(terms.schema, pure=terms.accounting == "pure")
-        words = f", {Weighting(self.column, self.bound, self.power).words}"
-        return (_charge(terms, scores, spend, self.name, words),)
+        return (_charge(terms, scores, spend, self.name, f", {self._weighting.words}"),)
 
     def run(
         self, rows: SecretRows, charges: tuple[Charge[ProductNoise], ...], source: Randomness
@@ -415,13 +431,17 @@ class WeightedMoments(Mechanism[Released[NoisyWeighted], ProductNoise]):
         """Weigh, sum and multiply in one pass, round to the lattice, and add noise."""
         noise = charges[0].parameter
         scores = self._scores(rows.view.schema, pure=noise.pure)
-        values = noisy_sums(rows.score_products(scores), scores, noise, source)
-        by = self.column, self.bound, self.power, noise.pure
-        return answer(NoisyWeighted(self.columns, values, charges[0].recorded, *by), None)
+        blocks = rows.grouped_products(scores) if self.by else (rows.score_products(scores),)
+        values = np.concatenate([noisy_sums(one, scores, noise, source) for one in blocks])
+        about = self.column, self.bound, self.power, noise.pure, self.by
+        return answer(NoisyWeighted(self.columns, values, charges[0].recorded, *about), None)
+
+    @property
+    def _weighting(self) -> Weighting:
+        return Weighting(self.column, self.bound, self.power, self.by)
 
     def _scores(self, schema: Schema, *, pure: bool) -> FeatureMap:
-        weighting = Weighting(self.column, self.bound, self.power)
-        return FeatureMap.of(schema, self.columns, pure=pure, weighting=weighting)
+        return FeatureMap.of(schema, self.columns, pure=pure, weighting=self._weighting)
 
 
 @dataclass(frozen=True)
@@ -507,6 +527,23 @@ def _require_weights(own: Weighting, terms: PublicContext) -> None:
         raise MethodError(
             "Records are weighted by a column of numbers, up to a bound above 0 and within its "
             "own, in the power 1 or 2."
+        )
+
+
+def _require_groups(by: str, columns: Sequence[str], terms: PublicContext) -> None:
+    """Refuse what sums cannot be taken apart by.
+
+    Raises:
+        MethodError: an unknown column, one that is summed, or one of numbers or with codes.
+    """
+    if not by:
+        return
+    terms.view.places((by,))
+    column = terms.schema.columns[by]
+    if by in columns or isinstance(column, NUMERIC) or column.size > column.n_ordinary:
+        raise MethodError(
+            f"Sums cannot be taken apart by {by!r}: name a column of levels without codes that is "
+            "not summed itself."
         )
 
 

@@ -50,6 +50,7 @@ from understudy.release.manifest import Manifest, require_chain
 from understudy.release.measurement import (
     Measurement,
     among_in,
+    block_codes,
     pair_codes,
     product_codes,
     stored_columns,
@@ -163,7 +164,7 @@ def require_cells(table: Measurement, schema: Schema) -> None:
     elif table.kind is Kind.TERMS:
         fits = np.array_equal(table.codes, product_codes(table.term_scores(schema)))
     elif table.kind in (Kind.PRODUCTS, Kind.WEIGHTED):
-        fits = np.array_equal(table.codes, product_codes(table.scores(schema)))
+        fits = np.array_equal(table.codes, block_codes(table.scores(schema), schema))
     else:
         fits = _covers_all(table, table.bin_schema(schema))
     if not fits:
@@ -182,16 +183,24 @@ def _require_totals(totals: Mapping[str, Any] | None, kind: Kind) -> None:
 
 
 def _require_weights(data: Mapping[str, Any], schema: Schema) -> None:
-    weights = [schema.columns[name] for name in data["of"]]
-    totals = data["totals"] or {}
+    weights, totals = [schema.columns[name] for name in data["of"]], data["totals"] or {}
+    apart = data["of"][1:]
     fits = (
-        len(weights) == 1
+        len(weights) == 1 + (data["kind"] == Kind.WEIGHTED and bool(apart))
         and isinstance(weights[0], NUMERIC)
+        and all(_tells_apart(name, data["columns"], schema) for name in apart)
         and 0 < totals.get("bound", 0) <= weights[0].bounds[1]
         and totals.get("power") in (1, 2)
     )
     if not fits:
         raise Fault("a measurement is weighted by what is no weight")
+
+
+def _tells_apart(name: str, columns: Sequence[str], schema: Schema) -> bool:
+    """Return whether sums of some columns can be taken apart by the states of another."""
+    column = schema.columns[name]
+    levels = not isinstance(column, NUMERIC) and column.size == column.n_ordinary
+    return levels and name not in columns
 
 
 def _require_terms(data: Mapping[str, Any], schema: Schema) -> None:

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatch
@@ -80,6 +81,19 @@ def product_codes(scores: ScoreMap) -> NDArray[np.int64]:
     among[order.places[-1]] = [places[_absence(square)] for square in scores.coded]
     size = len(scores) + 1
     return np.asarray((left * size + right) * (len(places) + 1) + among)
+
+
+def block_codes(scores: ScoreMap, schema: Schema) -> NDArray[np.int64]:
+    """The same codes, in the block of each state where sums are taken apart.
+
+    Args:
+        scores: that are summed.
+        schema: that declares their columns.
+    """
+    codes = product_codes(scores)
+    size = math.prod(len(labels) for labels in product_axes(scores, schema).values())
+    many = 1 if scores.weighting is None else scores.weighting.blocks(schema)
+    return np.asarray((np.arange(many)[:, None] * size + codes).reshape(-1), dtype=np.int64)
 
 
 def pair_codes(n: int) -> NDArray[np.int64]:
@@ -238,11 +252,11 @@ def _(value: NoisyProducts, schema: Schema) -> Content:
 
 @content_of.register
 def _(value: NoisyWeighted, schema: Schema) -> Content:
-    weighting = Weighting(value.column, value.bound, value.power)
+    weighting = Weighting(value.column, value.bound, value.power, value.by)
     scores = FeatureMap.of(schema, value.columns, pure=value.pure, weighting=weighting)
     totals = {"bound": value.bound, "power": value.power}
-    content = Content(Kind.WEIGHTED, value.columns, product_codes(scores), value.values)
-    return replace(content, of=(value.column,), totals=totals)
+    content = Content(Kind.WEIGHTED, value.columns, block_codes(scores, schema), value.values)
+    return replace(content, of=tuple(filter(None, (value.column, value.by))), totals=totals)
 
 
 @content_of.register
@@ -357,12 +371,15 @@ def stored_axes(
     """Columns of a stored table, each with the labels of its states."""
     if kind in (Kind.PRODUCTS, Kind.WEIGHTED, Kind.TERMS):
         complete = of if kind is Kind.PRODUCTS else ()
+        apart = of[1] if kind is Kind.WEIGHTED and len(of) > 1 else ""
         scores: ScoreMap = (
             TermMap.of(schema, terms)
             if kind is Kind.TERMS
             else FeatureMap.of(schema, columns, complete, pure=family.is_laplace)
         )
         named = product_axes(scores, schema)
+        if apart:
+            named = {"by": schema.columns[apart].labels, **named}
         return {axis: _distinct(labels) for axis, labels in named.items()}
     if kind is Kind.RANKS:
         return {"score": list(columns), "times": list(columns)}
@@ -508,7 +525,8 @@ class Measurement(Content):
         if self.kind not in (Kind.WEIGHTED, Kind.TERMS) or not self.of:
             return None
         totals = self.totals or {}
-        return Weighting(self.of[0], float(totals["bound"]), int(totals["power"]))
+        apart = self.of[1] if len(self.of) > 1 else ""
+        return Weighting(self.of[0], float(totals["bound"]), int(totals["power"]), apart)
 
     def bin_schema(self, schema: Schema) -> Schema:
         """The schema in the bins and groups of this measurement.

@@ -225,7 +225,7 @@ def _weighted(step: StatedStep) -> Iterator[Priced]:
     if told is None or told["kind"] != Kind.WEIGHTED or told["bins"] or told.get("groups"):
         return
     columns, totals = tuple(told["columns"]), told["totals"]
-    about = told["of"][0], float(totals["bound"]), totals["power"]
+    about = told["of"][0], float(totals["bound"]), totals["power"], *told["of"][1:]
     yield from step.priced_by(WeightedMoments(columns, *about))
 
 

@@ -34,6 +34,7 @@ from understudy.inference.second_moments import (
     FIRM,
     LostInNoiseError,
     MomentSource,
+    apart,
     assumed_moments,
     joined_matrix,
 )
@@ -233,16 +234,17 @@ def _sources(
     pure: bool,
 ) -> Sources:
     """List what would be measured of the columns of some analyses."""
-    used = (*columns_of(analyses, schema), *filter(None, [schema.design.groups]))
+    used = columns_of(analyses, schema)
     own = [
         (asked, stddev)
         for asked, stddev in steps
         if not isinstance(asked, NoisyTables) and set(asked.columns) & set(used)
     ]
     of_columns = [
-        assumed_moments(schema, rows, asked, used, stddev, pure=pure)
+        source
         for asked, stddev in own
         if not isinstance(asked, TermMoments)
+        for source in apart(assumed_moments(schema, rows, asked, used, stddev, pure=pure), schema)
     ]
     of_terms = [
         assumed_terms(schema, rows, asked.scores(schema), stddev)

@@ -185,14 +185,17 @@ class Request:
         weight, bound = self.schema.design.weight, self.schema.design.bound(self.schema.columns)
         plain, needs = by_terms(analyses, self.schema)
         used = columns_of(plain, self.schema) if analyses else every
-        groups = self.schema.design.groups  # of these, sums by weights alone are needed
+        groups = self.schema.design.groups
         columns = tuple(name for name in used if name not in (weight, groups)) or (weight,)
-        beside = (*columns, groups) if groups else columns
         of_terms = spend * Fraction(len(needs), max(len(analyses), 1))
-        for power, own in ((1, 1 - SQUARES_SHARE), (2, SQUARES_SHARE)):
+        squares = SQUARES_SHARE / 2 if groups else SQUARES_SHARE
+        for power, own in ((1, 1 - squares), (2, squares)):
             if plain or not needs:
-                asked = WeightedMoments(beside if power == 1 else columns, weight, bound, power)
-                yield asked, own * (spend - of_terms)
+                part = own * (spend - of_terms)
+                apart = GROUPS_SHARE * part if groups and power == 1 else Fraction(0)
+                yield WeightedMoments(columns, weight, bound, power), part - apart
+                if apart:
+                    yield WeightedMoments(columns, weight, bound, power, groups), apart
             weighting = Weighting(weight, bound, power)
             yield from self._term_answers(needs, own * of_terms, weighting)
 
@@ -413,7 +416,10 @@ def _split_weighted(
 
 
 SQUARES_SHARE: Final = Fraction(1, 4)
-"""Of what buys weighted moments, for those by squared weights: variances bear more noise."""
+"""Of what buys weighted moments, for those by squared weights: variances bear more noise. Beside
+random groups, which tell variances of their own, half of it."""
+GROUPS_SHARE: Final = Fraction(1, 2)
+"""Of what buys moments by weights, for those of random groups: they tell variances alone."""
 _USUAL: Final = SynthesisOptions()
 
 

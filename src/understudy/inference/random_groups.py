@@ -1,0 +1,191 @@
+"""Variances between random groups of clusters, of whatever weighted second moments give.
+
+Second moments of the records in each random group are sums over its clusters. An estimate is a
+smooth function of the moments M of all records, with derivatives D, and group g has z_g = D·M_g of
+it: Σt(y − R) over its records, in parts of Σt, for a ratio R; Σty for a total; A⁻¹Σtx(y − x'b) for
+a linear model. A domain is no other case: records outside add 0.
+
+**The variance.** Let z_j be the part of cluster j, and let each be in one of G groups by itself,
+each with the same chance. Two clusters then add nothing to the mean of Σz_g² − (Σz_g)²/G,
+since they are together with the chance 1/G; so the mean of
+
+    B = G/(G − 1)·Σ(z_g − z̄)²
+
+over the groups is Σz_j², however many clusters each group has. Of clusters that were drawn one by
+one this is the variance of a ratio or a coefficient, whose z_j add up to 0. Of a total it is the
+variance where the number m of clusters was by chance too; a fixed number has (Σz_j)²/m less, so
+intervals are longer than they need be, and not too short. Strata are passed over in the same way:
+with m_h clusters in stratum h, whose z_j have mean μ_h and variance σ_h², the mean of B is
+Σm_h(σ_h² + μ_h²), while the error is of Σm_hσ_h². Groups drawn within strata, in turn, would depend
+on other records, and sums by stratum and group would have the noise of every pair of these. So a
+gain by strata counts in a public design effect alone, which has it already.
+
+**Noise.** Each released number of a group has noise of variance v, independent of all else. So z_g
+has c = D²·v of it, B has G·c on average, and that is taken off. What remains is no smaller than the
+variance of records drawn one by one.
+
+**Degrees of freedom** are Satterthwaite's: of a variance V in all, group g has the part that it has
+of the denominator, and the noise c. Few or unequal groups count as fewer. Below `LEAST_DEGREES`
+what remains without the noise is too uncertain. A public design effect takes over then; where there
+is none, the noise stays in. B as it is has a mean no less than V, and hardly fewer degrees than
+there are groups, so such intervals are longer than they need be, and not too short.
+
+Sources: Wolter (2007), "Introduction to Variance Estimation", chapter 2; Satterthwaite (1946),
+Biometrics Bulletin 2, 110-114. That groups are drawn cluster by cluster, and what noise leaves, are
+ours; `tests/inference/weighted/test_random_groups.py` compares with a slow formula, and simulates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from understudy._arrays import Floats
+from understudy.features.scores import FeatureMap
+from understudy.inference.linear import Inverted
+from understudy.inference.second_moments import MomentSource, average_numbers
+
+LEAST_DEGREES: Final = 3.0
+"""Least degrees of freedom of a variance between random groups without the part of the noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """Second moments of the records in each random group, as they were released.
+
+    Attributes:
+        column: of the groups.
+        numbers: of each group, divided by their weight, in records, shape (groups, numbers).
+        variances: of the noise in them, shape (numbers,).
+    """
+
+    column: str
+    numbers: Floats
+    variances: Floats
+
+    @classmethod
+    def of(
+        cls, sources: Sequence[MomentSource], scores: FeatureMap, column: str
+    ) -> GroupSums | None:
+        """Those of some scores; None if a number is lacking.
+
+        Args:
+            sources: of records in groups, whose `group` says which.
+            scores: of the moments of all records.
+            column: of the groups.
+        """
+        groups = sorted({one.group for one in sources})
+        each = [
+            average_numbers(scores, [one for one in sources if one.group == group])
+            for group in groups
+        ]
+        if len(each) < 2 or not all(np.isfinite(noise).all() for _, noise in each):
+            return None
+        return cls(column, np.stack([numbers for numbers, _ in each]), each[0][1])
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """What released numbers do to some estimates, to first order.
+
+    Attributes:
+        gradient: derivatives of each, shape (k, numbers or more).
+        sizes: of the denominator of each, of the same shape.
+        alone: sampling covariance of records drawn one by one, shape (k, k).
+        noise: variance of each by noise, shape (k,).
+    """
+
+    gradient: Floats
+    sizes: Floats
+    alone: Floats
+    noise: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Clustered:
+    """Sampling errors of estimates from clusters.
+
+    Attributes:
+        sampling: covariance, shape (k, k).
+        df: degrees of freedom, infinite where a public design effect took over, shape (k,).
+        noisy: how many of them have the noise left in.
+    """
+
+    sampling: Floats
+    df: Floats
+    noisy: int
+
+    def put_into(self, pooled: Inverted) -> Inverted:
+        """Estimates that have these degrees of freedom.
+
+        Args:
+            pooled: with this sampling covariance.
+        """
+        return replace(pooled, df=self.df, notes=(*pooled.notes, *self.notes))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say how many have the noise left in, if any."""
+        return (NOISY_NOTE.format(self.noisy),) if self.noisy else ()
+
+
+NOISY_NOTE: Final = (
+    "Noise hides how the random groups differ in {} of these, so that it is left in their sampling "
+    "variance: intervals are longer than need be. A public deff in [design] would take its place."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Clustering:
+    """How the clusters of a question count.
+
+    Attributes:
+        sums: of each random group.
+        effect: public design effect that takes over where noise hides how they differ; None if
+            none is declared, and the noise stays in.
+        remaining: part of the sampling variance that a finite population leaves, shape (k,).
+    """
+
+    sums: GroupSums
+    effect: float | None
+    remaining: Floats
+
+    def errors(self, own: Influence) -> Clustered:
+        """Sampling errors of some estimates; those of single records if nothing says more.
+
+        Args:
+            own: of the estimates.
+        """
+        sums = self.sums
+        groups, k = sums.numbers.shape
+        gradient, sizes = own.gradient[:, :k], own.sizes[:, :k]
+        z = sums.numbers @ gradient.T
+        noise = gradient**2 @ sums.variances
+        spread = groups / (groups - 1) * ((z - z.mean(axis=0)) ** 2).sum(axis=0)
+        alone = np.diag(own.alone)
+        variance = np.maximum(spread - groups * noise, alone)
+        each = sums.numbers @ sizes.T
+        shares = np.maximum(each, 0.0) / np.abs(each.sum(axis=0))
+        left = self.remaining
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = (left * (variance * shares + noise)) ** 2
+            counted = (groups - 1) / groups * (left * variance + own.noise) ** 2
+            df = np.where(left > 0, counted / parts.sum(axis=0), np.inf)
+        few = ~(df >= LEAST_DEGREES)
+        if self.effect is not None:
+            variance, df = np.where(few, self.effect * alone, variance), np.where(few, np.inf, df)
+        else:
+            whole = np.maximum(spread, alone)
+            all_in = (groups - 1) / groups * (left * whole + own.noise) ** 2
+            with np.errstate(divide="ignore", invalid="ignore"):
+                df = np.where(few, all_in / parts.sum(axis=0), df)
+            variance = np.where(few, whole, variance)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            growth = np.sqrt(left * np.where(alone > 0, variance / alone, 1.0))
+        sampling = own.alone * np.multiply.outer(growth, growth)
+        np.fill_diagonal(sampling, left * variance)
+        noisy = few & np.isfinite(alone) & (self.effect is None)
+        return Clustered(sampling, df, int(noisy.sum()))
