@@ -29,6 +29,7 @@ html_js_files = ["focus.js"]
 html_show_sourcelink = False
 html_copy_source = False
 default_role = "code"
+highlight_language = "text"  # blocks that name no language are what programs print
 python_use_unqualified_type_names = True
 autodoc_typehints = "none"
 napoleon_use_param = False  # options of one name in several functions
