@@ -192,6 +192,8 @@ def test_the_guide_to_households_runs(workplace, capsys):
     assert scope["release"].schema.members.rows_per_unit == 3
     assert "spells >= 1" in shown
     assert scope["panel"].schema.members.order == ("wave",)
+    assert "Weighted by w" in shown
+    assert "10 to 30 % of its finite population (sampling plan)" in shown
 
 
 def test_the_guides_to_tables_and_places_of_others_run(workplace, capsys):

@@ -35,7 +35,6 @@ from understudy.inference.moment_answers import is_numeric
 from understudy.inference.quantiles import count_quantiles
 from understudy.inference.question import (
     MEASURED_ONLY,
-    RATIOS,
     SAME_AS,
     SHARES,
     WEIGHTED,
@@ -94,10 +93,10 @@ def analyze_release(
     require_level(level)
     table = members.asks_members(kind, formula, release)
     if table is not None:
-        own = SAME_AS.get(str(kind), str(kind)) in RATIOS
+        own = SAME_AS.get(str(kind), str(kind)) in WEIGHTED
         if weighted and not (own and is_weighted(release)):
             raise InferenceError(
-                f"Of questions about members only {', '.join(RATIOS)} have weighted answers, in "
+                f"Of questions about members only {', '.join(WEIGHTED)} have weighted answers, in "
                 "releases with weighted moments; weighted=False asks about the records."
             )
         by_weight = own and is_weighted(release) and weighted is not False

@@ -835,6 +835,52 @@ def ratio_growth(
     return np.asarray(found.mean(axis=0))
 
 
+def total_growth(
+    estimand: Estimand,
+    weights: SlotMoments,
+    schema: Schema,
+    sets: Sequence[Records],
+    factors: Sequence[Floats],
+) -> Floats:
+    """How many times Σt²y² a sum of squares by unit is, Σ(Σty)², since units have several members.
+
+    Its shape is that of the synthetic units; where the moments of what members add are plainly
+    larger by pairs of members, theirs counts.
+
+    Args:
+        estimand: a total.
+        weights: second moments of the members in which they count with t².
+        schema: of the members' table.
+        sets: members of each synthetic set.
+        factors: t of each of them, shapes (n,).
+
+    Returns:
+        Shape (k,).
+    """
+    k = len(estimand.names(schema))
+    found = np.ones((len(sets), k))
+    for own, records, factor in zip(found, sets, factors, strict=True):
+        scores, units = estimand.scores(records), records.unit_numbers
+        for quantity in range(k):
+            mine = np.flatnonzero(scores.quantity == quantity)
+            if len(mine):
+                value, t = scores.value[mine, None], factor[mine, None]
+                own[quantity] = cluster_factors(value, t, units[mine])[0]
+    grown = np.asarray(found.mean(axis=0))
+    products = None if estimand.where else _products(estimand, weights, schema)
+    if products is None:
+        return grown
+    left, right = products.added
+    alone = next(
+        (one for one, other in ((left, right), (right, left)) if (other == weights.constant).all()),
+        None,
+    )
+    if alone is None:
+        return grown
+    measured = weights.company(weights.of_members(alone, estimand.columns))
+    return np.maximum(grown, 1 + measured)
+
+
 def weight_scale(matrix: Sums, sizes: Sequence[int]) -> float:
     """Records that count in full for each synthetic record, as all of them show.
 
@@ -976,8 +1022,8 @@ class WeightedTotals:
 
 def weighted_totals(
     estimand: Estimand,
-    matrix: MomentMatrix,
-    weights: MomentMatrix,
+    matrix: Moments,
+    weights: Moments,
     schema: Schema,
     sets: Sequence[Records],
 ) -> WeightedTotals | None:

@@ -267,7 +267,9 @@ def member_analysis(
         reason = f"the kind {kind} has no answer that sums over the members of units"
         instead = _nearby(table, estimand, probability=probability, weighted=weighted)
         raise RefusedError("not-measured", reason, None, anyway=False, instead=instead)
-    sets = [table.members(k, estimand.columns) for k in range(len(table.release.tables))]
+    beside = (table.release.schema.design.weight,) if weighted else ()
+    shown = tuple(dict.fromkeys((*estimand.columns, *beside)))
+    sets = [table.members(k, shown) for k in range(len(table.release.tables))]
     matrix = None if weighted else table.moments(estimand.columns)
     counted = None if weighted else _by_counts(table, estimand, matrix, sets)
     matrices = table.weighted_moments(estimand.columns) if weighted else None
@@ -291,14 +293,17 @@ def member_analysis(
         raise RefusedError("too-few", " ".join(answer.pooled.notes), None, anyway=False)
     pooled, scale = answer.pooled, 1.0
     if matrices is not None:
-        scale = weight_scale(matrices.plain, [len(records.complete()) for records in sets])
+        counted = weight_scale(matrices.plain, [len(records.complete()) for records in sets])
+        design = table.release.schema.design
+        bound = design.bound(table.release.schema.columns)
+        scale = bound if estimand.kind == "total" else counted
         pooled = replace(pooled, notes=(*pooled.notes, *above_notes(table.release)))
     pooled = _with_room(table, estimand, pooled, sets, scale)
     counting, cut = _cut_off(table, estimand, answer.limits)
-    shown = kind if kind in SAME_AS else estimand.kind
+    asked = kind if kind in SAME_AS else estimand.kind
     stated = formula if split_condition(formula, table.schema)[1] else estimand.formula
     return Analysis(
-        shown,
+        asked,
         stated,
         pooled,
         True,
@@ -358,7 +363,8 @@ def _with_room(
         estimand: the question.
         pooled: its answer.
         sets: members of each synthetic set.
-        scale: what a synthetic member counts for, in parts of the most that one can.
+        scale: what a synthetic member counts for, in parts of the most that one can; of totals,
+            the most that one can.
 
     Raises:
         RefusedError: there are, and the question has no bound on what they could change.
@@ -374,7 +380,7 @@ def _with_room(
     rows = table.release.manifest.n_rows
     most = rows * sum(one.most for one in lacking)
     if estimand.kind == "total":
-        room = np.full(len(pooled.names), most * max(abs(end) for end in ends))
+        room = np.full(len(pooled.names), scale * most * max(abs(end) for end in ends))
     else:
         share = most / np.maximum(scale * _sizes(estimand, sets), 1.0)
         room = share * np.maximum(ends[1] - pooled.estimate, pooled.estimate - ends[0])

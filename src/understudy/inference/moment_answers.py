@@ -404,9 +404,9 @@ def answer_of_model(
         linear = least_squares(matrix, design, weights[0], pairs, binary=binary, weights=squared)
         if isinstance(matrix, SlotMoments):
             left = [(y - x @ linear.estimate, x) for y, x in pairs]
-            root = np.sqrt(
-                _growth(estimand, matrix, _straight(matrix, design, weights[0]), left, sets)
-            )
+            spread = squared if isinstance(squared, SlotMoments) else matrix
+            affine = _straight(matrix, design, weights[0])
+            root = np.sqrt(_growth(estimand, spread, affine, left, sets))
             sampling = linear.sampling * np.multiply.outer(root, root)
             linear = replace(linear, sampling=sampling)
         inverted = linear.denominator, linear.mixed, linear.squared

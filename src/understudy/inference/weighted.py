@@ -8,7 +8,8 @@ t = min(w, B)/B, B the public bound of a weight, and the same with t² (`Weighte
   with noise that is counted exactly;
 * their *sampling variance* is linearised: Σt²(y − R)²/(Σt)² · n/(n − 1), from the moments with t².
   In groups the squares of numbers have the shape of the synthetic records, as elsewhere;
-* a *total* is B·Σty, and its sampling variance B²(Σt²y² − (Σty)²/n)·n/(n − 1).
+* a *total* is B·Σty, and its sampling variance B²(Σt²y² − (Σty)²/n)·n/(n − 1). Of members, who
+  come in units, Σt²y² is Σ(Σty)², the outer sum over units.
 
 This is the variance of records drawn one by one with replacement. Strata and clusters are no sum
 over records; so it is multiplied by the public design effect that the schema declares, if any, and
@@ -36,9 +37,10 @@ from typing import Any, Final, Generic, TypeVar
 import numpy as np
 
 from understudy._arrays import Floats
+from understudy.features.scores import TICKS, Weighting
 from understudy.inference.combining import Pooled
 from understudy.inference.design_effects import effect_note, finite_note, fractions_of
-from understudy.inference.linear import moment_ratios, weighted_totals
+from understudy.inference.linear import moment_ratios, total_growth, weighted_totals
 from understudy.inference.measured_moments import bound_excess
 from understudy.inference.moment_answers import (
     RULE,
@@ -288,7 +290,7 @@ def above_notes(release: Release) -> tuple[str, ...]:
 
 def answer_for_population(
     estimand: Estimand,
-    matrices: WeightedMatrices[MomentMatrix],
+    matrices: WeightedMatrices[MomentMatrix] | WeightedMatrices[SlotMoments],
     schema: Schema,
     sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
@@ -319,7 +321,7 @@ def answer_for_population(
 
 def _model(
     estimand: Estimand,
-    matrices: WeightedMatrices[MomentMatrix],
+    matrices: WeightedMatrices[MomentMatrix] | WeightedMatrices[SlotMoments],
     schema: Schema,
     sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
@@ -342,10 +344,19 @@ def answer_of_members(
     schema: Schema,
     sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
-    """The same of members; None but for means, shares and tables. Arguments as above."""
-    if estimand.kind not in RATIOS:
-        return None
-    return _ratios(estimand, matrices, schema, sets)
+    """The same of members, each with the weight of its unit.
+
+    Args:
+        estimand: the question, of a kind of `WEIGHTED`.
+        matrices: second moments of members.
+        schema: of the members' table.
+        sets: complete members of each synthetic set, with the estimand's columns and the weight.
+
+    Raises:
+        InferenceError: the answer is lost in noise.
+        RefusedError: it would need weights that were cut off.
+    """
+    return answer_for_population(estimand, matrices, schema, sets)
 
 
 def answer_by_terms(
@@ -482,7 +493,7 @@ def _ratios(
 
 def _totals(
     estimand: Estimand,
-    matrices: WeightedMatrices[MomentMatrix],
+    matrices: WeightedMatrices[MomentMatrix] | WeightedMatrices[SlotMoments],
     schema: Schema,
     sets: Sequence[Records],
 ) -> MeasuredAnswer | None:
@@ -490,7 +501,11 @@ def _totals(
     if found is None:
         return None
     bound = schema.design.bound(schema.columns)
-    spread = np.maximum(found.squares - found.estimate**2 / matrices.n, 0.0)
+    squares = found.squares
+    if isinstance(matrices.squared, SlotMoments):
+        factors = [_factors(schema, records) for records in sets]
+        squares = squares * total_growth(estimand, matrices.squared, schema, sets, factors)
+    spread = np.maximum(squares - found.estimate**2 / matrices.n, 0.0)
     k, clustering = len(spread), matrices.clustering(schema, estimand, len(spread))
     sampling, df = np.diag(matrices.factor(schema, estimand, k) * spread), np.full(k, np.inf)
     more: tuple[str, ...] = ()
@@ -514,3 +529,10 @@ def _totals(
         bias=bound * matrices.excess * found.reach,
     )
     return MeasuredAnswer(pooled, 0.0)
+
+
+def _factors(schema: Schema, records: Records) -> Floats:
+    """What each record counts with, t, shape (n,)."""
+    design = schema.design
+    weighting = Weighting(design.weight, design.bound(schema.columns), 1)
+    return weighting.ticks(records.numbers[design.weight]) / TICKS

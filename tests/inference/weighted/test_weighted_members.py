@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import understudy as us
+from understudy.data.random_groups import random_groups
 from understudy.errors import InferenceError
 
 SCHEMA = """
@@ -114,6 +115,73 @@ def test_with_next_to_no_noise_answers_are_the_clustered_linearisation(
     assert np.sqrt(pooled.covariance[0, 0]) == pytest.approx(error, rel=0.06)
 
 
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [("sex == 'f'", WOMAN), ("age", pl.col("age")), ("sex == 'f' ~ region", WOMAN & NORTH)],
+)
+def test_totals_of_members_are_sums_over_households(release, rows, formula, value):
+    pooled = us.analyze(release, "total", formula).pooled
+    units, members = rows
+    whole = members.join(units, on="hid", maintain_order="left")
+    each = (whole["w"] * whole.select(value.cast(pl.Float64)).to_series()).to_numpy()
+    z = np.bincount(whole["hid"].to_numpy(), each, len(units))
+    n = len(z)
+    error = np.sqrt(1.3 * n / (n - 1) * ((z - z.mean()) ** 2).sum())
+    assert pooled.estimate[0] == pytest.approx(z.sum(), abs=error / 2)
+    assert np.sqrt(pooled.covariance[0, 0]) == pytest.approx(error, rel=0.08)
+
+
+def test_a_linear_model_of_members_has_the_clustered_sandwich(release, rows):
+    answer = us.analyze(release, "ols", "age ~ sex + region")
+    units, members = rows
+    whole = members.join(units, on="hid", maintain_order="left")
+    w, of, n = whole["w"].to_numpy(), whole["hid"].to_numpy(), len(units)
+    x = np.column_stack([np.ones(len(w)), whole["sex"] == "m", whole["region"] == "s"])
+    y = whole["age"].to_numpy()
+    inverse = np.linalg.inv((x.T * w) @ x)
+    b = inverse @ (x.T * w) @ y
+    scores = x * (w * (y - x @ b))[:, None]
+    sums = np.stack([np.bincount(of, one, n) for one in scores.T])
+    errors = np.sqrt(1.3 * n / (n - 1) * np.diag(inverse @ sums @ sums.T @ inverse))
+    assert np.abs(answer.pooled.estimate - b).max() < errors.max() / 2
+    assert answer.pooled.stderr == pytest.approx(errors, rel=0.1)
+    assert any("Weighted by w" in note for note in answer.notes)
+
+
+def test_members_have_the_variance_between_random_groups_of_clusters_too(rows):
+    """Households of one village, in the same group, are alike: their errors are larger."""
+    units, members = rows
+    village = np.arange(len(units)) // 40
+    near = np.random.default_rng(5).normal(0, 9, village.max() + 1)
+    of = village[members["hid"].to_numpy()]
+    members = members.with_columns(age=(pl.col("age") + near[of]).clip(0, 99).cast(pl.Int64))
+    units = units.with_columns(village=pl.Series([f"v{k}" for k in village]))
+    text = SCHEMA.format(design='psu = "village"\nvariance = "groups"')
+    place = "[tables.household.columns.village]\nkind = 'categorical'\nrandom_groups = true\n"
+    place += f"levels = {list(range(1, 21))}\nsource = 'plan'\nreviewed = true\n"
+    data = {"household": units, "person": members}
+    how = {"delta": 1e-6, "insecure_noise_seed": 1, "method": "independent"}
+    release = us.synthesize(data, us.Schema.loads(text + place), epsilon=300, **how)
+    group = random_groups(units["village"], 20)
+    whole = members.join(units, on="hid", maintain_order="left")
+    w, of = whole["w"].to_numpy(), group[whole["hid"].to_numpy()]
+    age, woman = whole["age"].to_numpy(), (whole["sex"] == "f").to_numpy()
+    cases = [
+        ("mean", "age", w * (age - np.average(age, weights=w)) / w.sum()),
+        ("mean", "age ~ sex", w * woman * (age - np.average(age, weights=w * woman))),
+        ("total", "sex == 'f'", w * woman),
+    ]
+    cases[1][2][:] /= (w * woman).sum()
+    for kind, formula, z in cases:
+        answer = us.analyze(release, kind, formula)
+        sums = np.bincount(of, z, 20)
+        error = np.sqrt(20 / 19 * ((sums - sums.mean()) ** 2).sum())
+        assert np.isfinite(answer.pooled.df).all()
+        sampling = answer.pooled.stderr * np.sqrt(1 - answer.pooled.synthesis_share)
+        assert sampling[0] == pytest.approx(error, rel=0.1)
+        assert any("between random groups of village" in note for note in answer.notes)
+
+
 def test_an_answer_says_whom_it_is_about_and_others_are_refused(release):
     answer = us.analyze(release, "mean", "age")
     said = " ".join(answer.notes)
@@ -126,7 +194,7 @@ def test_an_answer_says_whom_it_is_about_and_others_are_refused(release):
     records = us.analyze(release, "mean", "age", weighted=False)
     assert records.pooled.estimate[0] > answer.pooled.estimate[0] + 0.5
     with pytest.raises(InferenceError, match="weighted=False"):
-        us.analyze(release, "total", "age", weighted=True)
+        us.analyze(release, "logit", "sex ~ age", weighted=True)
 
 
 def test_weights_that_are_cut_off_widen_the_interval_for_all_members(rows):
@@ -141,6 +209,12 @@ def test_weights_that_are_cut_off_widen_the_interval_for_all_members(rows):
     truth, _ = by_hand(rows, pl.col("age"))
     lower, upper = cut.interval(0.95)
     assert lower[0] <= truth <= upper[0]
+
+
+def test_models_of_members_are_refused_where_weights_are_cut_off(rows):
+    release = released(rows, "contribution = 2.0")
+    with pytest.raises(InferenceError, match="weights above the contribution"):
+        us.analyze(release, "ols", "age ~ sex")
 
 
 @pytest.mark.nightly
