@@ -76,3 +76,23 @@ def test_a_contribution_that_only_biases_is_advised_against():
     assert not any("contribution" in one for one in whole)
     refused = us.plan(cut, **BUDGET, analyses=ASKED[2:]).expected
     assert ["contribution" in one.refused for one in refused] == [True]
+
+
+def test_widths_between_random_groups_have_the_noise_that_stays_in():
+    groups = 'variance = "groups"\npsu = "area"\nstrata = "regions"\n'
+    area = column("area", "categorical", levels=list(range(1, 21)), random_groups=True)
+    schema = us.Schema.loads(
+        schema_of("").dumps().replace("[design]\n", f"[design]\n{groups}") + area
+    )
+    asked = {"analyses": ASKED[:1], "delta": 1e-6}
+    (many,) = us.plan(schema, epsilon=8, assume_rows=400_000, **asked).expected
+    (few,) = us.plan(schema, epsilon=0.5, assume_rows=2_000, **asked).expected
+    alone = {
+        n: us.plan(schema_of(""), epsilon=e, assume_rows=n, **asked).expected[0]
+        for e, n in ((8, 400_000), (0.5, 2_000))
+    }
+    assert many.half_width == pytest.approx(alone[400_000].half_width, rel=0.2)
+    assert few.half_width > 2 * alone[2_000].half_width
+    remarks = " ".join(us.plan(schema, epsilon=1, **asked).remarks)
+    assert "Strata (regions) are not counted" in remarks
+    assert "no more alike than others" in remarks

@@ -60,15 +60,22 @@ class GroupSums:
         column: of the groups.
         numbers: of each group, divided by their weight, in records, shape (groups, numbers).
         variances: of the noise in them, shape (numbers,).
+        drawn: whether the noise is in them; not where they are expected ones.
     """
 
     column: str
     numbers: Floats
     variances: Floats
+    drawn: bool = True
 
     @classmethod
     def of(
-        cls, sources: Sequence[MomentSource], scores: FeatureMap, column: str
+        cls,
+        sources: Sequence[MomentSource],
+        scores: FeatureMap,
+        column: str,
+        *,
+        drawn: bool = True,
     ) -> GroupSums | None:
         """Those of some scores; None if a number is lacking.
 
@@ -76,6 +83,7 @@ class GroupSums:
             sources: of records in groups, whose `group` says which.
             scores: of the moments of all records.
             column: of the groups.
+            drawn: whether the noise is in them.
         """
         groups = sorted({one.group for one in sources})
         each = [
@@ -84,7 +92,7 @@ class GroupSums:
         ]
         if len(each) < 2 or not all(np.isfinite(noise).all() for _, noise in each):
             return None
-        return cls(column, np.stack([numbers for numbers, _ in each]), each[0][1])
+        return cls(column, np.stack([numbers for numbers, _ in each]), each[0][1], drawn)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +173,7 @@ class Clustering:
         z = sums.numbers @ gradient.T
         noise = gradient**2 @ sums.variances
         spread = groups / (groups - 1) * ((z - z.mean(axis=0)) ** 2).sum(axis=0)
+        spread += 0.0 if sums.drawn else groups * noise
         alone = np.diag(own.alone)
         variance = np.maximum(spread - groups * noise, alone)
         each = sums.numbers @ sizes.T

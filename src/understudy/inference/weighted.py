@@ -175,6 +175,8 @@ class WeightedMatrices(Generic[Matrix]):
         columns: Sequence[str],
         n: float,
         excess: float,
+        *,
+        drawn: bool = True,
     ) -> WeightedMatrices[MomentMatrix] | None:
         """The same from what was measured, or would be, of both powers.
 
@@ -184,6 +186,7 @@ class WeightedMatrices(Generic[Matrix]):
             columns: of the question.
             n: number of records.
             excess: as `excess` of the matrices.
+            drawn: whether noise is in what was measured.
         """
 
         def weighted(power: int, by: str = "") -> list[MomentSource]:
@@ -196,7 +199,7 @@ class WeightedMatrices(Generic[Matrix]):
         if plain is None or squared is None:
             return None
         by = schema.design.groups
-        groups = GroupSums.of(weighted(1, by), plain.scores, by) if by else None
+        groups = GroupSums.of(weighted(1, by), plain.scores, by, drawn=drawn) if by else None
         return WeightedMatrices(plain, squared, n, excess, groups)
 
     @staticmethod

@@ -324,7 +324,9 @@ class Assumed:
             own = WeightedMatrices(plain, squared, *about)
             return answer_by_terms(estimand, own, self.schema, [records])
         weighted = [one for one in self.sources[0] if one.scores.weighting is not None]
-        matrices = WeightedMatrices.of_sources(weighted, self.schema, estimand.columns, *about)
+        matrices = WeightedMatrices.of_sources(
+            weighted, self.schema, estimand.columns, *about, drawn=False
+        )
         if matrices is None:
             return None
         return answer_for_population(estimand, matrices, self.schema, [records])

@@ -21,6 +21,7 @@ from understudy.methods.auto import ASSUMED_ROWS
 from understudy.methods.plan import PlannedTable
 from understudy.models.spine import Hierarchy, TreeNoise
 from understudy.schema import NUMERIC, Continuous, Integer, Schema
+from understudy.schema.design import Design
 from understudy.schema.geography import WHOLE
 from understudy.workflow.options import PlanKeywords, SynthesisOptions, gather, list_keywords
 from understudy.workflow.request import (
@@ -272,13 +273,17 @@ def _weight_remarks(request: Request, assume_rows: int | None) -> tuple[str, ...
     said = (
         f"Weights of {design.weight} are taken to be even between their bounds where it is said "
         "how wide answers will be."
+        + (
+            " Records of one cluster are taken to be no more alike than others."
+            * bool(design.groups)
+        )
     )
     if bound >= high:
         cost = (
             f"Weights of {design.weight} up to {high:g} cost noise in the share of a weighted "
             f"answer of about {times:.2g} times its sampling error, with {n:,} records."
         )
-        return (*((said,) if request.analyses else ()), cost)
+        return (*((said,) if request.analyses else ()), *_group_remarks(design), cost)
     advice = (
         "leave contribution out"
         if times <= 1
@@ -286,9 +291,28 @@ def _weight_remarks(request: Request, assume_rows: int | None) -> tuple[str, ...
     )
     return (
         *((said,) if request.analyses else ()),
+        *_group_remarks(design),
         f"Weights above the contribution {bound:g} count as it, a bias that more records do not "
         f"take away. With {n:,} records the noise of a share would be {times:.2g} times its "
         f"sampling error without it: {advice}.",
+    )
+
+
+def _group_remarks(design: Design) -> tuple[str, ...]:
+    """What the variance between random groups of clusters leaves out, where there are some."""
+    if not design.groups:
+        return ()
+    alike = (
+        "Records of one cluster are taken to be no more alike than others where it is said how "
+        "wide answers will be."
+    )
+    if not design.strata:
+        return (alike,)
+    return (
+        alike,
+        f"Strata ({design.strata}) are not counted in the variance between random groups, so that "
+        "intervals are longer than need be. Groups cannot be drawn within strata, since what "
+        "happens to a record would then depend on others.",
     )
 
 
