@@ -974,21 +974,36 @@ class Release:
         return ""
 
     def _selections(self) -> None:
-        """A private selection costs 1 + η of the try before it, in pure ε."""
+        """A private selection costs 1 + η of the try before it, or what ε and δ leave of a ρ."""
         before, found = Fraction(0), False
         for entry, price in self.steps:
             if entry["mechanism"] != "private selection":
                 before += price or 0
                 continue
             law = re.fullmatch(TRIES, entry["sensitivity"])
-            fits = law and price and entry["noise"] == "" and self.unit == "epsilon"
-            require(fits, "a selection of tries is not in pure ε, or of another law")
+            fits = law and price and entry["noise"] == "" and self.unit != "half_mu_squared"
+            require(fits, "a selection of tries is in another unit, or of another law")
             assert law is not None
             assert price is not None
             eta, gamma, found = Fraction(law[1]), Fraction(law[2]), True
             require(-1 < eta <= 1 and 0 < gamma < 1, "its number of tries has another law")
-            require(price >= (1 + eta) * before, "its selection cost less than its tries")
+            fits = price >= (1 + eta) * before
+            if self.unit == "rho":
+                fits = self._may_select(float(before), float(eta), float(gamma))
+            require(fits, "its selection cost less than its tries")
         require(found == ("choice" in self.content), "it does not say among what it was selected")
+
+    def _may_select(self, rho: float, eta: float, gamma: float) -> bool:
+        """Return whether the best of tries of so much ρ keeps to the ε and δ of the budget."""
+        budget, tail = self.content["budget"], -math.log(gamma)
+        tries = (1 - gamma) / (gamma * tail)
+        if eta:
+            tries = eta * (1 - gamma) / (gamma * (1 - gamma**eta))
+        order = max(1, math.sqrt(tail / rho)) if rho else 1
+        added = (1 + eta) * ((order - 1) * rho + tail / order)
+        rest, delta = float(Fraction(budget["epsilon"])) - added, Fraction(budget["delta"])
+        most = math.log(delta.numerator) - math.log(delta.denominator) - math.log(tries)
+        return rest > 0 < rho and log_delta("rho", rho, rest) <= most
 
     def _rows(self) -> None:
         """The number of rows is public, or one step bought it."""
@@ -1183,7 +1198,8 @@ class Release:
         fits = kind in ({"conditional"} if leaks else pure) or (if_any and kind == "conditional")
         require(fits and paid, "it is of another kind than its budget, steps and leaks")
         size, delta = (_decimal_up(Fraction(budget[name])) for name in ("epsilon", "delta"))
-        rho, limit = budget["amount"] if self.unit == "rho" else None, 2 * self.amounts[-1]
+        zcdp = self.unit == "rho" and "choice" not in self.content  # of several tries none has ρ
+        rho, limit = budget["amount"] if zcdp else None, 2 * self.amounts[-1]
         fits = (mu is not None) == (self.unit == "half_mu_squared") and p["delta"] == delta
         near = not mu or abs(Fraction(mu) ** 2 / limit - 1) < TINY
         require(fits and told[:2] == [size, rho] and near, "it is not that of its budget")
@@ -1518,8 +1534,8 @@ class Release:
                 require(not hit, f"{name} has rows that its schema forbids")
             # A number at the end of a bin may be read as of two; it is counted in the first.
             rows = zip(*(map(min, coded[key]) for key in keys), strict=True)
-            own = name.partition("/part-")[0]
-            combinations.setdefault(own, Counter()).update(rows)
+            of_set = name.partition("/part-")[0]
+            combinations.setdefault(of_set, Counter()).update(rows)
         least = minimum.get("count", 0)
         often = all(n >= least for one in combinations.values() for n in one.values())
         require(often, "a combination of key columns occurs less often than is said")
@@ -1633,7 +1649,9 @@ class Release:
             told = {"name": f"set-{k}-{name}".lower(), "path": place.partition("/")[2]}
             resources.append({**told, "schema": own})
         package = strict_json(self.folder / "linked" / "datapackage.json")
-        found = [{key: one[key] for key in ("name", "path")} for one in package["resources"]]
+        found: list[dict[str, Any]] = [
+            {key: one[key] for key in ("name", "path")} for one in package["resources"]
+        ]
         for told, one in zip(found, package["resources"], strict=True):
             fields = [{"name": field["name"]} for field in one["schema"]["fields"]]
             told["schema"] = {**one["schema"], "fields": fields}

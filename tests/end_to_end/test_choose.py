@@ -17,6 +17,7 @@ import understudy_verify
 from schemas import column
 from understudy.cli.app import app
 from understudy.cli.release import _making, choose, synthesize
+from understudy.dp.budget import Budget
 from understudy.dp.gate import Gate
 from understudy.errors import (
     CheckpointError,
@@ -26,8 +27,8 @@ from understudy.errors import (
     ReleaseError,
 )
 from understudy.ledger.account import Caps, Population
-from understudy.ledger.ledger import PopulationLedger
-from understudy.mechanisms.private_selection import TableDistance
+from understudy.ledger.ledger import PopulationLedger, past_release
+from understudy.mechanisms.private_selection import TableDistance, selection_words
 from understudy.release.folder import MANIFEST
 from understudy.workflow import choose as chooses
 
@@ -177,23 +178,77 @@ def test_a_continued_run_draws_nothing_again(people, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "error", "words"),
     [
-        ({"delta": "1e-6"}, MethodError, "leave delta out"),
         (
             {"candidates": [us.SynthesisOptions(method="contingency-table")]},
             NotPrivateError,
-            "pure",
+            "guarantee",
         ),
         ({"candidates": CANDIDATES[:1] * 2}, MethodError, "listed twice"),
         ({"accept": {"height": 0.1}}, MethodError, "no column"),
     ],
 )
 def test_what_can_fail_fails_before_rows_are_read(change, error, words):
-    asked = {"epsilon": 4} | {k: v for k, v in change.items() if k == "delta"}
-    choice = replace(CHOICE, **{k: v for k, v in change.items() if k != "delta"})
+    choice = replace(CHOICE, **change)
     with pytest.raises(error, match=words):
-        us.plan_choice(SCHEMA, choice, **asked)
+        us.plan_choice(SCHEMA, choice, epsilon=4)
     with pytest.raises(error, match=words):
-        us.choose("no such file", SCHEMA, choice, **asked)
+        us.choose("no such file", SCHEMA, choice, epsilon=4)
+
+
+@pytest.fixture(scope="module")
+def with_delta(people, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("approximate") / "release"
+    candidates = [*CANDIDATES, us.SynthesisOptions(method="marginals")]
+    choice = replace(CHOICE, candidates=candidates)
+    us.choose(people, SCHEMA, choice, epsilon=4, delta="1e-6").save(folder)
+    return folder
+
+
+def test_with_delta_a_try_has_the_rho_that_the_law_allows_and_the_best_has_none(with_delta):
+    manifest = us.Release.load(with_delta).manifest
+    *own, selection = [F(step["rho_exact"]) for step in manifest.ledger]
+    allowed = CHOICE.law_of_tries.rho_within(F(4), F(1, 10**6))
+    assert allowed * F(99, 100) < sum(own) <= allowed
+    assert sum(own) + selection == Budget.of(4, "1e-6").amount
+    promise = manifest.guarantee
+    assert (promise.kind, promise.epsilon, promise.delta) == ("approximate", 4, F(1, 10**6))
+    assert promise.rho is None
+    assert all(word != "broken" for _, word, _ in understudy_verify.verify(with_delta))
+
+
+def test_with_delta_a_plan_says_what_a_try_costs():
+    plan = us.plan_choice(SCHEMA, CHOICE, epsilon=4, delta="1e-6")
+    allowed = CHOICE.law_of_tries.rho_within(F(4), F(1, 10**6))
+    assert allowed * F(99, 100) < plan.shares.one.amount <= allowed
+    assert plan.shares.run.amount + plan.shares.check == plan.shares.one.amount
+    assert all(one.budget == plan.shares.run for one in plan.plans)
+    assert "costs ε = 4, δ = 0.000001" in plan.remarks[0]
+
+
+def test_with_delta_nothing_is_added_to_it(people, with_delta, tmp_path):
+    question = {"title": "Age", "asked_by": "Ann", "analyses": [{"kind": "mean", "formula": "age"}]}
+    with pytest.raises(MethodError, match="no answer can be added"):
+        us.answer(question, people, with_delta, epsilon=1)
+    ledger = PopulationLedger.create(tmp_path / "people.ledger")
+    ledger.add(Population("adults", "adult", "board", "add_remove", Caps.of(rho=5)))
+    bound = us.Schema.loads(SCHEMA.dumps() + '\n[ledger]\npopulation = "adults"\n')
+    run = us.RunOptions(ledger=tmp_path / "people.ledger", by="Ann")
+    with pytest.raises(LedgerError, match="leave delta out"):
+        us.choose(people, bound, CHOICE, epsilon=4, delta="1e-6", run=run)
+    with pytest.raises(LedgerError, match="no ρ that a ledger could add up"):
+        past_release(with_delta)
+
+
+def test_with_delta_a_law_that_allows_less_to_a_try_is_refused(with_delta, tmp_path):
+    folder = tmp_path / "altered"
+    shutil.copytree(with_delta, folder)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["ledger"][-1]["sensitivity"] = selection_words(F(1), F(1, 100))
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    with pytest.raises(ReleaseError, match="selection cost less"):
+        us.Release.load(folder)
+    told = {rule: (word, why) for rule, word, why in understudy_verify.verify(folder)}
+    assert told["noise"] == ("broken", "its selection cost less than its tries")
 
 
 def test_a_plan_says_what_tries_cost():

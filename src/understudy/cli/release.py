@@ -357,7 +357,7 @@ class _Making:
         quiet = self.quiet or self.as_json
         with kept_runs.keeping(place, self.out), console.progress(quiet=quiet) as bar:
             tell = kept_runs.noting(bar, self.out, place)
-            kept = {"checkpoint": place, "keep_checkpoint": True}
+            kept: dict[str, Any] = {"checkpoint": place, "keep_checkpoint": True}
             release = made(
                 us.RunOptions(**run, **kept, seed=self.seed, progress=tell, also=formats)
             )
@@ -464,6 +464,7 @@ def choose(
     epsilon: Epsilon,
     *,
     making: _Making,
+    delta: Delta = "0",
     plan: Annotated[
         bool, typer.Option("--plan", help="Show what tries cost and measure; no data are read.")
     ] = False,
@@ -472,12 +473,12 @@ def choose(
     """Make the best of several releases, with trying and judging inside the budget.
 
     A secret number of tries is made, and only the best is told. How long that takes must stay with
-    the steward. Works without delta alone.
+    the steward.
     """
     from understudy.schema import Schema
 
     loaded, asked = Schema.load(schema), us.Choice.load(choice)
-    planned = us.plan_choice(loaded, asked, epsilon=epsilon)
+    planned = us.plan_choice(loaded, asked, epsilon=epsilon, delta=delta)
     if plan:
         if making.as_json:
             print_json(render.choice_json(planned))
@@ -490,7 +491,7 @@ def choose(
     release = making.make(
         place,
         formats,
-        lambda options: us.choose(rows, loaded, asked, epsilon=epsilon, run=options),
+        lambda options: us.choose(rows, loaded, asked, epsilon=epsilon, delta=delta, run=options),
         **run,
     )
     with kept_runs.confirm_release(making.out):

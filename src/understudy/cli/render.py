@@ -59,6 +59,9 @@ def choice_json(plan: ChoicePlan) -> dict[str, Any]:
     shares = plan.shares
     return {
         "epsilon": str(shares.whole.epsilon),
+        "delta": str(shares.whole.delta),
+        "unit": shares.whole.unit_name,
+        "cost_of_a_try": str(shares.one.amount),
         "epsilon_of_a_try": str(shares.one.epsilon),
         "eta": str(plan.law.eta),
         "gamma": str(plan.law.gamma),

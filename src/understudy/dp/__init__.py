@@ -192,6 +192,9 @@ claim: an empirical distribution is one choice, by a score that changes by at mo
 claim: the best of a random number of private tries costs 2 + η of what a try may cost
     proof: mechanisms/private_selection.py
     test: mechanisms/selection/test_private_selection.py end_to_end/test_choose.py
+claim: divergences of the best of private tries exceed those of a try by C and log E[K]/(λ − 1)
+    proof: mechanisms/private_selection.py
+    test: mechanisms/selection/test_private_selection.py end_to_end/test_choose.py
 claim: the largest distance of synthetic tables from the rows changes as one count does
     proof: mechanisms/private_selection.py
     test: mechanisms/selection/test_private_selection.py

@@ -27,10 +27,38 @@ out, or mixtures of such. With f'(1 − z) = c(γ + (1 − γ)z)^(−1−η), γ
 gives f'(1 − z'_u) ≤ e^((1+η)ε₀) f'(1 − z_u), so P'(y) ≤ e^((2+η)ε₀) P(y). ∎
 
 It needs a try that is ε₀-DP as a whole, and no Gaussian step: (ε, δ) of a try would not carry
-over. A try that fails is an outcome like any other, the worst. The price does not depend on γ, so
-more tries cost time alone. The bound cannot be improved: as γ falls, an outcome just below a
-better one comes as close to it as one likes
-(`tests/mechanisms/selection/test_private_selection.py` enumerates that).
+over, and the next theorem needs its divergences of all orders. A try that fails is an outcome like
+any other, the worst. The price does not depend on γ, so more tries cost time alone. The bound
+cannot be improved: as γ falls, an outcome just below a better one comes as close to it as one
+likes (`tests/mechanisms/selection/test_private_selection.py` enumerates that).
+
+**With δ: Rényi divergences.** Let D_λ be the divergence of order λ, and a try ρ-zCDP as a whole:
+D_λ ≤ λρ between Q and Q', either way round, for all λ > 1. So a Gaussian step is admitted.
+
+**Theorem** (Papernot & Steinke 2022, Theorem 2, for ρ-zCDP). With L = log(1/γ), what leaves has
+
+    D_λ(P ‖ P') ≤ λρ + C + log E[K]/(λ − 1),   C = (1 + η)·min over κ ≥ 1 of (κ − 1)ρ + L/κ.
+
+*Proof.* Give out the tag u beside y: the densities are then Q(y)f'(1 − z_u) and Q'(y)f'(1 − z'_u),
+and leaving u out raises no divergence. So e^((λ−1)D_λ) is at most the sum over y and u of
+
+    Q(y)^λ Q'(y)^(1−λ) · f'(1 − z_u) · (f'(1 − z_u)/f'(1 − z'_u))^(λ−1).
+
+The first factor sums to e^((λ−1)λρ) at most. The second is at most f'(1) = E[K], as f' rises. For
+the third let w = γ + (1 − γ)z_u, and w' likewise: the ratio is (w'/w)^(1+η). Both w are
+probabilities of one event, that a coin falls or a try is better, so that no divergence of the
+event exceeds that of a try: w'^κ w^(1−κ) ≤ e^((κ−1)κρ) for κ > 1. Hence, as w ≥ γ, w'/w is at
+most w^(−1/κ) e^((κ−1)ρ) ≤ γ^(−1/κ) e^((κ−1)ρ). And w'/w ≤ 1/γ, which is κ = 1. ∎
+
+This is no zCDP, since the last term grows without bound as λ falls to 1. It is turned into (ε, δ)
+as it stands (Canonne, Kamath & Steinke 2020): with δ_ρ(ε) that of ρ-zCDP, an infimum over λ of
+e^((λ−1)(λρ−ε)) times what does not depend on ρ and ε, the same infimum here is
+
+    δ(ε) ≤ E[K] · δ_ρ(ε − C).
+
+So the price of a try is the largest ρ that is (ε − C, δ/E[K])-DP. C is least at κ = √(L/ρ), or at
+1 where that is below 1. Unlike the pure price it grows with the number of tries, though slowly. A
+release that was selected so cannot be composed in ρ.
 
 **Exact draw.** A coin that falls with probability γ ends the count at k. Else another one falls
 with probability (k + η)/(k + 1) ≤ 1 and the count goes on; if it does not, all is begun anew. So
@@ -50,7 +78,8 @@ count.
 
 Sources:
     Liu & Talwar (2019), "Private selection from private candidates"; Papernot & Steinke (2022),
-    "Hyperparameter tuning with Rényi differential privacy". The short proof of the pure form: ours.
+    "Hyperparameter tuning with Rényi differential privacy"; Canonne, Kamath & Steinke (2020), "The
+    discrete Gaussian for differential privacy". The short proofs of both forms: ours.
 """
 
 from __future__ import annotations
@@ -63,6 +92,7 @@ from typing import ClassVar, Final, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from understudy.dp.budget import delta_of, rho_within
 from understudy.dp.confidential import PublicContext, SecretRows
 from understudy.dp.distributions import DiscreteNoise
 from understudy.dp.mechanism import Charge, Form, Mechanism, Outcome, answer
@@ -76,6 +106,9 @@ ETAS: Final[dict[LawName, int]] = {"geometric": 1, "logarithmic": 0}
 """η of each law that has a name."""
 
 SELECTION: Final = "private selection"
+
+_SLACK: Final = 1 + 1e-9
+"""By how much floating point may err in an expected number of tries, and in δ."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +177,37 @@ class LawOfTries:
             return math.log1p(-(1 - g) * x) / math.log(g)
         return float(((1 - (1 - g) * x) ** -eta - 1) / (g**-eta - 1))
 
+    def added(self, rho: float) -> float:
+        """C of the theorem: what the choice adds to a divergence of any order, of ρ-zCDP tries."""
+        tail, eta = -math.log(self.gamma), float(self.eta)
+        order = max(1.0, math.sqrt(tail / rho))
+        return (1 + eta) * ((order - 1) * rho + tail / order)
+
+    def delta(self, rho: float, epsilon: float) -> float:
+        """δ at which the best of the tries is (ε, δ)-DP.
+
+        Args:
+            rho: ρ of a try, above 0.
+            epsilon: ε.
+        """
+        rest = epsilon - self.added(rho)
+        return min(1.0, self.expected * _SLACK * delta_of(rho, rest)) if rest > 0 else 1.0
+
+    def rho_within(self, epsilon: Fraction, delta: Fraction) -> Fraction:
+        """Largest ρ of a try, rounded down, for which the best of the tries is (ε, δ)-DP.
+
+        Example:
+            >>> law = LawOfTries.named("logarithmic", 10)
+            >>> round(float(law.rho_within(Fraction(4), Fraction(1, 10**6))), 4)
+            0.1334
+        """
+        eps, most = float(epsilon), float(delta) / _SLACK
+        low, high = 0.0, float(rho_within(epsilon, delta))
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.delta(middle, eps) <= most else (low, middle)
+        return Fraction(math.floor(low * 10**12), 10**12)
+
     def sample(self, source: Randomness) -> int:
         """Draw a number of tries, exactly."""
         k = 1
@@ -184,11 +248,11 @@ class PrivateSelection(Mechanism[Released[tuple[int, ...]], LawOfTries]):
         """One step.
 
         Raises:
-            MethodError: no candidate, or a budget that is not in pure ε.
+            MethodError: no candidate, or a budget that is in neither pure ε nor ρ.
             BudgetError: more than is left.
         """
-        if terms.accounting != "pure":
-            raise MethodError("A private selection is kept in pure ε; leave delta out.")
+        if terms.accounting == "gdp":
+            raise MethodError("A private selection is kept in pure ε or in ρ of zCDP.")
         if self.candidates < 1:
             raise MethodError("A private selection needs a candidate.")
         terms.require(spend)

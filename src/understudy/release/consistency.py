@@ -431,7 +431,7 @@ def require_promise(
     if not set(entries) <= set(range(1, len(manifest.ledger) + 1)):
         raise Fault("a measurement was paid by no entry of its ledger")
     _require_guarantee(manifest, budget, schema)
-    _require_stated(stated, manifest.guarantee, budget)
+    _require_stated(stated, manifest, budget)
 
 
 def stated_budget(stated: Mapping[str, str]) -> Budget:
@@ -517,11 +517,13 @@ def _kinds(promise: Guarantee, budget: Budget) -> set[str]:
     return paid | ({"conditional"} if promise.conditions else set())
 
 
-def _require_stated(stated: Mapping[str, Any], promise: Guarantee, budget: Budget) -> None:
+def _require_stated(stated: Mapping[str, Any], manifest: Manifest, budget: Budget) -> None:
     """Refuse numbers, or a sentence, that are not those of the stated budget."""
+    promise, chosen = manifest.guarantee, manifest.choice is not None
     found = replace(promise, epsilon=None, delta=Fraction(0), rho=None, mu=None)
     if promise.kind not in _NO_PROMISE:
-        rho = budget.amount if budget.accounting == "zcdp" else None
+        # The best of several tries has no ρ (`mechanisms.private_selection`).
+        rho = budget.amount if budget.accounting == "zcdp" and not chosen else None
         found = replace(found, epsilon=budget.epsilon, rho=rho, mu=budget.mu)
     if promise.kind != "asymptotic":
         found = replace(found, delta=budget.delta)

@@ -794,7 +794,9 @@ def _require_lost(
 
 
 def _require_selections(manifest: Manifest, budget: Budget) -> None:
-    """Refuse a private selection that cost less than 1 + η of the try that stands before it.
+    """Refuse a private selection that the budget does not pay for, with the try before it.
+
+    In pure ε it costs 1 + η of the try; with δ the try has at most the ρ that law, ε and δ allow.
 
     Raises:
         Fault: says so, or that the budget is none that a selection can be paid from.
@@ -806,9 +808,14 @@ def _require_selections(manifest: Manifest, budget: Budget) -> None:
             before += price
             continue
         found = _LAW.search(str(entry["sensitivity"]))
-        if budget.accounting != "pure" or found is None or manifest.choice is None:
+        if budget.accounting == "gdp" or found is None or manifest.choice is None:
             raise Fault("it was selected in another way than its ledger can pay for")
-        if price < (1 + Fraction(found[1])) * before:
+        law = LawOfTries(Fraction(found[1]), Fraction(found[2]))
+        least = (1 + law.eta) * before
+        if budget.delta:
+            allowed = law.rho_within(budget.epsilon, budget.delta)
+            least = budget.amount - allowed if before <= allowed else budget.amount
+        if price < least:
             raise Fault("its private selection cost less than the tries that it stands for")
     if (manifest.choice is None) != all(one["mechanism"] != SELECTION for one in manifest.ledger):
         raise Fault("it was selected in another way than its ledger says")

@@ -205,6 +205,7 @@ class Parent:
         Raises:
             ReleaseError: it is none.
             NotPrivateError: it has no guarantee that could be extended.
+            MethodError: its guarantee adds up with no other.
         """
         place = path_of("The folder of a release", folder, ReleaseError)
         release = Release.load(place)
@@ -213,6 +214,11 @@ class Parent:
             raise NotPrivateError(
                 f"The release {str(place)!r} is not private, so that no finite ε could be stated "
                 "of it and an answer together; amend a release with a guarantee."
+            )
+        if release.manifest.choice is not None and promise.delta:
+            raise MethodError(
+                f"The release {str(place)!r} was selected among tries with δ, so that its cost is "
+                "an ε and a δ to which no answer can be added; make another release."
             )
         return cls(release, digest(place / MANIFEST), stated_budget(release.manifest.budget))
 

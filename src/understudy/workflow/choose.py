@@ -5,7 +5,9 @@ cost, and more if the look was at the rows. Here the looking is a part of the pr
 candidates and criteria are named beforehand, a secret number of tries is made, each with its own
 noisy criterion, and the best of them is the release. The theorem and its proof stand in
 `mechanisms.private_selection`: with ε₀ for a try the price is (2 + η)ε₀, which is booked as a
-whole before the first try.
+whole before the first try. With δ a try has a ρ of zCDP, and the price follows from divergences of
+all orders. It is an ε and a δ then and no ρ: such a release is not amended, and no ledger of a
+population, which adds up ρ, takes it.
 
 What is a secret of the steward: the tries that lost, their number, and how long it took. None of
 it is in the release, in messages or in the progress that is told. A checkpoint has all of it, as
@@ -38,12 +40,18 @@ from understudy.checkpoint.replay import TRIES
 from understudy.checkpoint.replay import remove as remove_checkpoint
 from understudy.data.coding import ColumnCoder
 from understudy.dp.accountant import Entry
-from understudy.dp.budget import Budget, Number, decimal_up, exact
+from understudy.dp.budget import Budget, Number, decimal_up, epsilon_of, exact, size_in_signs
 from understudy.dp.calibration import calibrate
 from understudy.dp.confidential import misfits, mismatches
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import Randomness, randomness_of
-from understudy.errors import CheckpointError, MethodError, NotPrivateError
+from understudy.errors import (
+    BudgetError,
+    CheckpointError,
+    LedgerError,
+    MethodError,
+    NotPrivateError,
+)
 from understudy.inference.declared import with_own_bins
 from understudy.mechanisms.private_selection import (
     ETAS,
@@ -70,7 +78,7 @@ from understudy.workflow.gates import (
 from understudy.workflow.governance import outlay_of, spending
 from understudy.workflow.options import RunOptions, SynthesisOptions
 from understudy.workflow.pages import pages
-from understudy.workflow.plan import Plan, expected_of, plan
+from understudy.workflow.plan import Plan, expected_of, plan_request
 from understudy.workflow.request import Request, request_of
 from understudy.workflow.synthesize import (
     Made,
@@ -192,17 +200,19 @@ class Choice:
 
 @dataclass(frozen=True)
 class Shares:
-    """What the parts of a private selection cost, in pure ε; together they are the budget.
+    """What the parts of a private selection cost; together they are the budget.
 
     Attributes:
-        whole: of the release.
-        run: of what a try measures and draws.
-        check: of its criterion.
+        whole: of the release; in pure ε, or with δ in ρ.
+        one: of a try.
+        run: of what it measures and draws.
+        check: what buys its criterion, in the unit of the budget.
         tries: what is paid beside the try that is released, for all the others.
     """
 
     whole: Budget
-    run: Fraction
+    one: Budget
+    run: Budget
     check: Fraction
     tries: Fraction
 
@@ -212,27 +222,35 @@ class Shares:
 
         Args:
             epsilon: ε of the release.
-            delta: δ, which must be 0.
+            delta: δ of the release.
             choice: says how many tries are expected, by which law.
 
         Raises:
-            BudgetError: not a budget.
-            MethodError: a δ above 0.
+            BudgetError: not a budget, or one that no try could have a part of.
         """
-        whole = Budget.of(epsilon, delta)
-        if whole.delta:
-            raise MethodError(
-                "A private selection is kept in pure ε, as the theorem behind it does not carry "
-                "over to an (ε, δ) of each try; leave delta out."
-            )
-        one = whole.epsilon / choice.law_of_tries.factor
-        check = one * CHECK_SHARE
-        return cls(whole, one - check, check, whole.epsilon - one)
+        whole, law = Budget.of(epsilon, delta), choice.law_of_tries
+        if not whole.delta:
+            one = Budget(whole.epsilon / law.factor)
+            run = Budget(one.epsilon - one.epsilon * CHECK_SHARE)
+        else:
+            one = _of_rho(law.rho_within(whole.epsilon, whole.delta), whole.delta)
+            run = _of_rho(one.amount * (1 - CHECK_SHARE), whole.delta)
+        return cls(whole, one, run, one.amount - run.amount, whole.amount - one.amount)
 
-    @property
-    def one(self) -> Budget:
-        """The budget of a try."""
-        return Budget(self.run + self.check)
+
+def _of_rho(rho: Fraction, delta: Fraction) -> Budget:
+    """A budget of a δ that allows at most a ρ, and hardly less.
+
+    Raises:
+        BudgetError: next to nothing.
+    """
+    if not rho:
+        raise BudgetError("A try would have next to nothing of this budget; take a larger one.")
+    return Budget(epsilon_of(rho, delta) * (1 - _ROUNDED), delta)
+
+
+_ROUNDED: Final = Fraction(1, 10**9)
+"""Part of ε by which a budget is lower than what rounding could make of it."""
 
 
 @dataclass(frozen=True)
@@ -265,26 +283,33 @@ def plan_choice(
         schema: a reviewed schema, or the path of its file.
         choice: candidates and criteria, or the path of their file.
         epsilon: ε of the release, all tries together.
-        delta: must be 0.
+        delta: δ of the release, all tries together.
 
     Raises:
         SchemaError: not a schema, or not reviewed.
         BudgetError: not a budget, or parts that it cannot have.
-        MethodError: an unknown column in a criterion, a candidate that does not fit the schema or
-            that has no guarantee in pure ε, or a δ above 0.
+        MethodError: an unknown column in a criterion, or a candidate that does not fit the schema.
+        NotPrivateError: a candidate without a guarantee.
     """
     choice = _given(choice)
     schema = _schema_for(given_schema(schema), choice)
     shares, law = Shares.of(epsilon, delta, choice), choice.law_of_tries
     requests = _requests(schema, choice, shares)
-    plans = tuple(plan(schema, epsilon=shares.run, how=how) for how in choice.candidates)
+    pairs = zip(requests, choice.candidates, strict=True)
+    plans = tuple(plan_request(request, how) for request, how in pairs)
     share = 1 - 1 / len(requests)
     noise = calibrate(
-        "geometric", spend=shares.check, accounting="pure", neighbours=schema.neighbours
+        "geometric",
+        spend=shares.check,
+        accounting=shares.whole.accounting,
+        neighbours=schema.neighbours,
     )
+    price = f"costs {law.factor} times that"
+    if shares.whole.delta:
+        price = f"costs {size_in_signs(shares.whole.epsilon, shares.whole.delta)}"
     remarks = (
-        f"Each try costs ε = {decimal_up(shares.one.epsilon)}; whatever their number, the release "
-        f"costs {law.factor} times that. About {law.expected:.3g} are made, and one alone with "
+        f"Each try costs {shares.one.unit} = {decimal_up(shares.one.amount)}; whatever their "
+        f"number, the release {price}. About {law.expected:.3g} are made, and one alone with "
         f"probability {_chance_of_one(law):.2g}.",
         "How long the run takes tells of the number of tries, so nobody else may be shown that.",
     )
@@ -312,7 +337,7 @@ def choose(
         schema: a reviewed schema, or the path of its file.
         choice: candidates and criteria, or the path of their file.
         epsilon: ε of the release, all tries together.
-        delta: must be 0.
+        delta: δ of the release, all tries together.
         run: how it goes. `progress` is told nothing of the tries, and `confide` nothing of them
             but columns that hardly fit.
 
@@ -349,6 +374,11 @@ def choose(
         require_late_needs(randomness, [analysis.kind for analysis in request.analyses])
         rehearse(request, expected=answers, formats=formats, frame=run.frame)
     outlay = outlay_of(schema, shares.whole, run)
+    if shares.whole.delta and outlay.account is not None:
+        raise LedgerError(
+            "A selection with delta has an ε and a δ and no ρ, which the ledger of "
+            f"{outlay.account.population!r} adds up; leave delta out."
+        )
     records = next((one.records_for for one in requests if one.records_for), "")
     rows = summed_rows(data, schema, run, records_for=records)
     told = [*misfits(rows), *mismatches(rows)] if run.confide and run.confide_misfits else []
@@ -358,6 +388,7 @@ def choose(
         "law": f"{choice.law}, {choice.tries}",
         "seeds": f"{run.seed}, {run.insecure_noise_seed}",
         "epsilon": str(shares.whole.epsilon),
+        **({"delta": str(shares.whole.delta)} if shares.whole.delta else {}),
         **outlay.identity,
     }
     with (
@@ -422,11 +453,14 @@ def _requests(schema: Schema, choice: Choice, shares: Shares) -> tuple[Request, 
     choice.criteria(schema)
     found: list[Request] = []
     for how in choice.candidates:
-        request = request_of(schema, epsilon=shares.run, how=how)
+        run = shares.run
+        request = request_of(
+            schema, epsilon=run.epsilon, delta=run.delta, how=how, budget=run if run.delta else None
+        )
         if not request.method.private or request.options.get("mode") == "paper":
             raise NotPrivateError(
-                f"The candidate {request.name} has no guarantee in pure ε in this form, which a "
-                "private selection needs of each; leave it out."
+                f"The candidate {request.name} has no guarantee in this form, which a private "
+                "selection needs of each; leave it out."
             )
         request.tables(), request.setup()
         if any(_told_apart(request) == _told_apart(other) for other in found):
@@ -583,14 +617,17 @@ def _manifest(
         number=len(own.ledger) + 1,
         mechanism=SELECTION,
         query=selection_query(many),
-        accounting="pure",
+        accounting=shares.whole.accounting,
         spent=shares.tries,
         sensitivity=selection_words(law.eta, law.gamma),
         noise="",
         cells=1,
     )
     noise = calibrate(
-        "geometric", spend=shares.check, accounting="pure", neighbours=schema.neighbours
+        "geometric",
+        spend=shares.check,
+        accounting=shares.whole.accounting,
+        neighbours=schema.neighbours,
     )
     told = {
         "candidates": [_told(how) for how in choice.candidates],
@@ -605,7 +642,8 @@ def _manifest(
     }
     promise = gate.guarantee()
     if promise.epsilon is not None:
-        promise = replace(promise, epsilon=shares.whole.epsilon)
+        # With δ the best of tries has no ρ, though each of them has.
+        promise = replace(promise, epsilon=shares.whole.epsilon, rho=None)
     return replace(
         own,
         guarantee=replace(promise, conditions=(*promise.conditions, TIME_STAYS)),

@@ -145,7 +145,16 @@ def plan(
         InferenceError: not an analysis.
     """
     how, _ = gather("plan", PlanKeywords, keywords, how=how)
-    request = request_of(schema, epsilon=epsilon, delta=delta, how=how)
+    return plan_request(request_of(schema, epsilon=epsilon, delta=delta, how=how), how)
+
+
+def plan_request(request: Request, how: SynthesisOptions) -> Plan:
+    """The plan of a request.
+
+    Args:
+        request: what is asked for.
+        how: the options that it is made of.
+    """
     if request.schema.rows == "public":
         request = adjust_for_row_count(request, request.schema.n_rows or 0)
     tables, setup = request.tables(), request.setup()

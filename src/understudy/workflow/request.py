@@ -429,6 +429,7 @@ def request_of(
     epsilon: Number,
     delta: Number = 0,
     how: SynthesisOptions = _USUAL,
+    budget: Budget | None = None,
     bought: tuple[tuple[Measured, Fraction], ...] = (),
 ) -> Request:
     """Check a request; arguments and errors are those of `plan.plan`.
@@ -438,6 +439,7 @@ def request_of(
         epsilon: of the whole release.
         delta: of the whole release.
         how: what is to be made of the budget.
+        budget: the same ε and δ in a unit that is settled; None for the one that suits the method.
         bought: that of a request which differs in ε alone, where there was one, as it takes long.
     """
     schema = given_schema(schema)
@@ -452,7 +454,7 @@ def request_of(
     _require_own_bins(declared, schema)
     named = priority_columns(how.priority, schema)
     configured = _configure_method(name, how.options or {}, named)
-    budget = budget_of(epsilon, delta, configured, schema)
+    budget = budget or budget_of(epsilon, delta, configured, schema)
     rows_spend = Fraction(0)
     if schema.rows == "private":
         rows_spend = budget.amount * shares.get("rows", DEFAULT_ROWS_SHARE)

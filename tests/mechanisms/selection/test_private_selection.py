@@ -12,7 +12,7 @@ import understudy as us
 from night import NIGHT
 from schemas import column
 from understudy.data.table import Table
-from understudy.dp.budget import Budget
+from understudy.dp.budget import Budget, rho_within
 from understudy.dp.distributions import DiscreteLaplace
 from understudy.dp.gate import Gate
 from understudy.dp.randomness import SeededRandomness
@@ -169,16 +169,106 @@ def test_the_distance_has_the_noise_of_a_count():
     assert all(abs(square - noise[other]) > spread for other in (F(7, 5), F(13, 5)))
 
 
-def test_a_selection_is_paid_before_it_draws_and_in_pure_epsilon_alone():
+def test_a_selection_is_paid_before_it_draws():
     gate = gate_of([("x", "u")], epsilon=2)
     drawn = gate.ask(PrivateSelection(3, F(1), F(1, 4)), spend=F(2)).value
     assert gate.remaining == 0
     assert set(drawn) <= {0, 1, 2}
     assert len(drawn) >= 1
-    rows = Table(pl.DataFrame({"a": ["x"], "b": ["u"]}), SCHEMA)
-    approximate = Gate(rows, Budget.of(1, "1e-6"), SeededRandomness(1))
-    with pytest.raises(MethodError, match="pure ε"):
-        approximate.ask(PrivateSelection(3, F(1), F(1, 4)), spend=F(1, 100))
     for wrong in ((F(-1), F(1, 2)), (F(2), F(1, 2)), (F(1), F(1))):
         with pytest.raises(MethodError, match="law of tries"):
             LawOfTries(*wrong)
+
+
+def gaussians(rho):
+    """Discrete Gaussian numbers that are ρ-zCDP, and the same moved by 1; shape (2, n).
+
+    Tails of less than about 1e-8 count as one outcome, so that floating point can tell masses.
+    """
+    cut = math.ceil(math.sqrt(18 / rho))
+    x = np.arange(-6 * cut, 6 * cut + 1)
+    both = np.exp(-rho * np.stack([x, x - 1.0]) ** 2)
+    merged = np.clip(x, -cut, cut) + cut
+    both = np.stack([np.bincount(merged, own) for own in both])
+    return both / both.sum(axis=1, keepdims=True)
+
+
+def selected(law, q):
+    """Law of the best of K tries where the last outcome is the best."""
+    up_to = np.clip(np.append(0, np.cumsum(q)), 0, 1)
+    return np.diff([law.generating(float(x)) for x in up_to])
+
+
+def divergence(one, other, order):
+    """Rényi divergence of two laws on finitely many outcomes."""
+    return float(np.log(np.sum(one**order * other ** (1 - order))) / (order - 1))
+
+
+def orders_of(q):
+    """Ways in which outcomes are better or worse, the last one best.
+
+    By number, which is by the ratio of the laws, either way; and the rarest right below the best.
+    """
+    ways = [np.arange(q.shape[1])]
+    for parts in (2, 3, 5):
+        best = q.shape[1] // parts
+        ways.append(np.concatenate([np.arange(best, q.shape[1]), np.arange(best)[::-1]]))
+        ways.append(np.concatenate([np.arange(best)[::-1], np.arange(best, q.shape[1])]))
+    return [*ways, *(way[::-1] for way in ways)]
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("rho", [0.02, 0.2])
+def test_divergences_of_the_best_keep_to_their_bound_and_exceed_smaller_ones(law, rho):
+    """Exact laws of two neighbours; bounds without the choice's part are broken."""
+    shares, alone, added = [], [], []
+    for order in (1.2, 2.0, 8.0):
+        bound = order * rho + law.added(rho) + math.log(law.expected) / (order - 1)
+        for way in orders_of(gaussians(rho)):
+            q = gaussians(rho)[:, way]
+            one, two = (selected(law, each) for each in q)
+            for a, b in ((one, two), (two, one)):
+                shown = divergence(a, b, order)
+                shares.append(shown / bound)
+                alone.append(shown / (order * rho))
+                added.append(shown / (bound - law.added(rho)))
+    assert max(shares) <= 1
+    assert max(alone) > 1.05  # as if the best of tries cost what one does
+    assert (max(added) > 1.05) == (rho == 0.2)  # without C, where the tries are worth much
+
+
+@pytest.mark.parametrize("name", ["geometric", "logarithmic"])
+@pytest.mark.parametrize("epsilon", [1, 4])
+def test_epsilon_and_delta_hold_for_the_priced_tries_and_not_for_dearer_ones(name, epsilon):
+    law, delta = LawOfTries.named(name, 5), F(1, 1000)
+
+    def shown(rho):
+        """Largest δ of all ways, by the exact laws."""
+        found = []
+        for way in orders_of(gaussians(rho)):
+            one, two = (selected(law, each) for each in gaussians(rho)[:, way])
+            for a, b in ((one, two), (two, one)):
+                found.append(np.maximum(a - math.exp(epsilon) * b, 0).sum())
+        return max(found)
+
+    rho = law.rho_within(F(epsilon), delta)
+    assert law.delta(float(rho), epsilon) <= delta < law.delta(1.01 * float(rho), epsilon)
+    assert shown(float(rho)) <= delta
+    assert shown(4 * float(rho)) > delta
+    assert rho < rho_within(F(epsilon), delta)  # that of a try alone
+
+
+def test_the_added_part_is_the_least_of_all_orders():
+    for law, rho in product(LAWS, (0.001, 0.1, 5.0)):
+        tail = -math.log(law.gamma)
+        grid = np.append(1, np.geomspace(1, 1e4, 20_000))
+        least = float(1 + law.eta) * ((grid - 1) * rho + tail / grid).min()
+        assert law.added(rho) == pytest.approx(least, rel=1e-5)
+        assert law.added(rho) <= least * (1 + 1e-12)
+
+
+def test_a_selection_is_not_kept_in_gaussian_dp():
+    rows = Table(pl.DataFrame([("x", "u")], schema=["a", "b"], orient="row"), SCHEMA)
+    gate = Gate(rows, Budget.of(1, "1e-6", "gdp"), SeededRandomness(1))
+    with pytest.raises(MethodError, match="pure ε or in ρ"):
+        gate.ask(PrivateSelection(2, F(1), F(1, 4)), spend=gate.budget.amount)
