@@ -298,6 +298,37 @@ def test_a_condition_that_a_release_does_not_tell_is_advised_and_then_answered()
     assert 0.3 < (high[0] - low[0]) / 2 / advice.half_width < 3
 
 
+def test_a_quantile_by_group_is_advised_to_be_declared_and_then_answered(tmp_path):
+    """Of a number in default bins: its table is in these, though the release has finer ones."""
+    schema, asked = Schema.loads(HEAD + USUAL), "pay ~ sex where age >= 33"
+    how = {"delta": "1e-6", "insecure_noise_seed": 5, "method": "independent"}
+    plain = us.synthesize(staff(), schema, epsilon=2, **how)
+    with pytest.raises(us.UnderstudyError) as refused:
+        us.analyze(plain, "quantile", asked, probability=0.25)
+    advice = refused.value.advice
+    assert advice.kind == "declare"
+    assert f'--analysis "quantile {asked}" (expected ± ' in advice.text
+    analysis = {"analyses": [advice.analysis], "epsilon": advice.epsilon}
+    made = us.synthesize(staff(), schema, **how, **analysis)
+    made.save(tmp_path / "release")
+    verify(tmp_path / "release")
+    release = us.Release.load(tmp_path / "release")
+    assert len(release.schema.columns["pay"].intervals) > 30
+    found = us.analyze(release, "quantile", asked, probability=0.25)
+    low, high = found.pooled.interval()
+    own = staff().filter(pl.col("age") >= 33).group_by("sex").agg(pl.col("pay").quantile(0.25))
+    truth = own.sort("sex")["pay"].to_numpy()
+    assert found.valid
+    assert ((low <= truth) & (truth <= high)).all()
+    assert 0.3 < np.median(high - low) / 2 / advice.half_width < 3
+    (table,) = [one for one in release.measurements if len(one.columns) == 3]
+    assert table.bins["pay"] == 20
+    plan = us.plan(schema, epsilon=advice.epsilon, delta="1e-6", analyses=[advice.analysis])
+    assert {one.name.rpartition("of ")[2] for one in plan.expected} == {
+        name.rpartition("of ")[2] for name in found.pooled.names
+    }
+
+
 def test_declared_bins_are_not_cut_and_an_amendment_cuts_none(tmp_path):
     declared = USUAL.replace("lower = 0\nupper = 99", "lower = 0\nupper = 99\nbins = 10")
     assert declared != USUAL

@@ -382,7 +382,7 @@ def line_bins(column: Numeric) -> int | tuple[Any, ...]:
     values = [_n_values(interval, column) for interval in bins]
     single = sum(values) <= SINGLE
     if sum(values) == len(bins):
-        return _own_bins(column)
+        return own_bins(column)
     if single and whole and not any(interval.spike for interval in column.intervals):
         return int(sum(values))
     parts = max(1, round(FINE / len(bins)))
@@ -395,11 +395,11 @@ def line_bins(column: Numeric) -> int | tuple[Any, ...]:
     if whole and starts[-1] == column.bounds[1] and len(starts) > 1:
         starts.pop()  # the last edge closes the last bin, so that value has none of its own
     if len(starts) <= len(bins):
-        return _own_bins(column)
+        return own_bins(column)
     return _as_declared([*starts, column.bounds[1]], column)
 
 
-def _own_bins(column: Numeric) -> int | tuple[Any, ...]:
+def own_bins(column: Numeric) -> int | tuple[Any, ...]:
     """The bins of a column itself, where they cannot be split: its line says what lies beyond."""
     if column.bins is not None:
         return column.bins
@@ -408,7 +408,7 @@ def _own_bins(column: Numeric) -> int | tuple[Any, ...]:
 
 def is_plain(column: Column) -> bool:
     """Return whether the line of a numeric column has its bins, since they cannot be split."""
-    return isinstance(column, NUMERIC) and line_bins(column) == _own_bins(column)
+    return isinstance(column, NUMERIC) and line_bins(column) == own_bins(column)
 
 
 def is_finer(fine: Numeric, coarse: Numeric) -> bool:

@@ -32,7 +32,7 @@ from understudy.inference.design_effects import (
 from understudy.inference.estimators import Estimator, Question
 from understudy.inference.measured_answers import measured_answer
 from understudy.inference.moment_answers import is_numeric
-from understudy.inference.quantiles import count_quantiles
+from understudy.inference.quantiles import coarse_quantiles, count_quantiles
 from understudy.inference.question import (
     MEASURED_ONLY,
     SAME_AS,
@@ -45,6 +45,7 @@ from understudy.inference.question import (
 )
 from understudy.inference.refusals import RefusedError, advise, refuse_unmeasured
 from understudy.inference.rules import (
+    COUNTS_REASON,
     Facts,
     distorted_reason,
     distorts,
@@ -336,6 +337,8 @@ def _answer_question(
         analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)
         if analysis is None:
             analysis = _from_line(release, question.asked, level=level)
+        if analysis is None:
+            analysis = _from_wider_bins(release, question.asked, level=level)
         if analysis is not None:
             return analysis
         require_told(question.asked, release.schema)
@@ -429,6 +432,20 @@ def _from_line(release: Release, estimand: Estimand, *, level: float) -> Analysi
     counted, cells = found
     said = caveats.line_notes(cells, estimand, counted, level)
     return _valid(estimand, counted.pooled, number_line.REASON, counted.dropped, level, *said)
+
+
+def _from_wider_bins(release: Release, estimand: Estimand, *, level: float) -> Analysis | None:
+    """Quantiles by group of a table in wider bins than those of the release."""
+    found = coarse_quantiles(estimand, release.measurements, release.schema)
+    if found is None:
+        return None
+    return _valid(estimand, found.pooled, COUNTS_REASON, found.dropped, level, WIDER_NOTE)
+
+
+WIDER_NOTE: Final = (
+    "Counted in wider bins than those of the release: intervals have room for wherever in its bin "
+    "a number lies."
+)
 
 
 def _valid(

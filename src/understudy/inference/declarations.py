@@ -20,14 +20,18 @@ from fractions import Fraction
 import numpy as np
 
 from understudy.dp.budget import UNITS, Approximate, Budget
+from understudy.dp.calibration import NoiseName
 from understudy.dp.confidential import terms_of
 from understudy.errors import BudgetError, InferenceError, MethodError
+from understudy.features.grids import own_bins
 from understudy.inference import formulas
 from understudy.inference.conditions import schema_that_tells
 from understudy.inference.declared import public_delta
 from understudy.inference.estimators import Question
 from understudy.inference.measured_answers import matrix_answer
 from understudy.inference.needed_terms import needed_terms
+from understudy.inference.noisy_tables import MOST_CELLS
+from understudy.inference.quantiles import expected_halves
 from understudy.inference.question import MEASURED_ONLY, MODELS, RATIOS, Estimand
 from understudy.inference.records import Records
 from understudy.inference.refusals import EPSILONS, Advice, RefusedError
@@ -39,9 +43,10 @@ from understudy.inference.second_moments import (
 )
 from understudy.inference.term_moments import TermMatrix, assumed_terms
 from understudy.mechanisms.second_moments import SecondMoments, TermMoments
+from understudy.mechanisms.tables import NoisyTables
 from understudy.release.release import Release
 from understudy.schema import NUMERIC, Schema
-from understudy.schema.coarsening import bin_starts, usual_bins
+from understudy.schema.coarsening import divides_usual, usual_bins
 from understudy.schema.expressions import with_condition
 
 _BY_MOMENTS = (*RATIOS, *MODELS, *MEASURED_ONLY)
@@ -109,10 +114,13 @@ def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice
         delta: of the release that declares it; "" for that of this one.
     """
     stated = release.manifest.budget
-    if estimand.kind not in _BY_MOMENTS or "epsilon" not in stated:
+    counted = estimand.kind == "quantile" and bool(estimand.groups)
+    if not (counted or estimand.kind in _BY_MOMENTS) or "epsilon" not in stated:
         return None
     own, delta = stated["epsilon"], delta or stated.get("delta", "0")
-    schema = schema_that_tells([estimand], release.schema, of_any=True)
+    schema = schema_that_tells(
+        [estimand], _as_declared(release.schema) if counted else release.schema, of_any=True
+    )
     unit: Approximate = "gdp" if stated.get("unit") == UNITS["gdp"] else "zcdp"
     epsilons = [own, *(epsilon for epsilon in EPSILONS if Fraction(epsilon) > Fraction(own))]
 
@@ -138,15 +146,19 @@ def declaration(release: Release, estimand: Estimand, delta: str = "") -> Advice
     )
 
 
+def _as_declared(schema: Schema) -> Schema:
+    """The schema in the bins that a declared table would have: the usual ones where these fit."""
+    numbers = ((name, own) for name, own in schema.columns.items() if isinstance(own, NUMERIC))
+    usual = {name: own_bins(usual_bins(own)) for name, own in numbers if divides_usual(own)}
+    return schema.with_bins(usual) if usual else schema
+
+
 def _cuts(schema: Schema, told: Schema) -> tuple[str, ...]:
     """Columns whose bins somebody declared, and did not let begin where the question needs it."""
     columns = ((name, schema.columns[name]) for name in schema.names)
     numbers = ((name, own) for name, own in columns if isinstance(own, NUMERIC))
     return tuple(
-        name
-        for name, own in numbers
-        if told.columns[name] != own
-        and not {*bin_starts(own)}.issuperset(bin_starts(usual_bins(own)))
+        name for name, own in numbers if told.columns[name] != own and not divides_usual(own)
     )
 
 
@@ -160,18 +172,18 @@ def _half_width(
     Raises:
         InferenceError: they would not without noise either.
     """
+    if estimand.kind == "quantile":
+        return _half_width_of_counts(release, schema, estimand, budget, margin)
     if both := estimand.halves:  # each has its part of the budget
         apart = Budget(budget.epsilon / len(both), budget.delta, budget.approximate)
         return max(_half_width(release, schema, one, apart, margin) for one in both)
     columns = estimand.columns
     coded = tuple(name for name in columns if schema.columns[name].codes)
-    rows = Fraction(release.manifest.rows_share or 0) if schema.rows == "private" else Fraction(0)
-    spend = budget.amount * (1 - rows) * _SHARE
     needed = needed_terms(estimand, schema)
     asked: SecondMoments | TermMoments = SecondMoments(columns, coded)
     if needed is not None:
         asked = TermMoments(needed.terms, among=dict(needed.among))
-    (charge,) = asked.price(terms_of(schema, budget), spend)
+    (charge,) = asked.price(terms_of(schema, budget), _spend(release, schema, budget))
     stddev = margin * charge.recorded.stddev
     table = release.tables[0]
     known = [Records.complete_of(table, schema, columns)]
@@ -195,6 +207,28 @@ def _half_width(
     low, high = found.pooled.interval()
     halves = ((high - low) / 2)[np.isfinite(high - low)]
     return float(np.median(halves)) if len(halves) else 0.0
+
+
+def _half_width_of_counts(
+    release: Release, schema: Schema, estimand: Estimand, budget: Budget, margin: float
+) -> float:
+    """The same of quantiles by group, counted in a table; infinite where half of the range is."""
+    if schema.design.weight or schema.table(estimand.columns).n_cells > MOST_CELLS:
+        raise InferenceError("No table counts it.")
+    noise: NoiseName = "geometric" if budget.accounting == "pure" else "gaussian"
+    asked = NoisyTables((estimand.columns,), noise, beside=True)
+    (charge,) = asked.price(terms_of(schema, budget), _spend(release, schema, budget))
+    scores = estimand.scores(Records.complete_of(release.tables[0], schema, estimand.columns))
+    each = expected_halves(estimand, scores, schema, margin * charge.recorded.stddev)
+    halves = np.array([np.hypot(own, other) for _, own, other in each])
+    least, most = (np.ptp(scores.value) / k for k in (1e9, 2))
+    return float(np.median(halves)) if ((least < halves) & (halves < most)).all() else np.inf
+
+
+def _spend(release: Release, schema: Schema, budget: Budget) -> Fraction:
+    """What buys a declared analysis."""
+    rows = Fraction(release.manifest.rows_share or 0) if schema.rows == "private" else Fraction(0)
+    return budget.amount * (1 - rows) * _SHARE
 
 
 def _is_easier(old: Advice, declared: Advice, release: Release) -> bool:

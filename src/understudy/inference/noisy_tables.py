@@ -118,13 +118,35 @@ def covers(measurement: Measurement, columns: Sequence[str]) -> bool:
     In the schema's own bins and states, and with noise that was not redrawn until it fell within
     limits, which is not centred.
     """
-    coarse = measurement.bins, measurement.groups
+    return _counts_states(measurement, columns) and not set(columns) & set(measurement.bins)
+
+
+def _counts_states(measurement: Measurement, columns: Sequence[str]) -> bool:
+    """The same of a table in any bins."""
     return (
         measurement.kind is Kind.TABLE
         and set(columns) <= set(measurement.columns)
-        and not any(name in merged for merged in coarse for name in columns)
+        and not set(columns) & set(measurement.groups)
         and not measurement.family.is_truncated
     )
+
+
+def coarser_table(
+    measurements: Sequence[Measurement], columns: Sequence[str]
+) -> Measurement | None:
+    """The table with the least noise that counts some columns in bins wider than the schema's.
+
+    Args:
+        measurements: of a release.
+        columns: of a question, two or more.
+
+    Returns:
+        None where there is none, or one in the schema's own bins.
+    """
+    found = [one for one in measurements if len(columns) > 1 and _counts_states(one, columns)]
+    if any(covers(one, columns) for one in found):
+        return None
+    return min(found, key=lambda one: one.stddev, default=None)
 
 
 def covering(

@@ -45,17 +45,24 @@ import numpy as np
 from scipy import optimize
 from scipy.special import ndtri, stdtrit
 
-from understudy._arrays import Floats, Integers
+from understudy._arrays import Z_95, Floats, Integers
 from understudy.errors import TooFewError
 from understudy.inference.bin_bias import Ranges, value_ranges
 from understudy.inference.combining import Pooled, require_level
 from understudy.inference.conditions import require_told
 from understudy.inference.counts import FEWEST, Counted
-from understudy.inference.noisy_tables import Counts, covering, marginal, pooled_table
-from understudy.inference.question import Estimand
+from understudy.inference.noisy_tables import (
+    Counts,
+    coarser_table,
+    covering,
+    marginal,
+    pooled_table,
+)
+from understudy.inference.question import Estimand, Scores
 from understudy.inference.records import cell_points
 from understudy.release.measurement import Measurement
-from understudy.schema import Schema
+from understudy.schema import NUMERIC, Schema
+from understudy.schema.coarsening import bin_starts
 
 _LAPLACE_KURTOSIS = 3.0
 
@@ -287,6 +294,67 @@ def count_quantiles(
     table = pooled_table([marginal(measurement, estimand.columns, schema) for measurement in used])
     heavy = not all(measurement.family.is_gaussian for measurement in used)
     return table_quantiles(estimand, table, schema, len(used), heavy=heavy)
+
+
+def coarse_quantiles(
+    estimand: Estimand, measurements: Sequence[Measurement], schema: Schema
+) -> Counted | None:
+    """Quantiles by group from a table that was declared in wider bins; None where there is none.
+
+    Args:
+        estimand: the question.
+        measurements: of a release.
+        schema: of the release.
+
+    Raises:
+        InferenceError: as above.
+    """
+    table = coarser_table(measurements, estimand.columns) if estimand.kind == "quantile" else None
+    if table is None:
+        return None
+    return count_quantiles(estimand, [replace(table, bins={})], table.bin_schema(schema))
+
+
+def expected_halves(
+    estimand: Estimand, scores: Scores, schema: Schema, stddev: float
+) -> list[tuple[str, float, float]]:
+    """Half-widths that are expected of quantiles by group, counted in a table of their columns.
+
+    They reach from the numbers between which their share of the group is unsure to the ends of
+    bins. Of K cells of a group, those below a share p have (1 − p)² of the noise's variance and
+    those above p²: K·p·(1 − p) where the cells are even.
+
+    Args:
+        estimand: a quantile.
+        scores: of records that stand for those of the release.
+        schema: in the bins of the table.
+        stddev: of the noise in a cell.
+
+    Returns:
+        Name of each, and half of its interval of 95 % by noise and bins, and by sampling; NaN for
+        a group without records.
+    """
+    p, column = estimand.probability, schema.columns.get(estimand.expression)
+    cells = schema.table(estimand.columns).n_cells / max(len(scores.names), 1)
+    spread, found = Z_95 * np.sqrt(p * (1 - p)), []
+    for group, name in enumerate(scores.names):
+        values = np.sort(scores.value[scores.quantity == group])
+        n = max(len(values), 1)
+        sampling, both = (
+            np.quantile(values, np.clip([p - own, p + own], 0, 1))
+            if len(values)
+            else np.full(2, np.nan)
+            for own in (
+                spread / np.sqrt(n),
+                spread * np.hypot(stddev * np.sqrt(cells), np.sqrt(n)) / n,
+            )
+        )
+        if isinstance(column, NUMERIC) and len(values):
+            edges = np.array([*bin_starts(column), column.bounds[1]])
+            both = np.array([edges[edges <= both[0]].max(), edges[edges >= both[1]].min()])
+        half, alone = float(both[1] - both[0]) / 2, float(sampling[1] - sampling[0]) / 2
+        found.append((name, float(np.sqrt(np.maximum(half**2 - alone**2, 0))), alone))
+    return found
 
 
 def table_quantiles(

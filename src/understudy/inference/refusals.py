@@ -104,7 +104,7 @@ from understudy.inference.contributions import cell_scores
 from understudy.inference.estimators import Question
 from understudy.inference.line_tables import line_schema
 from understudy.inference.moment_answers import RULE
-from understudy.inference.noisy_tables import MOST_CELLS, covering, line_of
+from understudy.inference.noisy_tables import MOST_CELLS, coarser_table, covering, line_of
 from understudy.inference.quantiles import Curve, Quantiles
 from understudy.inference.question import (
     BOUNDED,
@@ -864,6 +864,8 @@ def _outside(release: Release, question: Question, pooled: Pooled) -> list[OutOf
     tables: Sequence[Measurement]
     if pooled.rule == "noise-aware":
         tables = covering(measured, question.columns)
+        wider = coarser_table(measured, question.columns)
+        tables += () if wider is None else (wider,)
         if len(asked) == 1:
             tables += tuple(one for one in measured if _counts(one) and set(one.columns) == asked)
         return _shares(release, {one.columns for one in tables})

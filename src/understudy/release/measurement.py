@@ -48,11 +48,11 @@ from understudy.dp.released import (
     UrnDraws,
 )
 from understudy.errors import ReleaseError
-from understudy.features.grids import HeapCells, LineCells
+from understudy.features.grids import HeapCells, LineCells, is_finer, own_bins
 from understudy.features.scores import CodedSquare, FeatureMap, Limits, ScoreMap, Weighting
 from understudy.features.terms import TermMap
 from understudy.release.shape import NAME, Kind
-from understudy.schema import Domain, Schema
+from understudy.schema import NUMERIC, Domain, Schema
 from understudy.schema.coarsening import in_these_bins, states_in
 
 if TYPE_CHECKING:
@@ -481,6 +481,9 @@ class Measurement(Content):
             pairs = ((n, asked.columns[n], own) for n, own in content.among.items())
             among = {n: states_in(one, schema.columns[n], own) for n, one, own in pairs}
             content = replace(content, among=among)
+        if asked is not None and content.kind is Kind.TABLE:
+            coarser = _coarser_bins(content.columns, asked, schema)
+            content = replace(content, bins={**coarser, **content.bins})
         declared, bins = schema.columns, content.bins.items()
         changed = {n: edges for n, edges in bins if not in_these_bins(declared[n], edges)}
         return cls(
@@ -676,6 +679,16 @@ def limits_in(data: Mapping[str, Any]) -> Limits:
         data: what `Measurement.to_json` gives.
     """
     return {name: (low, high) for name, (low, high) in data.get("limits", {}).items()}
+
+
+def _coarser_bins(columns: Sequence[str], asked: Schema, schema: Schema) -> dict[str, Any]:
+    """The bins of numbers that a table was asked for in, where those of the release divide them."""
+    pairs = ((name, asked.columns[name], schema.columns[name]) for name in columns)
+    return {
+        name: own_bins(own)
+        for name, own, fine in pairs
+        if isinstance(own, NUMERIC) and isinstance(fine, NUMERIC) and is_finer(fine, own)
+    }
 
 
 def among_in(data: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:

@@ -181,6 +181,15 @@ def cuts_of(column: Numeric) -> tuple[float, ...] | None:
     return cuts if whole and 0 < len(cuts) <= MOST_CUTS else None
 
 
+def divides_usual(column: Numeric) -> bool:
+    """Return whether bins divide the usual ones, as those do that nobody declared."""
+    try:
+        plain = _in_bins("", column, _usual(column))
+    except SchemaError:
+        return False
+    return {*bin_starts(column)}.issuperset(bin_starts(plain))
+
+
 def usual_bins(column: _N) -> _N:
     """The column in the bins that it has where none are declared; they are not checked."""
     return column.model_copy(update={"bins": _usual(column)})

@@ -29,6 +29,7 @@ from understudy.inference.linear import Inverted
 from understudy.inference.measured_answers import matrix_answer
 from understudy.inference.moment_answers import MeasuredAnswer, halves_answer
 from understudy.inference.needed_terms import needed_terms
+from understudy.inference.quantiles import expected_halves
 from understudy.inference.records import Records
 from understudy.inference.second_moments import (
     FIRM,
@@ -50,7 +51,7 @@ from understudy.release.decoding import decode
 from understudy.schema import NUMERIC, Continuous, Integer, Schema
 
 if TYPE_CHECKING:
-    from understudy.inference.question import Estimand, Scores
+    from understudy.inference.question import Estimand
 
 Moments = SecondMoments | WeightedMoments | TermMoments
 Step = tuple[Moments | NoisyTables, float]
@@ -118,8 +119,8 @@ def _expect_cells(
     estimand = analysis.estimand(schema)
     scores = estimand.scores(Records.complete_of(rows, schema, estimand.columns))
     if estimand.kind == "quantile":
-        cells = schema.table(estimand.columns).n_cells
-        return _expect_quantiles(analysis, scores, stddev, cells, estimand.probability)
+        halves = expected_halves(estimand, scores, schema, stddev)
+        return [Expected(str(analysis), *one) for one in halves]
     counts = np.bincount(scores.quantity[scores.quantity >= 0], minlength=len(scores.names))
     n = max(int(counts.sum()), 1)
     shares = counts / n
@@ -127,29 +128,6 @@ def _expect_cells(
     sampling = Z_95 * np.sqrt(shares * (1 - shares) / n)
     each = zip(scores.names, noise.tolist(), sampling.tolist(), strict=True)
     return [Expected(str(analysis), name, own, other) for name, own, other in each]
-
-
-def _expect_quantiles(
-    analysis: DeclaredAnalysis, scores: Scores, stddev: float, n_cells: int, p: float
-) -> list[Expected]:
-    """Quantiles of groups: the numbers between which their share of the group is unsure.
-
-    Of K cells of a group, those below a share p have (1 − p)² of the noise's variance and those
-    above p²: K·p·(1 − p) where the cells are even.
-    """
-    found, cells = [], n_cells / max(len(scores.names), 1)
-    for group, name in enumerate(scores.names):
-        values = np.sort(scores.value[scores.quantity == group])
-        n = max(len(values), 1)
-        spread = Z_95 * np.sqrt(p * (1 - p))
-        noise, sampling = (
-            float(np.subtract(*np.quantile(values, np.clip([p + own, p - own], 0, 1)))) / 2
-            if len(values)
-            else math.nan
-            for own in (spread * stddev * np.sqrt(cells) / n, spread / np.sqrt(n))
-        )
-        found.append(Expected(str(analysis), name, noise, sampling))
-    return found
 
 
 def require_moments(

@@ -526,10 +526,12 @@ def _further_bins(declared: Schema, schema: Schema) -> dict[str, tuple[str, ...]
 def _require_own_bins(declared: tuple[DeclaredAnalysis, ...], schema: Schema) -> None:
     """Refuse a declared table of numbers whose bins a method may yet choose by what it measures.
 
+    Its cells are those of the release; a quantile is answered from wider bins as well.
+
     Raises:
         MethodError: a column of it has no bins of its own.
     """
-    _, tables = by_tables(declared, schema)
+    _, tables = by_tables([one for one in declared if one.kind == "table"], schema)
     chosen = fine_bins(schema) if tables else {}
     for columns in tables:
         for name in columns:
