@@ -14,6 +14,7 @@ import pytest
 import understudy as us
 import understudy_verify
 from made_members import RULES, SCHEMA, tables
+from understudy.data import households as rows_of_units
 from understudy.errors import ReleaseError
 from understudy.release.decoding import decode
 from understudy.release.distances import breaks_distances, keep_distances
@@ -96,6 +97,45 @@ def test_keys_are_numbers_that_say_nothing(release, sets):
     released = {*sets[0]["household"]["hid"].to_list()}
     assert not confidential <= released
     assert "hid" not in release.schema.columns
+
+
+def of_units_without_ties(file):
+    """A release of pairs of unlike age, whose keys and places in both files follow from a number.
+
+    Nobody is cut and no members are alike, so nothing of the rows is left to chance.
+    """
+    rng = np.random.default_rng(file)
+    ages = np.random.default_rng(0).permutation(5_000)[:400] % 80 + 20
+    keys = rng.permutation(400) + 1_000 * file
+    homes = pl.DataFrame({"hid": keys, "region": ["south", "north"] * 200, "income": ages - 20.0})
+    roles, many = ["reference"] * 400 + ["child"] * 400, np.concatenate((ages, ages - 20))
+    people = pl.DataFrame({"hid": [*keys, *keys], "role": roles, "age": many, "work": [None] * 800})
+    both = {
+        name: one[rng.permutation(one.height)]
+        for name, one in {"household": homes, "person": people}.items()
+    }
+    run = us.RunOptions(insecure_noise_seed=3, seed=4)
+    released = us.synthesize(both, BOTH, epsilon=3, method="independent", delta=1e-6, run=run)
+    return released.linked_sets[0]
+
+
+def test_neither_keys_nor_places_in_the_files_reach_a_release():
+    one, other = of_units_without_ties(1), of_units_without_ties(2)
+    for name in ("household", "person"):
+        polars.testing.assert_frame_equal(one[name], other[name])
+
+
+def test_keys_that_follow_the_file_are_noticed(monkeypatch):
+    read = rows_of_units._columns_of_units
+
+    def told(homes, names, units):
+        first = homes[rows_of_units._KEY].str.head(1)  # 1 in the one file, 2 in the other
+        region = first.replace_strict({"1": "north"}, default="south").alias("region")
+        return [region, *read(homes, names, units)[1:]]
+
+    monkeypatch.setattr(rows_of_units, "_columns_of_units", told)
+    with pytest.raises(AssertionError):
+        test_neither_keys_nor_places_in_the_files_reach_a_release()
 
 
 def test_both_tables_say_what_the_records_say(release, sets):

@@ -71,6 +71,16 @@ def test_one_record_changes_no_more_and_attains_it(power):
     assert squares * (11 / 4) ** 2 > 2 * float(added.squared_l2)
 
 
+def test_weights_that_nobody_cuts_are_noticed(monkeypatch):
+    monkeypatch.setattr(
+        Weighting,
+        "ticks",
+        lambda self, weights: np.rint((np.nan_to_num(weights) / self.bound) ** self.power * TICKS),
+    )
+    with pytest.raises(AssertionError):
+        test_one_record_changes_no_more_and_attains_it(1)
+
+
 def test_a_weight_counts_at_most_as_the_bound_and_not_at_all_where_there_is_none():
     weighting = Weighting("w", 4.0, 1)
     ticks = weighting.ticks(np.array([0.0, 1.0, 4.0, 11.0, np.nan, -3.0]))
