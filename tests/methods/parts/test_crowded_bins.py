@@ -8,11 +8,19 @@ import pytest
 
 import understudy as us
 from understudy.methods.binning import fine_bins
-from understudy.methods.crowded_bins import MOST, Crowd, find_crowded_bins
+from understudy.methods.crowded_bins import (
+    FULL,
+    HEAP,
+    MOST,
+    Crowd,
+    find_crowded_bins,
+    find_full_bins,
+)
 from understudy.release.shape import Kind
 from understudy.schema import Schema
 
 AMOUNT = 'kind = "continuous"\nlower = 0\nupper = 5000\ndecimals = 2'
+WHOLE = 'kind = "integer"\nlower = 0\nupper = 100000'
 
 
 def fine(text):
@@ -67,15 +75,34 @@ def test_the_fullest_bins_are_divided_and_no_more_than_a_few():
     assert isinstance(found[0], Crowd)
 
 
+def test_where_all_people_round_the_full_bins_are_divided():
+    """Each bin has a round number, so that no neighbour tells of a heap."""
+    rng = np.random.default_rng(4)
+    pay = np.rint(np.exp(7.4 + 0.6 * rng.normal(size=20_000)))
+    pay = np.where(rng.random(20_000) < 0.5, np.rint(pay / 500) * 500, pay).astype(int)
+    declared = schema(of=WHOLE)
+    column = declared.with_bins(fine_bins(declared)).columns["x"]
+    found = find_full_bins(column, masses(column, pay))
+    assert found
+    assert all(one.excess > FULL * HEAP * 20_000 for one in found)
+    made = us.synthesize(
+        pl.DataFrame({"x": pay, "c": rng.integers(0, 3, 20_000).astype(str)}), declared,
+        epsilon=1, delta="1e-6", method="marginals", insecure_noise_seed=5, frame="polars",
+    )  # fmt: skip
+    drawn = made.tables[0]["x"].to_numpy()
+    for heap in (1_000, 1_500, 2_000):
+        assert np.mean(drawn == heap) == pytest.approx(np.mean(pay == heap), rel=0.3)
+
+
 def rows(n, heap, share, seed=3):
     rng = np.random.default_rng(seed)
     x = np.where(rng.random(n) < share, heap, np.round(12 + rng.gamma(2, 20, n), 2))
     return pl.DataFrame({"x": x, "c": rng.integers(0, 3, n).astype(str)})
 
 
-def schema(more=""):
+def schema(more="", of=AMOUNT):
     return Schema.loads(
-        f'row_limit = 100000\n[columns.x]\n{AMOUNT}\n{more}\nsource = "made"\nreviewed = true\n'
+        f'row_limit = 100000\n[columns.x]\n{of}\n{more}\nsource = "made"\nreviewed = true\n'
         '[columns.c]\nkind = "categorical"\nlevels = ["0", "1", "2"]\nsource = "made"\n'
         "reviewed = true"
     )
