@@ -73,8 +73,9 @@ def test_the_sampling_part_is_multiplied_and_that_by_noise_is_not(plain, alike, 
     noise, variance = before.synthesis_share * before.stderr**2, before.stderr**2
     np.testing.assert_allclose(after.stderr**2, noise + 2.25 * (variance - noise))
     np.testing.assert_allclose(after.synthesis_share * after.stderr**2, noise)
+    middle = before.estimate + before.lean
     for end, wider in zip(before.interval(), after.interval(), strict=True):
-        reach, further = np.abs(np.array([end, wider]) - before.estimate) - before.bias
+        reach, further = np.abs(np.array([end, wider]) - middle) - before.bias
         np.testing.assert_allclose(further, reach * after.stderr / before.stderr)
     assert (after.pvalue >= before.pvalue - 1e-12).all()
     assert "design effect 2.25 (report)" in str(other)

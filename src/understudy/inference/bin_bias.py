@@ -6,7 +6,8 @@ A mean E[V] lies between E[least] and E[largest], the means of the values at the
 and both are means of what was measured exactly: sampling within bins needs no assumption. With
 estimates of all three, an interval that reaches from the lower end of that of E[least] to the upper
 end of that of E[largest] misses E[V] only if one of two one-sided intervals fails. `add_bin_bias`
-makes it symmetric: the larger distance between estimates is the bias, the largest error the error.
+gives it, with the largest error at both ends. It need not be symmetric: of `income > 40000`, where
+a bin begins at 40000, the estimate is that nobody has 40000 itself, and all of the bin may.
 
 Here values are looked up at both ends of a bin, at up to 64 places between them and at each number
 that the expression names, such as the 25000 of `income > 25000`, so it may turn round within a bin.
@@ -183,9 +184,13 @@ def add_bin_bias(pooled: Pooled, least: Pooled, largest: Pooled) -> Pooled:
         largest: as large.
 
     Returns:
-        With the larger distance as bias, and the largest standard error with its reference.
+        With the distances as bias and lean, so that it reaches from the least to the largest, and
+        with the largest standard error and its reference.
     """
-    distances = np.stack([largest.estimate - pooled.estimate, pooled.estimate - least.estimate])
+    above, below = (
+        np.nan_to_num(np.maximum(distance, 0.0))
+        for distance in (largest.estimate - pooled.estimate, pooled.estimate - least.estimate)
+    )
     variances, dfs, shares = (
         np.stack(parts)
         for parts in (
@@ -202,7 +207,8 @@ def add_bin_bias(pooled: Pooled, least: Pooled, largest: Pooled) -> Pooled:
         covariance=covariance,
         df=dfs.min(axis=0),
         synthesis_share=shares[place],
-        bias=np.nan_to_num(np.maximum(distances.max(axis=0), 0.0)),
+        bias=(above + below) / 2,
+        lean=(above - below) / 2,
     )
 
 

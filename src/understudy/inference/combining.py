@@ -280,6 +280,8 @@ class Pooled:
         notes: what was assumed or replaced on the way, one sentence each; often empty.
         bias: how far each estimate may lie off by where numbers lie within their bins, at most,
             shape (k,); 0 by default.
+        lean: where the middle of what may be lies from the estimate, if it may lie off farther in
+            one direction: from `lean` − `bias` to `lean` + `bias`. Shape (k,); 0 by default.
     """
 
     names: tuple[str, ...]
@@ -291,10 +293,13 @@ class Pooled:
     sets: int
     notes: tuple[str, ...] = ()
     bias: Floats = field(default_factory=lambda: np.zeros(1))
+    lean: Floats = field(default_factory=lambda: np.zeros(1), kw_only=True)
 
     def __post_init__(self) -> None:
         """One bound for each quantity."""
-        object.__setattr__(self, "bias", np.broadcast_to(self.bias, self.estimate.shape))
+        for name in ("bias", "lean"):
+            wide = np.broadcast_to(getattr(self, name), self.estimate.shape)
+            object.__setattr__(self, name, wide)
 
     @property
     def stderr(self) -> Floats:
@@ -304,7 +309,7 @@ class Pooled:
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:
         """Lower and upper ends of the confidence intervals, each of shape (k,).
 
-        Estimate ± (quantile · standard error + bias).
+        Estimate + lean ± (quantile · standard error + bias).
 
         Args:
             level: confidence level in (0, 1).
@@ -314,13 +319,15 @@ class Pooled:
         """
         require_level(level)
         reach = self._quantile((1 + level) / 2) * self.stderr + self.bias
-        return self.estimate - reach, self.estimate + reach
+        middle = self.estimate + self.lean
+        return middle - reach, middle + reach
 
     @property
     def pvalue(self) -> Floats:
         """Two-sided p-values of the hypotheses that each quantity is 0, whatever the bias."""
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self._two_sided(np.maximum(np.abs(self.estimate) - self.bias, 0) / self.stderr)
+            off = np.abs(self.estimate + self.lean)
+            return self._two_sided(np.maximum(off - self.bias, 0) / self.stderr)
 
     def _two_sided(self, t: Floats) -> Floats:
         """Chance of a t reference beyond ±t, shape (k,)."""
@@ -337,7 +344,7 @@ class Pooled:
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """One row per quantity: estimate, stderr, df, lower, upper, pvalue and so on.
 
-        `bias_bound` is the part of the half-width that bounds the bias by bins and runs.
+        `bias_bound` is how far the estimate may lie off by bins and runs, in either direction.
         """
         lower, upper = self.interval(level)
         return pd.DataFrame(
@@ -349,7 +356,7 @@ class Pooled:
                 "upper": upper,
                 "pvalue": self.pvalue,
                 "synthesis_share": self.synthesis_share,
-                "bias_bound": self.bias,
+                "bias_bound": self.bias + np.abs(self.lean),
             },
             index=pd.Index(self.names, name="term"),
         )

@@ -69,8 +69,9 @@ class Grown(Pooled):
         """
         lower, upper = self.plain.interval(level)
         bias = np.nan_to_num(self.bias)  # quantiles have none beside their intervals
-        below = (self.estimate - lower - bias) * self.factor + bias
-        above = (upper - self.estimate - bias) * self.factor + bias
+        down, up = bias - self.lean, bias + self.lean
+        below = (self.estimate - lower - down) * self.factor + down
+        above = (upper - self.estimate - up) * self.factor + up
         return self.estimate - below, self.estimate + above
 
     @property
@@ -101,7 +102,7 @@ def grow(pooled: Pooled, effects: Floats) -> Pooled:
         return replace(pooled, **grown, test_pvalue=max(tested, pooled.test_pvalue))
     if closed and (growth < 1).any():
         return replace(pooled, **grown)
-    kept = ("names", "estimate", "df", "rule", "sets", "bias")
+    kept = ("names", "estimate", "df", "rule", "sets", "bias", "lean")
     own = {name: getattr(pooled, name) for name in kept}
     return Grown(**own, **grown, plain=pooled, factor=factor)
 

@@ -53,7 +53,7 @@ class Roots(Untested):
         own = {field.name: getattr(squares, field.name) for field in fields(Pooled)}
         own["estimate"] = root = np.sqrt(squares.estimate)
         own["covariance"] = squares.covariance / (4 * np.multiply.outer(root, root))
-        own["bias"] = squares.bias / (2 * root) + further
+        own["bias"], own["lean"] = squares.bias / (2 * root) + further, squares.lean / (2 * root)
         return cls(**own, squares=squares, further=further)
 
     def interval(self, level: float = 0.95) -> tuple[Floats, Floats]:

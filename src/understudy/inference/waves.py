@@ -156,9 +156,10 @@ class Waves:
         pooled = self.each[wave].pooled
         low, high = pooled.interval(self.level)
         at = [pooled.names.index(name) for name in self.names]
-        estimate, share, bias = pooled.estimate[at], pooled.synthesis_share[at], pooled.bias[at]
+        estimate, share = pooled.estimate[at], pooled.synthesis_share[at]
+        bias, lean = pooled.bias[at], pooled.lean[at]
         down, up = estimate - low[at], high[at] - estimate
-        return estimate, Side.of(down, share, bias), Side.of(up, share, bias)
+        return estimate, Side.of(down, share, bias - lean), Side.of(up, share, bias + lean)
 
     def _list_changes(self, first: int, last: int) -> list[dict[str, Any]]:
         one, one_down, one_up = self._parts(first)

@@ -333,9 +333,13 @@ def pooled(estimate, variance, bias=0.0, df=np.inf):
     )
 
 
-def test_the_bound_is_the_larger_distance_and_the_error_the_largest():
+def test_intervals_reach_from_the_least_to_the_largest_with_the_largest_error():
     one = add_bin_bias(pooled([1.0, 2.0], 4), pooled([0.5, 1.9], 9, df=5.0), pooled([1.2, 4.0], 1))
-    np.testing.assert_allclose(one.bias, [0.5, 2.0])
+    reach = one._quantile(0.975) * 3
+    np.testing.assert_allclose(one.interval()[0], np.array([0.5, 1.9]) - reach)
+    np.testing.assert_allclose(one.interval()[1], np.array([1.2, 4.0]) + reach)
+    np.testing.assert_allclose(one.to_frame()["bias_bound"], [0.5, 2.0])
+    np.testing.assert_allclose(one.estimate, [1.0, 2.0])
     np.testing.assert_allclose(one.stderr, 3)
     assert one.df.tolist() == [5, 5]
 
@@ -348,6 +352,9 @@ def test_intervals_and_p_values_agree_on_zero():
             assert (((low > 0) | (high < 0)) == (one.pvalue < 0.1)).all()
             np.testing.assert_allclose(one.to_frame()["bias_bound"], bias)
     assert pooled([0.3], 1, 0.5).pvalue[0] == 1
+    leaning = add_bin_bias(*(pooled(np.linspace(-4, 4, 41) + by, 1) for by in (0.0, -0.9, 0.2)))
+    low, high = leaning.interval(0.9)
+    assert (((low > 0) | (high < 0)) == (leaning.pvalue < 0.1)).all()
 
 
 def test_cells_of_one_value_leave_everything_as_it_was():
