@@ -133,7 +133,8 @@ def fractions_of(estimand: Estimand | None, schema: Schema, k: int) -> Floats:
     sizes = [schema.columns[name].n_ordinary for name in estimand.groups]
     along = [-1 if name == strata else 1 for name in estimand.groups]
     of_groups = np.broadcast_to(each.reshape(along), sizes).reshape(-1)
-    return np.repeat(of_groups, k // len(of_groups))
+    levels, rest = divmod(k, len(of_groups))
+    return np.full(k, least) if rest else np.repeat(of_groups, levels)
 
 
 def _strata_met(estimand: Estimand, schema: Schema) -> NDArray[np.bool_]:

@@ -86,7 +86,7 @@ class Design(BaseModel):
         fpc: public sampling fraction of a finite population, by which sampling variances are less;
             it needs no weight either (`understudy.inference.design_effects`).
         variance: "records": of records drawn one by one, times the design effect. "groups": answers
-            about all records have that between random groups of primary sampling units.
+            with weights have that between random groups of primary sampling units.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

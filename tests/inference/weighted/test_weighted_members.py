@@ -182,6 +182,25 @@ def test_members_have_the_variance_between_random_groups_of_clusters_too(rows):
         assert any("between random groups of village" in note for note in answer.notes)
 
 
+@pytest.mark.parametrize(
+    ("weighted", "formula", "left"), [(True, "age ~ region", [0.3, 0.9]), (False, "age", [0.9])]
+)
+def test_a_finite_population_of_households_leaves_less_of_the_errors_of_members(
+    rows, weighted, formula, left
+):
+    """Of the same seed, so that the estimates are the same; north has its own fraction."""
+    fpc = 'strata = "region"\nfpc = { default = 0.1, strata = { n = 0.7 }, source = "plan" }'
+    before, after = (
+        us.analyze(released(rows, design), "mean", formula, weighted=weighted)
+        for design in ("", fpc)
+    )
+    noise = before.pooled.synthesis_share * before.pooled.stderr**2
+    sampling = before.pooled.stderr**2 - noise
+    assert after.pooled.estimate.tolist() == before.pooled.estimate.tolist()
+    assert after.pooled.stderr**2 == pytest.approx(noise + np.array(left) * sampling)
+    assert "finite population (plan)" in str(after)
+
+
 def test_an_answer_says_whom_it_is_about_and_others_are_refused(release):
     answer = us.analyze(release, "mean", "age")
     said = " ".join(answer.notes)
