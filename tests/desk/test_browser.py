@@ -335,6 +335,40 @@ def test_the_whole_way_by_keyboard_alone(page, tmp_path, n_columns):
     assert (folder / "release.zip").exists()
 
 
+@pytest.mark.nightly
+def test_35_columns_without_a_codebook_take_few_decisions_by_keyboard(page, tmp_path):
+    """Each amount is confirmed by its own page of a questionnaire, all answers by one."""
+    wide_survey(tmp_path, 35)
+    server, keys = Server(tmp_path), Keyboard(page)
+    try:
+        page.goto(server.link)
+        keys.type("Folder", "wide")
+        page.keyboard.press("Enter")
+        heading(page, "File")
+        keys.type("Confidential file", "wide.csv")
+        keys.type("Title", "A wide survey").type("Whose row it is", "one respondent")
+        page.keyboard.press("Enter")
+        page.get_by_text("35 of 35 to decide").wait_for(timeout=120_000)
+        for k in range(0, 35, 3):
+            while page.locator("#card-name").inner_text() != f"amount_{k}":
+                was = page.locator("#card-name").inner_text()
+                page.locator("h1").focus()
+                page.keyboard.press("j")
+                page.locator(f"#card-name:not(:text-is('{was}'))").wait_for()
+            page.keyboard.press("c")
+            page.keyboard.type(f"questionnaire, page {k}")
+            page.keyboard.press("Enter")
+            page.get_by_text(f"{35 - k // 3 - 1} of 35 to decide").wait_for()
+        keys.press("Tick all that are open")
+        keys.type("One source for all that is ticked", "questionnaire, part B")
+        page.keyboard.press("Enter")
+        page.get_by_text("All is decided").wait_for()
+    finally:
+        server.kill()
+    log = (tmp_path / "wide" / "log.jsonl").read_text().splitlines()
+    assert sum(json.loads(line).get("what") == "schema decision" for line in log) == 13
+
+
 def test_moved_sliders_are_on_the_screen_at_once(page, server):
     walk_to_release(page, server)
     took = {}

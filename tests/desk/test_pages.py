@@ -4,6 +4,7 @@ import json
 import re
 import time
 import zipfile
+from fractions import Fraction
 
 import polars as pl
 import pytest
@@ -260,7 +261,7 @@ def test_pages_are_the_same_for_two_tables_with_one_schema(tmp_path):
 
 def test_a_ledgers_page_shows_what_is_spent(tmp_path):
     pytest.importorskip("sqlalchemy")
-    from understudy.ledger.account import Caps, Population
+    from understudy.ledger.account import Caps, Cost, Population
     from understudy.ledger.ledger import PopulationLedger
 
     visitor = Visitor(tmp_path)
@@ -281,6 +282,21 @@ def test_a_ledgers_page_shows_what_is_spent(tmp_path):
     assert 15 < share < 35  # half of ε is about a quarter of what a cap in Gaussian DP holds
     beyond = visitor.post("plan", do="preview", epsilon="3", delta="1e-6").text
     assert "more than the cap leaves" in beyond
+    project.write_text(
+        "schema.toml", text.replace("\n[", '\n[unit]\ndescription = "one adult"\n[', 1)
+    )
+    visitor.post("plan", do="save", epsilon="3", delta="1e-6", sets="2")
+    form = {"by": "A. Steward", "do": "approve"}
+    digest = hidden(visitor.get("approve"), "digest")
+    assert "cap" in refusal(visitor.post("approve", digest=digest, **form))
+    visitor.post("plan", do="save", epsilon="1", delta="1e-6", sets="2")
+    digest = hidden(visitor.get("approve"), "digest")
+    assert visitor.post("approve", digest=digest, **form).is_redirect
+    ledger.reserve(
+        "adults", Cost("pure", Fraction(1, 4), "replace"), "release", "ab" * 8, "B. Clerk"
+    )
+    entries = visitor.get("/ledger").text
+    assert "<td>B. Clerk</td><td>adults</td><td>reserve</td><td>release, ε = 0.25" in entries
 
 
 def wait(visitor, page):

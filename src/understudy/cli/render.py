@@ -11,12 +11,10 @@ Population ledgers as stewards see them in a terminal.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -364,7 +362,6 @@ _NEIGHBOURS = {
     "add_remove": "one record is added or removed",
     "replace": "one record is replaced",
 }
-_DIGEST = 12
 
 
 def show_new_ledger(ledger: PopulationLedger) -> None:
@@ -430,37 +427,13 @@ def wave_opened(population: str, wave: int) -> None:
 
 def history(rows: Sequence[Row]) -> None:
     """Every entry on one line; charges of a reservation that follow each other are one."""
+    from understudy.ledger.words import told
+
     table = Table("", "UTC", "population", "entry", "", "by", box=None, pad_edge=False)
-    for (kind, _), group in groupby(rows, key=_run):
-        *first, last = group
-        said: dict[str, Any] = json.loads(last.public)
-        numbers = f"{first[0].number}–{last.number}" if first else str(last.number)
-        words = f"{len(first) + 1} charges" if first else kind
-        when = last.time.replace("T", " ").rstrip("Z")
-        shown = (last.population, words, _words(said), said["by"])
-        table.add_row(numbers, when, *(escape(text) for text in shown))
+    for one in told(rows):
+        shown = (one.population, one.entry, one.about, one.by)
+        table.add_row(one.numbers, one.time, *(escape(text) for text in shown))
     out.print(table)
-
-
-def _run(row: Row) -> tuple[str, int]:
-    """Charges of one reservation go together; every other entry stands alone."""
-    if row.kind != "charge":
-        return row.kind, row.number
-    return row.kind, json.loads(row.public)["reservation"]
-
-
-def _words(said: dict[str, Any]) -> str:
-    """Describe what an entry says besides."""
-    from understudy.dp.budget import decimal_up
-    from understudy.ledger.account import Cost
-
-    parts = [f"of {said[name]}" for name in ("reservation", "internal") if name in said]
-    parts += [said["what"]] if "what" in said else []
-    if cost := said.get("cost"):
-        parts.append(Cost.from_json(cost).words)
-    parts += [f"spent {decimal_up(Fraction(said['spent']))}"] if "spent" in said else []
-    parts += [f"{name} {said[name][:_DIGEST]}" for name in ("request", "release") if said.get(name)]
-    return ", ".join(parts)
 
 
 def show_faults(faults: Sequence[str], *, with_head: bool) -> None:

@@ -81,6 +81,7 @@ def _show_ledger(visit: Visit) -> dict[str, Any]:
     if not place or visit.form.get("refused"):
         return empty
     from understudy.ledger.ledger import PopulationLedger
+    from understudy.ledger.words import told
 
     opened = PopulationLedger.open(place)
     totals = [opened.totals(one.name) for one in opened.populations()]
@@ -98,7 +99,7 @@ def _show_ledger(visit: Visit) -> dict[str, Any]:
             }
             for one in totals
         ],
-        "entries": [(row.number, row.population, row.kind, row.about) for row in reversed(rows)],
+        "entries": [*told(rows)][::-1],
     }
 
 

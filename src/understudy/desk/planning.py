@@ -275,6 +275,26 @@ def account(project: Project, budget: Any) -> dict[str, Any] | None:
     return {"population": name, "refused": "", "caps": totals.shares(cost)}
 
 
+def require_afforded(project: Project, budget: Any) -> None:
+    """Refuse what the ledger of a project would refuse now; nothing is entered.
+
+    Args:
+        project: that may name a ledger.
+        budget: planned.
+
+    Raises:
+        LedgerError: it does not fit below a cap.
+    """
+    kept = project.read("project.toml")
+    if kept.get("ledger") and not project.has("release.checkpoint"):
+        from understudy.ledger.account import Cost
+        from understudy.ledger.ledger import PopulationLedger
+
+        opened, name = PopulationLedger.open(kept["ledger"]), kept["population"]
+        neighbours = opened.population(name).neighbours
+        opened.require(name, Cost(budget.accounting, budget.amount, neighbours))
+
+
 def warm() -> None:
     """Load what plans need before the first one is asked for."""
     import understudy.workflow.expected_answers

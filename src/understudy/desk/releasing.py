@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from understudy.desk import runs
-from understudy.desk.planning import FIELDS, account, plan_of, words_of
+from understudy.desk.planning import FIELDS, account, plan_of, require_afforded, words_of
 from understudy.desk.projects import words_of_data
 from understudy.desk.visit import Go, Page, Visit
 from understudy.errors import DeskError
@@ -101,7 +101,7 @@ def _act_approve(visit: Visit) -> Go:
         )
     if lacks := visit.schema().unsaid:
         raise DeskError(f"The schema says no {lacks[0]}; say it on the page of the file.")
-    plan_of(visit, _values(visit))
+    require_afforded(visit.own, plan_of(visit, _values(visit)).budget)
     visit.own.update(approved={"by": by, "digest": visit.own.digest()}, step="release")
     visit.own.note("approved", by=by, digest=visit.own.digest())
     return visit.to("release")
