@@ -214,6 +214,9 @@ def test_with_delta_a_try_has_the_rho_that_the_law_allows_and_the_best_has_none(
     assert (promise.kind, promise.epsilon, promise.delta) == ("approximate", 4, F(1, 10**6))
     assert promise.rho is None
     assert all(word != "broken" for _, word, _ in understudy_verify.verify(with_delta))
+    page = (with_delta / "report.html").read_text(encoding="utf-8")
+    assert "by Rényi divergences of the best of several tries" in page
+    assert "zero-concentrated" not in page
 
 
 def test_with_delta_a_plan_says_what_a_try_costs():

@@ -398,7 +398,7 @@ def _read_release(place: Path) -> PastRelease:
             f"The release {str(place)!r} has no finite cost ({why}), so no ledger can count it: "
             "what is known of these people has no bound."
         )
-    if manifest.choice is not None and promise.delta:
+    if not manifest.composes:
         raise LedgerError(
             f"The release {str(place)!r} was selected among tries with δ, so that its cost is an ε "
             "and a δ, and no ρ that a ledger could add up."

@@ -243,6 +243,11 @@ class Manifest:
         return size_in_signs(guarantee.epsilon, guarantee.delta)
 
     @property
+    def composes(self) -> bool:
+        """False if its cost is an ε and a δ alone, which add up with no other in its unit."""
+        return self.choice is None or not self.guarantee.delta
+
+    @property
     def rows_told(self) -> str:
         """Source of the number of rows in words, and a remark if sets have none."""
         if self.n_rows > 0 or not self.inference.rows_stddev:

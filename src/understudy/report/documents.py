@@ -272,7 +272,7 @@ def _composition(release: Release) -> str:
     how = {"epsilon": "pure ε", "rho": "zCDP", "half_mu_squared": "Gaussian DP"}
     unit = how[release.manifest.budget["unit"]]
     best = " The last step is the price of private selection." if selected else ""
-    if selected and release.guarantee.delta:
+    if not release.manifest.composes:
         best += " It is converted from Rényi divergences, and the release as a whole has no ρ."
     return f"Sequential composition of {steps} steps in {unit}, under a fixed budget.{best}"
 

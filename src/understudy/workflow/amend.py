@@ -215,7 +215,7 @@ class Parent:
                 f"The release {str(place)!r} is not private, so that no finite ε could be stated "
                 "of it and an answer together; amend a release with a guarantee."
             )
-        if release.manifest.choice is not None and promise.delta:
+        if not release.manifest.composes:
             raise MethodError(
                 f"The release {str(place)!r} was selected among tries with δ, so that its cost is "
                 "an ε and a δ to which no answer can be added; make another release."

@@ -371,7 +371,8 @@ def enter_evaluation(release: Release, what: str, ledger: str | Path | None) -> 
         LedgerError: as there.
     """
     promised = release.guarantee.epsilon is not None and not release.guarantee.leaks
-    budgets = [stated_budget(release.manifest.budget)] if promised else None
+    counts = promised and release.manifest.composes
+    budgets = [stated_budget(release.manifest.budget)] if counts else None
     enter_use(release.schema, what, budgets, ledger)
 
 
