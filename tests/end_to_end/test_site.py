@@ -50,7 +50,9 @@ def test_search_works_from_the_folder(visit):
     assert outside == []
 
 
-@pytest.mark.parametrize("name", ["index", "start/first-release"])
+@pytest.mark.parametrize(
+    "name", ["index", "start/first-release", "understand/epsilon", "generated/schema"]
+)
 def test_axe_finds_nothing_serious(visit, name):
     axe = pytest.importorskip("axe_playwright_python.base", reason="axe is not installed.")
     page, _ = visit
