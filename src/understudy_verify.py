@@ -1652,9 +1652,9 @@ class Release:
         found: list[dict[str, Any]] = [
             {key: one[key] for key in ("name", "path")} for one in package["resources"]
         ]
-        for told, one in zip(found, package["resources"], strict=True):
+        for shown, one in zip(found, package["resources"], strict=True):
             fields = [{"name": field["name"]} for field in one["schema"]["fields"]]
-            told["schema"] = {**one["schema"], "fields": fields}
+            shown["schema"] = {**one["schema"], "fields": fields}
         require(found == resources, "linked/datapackage.json describes other tables")
 
     def _pages(self) -> str:
