@@ -335,8 +335,8 @@ def _answer_question(
     facts = facts_of(release, question.kind, question.columns, additive=question.additive)
     if isinstance(question.asked, Estimand):
         analysis = _from_measured(release, question.asked, facts, anyway=anyway, level=level)
-        if analysis is None:
-            analysis = _from_line(release, question.asked, level=level)
+        if analysis is None or question.kind == "total":
+            analysis = _narrower(_from_line(release, question.asked, level=level), analysis)
         if analysis is None:
             analysis = _from_wider_bins(release, question.asked, level=level)
         if analysis is not None:
@@ -417,6 +417,14 @@ def _narrower_by_moments(
     if doubt is not None or fewer or not np.nanmedian(own) < np.nanmedian(wide):
         return None
     return _valid(estimand, answer.pooled, answer.reason, answer.dropped, counted.level)
+
+
+def _narrower(one: Analysis | None, other: Analysis | None) -> Analysis | None:
+    """The one with narrower intervals, which are nearly known before the noise is."""
+    if one is None or other is None:
+        return one or other
+    wide = (float(np.nanmedian(_half_widths(each.pooled))) for each in (one, other))
+    return one if next(wide) <= next(wide) else other
 
 
 def _half_widths(pooled: Pooled) -> Floats:

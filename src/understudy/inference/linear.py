@@ -963,19 +963,21 @@ def _span(left: Floats, matrix: Moments) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True)
 class MomentCounts:
-    """Numbers of records, and the covariance of the noise in them.
+    """Numbers of records, or totals of a number, and the covariance of the noise in them.
 
     Attributes:
         estimate: shape (k,).
         noise: shape (k, k).
         dropped: records that are in no group, or have no value; noisy.
         bias: how far each may be off by where numbers lie within cells, shape (k,).
+        limits: column → where its numbers were cut off.
     """
 
     estimate: Floats
     noise: Floats
     dropped: float
     bias: Floats
+    limits: Limits
 
 
 _Sums = TypeVar("_Sums", MomentRatios, MomentCounts, "WeightedTotals")
@@ -1062,7 +1064,7 @@ def weighted_totals(
 
 
 def moment_counts(estimand: Estimand, matrix: Moments, schema: Schema) -> MomentCounts | None:
-    """How many records have each level, or meet a condition; None where moments do not tell.
+    """How many records have each level, or what a number adds up to; None if moments do not tell.
 
     Args:
         estimand: a total, of columns that the matrix has.
@@ -1074,7 +1076,7 @@ def moment_counts(estimand: Estimand, matrix: Moments, schema: Schema) -> Moment
         found = None if both is None else moment_counts(both, matrix, schema)
         return None if found is None else _first_half(found)
     products = _products(estimand, matrix, schema)
-    if products is None or products.number:
+    if products is None:
         return None
     (left, right), (first, second) = products.added, products.sizes
     if len(left) * len(matrix.numbers) > _MOST:
@@ -1086,6 +1088,7 @@ def moment_counts(estimand: Estimand, matrix: Moments, schema: Schema) -> Moment
         noise=matrix.noise_between(gradient, gradient),
         dropped=matrix.n - float(sizes.sum()),
         bias=matrix.within_cells_by(gradient),
+        limits=limits_met(products.added[0], matrix, schema),
     )
 
 

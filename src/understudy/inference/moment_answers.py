@@ -331,7 +331,8 @@ def _counts(
         sets=len(sets),
         notes=(TOTAL_NOTE,),
     )
-    return MeasuredAnswer(_with_bias(pooled, found.bias, matrix), found.dropped, MEASURED)
+    biased = _with_bias(pooled, found.bias, matrix)
+    return MeasuredAnswer(biased, found.dropped, MEASURED, limits=found.limits)
 
 
 def _mean_of_several(

@@ -51,18 +51,28 @@ def test_exact_second_moments_count_exactly(columns, moments_of, formula):
     assert found.dropped == pytest.approx((columns["sex"] == "?").sum(), abs=1e-6)
 
 
-def test_counts_from_noisy_moments_have_their_error(columns, moments_of):
+@pytest.mark.parametrize(("kind", "formula"), [("count", "works ~ sex"), ("total", "pay ~ sex")])
+def test_sums_of_noisy_moments_have_their_error(columns, moments_of, kind, formula):
     """The standard error is that of the noise, which is drawn again and again."""
-    estimand, rng = parse("count", "works ~ sex", SCHEMA), np.random.default_rng(1)
+    estimand, rng = parse(kind, formula, SCHEMA), np.random.default_rng(1)
     noisy = moments_of(SCHEMA, columns, 5.0, rng, draws=300)
     found = [moment_counts(estimand, matrix, SCHEMA) for matrix in noisy]
     errors = np.std([one.estimate for one in found], axis=0)
     np.testing.assert_allclose(errors, np.sqrt(np.diag(found[0].noise)), rtol=0.15)
 
 
-def test_totals_of_numbers_are_left_to_lines_and_tables(columns, moments_of):
-    matrix = moments_of(SCHEMA, columns)
-    assert moment_counts(parse("total", "pay ~ sex", SCHEMA), matrix, SCHEMA) is None
+def test_totals_of_numbers_are_those_of_the_rows(columns, moments_of):
+    """Exact sums without noise, by group and among those that meet a condition."""
+    matrix, pay = moments_of(SCHEMA, columns), columns["pay"]
+    for formula, chosen in (
+        ("pay ~ sex", [columns["sex"] == level for level in SCHEMA.columns["sex"].levels]),
+        ("pay where works", [columns["works"]]),
+        ("pay", [np.ones(len(pay), dtype=bool)]),
+    ):
+        estimand = parse("total", formula, SCHEMA)
+        found = moment_counts(estimand, matrix, SCHEMA)
+        assert found.estimate == pytest.approx([pay[own].sum() for own in chosen], abs=1)
+        assert found.limits == {}
 
 
 SOME = [
