@@ -878,7 +878,7 @@ def total_growth(
     if alone is None:
         return grown
     measured = weights.company(weights.of_members(alone, estimand.columns))
-    return np.maximum(grown, 1 + measured)
+    return np.asarray(np.maximum(grown, 1 + measured))
 
 
 def weight_scale(matrix: Sums, sizes: Sequence[int]) -> float:

@@ -293,10 +293,10 @@ def member_analysis(
         raise RefusedError("too-few", " ".join(answer.pooled.notes), None, anyway=False)
     pooled, scale = answer.pooled, 1.0
     if matrices is not None:
-        counted = weight_scale(matrices.plain, [len(records.complete()) for records in sets])
+        whole = weight_scale(matrices.plain, [len(records.complete()) for records in sets])
         design = table.release.schema.design
         bound = design.bound(table.release.schema.columns)
-        scale = bound if estimand.kind == "total" else counted
+        scale = bound if estimand.kind == "total" else whole
         pooled = replace(pooled, notes=(*pooled.notes, *above_notes(table.release)))
     pooled = _with_room(table, estimand, pooled, sets, scale)
     counting, cut = _cut_off(table, estimand, answer.limits)
