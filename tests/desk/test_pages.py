@@ -2,9 +2,12 @@
 
 import json
 import re
+import shlex
+import shutil
 import time
 import zipfile
 from fractions import Fraction
+from html import unescape
 
 import polars as pl
 import pytest
@@ -404,3 +407,61 @@ def test_two_tables_are_drafted_shown_and_confirmed(tmp_path):
 def schema_at(visitor):
     """Where the schema of a project stands."""
     return visitor.project.place("schema.toml")
+
+
+@pytest.mark.whole
+def test_a_release_of_the_desk_is_that_of_the_command_that_it_shows(tmp_path, monkeypatch):
+    """With noise from a seed, byte by byte."""
+    pytest.importorskip("statsmodels")
+    survey(tmp_path)
+    visitor = Visitor(tmp_path)
+    project = visitor.new_project()
+    fields = {"data": "fair.csv", "ready": "fair.toml", "rows": "private"}
+    visitor.post("file", do="save", **fields)
+    visitor.post("questions", do="add", kind="mean", first="affairs")
+    visitor.post("plan", do="save", epsilon="1", delta="1e-6", sets="2", answers="0.4")
+    digest = hidden(visitor.get("approve"), "digest")
+    visitor.post("approve", do="approve", by="A. Steward", digest=digest)
+    found = re.search(r"<code>.*?\nunderstudy (.*?)</code>", visitor.get("release").text)
+    assert "answers=0.4" in found[1]
+    seeds = ["--insecure-noise-seed", "5", "--seed", "5"]
+    start = runs.start
+    monkeypatch.setattr(runs, "start", lambda own, what, words: start(own, what, [*words, *seeds]))
+    visitor.post("release", do="start")
+    assert "The release is made" in wait(visitor, "release").text
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in ("schema.toml", "questions.toml"):
+        shutil.copy(project.folder / name, other)
+    runs.output([*shlex.split(unescape(found[1])), *seeds], other)
+    assert checksums(other / "release") == checksums(project.folder / "release")
+
+
+@pytest.mark.whole
+def test_questions_that_came_are_answered_or_refused_with_a_reason(tmp_path):
+    pytest.importorskip("statsmodels")
+    visitor = Visitor(tmp_path)
+    folder = visitor.visit(finished_project(tmp_path)).folder
+    place = tmp_path / "question.toml"
+    text = 'title = "Does it differ?"\n[[analyses]]\nkind = "mean"\nformula = "age"\n'
+    place.write_text(text + "half_width = 0.6\n")
+    asked = visitor.post("asked", do="plan", question="question.toml")
+    assert "the answer adds" in asked.text
+    form = {"question": "question.toml", "epsilon": hidden(asked, "epsilon")}
+    form["digest"] = hidden(asked, "digest")
+    assert "Say why" in refusal(visitor.post("asked", do="refuse", **form))
+    assert visitor.post("asked", do="refuse", reason="too dear", **form).is_redirect
+    assert "question refused: too dear" in visitor.get("asked").text
+    assert "name of whoever approves" in refusal(visitor.post("asked", do="approve", **form))
+    place.write_text(text + "half_width = 0.5\n")
+    changed = visitor.post("asked", do="approve", by="A. Steward", **form)
+    assert "changed since its cost was shown" in refusal(changed)
+    place.write_text(text + "half_width = 0.6\n")
+    assert visitor.post("asked", do="approve", by="A. Steward", **form).is_redirect
+    page = wait(visitor, "asked").text
+    assert "amends <code>release-2</code>" in page
+    assert "question approved, by A. Steward" in page
+    amended = us.Release.load(folder / "release-2")
+    assert amended.manifest.amendments[-1].title == "Does it differ?"
+    before = us.Release.load(folder / "release").guarantee.epsilon
+    assert float(amended.guarantee.epsilon - before) == pytest.approx(float(form["epsilon"]))
