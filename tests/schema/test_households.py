@@ -10,6 +10,8 @@ import pytest
 
 from made_members import RULES, SCHEMA
 from understudy.errors import SchemaError
+from understudy.inference.conditions import schema_that_tells
+from understudy.inference.question import parse
 from understudy.schema import Schema, private_copy
 from understudy.schema.base import text_of
 from understudy.schema.households import NO_MEMBER, Members
@@ -54,6 +56,13 @@ def allowed(schema, columns):
             strict=True,
         )
     }
+
+
+def test_a_declared_condition_cuts_no_bins_of_one_slot_alone():
+    schema = of_members({"age": {"kind": "integer", "lower": 0, "upper": 99}} | ROLE)
+    schema = Schema.loads(schema)
+    asked = parse("proportion", "age_1 >= 63", schema)
+    assert schema_that_tells([asked], schema) is schema
 
 
 def test_two_tables_are_one_wide_table_with_a_slot_for_each_member():

@@ -88,7 +88,7 @@ def are_told(estimand: Estimand, schema: Schema) -> bool:
 def schema_that_tells(asked: Iterable[Estimand], schema: Schema, *, of_any: bool = False) -> Schema:
     """The schema with bins that tell each comparison of some questions, where it is of one column.
 
-    Bins that a rule names stay as they are.
+    Bins that a rule names stay as they are, and so do those of slots of members.
 
     Args:
         asked: declared questions.
@@ -133,13 +133,19 @@ def _bins_that_tell(text: str, schema: Schema, *, of_any: bool) -> Schema:
     column = schema.columns[columns[0]] if len(columns) == 1 else None
     if not isinstance(column, NUMERIC) or _tells(schema, text):
         return schema
-    if not of_any and cuts_of(column) is None:
+    if not of_any and (cuts_of(column) is None or _is_in_slot(columns[0], schema)):
         return schema
     for places in _places(text, column):
         found = _with_cuts(schema, columns[0], places, of_any=of_any)
         if found is not schema and _tells(found, text):
             return found
     return schema
+
+
+def _is_in_slot(name: str, schema: Schema) -> bool:
+    """Return whether a column holds one of several members, whose bins are all the same."""
+    form = schema.members
+    return form is not None and any(name in slot for slot in form.slots)
 
 
 def _with_cuts(schema: Schema, name: str, places: set[float], *, of_any: bool) -> Schema:
