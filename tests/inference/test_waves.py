@@ -49,6 +49,14 @@ def test_a_mean_over_waves_loses_noise_and_no_sampling():
     assert (high - low) / 2 == pytest.approx(Z * np.sqrt(9 / 9 + 1))
 
 
+def test_a_wave_that_says_nothing_leaves_no_interval():
+    found = of(wave(10, 3, 4), wave(12, 1, 2, bias=np.inf))
+    assert found.changes.loc[("q0", 1, 2), ["lower", "upper"]].tolist() == [-np.inf, np.inf]
+    assert str(found).count("no information") == 2
+    assert "inf" not in str(found).replace("information", "")
+    assert "nan" not in str(found)
+
+
 def test_three_waves_have_each_step_and_the_whole():
     steps = of(wave(1, 1, 1), wave(2, 1, 1), wave(4, 1, 1)).changes
     assert list(steps.index.droplevel("term")) == [(1, 2), (2, 3), (1, 3)]

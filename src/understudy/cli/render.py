@@ -332,17 +332,16 @@ def _odds(plan: VerdictPlan) -> None:
 
 def show_waves(found: Waves) -> None:
     """Changes from wave to wave, and the mean over waves."""
+    from understudy.inference.waves import shown_intervals
+
     title = f"{found.each[0].quantity}: changes, {100 * found.level:g} % intervals"
     table = _table(title, "estimate", "waves", "change")
-    for (name, first, last), row in found.changes.iterrows():
-        steps = f"{first} → {last}"
-        table.add_row(
-            escape(str(name)), steps, *_numbers(row["change"], row["lower"], row["upper"])
-        )
+    for (name, first, last), row in shown_intervals(found.changes).iterrows():
+        table.add_row(escape(str(name)), f"{first} → {last}", *row)
     out.print(table)
     table = _table("Mean over waves, of what did not change", "estimate", "mean")
-    for name, row in found.pooled.iterrows():
-        table.add_row(escape(str(name)), *_numbers(row["estimate"], row["lower"], row["upper"]))
+    for name, row in shown_intervals(found.pooled).iterrows():
+        table.add_row(escape(str(name)), *row)
     out.print(table)
     out.print(found.assumed)
 
@@ -352,10 +351,6 @@ def _table(title: str, *headings: str) -> Table:
     for heading in (*headings, "lower", "upper"):
         table.add_column(heading, justify="left" if heading in ("estimate", "waves") else "right")
     return table
-
-
-def _numbers(*values: float) -> list[str]:
-    return [f"{value:.4g}" for value in values]
 
 
 _NEIGHBOURS = {

@@ -32,7 +32,7 @@ import pandas as pd
 
 from understudy._arrays import Floats
 from understudy.errors import InferenceError
-from understudy.inference.analysis import Analysis
+from understudy.inference.analysis import NO_INFORMATION, Analysis
 from understudy.inference.combining import require_level
 from understudy.inference.refusals import RefusedError
 from understudy.release.release import Release, given_release
@@ -63,9 +63,21 @@ class Side:
             share: of the variance that is noise, shape (k,).
             bias: part of the reach, shape (k,).
         """
-        inner = np.maximum(reach - bias, 0)
+        bias = np.where(np.isfinite(reach), bias, np.inf)
+        inner = np.maximum(np.where(np.isfinite(bias), reach - np.nan_to_num(bias), 0.0), 0.0)
         known = np.clip(np.nan_to_num(share), 0, 1)
         return cls(inner * np.sqrt(known), inner * np.sqrt(1 - known), bias)
+
+
+def shown_intervals(frame: pd.DataFrame) -> pd.DataFrame:
+    """Numbers as they are shown: an interval without an end says nothing.
+
+    Args:
+        frame: with a column of estimates, and `lower` and `upper`.
+    """
+    shown = frame.map(lambda value: f"{value:.4g}")
+    shown.loc[~np.isfinite(frame).all(axis=1), ["lower", "upper"]] = NO_INFORMATION, ""
+    return shown
 
 
 @dataclass(frozen=True)
@@ -147,8 +159,8 @@ class Waves:
         """Changes, and the mean over waves, as tables."""
         return (
             f"{self.each[0].quantity} over {len(self.each)} waves, {100 * self.level:g} % "
-            f"intervals.\n{self.assumed}\n\nChanges\n{self.changes}\n\n"
-            f"Mean over waves, of what did not change\n{self.pooled}"
+            f"intervals.\n{self.assumed}\n\nChanges\n{shown_intervals(self.changes)}\n\n"
+            f"Mean over waves, of what did not change\n{shown_intervals(self.pooled)}"
         )
 
     def _parts(self, wave: int) -> tuple[Floats, Side, Side]:

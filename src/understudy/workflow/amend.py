@@ -56,6 +56,7 @@ from understudy.errors import (
 from understudy.features.grids import is_finer, line_bins
 from understudy.features.scores import Limits
 from understudy.inference.amended import amended_answers
+from understudy.inference.analysis import half_width_text
 from understudy.inference.conditions import UntoldError, require_bins
 from understudy.inference.declared import (
     DeclaredAnalysis,
@@ -542,9 +543,10 @@ def _cheapest(asked: QuestionFile, parent: Parent) -> AnswerPlan:
     best = _plan_epsilon(asked, parent, _round_up(_LARGEST))
     if lacking := [gain for gain in best.gains if not gain.reached]:
         first = lacking[0]
+        left = half_width_text(first.pooled)
         raise MethodError(
             f"No ε up to {_LARGEST:g} is expected to bring {first.name} of {first.question} to "
-            f"± {first.wanted:.3g}; ± {first.pooled:.3g} is what sampling and such a budget leave."
+            f"± {first.wanted:.3g}; sampling and such a budget leave {left}."
         )
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
