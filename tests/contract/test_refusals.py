@@ -59,6 +59,7 @@ ASKED = {
     "too-few": lambda: (release(3, epsilon="0.05", method="laplace"), "proportion", "sex"),
     "sets-not-valid": lambda: (release(epsilon=2), "poisson", "x ~ log(y + 1)"),
     "bootstrap-not-valid": lambda: (release(epsilon=2), "quantile", "y"),
+    "not-told": lambda: (release(epsilon=2), "mean", "x where y >= 0.123"),
     "beyond-bounds": lambda: (bounded(pay=300), "proportion", "pay > 150"),
     "out-of-domain": lambda: (bounded(sex="?"), "ols", "pay ~ sex"),
 }

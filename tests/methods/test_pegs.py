@@ -34,7 +34,8 @@ PAID = METHODS[:2]
 
 
 def schema(head=PUBLIC, more=""):
-    return Schema.loads(head + COLUMNS + more)
+    said = 'title = "People"\n[unit]\ndescription = "one person"\n'
+    return Schema.loads(head + said + COLUMNS + more)
 
 
 def people(n=400):

