@@ -85,7 +85,8 @@ def _numbers(part: pl.DataFrame) -> tuple[str, ...]:
 
 def _within(part: pl.DataFrame, times: float) -> float:
     """The mean over questions of the part of their quantities that are told so closely."""
-    close = pl.col("counts") & ~(pl.col("width") > times)
+    width = pl.col("width").fill_nan(1.0)  # neither it nor that of the rows has a width
+    close = pl.col("counts") & ~(width > times)
     each = part.group_by("kind", "asked", "repetition").agg(close.mean().alias("close"))
     return float(each["close"].mean())  # type: ignore[arg-type]
 
